@@ -125,6 +125,23 @@ def test_what_becomes_of_memories_and_what_a_day_came_to_are_jobs_too(capsys, ho
     assert [each["content"] for each in told(capsys, "list") if "currency code" in each["content"]] == [FACT]
 
 
+def test_a_change_that_is_not_applied_is_said(capsys, home):
+    told_twice = ("Never commit the generated file `a.lock`.", "Never commit the generated file `b.lock`.")
+    transcript(home / ".claude/projects/p/one.jsonl", *told_twice, *chatter("wind"))
+    do("run")
+
+    def retiring(ask):
+        changes = [{"id": 7, "op": "retire", "with": 0, "reason": "clutter"}]
+        return {"operations": changes} if ask.purpose == "curate" else obey(ask)
+
+    shown = ""
+    while waiting := [each for each in told(capsys, "jobs", "prepare")["jobs"] if each["state"] == "waiting"]:
+        for each in waiting:
+            agent(each["path"], retiring)
+        shown += kept(capsys, "jobs", "commit")[1]
+    assert "Not applied: 1 a number that is not there" in shown
+
+
 def test_a_job_is_self_contained(capsys, world):
     job, *_ = told(capsys, "jobs", "prepare")["jobs"]
     _, text, _ = kept(capsys, "jobs", "show", job["id"][:6])

@@ -144,11 +144,12 @@ def test_a_question_is_resolved_by_a_later_answer_that_may_only_be_named():
     assert dict(said(change(2, "retire"), of=(asked,), named=(answer,)).refused) == {"only to be named": 1}
 
 
-def test_what_rests_on_the_persons_own_words_is_not_retired_by_a_model():
-    (made,) = said(change(1, "retire", reason="about the assistant")).operations
+def test_a_model_may_retire_what_rests_on_typed_words_that_nobody_approved():
+    typed = replace(SHORT, origin=Origin.USER)
+    (made,) = said(change(1, "retire", reason="a step of the moment"), of=(typed, NAMES)).operations
     assert isinstance(made, Retire)
-    mine = replace(SHORT, origin=Origin.USER)
-    assert dict(said(change(1, "retire"), of=(mine, NAMES)).refused) == {"it rests on the person's own words": 1}
+    approved = replace(typed, owned=True)
+    assert dict(said(change(1, "retire"), of=(approved, NAMES)).refused) == {"the person's own": 1}
 
 
 def test_nothing_gives_way_to_what_ends_itself():

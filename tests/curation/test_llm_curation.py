@@ -112,12 +112,16 @@ def test_advice_that_would_wipe_a_category_is_thrown_out_whole_told_and_not_aske
         assert len(curated(model)) == 1
 
 
-def test_what_a_person_said_is_not_retired_because_a_model_says_so(desk_at, home):
+def test_what_a_person_keeps_is_not_retired_because_a_model_says_so(desk_at, home):
     say(home, "one", *RULES)
     with desk_at(home) as workspace:
+        run_pipeline(replace(workspace, llm=None), [], RunOptions())
+        for memory in workspace.store.log.memories():
+            person.keep(workspace, memory.id)
+        say(home, "two", "Never commit the generated file `f.lock` to this repository.", day="2026-01-17")
         report = run_pipeline(with_model(workspace, Obedient(every("retire"))), [], RunOptions())
-        assert active(workspace) == RULES
-        assert report.llm_curation.refused == {"it rests on the person's own words": 4}
+        assert set(RULES) <= set(active(workspace))
+        assert report.llm_curation.refused == {"the person's own": 5}
 
 
 def test_nothing_is_done_to_what_a_person_put_in_their_own_words(desk_at, home):

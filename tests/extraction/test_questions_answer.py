@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from kept.core.event import Author, EventKind, Origin, ToolUse
-from kept.core.memory import DISMISSED, DOUBTED, HELPFUL, PASSING, Accepted, Frame, Held, Refused
+from kept.core.memory import ALLUDES, DISMISSED, DOUBTED, HELPFUL, PASSING, Accepted, Frame, Held, Refused
 from kept.extraction.gate import judge
 from kept.extraction.questions import ChunkReading, Excerpt, build_question_ask, chunks, hints, read_answer, split_reply
+from kept.extraction.questions.rewording import clearer
 from kept.extraction.questions.support import find_verbatim
 from kept.extraction.rules.framing import find_frame
 from kept.profiles.prompts import BUILT_IN, compose_prompt, default_prompt_text
@@ -475,6 +476,29 @@ def test_what_a_model_calls_over_with_the_task_is_refused_or_waits_and_what_may_
     said = {"category": "constraint", "event": "e2", "passage": RULE} | more
     made = one(NOTHING | {"memories": [said]})
     assert (made.refusal, made.candidate.doubt) == (refusal, doubt)
+
+
+ALLUDING = (
+    agent("I could filter the lines by length only, with 10 characters, or by their share of letters. Length is simpler."),
+    user("yeah let's do the first for now please"),
+)
+
+
+def test_a_passage_that_only_alludes_to_what_is_claimed_waits():
+    wording = "Lines shorter than 10 characters are filtered, never by their share of letters."
+    body = claim(wording, ("e1", "yeah let's do the first for now please"), ("e0", "filter the lines by length only"))
+    made = one(body, reading(ALLUDING))
+    assert made.candidate.doubt == ALLUDES
+    assert isinstance(judge(made.candidate, PROFILE, lexicon=LEXICON), Held)
+
+
+def test_an_allusion_that_comes_back_in_words_that_say_it_need_not_wait():
+    wording = "Lines shorter than 10 characters are filtered, never by their share of letters."
+    where = reading(ALLUDING)
+    made = one(claim(wording, ("e1", "yeah let's do the first for now please"), ("e0", "filter the lines by length only")), where)
+    better = "Filter the lines by length only."
+    (again,) = clearer({"sentences": [{"id": 1, "text": better}]}, [(made, where)]).values()
+    assert (again.candidate.content, again.candidate.doubt) == (better, "")
 
 
 def test_only_a_question_with_hints_asks_for_verdicts_on_them():

@@ -15,6 +15,7 @@ DISMISSED = "turned down by the model"
 DOUBTED = "doubted by the model"
 HELPFUL = "may help, but nothing goes wrong without it"  # why what a model grades so waits
 PASSING = "for the task at hand"  # why what a model calls so waits, or is refused
+ALLUDES = "the passage alone does not say what is claimed"  # why one whose wording is not to be trusted waits
 UNTRIED = "a model without a passed trial says so"  # why what it proposes waits
 WISH = "wish"  # the trigger of a standing wish
 UNDERSTOOD = "model"  # the trigger of what a model proposed

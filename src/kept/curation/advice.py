@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kept.core.event import Origin, least_trusted
+from kept.core.event import least_trusted
 from kept.core.memory import Memory, Status
 from kept.core.operation import ADVISED, BOTH_HOLD, MAY_CONTRADICT, Approve, Merge, Operation, Resolve, Retire, Supersede, to_facts
 from kept.core.statement import has_opposites, parse_statement
@@ -233,7 +233,7 @@ def _find_change_fault(change: ProposedChange, memory: Memory | None, other: Mem
         case "both":
             return "" if other is not None and memory.superseded_by == other.id else "it does not wait beside the other"
         case "retire":
-            return "it rests on the person's own words" if memory.origin is Origin.USER else ""
+            return ""
     return "no change of a known kind"
 
 

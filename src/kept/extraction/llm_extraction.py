@@ -25,7 +25,7 @@ from kept.extraction.extract_threads import Within
 from kept.extraction.gate import judge
 from kept.extraction.question_plan import Question, ThreadPart, list_pending_threads, questions
 from kept.extraction.questions import Answer, ChunkReading, Claim, read_answer, split_reply
-from kept.extraction.questions.rewording import clearer, is_unclear, rewording
+from kept.extraction.questions.rewording import clearer, is_unclear, rewording, without_allusion
 from kept.llm.ask import Asking, CompleteReply, PendingReply, Reply, TokenLimits
 from kept.local.progress import Late, Progress, ignore_progress, never_late
 from kept.profiles.profile import Occasion
@@ -217,8 +217,8 @@ class _LlmExtraction:
             claim
             for claim in (made.claims if made is not None and self.trust is Trust.CLAIMS else ())
             if not claim.refusal
-            and is_unclear(claim.candidate.content, claim.candidate.about, reading.lexicon)
-            and isinstance(judge(claim.candidate, reading.profile, lexicon=reading.lexicon), Accepted)
+            and is_unclear(claim.candidate, reading.lexicon)
+            and isinstance(judge(without_allusion(claim.candidate), reading.profile, lexicon=reading.lexicon), Accepted)
         ]
 
     def _judge_answer(self, part: ThreadPart, found: Answer | None) -> list[tuple[int, CandidateVerdict]]:

@@ -3,6 +3,7 @@ it replied is read as any model's reply is. No key, no network; nothing runs an 
 """
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -69,12 +70,13 @@ class Job:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JobsReport:
     """What the replies came to. ``wrong`` says by job what is wrong with a reply that could not be used; ``waiting`` jobs have none
-    yet.
+    yet. ``refused`` counts by reason the changes to memories that were not applied.
     """
 
     run: int
     llm_extraction: LlmExtractionReport
     curated: CurationReport
+    refused: Counter[str]
     written: WriteReport
     wrong: dict[str, str]
     waiting: int
@@ -174,7 +176,7 @@ def commit_replies(workspace: Workspace, *, agent: bool = False) -> JobsReport:
         archive_before_edits(workspace, locks=False)
         merge_hand_edits(workspace, number, written)
         llm_extraction_report = extract_with_llm(workspace, number, shelf, by=_BY, trust=Trust.PASSAGES if agent else Trust.CLAIMS)
-        curated = CurationReport()
+        curated, refused = CurationReport(), Counter[str]()
         if workspace.store.log.groups_to_curate():
             make_daily_backup(workspace)
             curated = curate_changed_groups(workspace, number)
@@ -182,6 +184,7 @@ def commit_replies(workspace: Workspace, *, agent: bool = False) -> JobsReport:
             llm_curated = curate_with_llm(workspace, number, shelf, by=_BY)
             curated.operations.update(llm_curated.operations)
             curated.stopped += llm_curated.stopped
+            refused += llm_curated.refused
         write_day_summaries(workspace, shelf, by=_BY)
         write_outputs(workspace, number, written)
         left = _find_open_questions(workspace, agent=agent)
@@ -190,6 +193,7 @@ def commit_replies(workspace: Workspace, *, agent: bool = False) -> JobsReport:
             report = {
                 "llm_extraction": llm_extraction_report.body(),
                 "operations": dict(curated.operations),
+                "refused": dict(refused),
                 "stopped": list(curated.stopped),
             }
             workspace.store.log.end_run(number(), workspace.clock(), report)
@@ -197,7 +201,13 @@ def commit_replies(workspace: Workspace, *, agent: bool = False) -> JobsReport:
         waiting = sum(job.state == "waiting" for job in _build_jobs(workspace, left))
     _rewrite_entries(workspace, shelf, agent=agent)
     return JobsReport(
-        run=run, llm_extraction=llm_extraction_report, curated=curated, written=written, wrong=shelf.wrong, waiting=waiting
+        run=run,
+        llm_extraction=llm_extraction_report,
+        curated=curated,
+        refused=refused,
+        written=written,
+        wrong=shelf.wrong,
+        waiting=waiting,
     )
 
 

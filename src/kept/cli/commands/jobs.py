@@ -81,12 +81,13 @@ def _format_jobs(found: Sequence[Job], more: int) -> Iterator[Line]:
 def _print_jobs_report(done: JobsReport, *, as_json: bool) -> int:
     if as_json:
         names = {"operations": "curated.operations", "stopped": "curated.stopped", "problems": "written.problems"}
-        rest = json_fields(done, **names) | json_fields(done, "wrong", "waiting")
+        rest = json_fields(done, **names) | json_fields(done, "refused", "wrong", "waiting")
         show.write_json({"run": done.run, "llm_extraction": done.llm_extraction.body()} | rest)
         return int(done.partly)
     lines = list(llm_extraction_lines(done.llm_extraction))
     operations = ", ".join(f"{count} {kind}" for kind, count in sorted(done.curated.operations.items()))
     lines += [line(("Memories: ", "green"), operations)] if operations else []
+    lines += [line(("Not applied: ", "yellow"), f"{count} {reason}") for reason, count in done.refused.most_common()]
     lines += [line((f"{number}: ", "red"), f"{reason}; the reply was not used") for number, reason in done.wrong.items()]
     lines += [line(("Stopped by a guard: ", "red"), item) for item in done.curated.stopped]
     lines += [line(("Not done: ", "red"), problem) for problem in done.written.problems]

@@ -14,6 +14,7 @@ from typing import Any
 from kept.core.artifact import find_artifacts
 from kept.core.event import EventKind, Origin
 from kept.core.memory import (
+    ALLUDES,
     DANGEROUS,
     DISMISSED,
     DOUBTED,
@@ -33,7 +34,7 @@ from kept.core.summary import SummaryPoint
 from kept.core.text import jaccard_similarity, one_line, tokenize
 from kept.extraction.questions.form import Citation, HintVerdict, NotePoint, Notes, ProposedMemory, ReplyForm
 from kept.extraction.questions.question import Hint
-from kept.extraction.questions.reading import CEILING, WEIGHTS, ChunkReading, Claim, confidence
+from kept.extraction.questions.reading import CEILING, SUPPORT, WEIGHTS, ChunkReading, Claim, confidence
 from kept.extraction.questions.remedy import holds_harmful_command
 from kept.extraction.questions.rewording import stands_alone
 from kept.extraction.questions.support import (
@@ -164,7 +165,7 @@ def _build_claim(said: ProposedMemory, reading: ChunkReading, before: Sequence[C
     )
     hint = _find_matching_hint(content, evidence, reading, before)
     origin, signals = claim_authority(content, evidence, reading.events, reading.lexicon)
-    signals += reading.signals(content, category, evidence, places) + (("rules found it too",) if hint else ())
+    signals += reading.signals(category, evidence) + (("rules found it too",) if hint else ())
     carried = (
         1.0
         if origin is Origin.USER
@@ -189,6 +190,7 @@ def _build_claim(said: ProposedMemory, reading: ChunkReading, before: Sequence[C
         about=about,
         doubt=_grade_doubt(said.worth, reading.profile)
         or _evidence_doubt(content, evidence, reading)
+        or (ALLUDES if needed and _alludes(content, wording, places, reading) else "")
         or (DANGEROUS if origin is not Origin.USER and holds_harmful_command(content) else ""),
     )
     faults: tuple[Callable[[], str], ...] = (
@@ -218,6 +220,12 @@ def _evidence_doubt(content: str, evidence: Sequence[Evidence], reading: ChunkRe
     cited = (item for item in evidence if item.event in by_key and supported_share(content, item.quote))
     reasons = (quote_doubt(item.quote, by_key[item.event]) for item in cited)
     return next(filter(None, reasons), "")
+
+
+def _alludes(content: str, wording: str, places: Sequence[int], reading: ChunkReading) -> bool:
+    """Whether a passage that stands for a wording says little of it, and what else is cited says it."""
+    said = (text for place in places for text in event_fields(reading.events[place]))
+    return supported_share(wording, content) < SUPPORT <= supported_share(wording, *said)
 
 
 def _choose_wording(

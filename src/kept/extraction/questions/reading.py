@@ -13,9 +13,8 @@ from kept.core.memory import UNDERSTOOD, Candidate, Evidence
 from kept.core.text import one_line
 from kept.extraction.questions.chunks import Chunk
 from kept.extraction.questions.question import Hint, event_ordinal
-from kept.extraction.questions.support import event_fields, failure_fingerprint, is_in_question, locate, supported_share
-from kept.extraction.questions.trust import FIX, nearby_events, nearby_texts, next_prompt_place
-from kept.extraction.rules.patterns import compile_pattern
+from kept.extraction.questions.support import event_fields, is_in_question, locate, supported_share
+from kept.extraction.questions.trust import nearby_events, nearby_texts, next_prompt_place
 from kept.profiles.profile import Profile
 
 SUPPORT = 0.34  # below this share of its telling words a claim is not what the cited events say
@@ -23,13 +22,9 @@ BASE, CEILING = 0.3, 0.95
 CARRIED = 0.25  # times the share of its words that the cited events carry
 WEIGHTS = {
     "the user's words": 0.25,
-    "from an author the category takes": 0.2,
+    "from an author the category takes": 0.3,
     "agreed to by the user": 0.25,
-    "names artifacts": 0.1,
     "rules found it too": 0.15,
-    "tells what it does": 0.1,
-    "several events": 0.05,
-    "tells the error": 0.15,
     "question": -0.3,
 }
 _ABOUT_CHARS = 120
@@ -93,23 +88,14 @@ class ChunkReading:
         said = nearby_texts(self.events, {place: self.events[place] for place in places})
         return words if any(locate(words, text) for text in said) else ""
 
-    def signals(self, content: str, category: str, evidence: Sequence[Evidence], places: Sequence[int]) -> tuple[str, ...]:
+    def signals(self, category: str, evidence: Sequence[Evidence]) -> tuple[str, ...]:
         """What else speaks for and against a claim, by the names in ``WEIGHTS``."""
-        own = " ".join(item.quote for item in evidence if item.origin is Origin.USER)
         known = self.profile.category(category)
         allowed = known is not None and not known.users_words and any(item.origin is Origin.ASSISTANT for item in evidence)
-        cues = [cue for words in self.lexicon.spoken for cue in (words.rule, words.convention, words.preference, words.decided)]
-        fails = any(
-            self.events[place].kind is EventKind.TOOL_OUTPUT and failure_fingerprint(self.events[place]) for place in places
-        )
         # The first quote is the passage; a question beside it is only what it was said about.
         asks = any(is_in_question(each.quote, self.events[place]) for place, each in self._person_evidence(evidence[:1]))
         checks = (
             ("from an author the category takes", allowed),
-            ("names artifacts", bool(find_artifacts(content))),
-            ("tells what it does", any(_has_word(cue, own) for cue in cues)),
-            ("several events", len({item.event for item in evidence}) > 1),
-            ("tells the error", category == FIX and fails),
             ("question", asks and not any(self._is_followed_by_work(place) for place, _ in self._person_evidence(evidence))),
         )
         return tuple(name for name, holds in checks if holds)
@@ -133,7 +119,3 @@ def confidence(carried: float, signals: Sequence[str]) -> float:
     carry.
     """
     return round(min(CEILING, max(0.0, BASE + CARRIED * carried + sum(WEIGHTS[name] for name in signals))), 2)
-
-
-def _has_word(source: str, text: str) -> bool:
-    return bool(source and text) and compile_pattern(source).search(text) is not None

@@ -11,6 +11,7 @@ from typing import Any
 from kept.core.artifact import find_artifacts
 from kept.core.event import Event, EventKind
 from kept.core.lexicon import Lexicon, TellingPatterns
+from kept.core.memory import ALLUDES, Candidate
 from kept.core.spans import typed_text
 from kept.core.text import one_line
 from kept.extraction.questions.reading import ChunkReading, Claim
@@ -47,14 +48,24 @@ SCHEMA = schema_of(Sentences)
 Item = tuple[Claim, ChunkReading]
 
 
-def is_unclear(text: str, about: str, lexicon: Lexicon) -> bool:
-    """Whether a sentence is not understood alone: its first words point outside and nothing says at what, or it is very long."""
-    return len(text) > _LONG or (not about and any(_leans(text, telling_patterns) for telling_patterns in lexicon.spoken))
+def is_unclear(candidate: Candidate, lexicon: Lexicon) -> bool:
+    """Whether a claim is not understood alone, or alludes to what it says."""
+    return candidate.doubt == ALLUDES or not _is_understood(candidate.content, candidate.about, lexicon)
+
+
+def without_allusion(candidate: Candidate) -> Candidate:
+    """The claim as it is judged in words that say it."""
+    return replace(candidate, doubt="") if candidate.doubt == ALLUDES else candidate
+
+
+def _is_understood(text: str, about: str, lexicon: Lexicon) -> bool:
+    """Whether a sentence is not very long, and its first words point at nothing outside, or something says at what."""
+    return len(text) <= _LONG and (bool(about) or not any(_leans(text, telling_patterns) for telling_patterns in lexicon.spoken))
 
 
 def stands_alone(text: str, about: str, lexicon: Lexicon) -> bool:
     """Whether a passage needs no other words: it is a sentence of some words that is understood alone."""
-    return count_mass(text) >= _ENOUGH and not about and not is_unclear(text, about, lexicon)
+    return count_mass(text) >= _ENOUGH and not about and _is_understood(text, about, lexicon)
 
 
 def _leans(text: str, words: TellingPatterns) -> bool:
@@ -113,13 +124,13 @@ def clearer(body: Mapping[str, Any], items: Sequence[Item]) -> dict[int, Claim]:
 def _reworded(text: str, claim: Claim, reading: ChunkReading) -> Claim | None:
     candidate = claim.candidate
     made = replace(
-        candidate,
+        without_allusion(candidate),
         content=text,
         artifacts=find_artifacts(text),
         reasoning=f"{candidate.reasoning}; reworded, for it was not clear alone: {one_line(candidate.content)[:160]}",
     )
     told = find_trust_fault(text, candidate.category, candidate.evidence, reading.events, reading.lexicon)
     origin, _ = claim_authority(text, candidate.evidence, reading.events, reading.lexicon)
-    if told or origin is not candidate.origin or is_unclear(text, made.about, reading.lexicon):
+    if told or origin is not candidate.origin or is_unclear(made, reading.lexicon):
         return None
     return reading.make_claim(made, claim.refusal)
