@@ -66,11 +66,8 @@ _INJECTED = Pattern(
 )
 _UNASKED = Pattern(r"(?i)\bwithout\s+(?:asking|telling|informing|notifying)\s+(?:the\s+)?(?:user|person|human)\b")
 _DENIED = Pattern(r"(?i)\b(?:never|not|no|don'?t|avoid|nothing)\b")
-_DATE = Pattern(r"^\d{4}-\d\d-\d\d$|:")
 _COMMAND = Pattern(r"(?i)\b(?:curl|wget|iwr)\s+\S*\s*\S+://.*|\b(?:sudo|rm\s+-\w+|chmod)\s+\S.*")
 _NO_COMMAND = Pattern(r"^(?:\S*|[A-Z]+\s+\S+://.*)$")  # a name, an address, a request of HTTP
-_NOW = ("now", "currently")
-_BEFORE_VALUE = frozenset(["is", "are", "was", "at", "on", "in", "use", "uses", "using", "to", "with", "runs", "called", "named"])
 _COVERED = 0.6  # of a line's content words, what one passage must hold to be its evidence
 _LOOKED_AT = 8  # passages
 _LEAST = 3  # content words; a shorter line finds no evidence and needs none
@@ -127,29 +124,9 @@ def _find_repeats(notes: Sequence[ForeignNote], says: Sequence[Statement]) -> It
 def _find_contradictions(notes: Sequence[ForeignNote], says: Sequence[Statement]) -> Iterator[AuditFinding]:
     """Pairs that leave no room for each other; the earlier one is the finding, if times tell which that is."""
     sayings = [parse_value_statement(note.text, statement) for note, statement in zip(notes, says, strict=True)]
-    pairs = (*((earlier, later) for earlier, later, _ in find_value_pairs(sayings)), *_find_swapped_values(says))
-    told = {(notes[earlier].text, notes[later].text): notes[earlier].path for earlier, later in pairs}
+    told = {(notes[earlier].text, notes[later].text): notes[earlier].path for earlier, later, _ in find_value_pairs(sayings)}
     for (text, other), path in told.items():
         yield AuditFinding(fault=AuditFault.CONTRADICTION, text=text, path=path, other=other)
-
-
-def _find_swapped_values(says: Sequence[Statement]) -> Iterator[tuple[int, int]]:
-    """The pairs (earlier, later) that differ in one word alone, a value: it has a digit, or stands behind "is", "on" and the like.
-
-    An audit only points at a pair, so it takes more for a contradiction than curation does.
-    """
-    filed: dict[tuple[str, ...], list[tuple[int, str]]] = {}
-    for later, statement in enumerate(says):
-        words = [word for word in statement.form.split() if word not in _NOW]
-        for place, word in enumerate(words):
-            if (
-                len(words) >= _LEAST
-                and not _DATE.search(word)
-                and (any(map(str.isdigit, word)) or (place and words[place - 1] in _BEFORE_VALUE))
-            ):
-                others = filed.setdefault((*words[:place], "", *words[place + 1 :]), [])
-                yield from ((earlier, later) for earlier, other in others if other != word)
-                others.append((later, word))
 
 
 def _find_expired(workspace: Workspace, notes: Sequence[ForeignNote]) -> Iterator[AuditFinding]:

@@ -160,12 +160,14 @@ def list_fragments(table: str, name: str, *, spaced: bool) -> tuple[str, ...]:
     return tuple(fragment for body in bodies for fragment in (body.get(table, {}) if table else body).get(name, ()))
 
 
+@cache
 def word_list(table: str, name: str, *, spaced: bool = True) -> frozenset[str]:
     """The plain words of a list that all languages which write words apart (or those which do not) have under a name."""
     bodies = (body for body in map(_read_lexicon, LANGUAGES) if bool(body["spaced"]) is spaced)
     return frozenset(word for body in bodies for word in body[table].get(name, "").split())
 
 
+@cache
 def number_words(name: str = "numbers") -> Mapping[str, str]:
     """The number words (or ``ordinals``) of all languages, each with its digits."""
     tables = (_read_lexicon(language)["polarity"].get(name, {}) for language in LANGUAGES)

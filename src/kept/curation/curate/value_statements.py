@@ -23,6 +23,7 @@ from kept.profiles.lexicons import common_words, join_alternatives, load_telling
 
 _READ = 600  # characters of a text
 _VALUE = 3  # words of a value
+SHORT = 9  # telling words of a statement that says one thing
 STEM = 4  # letters that two forms of a word begin with
 _TOKEN = re.compile(r"[$€£]?[^\W_]+(?:[.,:'’/_@-]+[^\W_]+)*%?", re.UNICODE)
 _NUMBER = re.compile(r"^[$€£]?\d+(?:[.,:]\d+)*(?:%|[a-zA-Z]{1,3})?$")
@@ -107,9 +108,19 @@ class ValueStatement:
         return frozenset(word.stem[:STEM] for word in self.words[:2])
 
     @property
+    def is_short(self) -> bool:
+        """Whether it says one thing, which a person can tell apart from another."""
+        return len(self.words) <= SHORT
+
+    @property
     def tells_change(self) -> bool:
         """Whether it says in plain form that something is not as it was."""
         return self.turned or self.ended
+
+    @property
+    def tells_loudly(self) -> bool:
+        """The same, by more than "now"."""
+        return self.loud or self.ended
 
 
 def parse_value_statement(text: str, says: Statement) -> ValueStatement:

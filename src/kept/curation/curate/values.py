@@ -1,10 +1,9 @@
-"""The same thing with another value: which later statement leaves no room for an earlier one, and which may leave none.
+"""The same thing with another value: what a later statement is to an earlier one.
 
-Two statements are laid beside each other word by word. They speak of the same thing where what one of them begins with is in the
-other and no word stands in the place of another one before their last shared word: there it names another thing ("staging runs on
-8443", "production runs on 443"), while behind it stands the value. Such a pair is sure where it differs in the value alone or the
-later one speaks of a change; any other pair of short statements with two values is for a person. The words of all languages are
-read side by side. Knows no memories.
+The content words of the two are aligned. What they share is the frame, what is left of each is its slot. They speak of one thing
+where the frame holds what one of them begins with, and neither names something else inside of it ("staging runs on 8443",
+"production runs on 443"). Of one thing another value of the same kind, or a word of change, leaves no room for the earlier value;
+another value alone may leave none, and is for a person. The words of all languages are read side by side. Knows no memories.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,87 +12,69 @@ from enum import Enum
 from functools import lru_cache
 from itertools import combinations
 
-from kept.core.statement import (
-    VERSIONED,
-    has_opposites,
-    is_choice_reversed,
-)
+from kept.core.statement import VERSIONED, has_opposites, is_choice_reversed
 from kept.curation.curate.value_statements import STEM, ValueStatement, Word
 
 Meaning = Callable[[Sequence[tuple[str, str]]], Sequence[float | None] | None]
 """How near the texts of each pair are in meaning, 1 at most; None where nothing can tell, of a pair or of any."""
 
-_COMPARED = 20  # statements that share a word, the latest: what more of them have tells nothing
-_SHORT, _LONG = 8, 12  # telling words of the two statements that a person is asked to tell apart
-_OWN = (4, 6)  # of these, words that the other one has not
+_HALF, _THIRD = 0.45, 0.3  # of the words of a statement: what two of one thing share, and what they share where one tells a change
 _VALUE = 3  # words of a value
-_FEW = 3  # words of a statement that another one shares one of, where they speak of the same thing
-_COVERED = 0.5  # share of the words of an earlier statement that one which speaks of a change has too
-_SILENT = 0.45  # the same, of one that does not
 _HOME_ONLY = 2  # words of where somebody lives
-_PART = 0.33  # the same, where a person is asked
-_WHOLE = 0.3  # share of its own words that a statement which speaks of a change has from the earlier one
-_OVERTAKEN = 5  # words of how it was at first that the later one speaks of too
-_SAME_MATTER, _LOUD_MATTER, _MATTER = 0.6, 0.35, 0.5  # nearness of a silent pair, of one that tells a change, of another one
+_COMPOUND = ({"name", "number"}, {"month", "number"})  # kinds of words that one value is made of
+_NEAR = 0.5  # nearness in meaning of two whose form alone does not decide
 _ENDING = 4  # letters that one form of a word may have more than another
-# Kinds of words that one value is made of.
-_VALUES = (*({kind} for kind in ("name", "number", "month", "weekday", "date")), {"name", "number"}, {"month", "number"})
+_READ = 12  # words of a statement by which it is filed
+_COMPARED = 20  # statements that share a rare word, the latest: what more of them have tells nothing
 
 
 class Relation(Enum):
-    """What a later statement is to an earlier one: it leaves no room for it, may leave none, or leaves room."""
+    """What a later statement is to an earlier one: it leaves room for it; leaves none; leaves none if they are near in meaning; or
+    may leave none then, which a person decides.
+    """
 
-    REPLACES = "replaces"
-    MAY_REPLACE = "may replace"
     APART = "apart"
+    REPLACES = "replaces"
+    REPLACES_IF_NEAR = "replaces if near"
+    MAY_REPLACE = "may replace"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Pair:
-    """Two statements beside each other: ``missing`` are the words of the earlier that the later one has not, ``fresh`` the reverse;
-    ``value`` and ``new_value`` those behind the last shared word of their first clauses.
+class _Frame:
+    """Two statements aligned. ``shared`` and ``own`` are the shares of the earlier and of the later one's words that the other has;
+    ``old`` and ``new`` what only one of them has, ``old_value`` and ``new_value`` those behind the last shared word of the first
+    clause, ``opens`` says that one begins with what the other has, ``crossed`` that each names another thing in one place.
     """
 
-    earlier: ValueStatement
-    later: ValueStatement
-    missing: tuple[Word, ...]
-    fresh: tuple[Word, ...]
-    value: tuple[Word, ...]
+    shared: float
+    own: float
+    old: tuple[Word, ...]
+    new: tuple[Word, ...]
+    old_value: tuple[Word, ...]
     new_value: tuple[Word, ...]
-    fresh_first: tuple[Word, ...]
-    covered: float
-    begins: bool
+    new_first: tuple[Word, ...]
+    alone: bool
+    opens: bool
     crossed: bool
-    differs: bool
-
-    @property
-    def tells_change(self) -> bool:
-        return self.later.loud or self.later.ended
 
 
-def _compare(earlier: ValueStatement, later: ValueStatement) -> _Pair:
-    start = 1 + (later.loud or later.ended)  # whoever tells a change may begin with it: "we put", "I started"
+def _align(earlier: ValueStatement, later: ValueStatement) -> _Frame:
     in_later, in_earlier = _find_shared(earlier.words, later.words), _find_shared(later.words, earlier.words)
-    gaps, value = _find_gaps(earlier, in_later)
-    new_gaps, new_value = _find_gaps(later, in_earlier)
-    covered = sum(in_later) / len(in_later)
-    if len(in_later) <= _SHORT + 1 and earlier.clause > 1:
-        covered = max(covered, sum(in_later[: earlier.clause]) / earlier.clause)
-    missing = tuple(word for word, shared in zip(earlier.words, in_later, strict=True) if not shared)
-    missing_first = [word for word, shared in zip(earlier.words[: earlier.clause], in_later, strict=False) if not shared]
-    fresh_first = tuple(word for word, shared in zip(later.words[: later.clause], in_earlier, strict=False) if not shared)
-    return _Pair(
-        earlier=earlier,
-        later=later,
-        missing=missing,
-        fresh=tuple(word for word, shared in zip(later.words, in_earlier, strict=True) if not shared),
-        value=tuple(value),
-        new_value=tuple(new_value),
-        fresh_first=fresh_first,
-        covered=covered,
-        begins=any((*in_later[:start], *in_earlier[:start])),
-        crossed=not gaps.isdisjoint(new_gaps),
-        differs=bool(value and new_value) and missing_first == value and list(fresh_first) == new_value,
+    old_places, old_value, old_first = _find_slots(earlier, in_later)
+    new_places, new_value, new_first = _find_slots(later, in_earlier)
+    ends = {len(in_later), earlier.clause if earlier.clause > 1 and earlier.is_short else len(in_later)}
+    first = 2 if later.tells_loudly else 1  # whoever tells a change may begin with it: "we put", "I started"
+    return _Frame(
+        shared=max(sum(in_later[:end]) / end for end in ends),
+        own=sum(in_earlier) / len(in_earlier),
+        old=tuple(word for word, is_shared in zip(earlier.words, in_later, strict=True) if not is_shared),
+        new=tuple(word for word, is_shared in zip(later.words, in_earlier, strict=True) if not is_shared),
+        old_value=old_value,
+        new_value=new_value,
+        new_first=new_first,
+        alone=bool(old_value and new_value) and old_first == old_value and new_first == new_value,
+        opens=any((*in_later[:first], *in_earlier[:first])),
+        crossed=not old_places.isdisjoint(new_places),
     )
 
 
@@ -115,192 +96,147 @@ def _is_form(word: str, other: str) -> bool:
     )
 
 
-def _find_gaps(statement: ValueStatement, shared: Sequence[bool]) -> tuple[set[tuple[str, str]], list[Word]]:
-    """Between which shared words of its first clause others stand that name a thing, and which stand behind all of them."""
-    found, before, other = set(), "", list[Word]()
+def _find_slots(
+    statement: ValueStatement, shared: Sequence[bool]
+) -> tuple[set[tuple[str, str]], tuple[Word, ...], tuple[Word, ...]]:
+    """Of the first clause: between which shared words others stand that name a thing, those behind all of them, and all others."""
+    places, before, value, others = set[tuple[str, str]](), "", list[Word](), list[Word]()
     for word, is_shared in zip(statement.words[: statement.clause], shared, strict=False):
         if not is_shared:
-            other.append(word)
+            value.append(word)
+            others.append(word)
             continue
-        if any(each.stem not in statement.governed for each in other):
-            found.add((before, word.stem[:STEM]))
-        before, other = word.stem[:STEM], []
-    return found, other
+        if any(each.stem not in statement.governed for each in value):
+            places.add((before, word.stem[:STEM]))
+        before, value = word.stem[:STEM], []
+    return places, tuple(value), tuple(others)
+
+
+def relate(earlier: ValueStatement, later: ValueStatement) -> Relation:
+    """What a later statement is to an earlier one."""
+    frame = _align(earlier, later)
+    if is_choice_reversed(later.says, earlier.says):
+        return Relation.REPLACES
+    if earlier.once:  # it says of itself that it was so at first
+        return Relation.REPLACES if frame.shared >= _HALF and len(earlier.words) - len(frame.old) > _VALUE else Relation.APART
+    if earlier.open_ended:
+        return Relation.APART
+    if not frame.opens or frame.crossed:
+        return _relate_things(earlier, later, frame)
+    if earlier.home and later.home:
+        return _relate_homes(earlier, later, frame)
+    tells = later.tells_loudly
+    if frame.shared >= 1 and not frame.new_first and len(earlier.words) > 1 and (earlier.denials > 0) != (later.denials > 0):
+        return Relation.REPLACES  # yes and no
+    if not tells and VERSIONED & {word.stem for word in (*earlier.words, *later.words)}:
+        return Relation.APART  # what is so of one version is no other value of the thing
+    if _is_another_value(earlier, later, frame):
+        return Relation.REPLACES
+    return _relate_told_change(earlier, later, frame) if tells else _relate_silent(earlier, later, frame)
+
+
+def _relate_things(earlier: ValueStatement, later: ValueStatement, frame: _Frame) -> Relation:
+    """Of statements that name another thing: another one who does alone what one does alone, and a word and its opposite."""
+    said, before = later.says.words, earlier.says.words
+    if len(frame.old) == 1 == len(frame.new):
+        if later.sole and later.turned and not frame.opens:
+            return Relation.REPLACES
+        if frame.opens and has_opposites(said - before, before - said):
+            return Relation.MAY_REPLACE
+    two_bans = earlier.denials > 0 and later.denials > 0  # "never edit A, run B instead" leaves "never edit C" alone
+    told = frame.opens and later.loud and frame.shared >= _HALF and not two_bans
+    return Relation.MAY_REPLACE if told else Relation.APART
+
+
+def _relate_homes(earlier: ValueStatement, later: ValueStatement, frame: _Frame) -> Relation:
+    """Where somebody lives; a sentence that tells more of them than that does not give way whole."""
+    if not _is_valued(frame.new_first):
+        return Relation.APART
+    tells_more = earlier.clause > _HOME_ONLY or (later.moved and frame.shared < 1 and not later.ended)
+    return Relation.MAY_REPLACE if tells_more else Relation.REPLACES
+
+
+def _is_another_value(earlier: ValueStatement, later: ValueStatement, frame: _Frame) -> bool:
+    """Whether two statements differ in a value of one kind alone, and the thing has one at a time or is said to have changed."""
+    kinds, others = ({word.kind for word in words} for words in (frame.old_value, frame.new_value))
+    if not frame.alone or max(len(frame.old_value), len(frame.new_value)) > _VALUE:
+        return False
+    if earlier.is_attribute and later.is_attribute and len(frame.old_value) == 1 == len(frame.new_value):
+        return True
+    has_one = earlier.is_state and later.is_state and "name" not in kinds | others
+    is_value = all(len(each) == 1 or each in _COMPOUND for each in (kinds, others)) and "" not in kinds | others
+    return is_value and bool(kinds & others) and (later.turned or has_one)
+
+
+def _relate_told_change(earlier: ValueStatement, later: ValueStatement, frame: _Frame) -> Relation:
+    """What the later one says to have changed, or to be gone."""
+    valued = _is_valued(frame.new)
+    limited = any(word.stem in later.narrow and not word.kind for word in frame.new_first)
+    if (later.ended and (earlier.denials or limited)) or (earlier.says.denials and later.says.denials and not valued):
+        return Relation.APART
+    if later.ended and _is_valued(frame.old_value) and not valued:
+        return Relation.MAY_REPLACE
+    if frame.shared >= _HALF and frame.own >= _THIRD:
+        return Relation.REPLACES_IF_NEAR
+    begins = earlier.words[0] not in frame.old and later.words[0] not in frame.new and later.loud
+    near = (begins or frame.shared >= _THIRD) and valued and earlier.is_short and later.is_short
+    return Relation.MAY_REPLACE if near else Relation.APART
+
+
+def _relate_silent(earlier: ValueStatement, later: ValueStatement, frame: _Frame) -> Relation:
+    """Short statements of one thing that name another value each, or of which the later one names one more."""
+    alike = earlier.is_sentence and later.is_sentence and (earlier.denials > 0) == (later.denials > 0)
+    numbered = len({word.kind for word in frame.new_value if word.kind}) > 1  # "part 3 goes to part3.csv": each has its own
+    valued = _is_valued(earlier.words) and _is_valued(frame.new) and not numbered
+    near = alike and valued and frame.shared >= _HALF and earlier.is_short and later.is_short
+    return Relation.MAY_REPLACE if near else Relation.APART
 
 
 def _is_valued(words: Sequence[Word]) -> bool:
     return any(word.kind for word in words)
 
 
-def relate(earlier: ValueStatement, later: ValueStatement) -> tuple[Relation, float]:
-    """What a later statement is to an earlier one, and how near in meaning the two must be for that."""
-    pair = _compare(earlier, later)
-    if is_choice_reversed(later.says, earlier.says):
-        return Relation.REPLACES, 0.0
-    found = next(filter(None, (rule(pair) for rule in _RULES)), Relation.APART)
-    lives = earlier.home and later.home and not later.moved
-    like = pair.differs or (pair.covered >= 1 and not pair.fresh)
-    if found is Relation.APART or earlier.once or lives or (like and found is Relation.REPLACES):
-        return found, 0.0
-    if pair.tells_change:
-        return found, _LOUD_MATTER if pair.covered >= _SAME_MATTER else _MATTER
-    return found, _SAME_MATTER if found is Relation.MAY_REPLACE else _MATTER
-
-
-def _judge_first_plan(pair: _Pair) -> Relation | None:
-    """What an earlier one says of itself that it was so at first."""
-    if not pair.earlier.once:
-        return None
-    shared = len(pair.earlier.words) - len(pair.missing)
-    return Relation.REPLACES if shared >= _OVERTAKEN and shared >= _COVERED * len(pair.earlier.words) else Relation.APART
-
-
-def _judge_other_matter(pair: _Pair) -> Relation | None:
-    """Who does what one does alone; a word and its opposite; and statements of different things."""
-    if pair.earlier.open_ended:
-        return Relation.APART
-    alone = len(pair.missing) == 1 == len(pair.fresh)
-    if alone and pair.later.sole and pair.later.turned and not pair.begins:
-        return Relation.REPLACES
-    said, before = pair.later.says.words, pair.earlier.says.words
-    if alone and pair.begins and has_opposites(said - before, before - said):
-        return Relation.MAY_REPLACE
-    two_bans = pair.earlier.denials > 0 and pair.later.denials > 0  # "never edit A, run B instead" leaves "never edit C" alone
-    if pair.begins and pair.crossed and pair.later.loud and pair.covered >= _COVERED and not two_bans:
-        return Relation.MAY_REPLACE
-    return None if pair.begins and not pair.crossed else Relation.APART
-
-
-def _judge_home(pair: _Pair) -> Relation | None:
-    """Where somebody lives; a sentence that tells more of them than that does not give way whole."""
-    if not (pair.earlier.home and pair.later.home):
-        return None
-    if not _is_valued(pair.fresh_first):
-        return Relation.APART
-    is_whole = pair.earlier.clause == _HOME_ONLY and (not pair.later.moved or pair.covered >= 1 or pair.later.ended)
-    return Relation.REPLACES if is_whole else Relation.MAY_REPLACE
-
-
-def _judge_denial(pair: _Pair) -> Relation | None:
-    """The same, said to be so and not to be so."""
-    earlier, later = pair.earlier, pair.later
-    if pair.covered < 1 or pair.fresh_first or len(earlier.words) <= 1:
-        return None
-    if (earlier.denials > 0) != (later.denials > 0):
-        return Relation.REPLACES
-    return Relation.APART if earlier.denials and not pair.fresh else None
-
-
-def _judge_value(pair: _Pair) -> Relation | None:
-    """One value in an otherwise like sentence; what is so of one version is no other value of the thing."""
-    stems = {word.stem for word in (*pair.earlier.words, *pair.later.words)}
-    if not pair.tells_change and stems & VERSIONED:
-        return Relation.APART
-    kinds, others = {word.kind for word in pair.value}, {word.kind for word in pair.new_value}
-    if pair.earlier.is_attribute and pair.later.is_attribute and pair.differs and len(pair.value) == 1 == len(pair.new_value):
-        return Relation.REPLACES
-    if not pair.differs or kinds not in _VALUES or others not in _VALUES or not kinds & others:
-        return None
-    if max(len(pair.value), len(pair.new_value)) > _VALUE:
-        return None
-    has_one = pair.earlier.is_state and pair.later.is_state and "name" not in kinds | others
-    return Relation.REPLACES if pair.later.turned or has_one else None
-
-
-def _judge_told_change(pair: _Pair) -> Relation | None:
-    """What the later one says to have changed, or to be gone."""
-    if not pair.tells_change:
-        return None
-    own = len(pair.later.words) - len(pair.fresh)
-    limited = any(word.stem in pair.later.narrow and not word.kind for word in pair.fresh_first)
-    if (own < _WHOLE * len(pair.later.words) and not _is_short(pair)) or (pair.later.ended and (pair.earlier.denials or limited)):
-        return Relation.APART
-    if pair.earlier.says.denials and pair.later.says.denials and not _is_valued(pair.fresh):
-        return Relation.APART
-    if pair.later.ended and _is_valued(pair.value) and not _is_valued(pair.fresh):
-        return Relation.MAY_REPLACE
-    if pair.covered >= _COVERED and own >= _WHOLE * len(pair.later.words):
-        return Relation.REPLACES
-    opens = pair.earlier.words[0] not in pair.missing and pair.later.words[0] not in pair.fresh
-    few = len(pair.earlier.words) <= _FEW + 2 and len(pair.later.words) <= _SHORT
-    is_near = (pair.covered >= _PART and _is_valued(pair.fresh)) or (opens and few and pair.later.loud)
-    return Relation.MAY_REPLACE if is_near and _is_short(pair) else Relation.APART
-
-
-def _judge_silent(pair: _Pair) -> Relation | None:
-    """Short statements of one thing that name another value each, or of which the later one names one more."""
-    said = pair.earlier.is_sentence and pair.later.is_sentence and (pair.earlier.denials > 0) == (pair.later.denials > 0)
-    numbered = len({word.kind for word in pair.new_value if word.kind}) > 1  # "part 3 goes to part3.csv": each has its own
-    valued = said and not numbered and _is_valued(pair.fresh) and _is_valued(pair.earlier.words)
-    shared = len(pair.earlier.words) - len(pair.missing)
-    near = pair.covered >= _SILENT and (shared > 1 or len(pair.earlier.words) <= _FEW)
-    return Relation.MAY_REPLACE if valued and near and _is_short(pair) else Relation.APART
-
-
-def _is_short(pair: _Pair) -> bool:
-    sizes = len(pair.earlier.words), len(pair.later.words), len(pair.missing), len(pair.fresh)
-    return all(size <= most for size, most in zip(sizes, (_SHORT, _LONG, *_OWN), strict=True))
-
-
-_RULES = (
-    _judge_first_plan,
-    _judge_other_matter,
-    _judge_home,
-    _judge_denial,
-    _judge_value,
-    _judge_told_change,
-    _judge_silent,
-)
-
-
 def find_value_pairs(sayings: Sequence[ValueStatement], meaning: Meaning | None = None) -> Iterator[tuple[int, int, bool]]:
     """The pairs (earlier, later) of sayings, which are in the order of time, of which the later leaves no room for the earlier; or
     may leave none, where the third is false. ``meaning`` tells how near they are; None where nothing can: their words decide then.
     """
-    found = [
-        (earlier, later, relation, least)
-        for earlier, later in _find_comparable(sayings)
-        for relation, least in (relate(sayings[earlier], sayings[later]),)
-        if relation is not Relation.APART
+    found = [(*pair, relate(sayings[pair[0]], sayings[pair[1]])) for pair in _find_comparable(sayings)]
+    asked = [
+        (earlier, later) for earlier, later, relation in found if relation in (Relation.REPLACES_IF_NEAR, Relation.MAY_REPLACE)
     ]
-    asked = [(earlier, later) for earlier, later, _, least in found if least]
     scores = meaning([(sayings[earlier].text, sayings[later].text) for earlier, later in asked]) if meaning and asked else None
-    near = dict(zip(asked, scores, strict=True)) if scores is not None else {}
-    for earlier, later, relation, least in found:
-        score = near.get((earlier, later))
-        if score is None or score >= least:
-            yield earlier, later, relation is Relation.REPLACES
+    far = {pair for pair, score in zip(asked, scores or (), strict=False) if score is not None and score < _NEAR}
+    for earlier, later, relation in found:
+        if relation is not Relation.APART and (earlier, later) not in far:
+            yield earlier, later, relation is not Relation.MAY_REPLACE
 
 
 def _find_comparable(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, int]]:
-    """The pairs that share what one of them begins with, and two words where they have so many. Of what tells how it was at first
-    and of where somebody lives all are compared.
+    """The pairs, in the order of time, that can be anything but apart: they share two words, or one where they have few. Of those
+    that share the same words only the latest are compared.
     """
-    filed: dict[tuple[str, str], list[int]] = {}
+    filed: dict[object, list[int]] = {}
     for later, saying in enumerate(sayings):
         if not saying.words or saying.says.asks:
             continue
-        keys = sorted({word.stem[:STEM] for word in saying.words[:_LONG]})
-        chosen = {("<choice>", name) for name in saying.says.chosen | saying.says.refused}
-        singles = {("", key) for key in keys} | {("<once>", key) for key in keys}
-        handles = {*combinations(keys, 2), *singles, *chosen} | {("<opens>", word.stem) for word in saying.words[: saying.loud]}
+        keys = sorted({word.stem[:STEM] for word in saying.words[:_READ]})
+        handles = [*combinations(keys, 2), *keys, *(("<choice>", name) for name in saying.says.chosen | saying.says.refused)]
         places = {place for handle in handles for place in filed.get(handle, ())[-_COMPARED:]}
-        for earlier in () if saying.once else sorted(places):
-            before = sayings[earlier]
-            begins = not saying.starts.isdisjoint(before.keys) or not before.starts.isdisjoint(saying.keys)
-            told = before.once or not saying.open_ended
-            shared = len(before.keys & saying.keys)
-            shares = shared >= _PART * min(before.clause, len(before.keys)) or saying.loud or before.once
-            shares &= saying.tells_change or before.once or len(saying.keys) - shared <= _OWN[1]
-            alone = before.says.chosen or before.sole or (before.home and saying.home)
-            if told and ((begins and shares) or alone) and before.says.form != saying.says.form:
-                yield earlier, later
-        handles = chosen | {("<opens>", saying.words[0].stem)}
-        if saying.once:
-            handles |= {("<once>", key) for key in keys}
-        elif len(saying.words) <= _FEW or saying.home:
-            handles |= {("", key) for key in keys}
-        else:
-            handles.update(combinations(keys, 2))
+        yield from ((earlier, later) for earlier in sorted(places) if _is_comparable(sayings[earlier], saying))
         for handle in handles:
-            filed.setdefault(handle, []).append(later)
+            if type(handle) is tuple or handle in saying.starts or len(saying.words) <= _VALUE or saying.once or saying.home:
+                filed.setdefault(handle, []).append(later)
+
+
+def _is_comparable(earlier: ValueStatement, later: ValueStatement) -> bool:
+    """Whether two statements can be anything but apart, told by the letters that their words begin with."""
+    if later.once or earlier.says.form == later.says.form or (later.open_ended and not earlier.once):
+        return False
+    if earlier.once or earlier.says.chosen or earlier.sole or (earlier.home and later.home):
+        return True
+    if later.starts.isdisjoint(earlier.keys) and earlier.starts.isdisjoint(later.keys):
+        return False
+    short = earlier.is_short and later.is_short
+    shared = len(earlier.keys & later.keys) / min(len(earlier.keys), max(earlier.clause, 2))
+    least = _HALF if short or later.tells_loudly else 1 - _THIRD
+    return shared >= least or (short and later.tells_change)
