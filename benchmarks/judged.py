@@ -34,6 +34,7 @@ from kept.recall.failures import message_fingerprints
 from kept.recall.index import UnitKind
 from kept.recall.index.queue import open_queue
 from kept.recall.index.vectors import VectorEntry, update_vectors
+from kept.recall.relevance import SEED, RecallWeights
 from kept.recall.search import text_hash
 from kept.store.reader import RecallNote, StoreReader
 from kept.store.sqlite import SqliteStore
@@ -77,6 +78,13 @@ class Prompt(NamedTuple):
 
 def rows(folder: Path, name: str) -> list[list[str]]:
     return [line.split("\t") for line in (folder / name).read_text(encoding="utf-8").splitlines()]
+
+
+def read_prompts(folder: Path) -> list[Prompt]:
+    return [
+        Prompt(project, kind, language, frozenset(wanted.split()), frozenset(harmless.split()), text.replace("\\n", "\n"))
+        for project, kind, language, wanted, harmless, text in rows(folder, "prompts.tsv")
+    ]
 
 
 def scope_of(project: str) -> str:
@@ -133,9 +141,22 @@ def started(store: Path, project: str) -> frozenset[str]:
     return frozenset(each.key for each in assemble_context(RecallEnvironment(str(store), "/", seconds=60.0), asked, now=NOW).pieces)
 
 
-def shown(store: Path, prompt: Prompt, told: frozenset[str], *, words: bool) -> list[ContextPiece]:
+def shown(
+    store: Path,
+    prompt: Prompt,
+    told: frozenset[str],
+    *,
+    words: bool,
+    weights: RecallWeights = SEED,
+    recall: RecallSettings | None = None,
+    missed: list[ContextPiece] | None = None,
+) -> list[ContextPiece]:
     context.StoreReader = WithNotes  # type: ignore[misc, attr-defined] # so that something was worked on
-    nearest = None if words else memories_in_process(make_query_context(store.parent, RecallSettings(), os.environ), prompt.text)
+    nearest = (
+        None
+        if words
+        else memories_in_process(make_query_context(store.parent, recall or RecallSettings(), os.environ), prompt.text)
+    )
     asked = ContextRequest(
         message=prompt.text,
         directory=f"/work/{prompt.project}",
@@ -145,7 +166,8 @@ def shown(store: Path, prompt: Prompt, told: frozenset[str], *, words: bool) -> 
         told=told,
         client="none",
     )
-    found = assemble_context(RecallEnvironment(str(store), "/", seconds=60.0, zone=UTC), asked, now=NOW, nearest=nearest)
+    place = RecallEnvironment(str(store), "/", seconds=60.0, zone=UTC, weights=weights)
+    found = assemble_context(place, asked, now=NOW, nearest=nearest, missed=missed)
     return [each for each in found.pieces if each.layer != CORE]
 
 
@@ -158,13 +180,7 @@ def main() -> None:
     parser.add_argument("--home", type=Path, help="a folder that keeps the store for the next time; else a temporary one")
     parser.add_argument("--show", action="store_true", help="print what is missed and what is wrong")
     given = parser.parse_args()
-    prompts = [
-        Prompt(project, kind, language, frozenset(wanted.split()), frozenset(harmless.split()), text.replace("\\n", "\n"))
-        for project, kind, language, wanted, harmless, text in rows(given.data, "prompts.tsv")[
-            given.held :: 1 if given.data != HERE else 2
-        ]
-        if kind != SAID
-    ]
+    prompts = read_prompts(given.data)[given.held :: 1 if given.data != HERE else 2]
     tally: dict[str, list[tuple[int, ...]]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
         home = given.home or Path(folder)
@@ -172,7 +188,7 @@ def main() -> None:
         if not store.exists():
             home.mkdir(exist_ok=True)
             fill(home, given.data)
-        for prompt in prompts:
+        for prompt in (each for each in prompts if each.kind != SAID):
             start = started(store, prompt.project) if given.session else frozenset()
             pieces = shown(store, prompt, start, words=given.words)
             keys = {"@" if each.layer == DAYS else each.key for each in pieces}

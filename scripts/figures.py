@@ -73,11 +73,11 @@ FIGURES = (
         tuned=True,
     ),
     Figure(
-        name="held",
-        title="What is put before a prompt: the half that was set apart",
-        command="python benchmarks/judged.py --held",
-        says_not="The same author wrote both halves, so this shows that the ranking does not rest on single prompts, not that it "
-        "works for another author: strangers' plain requests found .06 to .12 of what helps (the log).",
+        name="asking",
+        title="What is put before a prompt: each project by weights that were fitted without it",
+        command="python benchmarks/asking.py",
+        says_not="Projects of two authors, who knew the program. Of a stranger's 60 plain requests .33 of what helps is found at a "
+        "precision of .55, and 44 of 45 unrelated prompts stay empty (the log).",
     ),
     Figure(
         name="retrieval",

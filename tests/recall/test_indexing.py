@@ -13,6 +13,7 @@ from kept.recall.index.head import vector_model
 from kept.recall.index.queue import open_queue
 from kept.recall.index.vectors import Vectors
 from kept.recall.indexing import update_index, vector_status
+from kept.recall.relevance import ACROSS, DOUBT
 from kept.recall.search import find_near_memories, search
 from talking import forget_ids
 
@@ -113,8 +114,22 @@ def test_what_a_person_adds_is_found_by_its_meaning_at_once(workspace):
 
 
 def test_a_message_unlike_everything_is_near_to_nothing(workspace):
-    assert find_near_memories(workspace, "marmalade recipe with oranges", scopes(workspace)) == {}
+    assert max(find_near_memories(workspace, "marmalade recipe with oranges", scopes(workspace)).values()) < 2
     assert find_near_memories(workspace, "", scopes(workspace)) == {}
+
+
+def test_a_memory_in_another_language_counts_more_for_it_shares_no_words(workspace, monkeypatch):
+    before = find_near_memories(workspace, "store predictions as parquet", scopes(workspace))
+    spoken = {"store predictions as parquet": "han"}
+    monkeypatch.setattr("kept.recall.search.detect_language", lambda text: spoken.get(text, "english"))
+    after = find_near_memories(workspace, "store predictions as parquet", scopes(workspace))
+    assert all(after[each] == pytest.approx(before[each] + ACROSS) for each in before if each != DOUBT)
+
+
+def test_a_message_that_asks_for_nothing_remembered_is_told_as_a_doubt(workspace, monkeypatch):
+    model = {"hashing/1": {"bias": -1.0, "scale": 0.0, "weights": [0, 0]}}
+    monkeypatch.setattr("kept.recall.embed.levels._load_table", lambda name: model if name == "asking" else {})
+    assert find_near_memories(workspace, "store predictions as parquet", scopes(workspace))[DOUBT] == pytest.approx(1.5)
 
 
 def test_nothing_is_near_that_is_retired_of_another_scope_or_told_otherwise_since(workspace):

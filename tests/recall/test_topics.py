@@ -69,7 +69,17 @@ def test_a_memory_belongs_to_a_topic_by_its_own_words_in_any_language():
 
 
 def test_a_memory_is_nearer_that_has_more_words_of_a_topic():
-    assert topic_nearness(3) > topic_nearness(1) > topic_nearness(0) == 0
+    assert topic_nearness(3, bare=True) > topic_nearness(1, bare=True) > topic_nearness(0, bare=True) == 0
+
+
+def test_a_topic_counts_less_in_a_message_that_asks_for_more():
+    assert topic_nearness(3, bare=True) > topic_nearness(3, bare=False) > 0
+
+
+def test_what_a_session_starts_with_and_what_a_message_does_not_ask_for_are_not_shown():
+    near = Likeness(words=0.0, telling=0.5, topic=0.0, meaning=3.5)
+    assert near.relevance() > 0.3 > near._replace(always=True).relevance()
+    assert near._replace(doubt=3.0).relevance() < 0.3
 
 
 def test_few_shared_words_tell_less_where_meanings_were_compared():

@@ -34,6 +34,16 @@ def test_the_nearest_units_are_found_whether_all_are_compared_or_signs_choose_fi
     assert Vectors(path, "m").find_nearest(UnitKind.MEMORY, question, 5) == {}
 
 
+def test_a_text_that_the_first_of_two_models_does_not_know_is_compared_by_the_second_alone(tmp_path):
+    first, second = unit(2, 16), unit(1, 16)[0]
+    known, unknown = np.concatenate([first[0], second]), np.concatenate([np.zeros(16, np.float32), second])
+    update_vectors(tmp_path / "v", "m", {}, entries(np.stack([known, unknown])))
+    question = np.concatenate([0.7 * first[1], 0.3 * second])
+    found = Vectors(tmp_path / "v", "m", 16).find_nearest(UnitKind.TURN, question, 5)
+    assert found[2].similarity == pytest.approx(1, abs=0.01)
+    assert found[1].similarity == pytest.approx(float(question @ known), abs=0.01)
+
+
 def test_a_unit_in_pieces_counts_by_its_best_piece(tmp_path):
     made = unit(3)
     update_vectors(tmp_path / "v", "m", {}, [VectorEntry(kind=UnitKind.TURN, item=1, mark=0, vector=each) for each in made])

@@ -15,6 +15,7 @@ from kept.core.fence import CORE, DAYS, FACTS, FIXES, HERE, PAST, SAID, Context,
 from kept.core.text import project_label
 from kept.recall.context_budget import fit_to_budget
 from kept.recall.nearby import (
+    CORE_CATEGORIES,
     ContextLookup,
     ContextRequest,
     MessageTerms,
@@ -27,7 +28,6 @@ from kept.recall.nearby import (
 from kept.recall.relevance import is_related_recent_work
 from kept.store.reader import RecallMemory, StoreReader
 
-CORE_CATEGORIES = ("identity", "person", "preference", "preferences", "constraint")  # those of the user's scope are always shown
 RULE_CATEGORIES = ("constraint", "convention", "preference", "preferences")  # of a project, for who reads no file of kept's
 Said = Callable[[str], Mapping[str, float]]  # turns of a project that a message may mean, by key, and how near each is
 NOTHING = Context((), 0, {})

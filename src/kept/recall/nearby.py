@@ -14,6 +14,7 @@ from kept.core.text import index_words, jaccard_similarity, tokenize
 from kept.recall.question import telling_words
 from kept.recall.relevance import (
     CLEAR,
+    DOUBT,
     FEW,
     PLAIN,
     PROJECT,
@@ -36,6 +37,7 @@ from kept.recall.relevance import (
 from kept.recall.topics import NO_INTENT, Intent, Topic, count_topic_words, detect_intent, topic_phrases
 from kept.store.reader import RecallMemory, StoreReader
 
+CORE_CATEGORIES = ("identity", "person", "preference", "preferences", "constraint")  # those of the user's scope are always shown
 SECONDS = 0.5  # reading the store may take so long; a hook gives less
 _CANDIDATES = 40
 _TOPICAL = 60
@@ -212,7 +214,7 @@ def _find_facts(look: ContextLookup, message: MessageTerms, meant: Meant) -> lis
         return look.reader.memory_rows_with_word(word, look.scopes, profiles)
 
     shared = _rank_rows(rows_of, message, 1, _CANDIDATES)
-    topics = message.intent.topics if message.intent.bare else ()
+    topics = message.intent.topics
     topical = look.reader.memory_rows_with_phrases(topic_phrases(topics), look.scopes, profiles, _TOPICAL) if topics else []
     asked = message.asked()
     began = monotonic()
@@ -235,10 +237,17 @@ def _find_facts(look: ContextLookup, message: MessageTerms, meant: Meant) -> lis
         worded = _score_nearness(words, set(index_words(" ".join(memory.artifacts)).split()), memory.content, asked)
         words_of_topic = belonging.get(memory.row, 0)
         aside = words_of_topic * _ASIDE < most  # it names the topic in passing, and others are about it
-        topic = 0.0 if aside else topic_nearness(words_of_topic)
+        topic = 0.0 if aside else topic_nearness(words_of_topic, bare=message.intent.bare)
         # What was not compared has no vector yet, or search finds better ones.
         alone = bool(look.asked.marks) or memory.id not in meaning
-        parts = Likeness(worded, max(words.values(), default=0.0), topic, meaning.get(memory.id, 0.0) if meaning else None)
+        parts = Likeness(
+            worded,
+            max(words.values(), default=0.0),
+            topic,
+            meaning.get(memory.id, 0.0) if meaning else None,
+            meaning.get(DOUBT, 0.0),
+            memory.category in CORE_CATEGORIES and memory.scope == "user",
+        )
         close = parts.relevance(words_alone=alone)
         if close < floor:
             if look.missed is not None:
@@ -295,7 +304,9 @@ def _missed_piece(look: ContextLookup, memory: RecallMemory, words: Mapping[str,
 
 def _format_likeness(parts: Likeness) -> str:
     meaning = "meanings not compared" if parts.meaning is None else f"meaning {parts.meaning:.1f} deviations above the others"
-    return f"words {parts.words:.2f} (the most telling {parts.telling:.2f}), topic {parts.topic:.2f}, {meaning}"
+    doubt = f", less {parts.doubt:.1f} because the message may ask for nothing remembered" if parts.doubt else ""
+    always = ", less because every session starts with it" if parts.always else ""
+    return f"words {parts.words:.2f} (the most telling {parts.telling:.2f}), topic {parts.topic:.2f}, {meaning}{doubt}{always}"
 
 
 def _score_nearness(words: Mapping[str, float], about: set[str], text: str, asked: list[float]) -> float:

@@ -57,9 +57,12 @@ _USUAL, _SPREAD, _SUPPOSED = 0.08, 0.1, 20  # average and deviation that are sup
 _FITTED = 84  # memories of a project of those on whose prompts the weights were fitted
 _FAR, _STEP = 0.2, 0.15  # cosine of texts about different matters, and what counts as a deviation above it anywhere
 _SOLID = 0.53  # a nearness by words that needs no meaning
-# Of a logistic fit over prompts that strangers judged (docs/log.md); the floor of 0.3 lies where two of three lines help.
-_BASE, _APART, _SHARED, _TOPICAL = -5.55, 1.36, 1.7, 6.0
+# Of a logistic fit (benchmarks/asking.py); the floor of 0.3 lies where 97 of 100 unrelated messages get nothing.
+_BASE, _APART, _SHARED, _TOPICAL, _ALWAYS = -4.64, 1.21, 1.0, 6.0, 5.4
+ACROSS = 0.65  # deviations that a memory in another language counts more: no word could be shared
+DOUBT = ""  # as what the doubt stands among memories' ids
 _TOPIC, _TOPIC_WORD = 0.5, 0.08  # the nearness of what belongs to a topic, and what each word of the topic adds
+_IN_PASSING = 0.4  # the share of that where the message asks for more
 CLEAR = 0.93  # what is so near is shown beyond the first few
 FEW = 3
 _LATE = 0.8  # the weight that what was worked on in the last days must share with a message
@@ -197,25 +200,28 @@ def cosine_spread(cosines: Collection[float], memories: int) -> Spread:
 class Likeness(NamedTuple):
     """How near a memory is to a message: by ``words`` alone (0 or a share), by the weight of the most telling word that both name,
     by the words of its ``topic``, and by ``meaning``: by how many deviations its cosine is above those of the other memories, None
-    where no meanings were compared.
+    where no meanings were compared. ``doubt`` tells how little the message asks for what is remembered, ``always`` that the memory
+    is shown at the start of every session.
     """
 
     words: float
     telling: float
     topic: float
     meaning: float | None
+    doubt: float = 0.0
+    always: bool = False
 
     def relevance(self, *, words_alone: bool = False) -> float:
         """How likely it is to help, as a share by which the floor counts. With ``words_alone`` many words in common are enough."""
         if self.meaning is None:
             return max(self.words, self.topic)
-        weight = _BASE + _APART * self.meaning + _SHARED * self.telling + _TOPICAL * self.topic
+        weight = _BASE + _APART * self.meaning + _SHARED * self.telling + _TOPICAL * self.topic - self.doubt - _ALWAYS * self.always
         return max(1.0 / (1.0 + exp(-weight)), self.words if words_alone and self.words >= _SOLID else 0.0)
 
 
-def topic_nearness(belonging: int) -> float:
-    """How near a memory is that has so many words of the topic of a message which asks for hardly anything else."""
-    return _TOPIC + _TOPIC_WORD * min(belonging, 4) if belonging else 0.0
+def topic_nearness(belonging: int, *, bare: bool) -> float:
+    """How near a memory is that has so many words of the topic of a message, ``bare`` where it asks for hardly anything else."""
+    return (_TOPIC + _TOPIC_WORD * min(belonging, 4)) * (1.0 if bare else _IN_PASSING) if belonging else 0.0
 
 
 def is_related_work(shared: Sequence[float]) -> bool:

@@ -19,12 +19,12 @@ from kept.core.text import index_words, project_label
 from kept.core.times import format_instant, format_optional_instant, parse_optional_instant
 from kept.local.recall_settings import RecallSettings
 from kept.recall.embed import create_embedder
-from kept.recall.embed.levels import SimilarityScale, find_scale
+from kept.recall.embed.levels import SimilarityScale, detect_language, find_doubt, find_scale
 from kept.recall.event_time import parse_event_bound
 from kept.recall.index import Index, SearchLimits, SearchUnit, UnitKind, open_index
 from kept.recall.question import build_phrases, find_compounds, is_telling, select_search_terms, telling_words
 from kept.recall.rank import TIME, add_conversation_score, add_surroundings, conversation_scores, fuse_scores
-from kept.recall.relevance import Spread, cosine_spread, stem
+from kept.recall.relevance import ACROSS, DOUBT, Spread, cosine_spread, stem
 
 if TYPE_CHECKING:
     from kept.recall.index.vectors import Floats, NearUnit, Vectors
@@ -166,18 +166,26 @@ def search(
 
 def find_near_memories(workspace: SearchContext, message: str, scopes: Sequence[str]) -> dict[str, float]:
     """The active memories of these scopes that search finds first for a message: by how many deviations each is nearer to it by
-    meaning than those scopes' memories are, by id, best first. Nothing where meanings cannot be compared: a hook ranks by words
-    itself. Raises what :func:`search` raises.
+    meaning than those scopes' memories are, by id, best first; more so in another language, which shares no words. Beside them, as
+    :data:`DOUBT`, how little the message asks for what is remembered at all. Nothing where meanings cannot be compared: a hook
+    ranks by words itself. Raises what :func:`search` raises.
     """
     if not scopes:
         return {}
     limits = Filters(scopes=tuple(scopes), statuses=("active",))
     with open_index(workspace.paths.store) as index:
         look = _IndexSearch(workspace, index, message, limits, meaning=True)
+        look.floor = min(look.floor, 0.0)  # deviations decide
         hits = look.find_hits(UnitKind.MEMORY, workspace.settings.recall.most)
-        spread = look.cosine_spread()
-    apart = {hit.id: spread.deviations_above(hit.similarity) for hit in hits if hit.similarity is not None}
-    return {memory: above for memory, above in apart.items() if above > 0}
+        spread, doubt = look.cosine_spread(), look.doubt()
+    spoken = detect_language(message)
+    apart = {
+        hit.id: spread.deviations_above(hit.similarity) + ACROSS * (detect_language(hit.text) != spoken)
+        for hit in hits
+        if hit.similarity is not None
+    }
+    near = {memory: above for memory, above in apart.items() if above > 0}
+    return near | {DOUBT: doubt} if near else {}
 
 
 class _IndexSearch:
@@ -194,7 +202,7 @@ class _IndexSearch:
         month_first = is_month_first_locale(workspace.env)
         asked = parse_time_span(query, workspace.clock(), workspace.zone, month_first=month_first) or parse_event_bound(query)
         self._when = self._resolve_time(asked)
-        self._floor = workspace.settings.recall.floor
+        self.floor = workspace.settings.recall.floor
         self._asked = _embed_query(workspace, query) if meaning else None
 
     def find_hits(self, kind: UnitKind, most: int) -> list[Hit]:
@@ -239,7 +247,7 @@ class _IndexSearch:
             return {}
         among = None if self._open and kind is not UnitKind.MEMORY else self._index.items_within(kind, self._limits)
         near = self._asked.find_nearest(kind, most, among)
-        found = {item: unit for item, unit in near.items() if unit.similarity >= self._floor}
+        found = {item: unit for item, unit in near.items() if unit.similarity >= self.floor}
         return found | self._asked.of(kind, [item for item in also if item not in found])
 
     def cosine_spread(self) -> Spread:
@@ -247,6 +255,10 @@ class _IndexSearch:
         items = sorted(self._index.items_within(UnitKind.MEMORY, self._limits))
         beside = self._asked.of(UnitKind.MEMORY, items[:: 1 + len(items) // _BESIDE]) if self._asked else {}
         return cosine_spread([unit.similarity for unit in beside.values()], len(items))
+
+    def doubt(self) -> float:
+        """How little the question asks for what is remembered, as its meaning tells; 0 where it tells nothing."""
+        return find_doubt(self._asked.model, self._asked.question.tolist()) if self._asked else 0.0
 
     def hit(self, unit: SearchUnit, score: float, near: "NearUnit | None", reasons: tuple[str, ...]) -> Hit:
         """A unit as a hit."""
@@ -372,6 +384,7 @@ class _IndexSearch:
 class _MeaningQuery(NamedTuple):
     """The vectors there are, a question as one, and what a cosine with it says."""
 
+    model: str
     vectors: "Vectors"
     question: "Floats"
     level: SimilarityScale
@@ -399,11 +412,11 @@ def _embed_query(workspace: SearchContext, query: str) -> _MeaningQuery | None:
         return None
     from kept.recall.index.vectors import Vectors  # noqa: PLC0415 - numpy is heavy, and only wanted where there are vectors
 
-    vectors = Vectors(workspace.paths.vectors, model.name)
+    vectors = Vectors(workspace.paths.vectors, model.name, getattr(model, "half", 0))
     if not vectors.dimensions:
         return None
     (question,) = model.embed([query[-_LONGEST:]], question=True)
-    return _MeaningQuery(vectors, question, level)
+    return _MeaningQuery(model.name, vectors, question, level)
 
 
 def text_hash(text: str) -> int:

@@ -4,12 +4,18 @@ for another, so each is told on one scale: that of MiniLM among English texts, o
 ``levels.json`` gives for each model and language the cosine that unrelated texts have on average, and the one that one in 200 pairs
 reaches (``benchmarks/levels.py`` makes it). A model that is not in it tells its own cosines. The language of a text is told by its
 script and its commonest words.
+
+``asking.json`` gives for a model the weights by which the meaning of a message tells whether it asks for anything that could be
+remembered: "thanks", "explain this line" and general knowledge do not (``benchmarks/asking.py`` makes it).
 """
 
 import json
+from collections.abc import Sequence
 from functools import lru_cache
+from math import hypot
+from operator import mul
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _CHARACTERS = 1_000  # of a text that are looked at
 _WORD = 3  # letters that a character of a script without spaces counts as
@@ -96,7 +102,7 @@ class SimilarityScale(NamedTuple):
 
 def find_scale(model: str, question: str) -> SimilarityScale | None:
     """The line for a question's language; None where the model does not know it, and cosines say nothing."""
-    languages = _load_scales().get(model)
+    languages = _load_table("levels").get(model)
     if languages is None:
         return SimilarityScale()
     known = languages.get(detect_language(question))
@@ -107,9 +113,21 @@ def find_scale(model: str, question: str) -> SimilarityScale | None:
     return SimilarityScale(gain, _USUAL - gain * usual)
 
 
-@lru_cache(1)
-def _load_scales() -> dict[str, dict[str, tuple[float, float]]]:
-    found: dict[str, dict[str, tuple[float, float]]] = json.loads(
-        Path(__file__).with_name("levels.json").read_text(encoding="utf-8")
-    )
+_CERTAIN = 0.5  # odds (their logarithm) from which on a message is taken to ask
+
+
+def find_doubt(model: str, question: Sequence[float]) -> float:
+    """How little a message of this meaning asks for what could be remembered, as the logarithm of odds: 0 where it does."""
+    table = _load_table("asking").get(model)
+    if table is None:
+        return 0.0
+    meaning = question[-len(table["weights"]) :]
+    told: float = sum(map(mul, table["weights"], meaning)) / (hypot(*meaning) or 1.0)
+    return max(0.0, _CERTAIN - table["bias"] - table["scale"] * told)  # type: ignore[no-any-return] # of a file of numbers
+
+
+@lru_cache(2)
+def _load_table(name: str) -> dict[str, Any]:
+    """What a file tells of each model."""
+    found: dict[str, Any] = json.loads(Path(__file__).with_name(f"{name}.json").read_text(encoding="utf-8"))
     return found

@@ -227,6 +227,7 @@ class BlendedEmbedder:
         self._english = english
         self._many = many
         self.name = f"{english.name} + {many.name}"
+        self.half = english.dimensions
         self.dimensions = english.dimensions + many.dimensions
 
     def widen_weights(self) -> None:
@@ -238,7 +239,7 @@ class BlendedEmbedder:
         of questions, so that the product with a text's is a cosine.
         """
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
-        half = self._english.dimensions
+        half = self.half
         vectors[:, half:] = self._many.embed(texts)
         known = [place for place, text in enumerate(texts) if detect_language(text) == "english"]
         if known:

@@ -29,6 +29,7 @@ Floats = NDArray[np.float32]
 _EXACT = 50_000  # rows up to which reading every vector is faster than choosing first
 _CHOSEN = 1_000  # rows chosen by their signs: int8 rescoring of 200 loses almost nothing already
 _CHUNK = 8_192
+_TOLD = 8  # numbers of a vector that tell whether its first half is there
 _PIECES = 4  # rows of one unit at most
 _KINDS = {UnitKind.MEMORY: 1, UnitKind.SUMMARY: 2, UnitKind.TURN: 3}  # 0 is a row that is no longer there
 _MARK = 2**64 - 1
@@ -68,9 +69,13 @@ def _row_type(dimensions: int) -> np.dtype[Any]:
 
 
 class Vectors:
-    """The vectors of a file as they are now: empty where there is none, or where another model made them."""
+    """The vectors of a file as they are now: empty where there is none, or where another model made them.
 
-    def __init__(self, path: Path, model: str) -> None:
+    The first ``half`` of the numbers are those of a model that knows one language; of other texts they are nothing.
+    """
+
+    def __init__(self, path: Path, model: str, half: int = 0) -> None:
+        self._half = half
         self.rows: NDArray[Any] = np.zeros(0, _row_type(64))
         self.dimensions = 0
         try:
@@ -118,6 +123,9 @@ class Vectors:
             some = rows[start : start + _CHUNK]
             cosines[start : start + _CHUNK] = self.rows["body"][some, : self.dimensions].astype(np.float32) @ question
         cosines *= self.rows["scale"][rows]
+        if self._half:  # what the first model does not know is compared by the second alone
+            unknown = ~self.rows["body"][rows, :_TOLD].any(axis=1)
+            cosines[unknown] /= np.linalg.norm(question[self._half :])
         few = _PIECES * most  # a unit has at most so many rows
         front = np.argpartition(-cosines, few)[:few] if few < len(rows) else np.arange(len(rows))
         order = front[np.lexsort((front, -cosines[front]))]

@@ -1,0 +1,181 @@
+"""Fits what decides on facts before a prompt: whether it asks for what is remembered, and which memory helps; figures out of fold.
+
+    python benchmarks/asking.py [--write]
+
+Learns from ``judged`` and ``requests`` (memories, prompts and judgements of two authors' invented projects), from the prompts of
+``requests/asks.tsv`` (``work`` asks for something in which a rule may count, ``other`` does not) and the unrelated prompts of
+``paraphrases``. First the meaning of a prompt decides whether it asks (``--write`` writes these weights to
+``recall/embed/asking.json``), then a logistic score over the parts of a likeness which memory helps; it prints the constants of
+``recall/relevance.py``. Each project is judged by weights that were fitted without its prompts, memories and judgements.
+"""
+
+import argparse
+import json
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import judged
+import numpy as np
+from judged import Prompt
+from numpy.typing import NDArray
+
+import kept.recall.embed.levels
+from kept.local.recall_settings import RecallSettings
+from kept.paths import find_paths
+from kept.recall import nearby
+from kept.recall.embed import LOCAL, create_embedder
+from kept.recall.relevance import SEED, Likeness
+
+FOLDERS = ("judged", "requests")
+CERTAIN = kept.recall.embed.levels._CERTAIN  # noqa: SLF001 - the scale on which the weights count
+SCALED = 10.0  # what inputs of the first fit are multiplied by, so that its penalty is a usual one
+KINDS = ("plain", "few", "none")
+PARTS = ("telling", "bare topic", "topic beside more", "meaning", "always")
+RIDGE = 0.1  # of the second fit, whose inputs lie between 0 and 4
+MOST = 3  # lines before a prompt
+SHARES = (0.8, 0.9, 0.95, 0.97)
+
+Array = NDArray[np.float64]
+
+
+class Row(NamedTuple):
+    """A memory that was considered for a prompt."""
+
+    prompt: int
+    memory: str
+    parts: tuple[float, ...]
+
+
+def logistic(inputs: Array, right: Array, ridge: float) -> Array:
+    """Ridge logistic regression by Newton's method; the first weight is the bias."""
+    whole = np.c_[np.ones(len(inputs)), inputs]
+    penalty = ridge * np.eye(whole.shape[1])
+    penalty[0, 0] = 0
+    weights = np.zeros(whole.shape[1])
+    for _ in range(30):
+        odds = 1 / (1 + np.exp(-np.clip(whole @ weights, -30, 30)))
+        slope = whole.T @ (odds - right) + penalty @ weights
+        weights -= np.linalg.solve((whole.T * (odds * (1 - odds) + 1e-9)) @ whole + penalty, slope)
+    return weights
+
+
+def considered(store: Path, prompts: Sequence[Prompt]) -> list[Row]:
+    """Every memory that may be considered for a prompt, with the parts of its likeness, by the program itself."""
+    rows: list[Row] = []
+    now = [0]
+
+    def note(look: nearby.ContextLookup, memory: object, words: object, parts: Likeness) -> object:
+        bare = nearby.detect_intent(look.asked.message).bare
+        found = (parts.telling, parts.topic * bare, parts.topic * (not bare), parts.meaning or 0.0, float(parts.always))
+        rows.append(Row(now[0], memory.id, found))  # type: ignore[attr-defined]
+        return kept_piece(look, memory, words, parts)  # type: ignore[arg-type]
+
+    kept_piece = nearby._missed_piece  # noqa: SLF001 - where all parts are at hand
+    nearby._missed_piece = note  # type: ignore[assignment] # noqa: SLF001
+    for place, prompt in enumerate(prompts):
+        now[0] = place
+        every = RecallSettings(floor=-1.0, most=1_000)
+        judged.shown(store, prompt, frozenset(), words=False, weights=SEED._replace(floor=9.0), recall=every, missed=[])
+    nearby._missed_piece = kept_piece  # noqa: SLF001
+    return rows
+
+
+def show_curve(name: str, prompts: Sequence[Prompt], rows: Sequence[Row], scores: Array) -> dict[float, float]:
+    """Print precision and recall at floors that leave so many unrelated prompts empty; the floors."""
+    of: dict[int, list[tuple[float, str]]] = {}
+    for row, score in zip(rows, scores, strict=True):
+        of.setdefault(row.prompt, []).append((score, row.memory))
+    best = {place: sorted(each, reverse=True)[:MOST] for place, each in of.items()}
+    unrelated = sorted(best.get(place, [(-99.0, "")])[0][0] for place, each in enumerate(prompts) if each.kind == "none")
+    floors = {share: unrelated[min(len(unrelated) - 1, int(np.ceil(share * len(unrelated))))] + 1e-9 for share in SHARES}
+    for share, floor in floors.items():
+        told = []
+        for kind, across in (("plain", None), ("plain", False), ("plain", True), ("few", None)):
+            hits = misses = wanted = 0
+            for place, each in enumerate(prompts):
+                if each.kind != kind or (across is not None and across != (each.language != "en")):
+                    continue
+                keys = {memory for score, memory in best.get(place, ()) if score >= floor}
+                hits, misses = hits + len(keys & each.wanted), misses + len(keys - each.wanted - each.harmless)
+                wanted += len(each.wanted)
+            label = kind if across is None else "not English" if across else "English"
+            told.append(f"{label} {hits / max(1, hits + misses):.2f} / {hits / max(1, wanted):.2f}")
+        print(f"{name} {share:.0%} of unrelated prompts empty at {floor:5.2f}: {', '.join(told)}")
+    return floors
+
+
+def read_all(here: Path) -> tuple[list[Prompt], list[Row]]:
+    """The prompts of all folders, and the memories that may be considered for them."""
+    prompts: list[Prompt] = []
+    rows: list[Row] = []
+    for folder in FOLDERS:
+        own = [each for each in judged.read_prompts(here / folder) if each.kind in KINDS]
+        with tempfile.TemporaryDirectory() as home:
+            judged.fill(Path(home), here / folder)
+            found = considered(find_paths(home, {"HOME": home}).store, own)
+        rows += [row._replace(prompt=row.prompt + len(prompts)) for row in found]
+        prompts += own
+    return prompts, rows
+
+
+def fit_asking(meanings: Array, asking: NDArray[np.bool_], projects: NDArray[np.str_]) -> Array:
+    """The doubt about each prompt, by weights that were fitted without its project."""
+    odds = np.zeros(len(projects))
+    for project in sorted(set(projects)):
+        apart = np.r_[projects != project, np.ones(len(meanings) - len(projects), bool)]
+        weights = logistic(meanings[apart], asking[apart], SCALED)
+        odds[projects == project] = (weights[0] + meanings[: len(projects)] @ weights[1:])[projects == project]
+    ranks, work = odds.argsort().argsort(), asking[: len(projects)]
+    area = (ranks[work].mean() - (work.sum() - 1) / 2) / (~work).sum()
+    print(f"out of fold a prompt that asks stands above one that does not in {area:.1%} of pairs")
+    return np.maximum(0.0, CERTAIN - odds)
+
+
+def fit_helping(prompts: Sequence[Prompt], rows: Sequence[Row], doubt: Array) -> None:
+    """Print the weights of the parts, and what is shown by weights that were fitted without a prompt's project."""
+    inputs, of = np.array([row.parts for row in rows]), np.array([row.prompt for row in rows])
+    projects = np.array([each.project for each in prompts])[of]
+    right = np.array([row.memory in prompts[row.prompt].wanted for row in rows])
+    fits = np.array([prompts[row.prompt].kind != "none" and row.memory not in prompts[row.prompt].harmless for row in rows])
+    scores = np.zeros(len(rows))
+    for project in sorted(set(projects)):
+        weights = logistic(inputs[fits & (projects != project)], right[fits & (projects != project)], RIDGE)
+        scores[projects == project] = (weights[0] + inputs @ weights[1:])[projects == project]
+    show_curve("helping alone,", prompts, rows, scores)
+    floors = show_curve("with doubt,", prompts, rows, scores - doubt[of])
+    weights = logistic(inputs[fits], right[fits], RIDGE)
+    print(f"bias {weights[0]:.2f}", *(f"{name} {weight:+.2f}" for name, weight in zip(PARTS, weights[1:], strict=True)), sep=", ")
+    print(f"at a floor of 0.3 for 97 %: bias {weights[0] - floors[0.97] + float(np.log(0.3 / 0.7)):.2f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args()
+    here = Path(__file__).parent
+    model = create_embedder(LOCAL, stays=True)
+    if model is None:
+        raise SystemExit("the model's pack is not here: make run brings it")
+    prompts, rows = read_all(here)
+    asks = judged.rows(here / "requests", "asks.tsv")
+    unrelated = [text for _, *texts in judged.rows(here / "paraphrases", "unrelated.tsv") for text in texts]
+    texts = [each.text for each in prompts] + [text for *_, text in asks] + unrelated
+    meanings = SCALED * model.embed(texts)[:, getattr(model, "half", 0) :].astype(float)
+    asking = np.array([each.kind != "none" for each in prompts] + [kind == "work" for kind, *_ in asks] + [False] * len(unrelated))
+    fit_helping(prompts, rows, fit_asking(meanings, asking, np.array([each.project for each in prompts])))
+    if given.write:
+        bias, *found = logistic(meanings, asking, SCALED)
+        scale = float(np.abs(found).max() / 127)
+        body = {
+            "bias": round(bias, 3),
+            "scale": round(scale * SCALED, 5),
+            "weights": np.round(np.array(found) / scale).astype(int).tolist(),
+        }
+        path = Path(kept.recall.embed.levels.__file__).with_name("asking.json")
+        path.write_text(json.dumps({model.name: body}) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
