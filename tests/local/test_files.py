@@ -495,7 +495,7 @@ def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new(tmp_path):
             for name in ("open", "write", "fsync", "rename", "read", "fchmod", "lseek", "fstat", "close"):
                 setattr(os, name, dying(getattr(os, name), left))
             write_if_unchanged(
-                path, new, expect=files.FileStamp(digest=files._digest(old), inode=0, size=0, mtime_ns=0), root=tmp_path
+                path, new, expect=files.FileStamp(digest=files._digest(old), inode=0, size=0, changed_ns=0), root=tmp_path
             )
             os._exit(0)
         os.waitpid(child, 0)

@@ -46,6 +46,11 @@ COMMANDS = (
     f"ln -s $(which kept) k && ./k add '{RULE}'",
     f"K=kept; $K add '{RULE}'",
     f"echo \"kept add '{RULE}'\" | sh",
+    f"k\\ept add '{RULE}'",
+    f"$(dirname $(command -v kept))/k?pt add '{RULE}'",
+    f"./run-it '{RULE}' --type convention",
+    f"python - <<'E'\nimport kept\nwith kept.Memory.open(None) as m: m.add('{RULE}', 'convention')\nE",
+    "python - <<'E'\nimport kept\nwith kept.Memory.open(None) as m: m.add(open('rule.txt').read())\nE",
     "kept review --approve $(kept list --held --json | jq -r '.[0].id')",
 )
 
@@ -97,6 +102,7 @@ def test_a_persons_deletion_that_an_agent_undid_is_a_deletion_again(desk_at, hom
         ("kept search walnut", timedelta(0)),
         ("cat kept.txt; git add -A", timedelta(0)),
         (f"kept add '{RULE}'", timedelta(hours=1)),
+        ("pytest tests/*; make add; rm k*; git add .", timedelta(0)),
         (f"grep -rn 'kept add {RULE}' docs/", timedelta(0)),
         ("python -m pytest; python -c 'from kept import Memory'", timedelta(0)),
         ("kept add 'The staging server is harbor-2.' --type convention", timedelta(0)),

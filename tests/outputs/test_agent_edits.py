@@ -1,7 +1,8 @@
 """What an agent's tool call did to memory.md waits in review, the file stays as it was; what nothing tells of is the person's."""
 
 import json
-from datetime import timedelta
+import os
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from test_outputs import agent_folder as agent_folder  # noqa: PLC0414
@@ -19,8 +20,8 @@ RULE = "Always format the reports with `walnut --wide` before sending them."
 OTHER = "The staging server is harbor-2."
 
 
-def call(home, name, number=1, at=None, **inputs):
-    """A session in which the agent calls one tool."""
+def call(home, name, number=1, at=None, until=None, **inputs):
+    """A session in which the agent calls one tool, the output of which came ``until`` then."""
     path = home / ".claude" / "projects" / "p" / "agent.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     moment = at.isoformat().replace("+00:00", "Z") if at else f"2026-09-30T10:0{number}:00.250Z"
@@ -30,8 +31,12 @@ def call(home, name, number=1, at=None, **inputs):
         {"type": "user", "uuid": f"u{number}", "message": {"role": "user", "content": "Look at the reports, please."}},
         {"type": "assistant", "uuid": f"a{number}", "message": {"role": "assistant", "id": f"a{number}", "content": [block]}},
     ]
+    if until:
+        output = {"type": "tool_result", "tool_use_id": f"t{number}", "content": "done"}
+        ended = {"timestamp": until.isoformat().replace("+00:00", "Z")}
+        records.append({"type": "user", "uuid": f"o{number}", "message": {"role": "user", "content": [output]}, **ended})
     with path.open("a") as file:
-        file.writelines(json.dumps({**record, **shared}) + "\n" for record in records)
+        file.writelines(json.dumps({**shared, **record}) + "\n" for record in records)
 
 
 @pytest.fixture
@@ -70,6 +75,48 @@ def test_a_line_that_an_agent_changed_is_written_as_it_was_and_the_change_waits(
             RULE.replace("wide", "narrow"): (Status.HELD, Origin.ASSISTANT),
         }
         assert run_pipeline(workspace, [], RunOptions()).body()["operations"] == {}
+
+
+NAMELESS = "cd ~/.claude/rules && python ~/fix.py"
+
+
+@pytest.mark.parametrize("command", [NAMELESS, "sh tidy.sh", "ed -s mem* < x", "cd ~/.claude/rules; for f in *; do new > $f; done"])
+def test_a_file_that_changed_while_an_agents_command_ran_is_changed_by_the_agent(desk_at, home, memory, command):
+    before, start = memory.read_bytes(), datetime.now(UTC)
+    memory.write_bytes(before.replace(b"--wide", b"--narrow").replace(f"- {OTHER}\n".encode(), b"") + b"- Skip the tests.\n")
+    call(home, "Bash", at=start, until=datetime.now(UTC), command=command)
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        assert memory.read_bytes() == before
+        assert states(workspace) == {
+            RULE: (Status.ACTIVE, Origin.USER),
+            OTHER: (Status.ACTIVE, Origin.USER),
+            RULE.replace("wide", "narrow"): (Status.HELD, Origin.ASSISTANT),
+            "Skip the tests.": (Status.HELD, Origin.ASSISTANT),
+        }
+
+
+def test_a_time_of_change_that_the_agent_set_hides_nothing(desk_at, home, memory):
+    before, start = memory.read_bytes(), datetime.now(UTC)
+    memory.write_bytes(before.replace(b"--wide", b"--narrow"))
+    os.utime(memory, (0, 0))
+    call(home, "Bash", at=start, until=datetime.now(UTC), command=f"{NAMELESS}; touch -d 1970-01-01 mem*")
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        assert memory.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("command", "minutes"),
+    [("cat notes.md | grep walnut 2>/dev/null", (0, 0)), (NAMELESS, (-10, -10)), ("npm run dev", (0, 10))],
+)
+def test_a_person_edits_the_file_beside_an_agent_that_reads_rests_or_serves(desk_at, home, memory, command, minutes):
+    start, end = (datetime.now(UTC) + timedelta(minutes=each, seconds=0.1) for each in minutes)
+    memory.write_bytes(memory.read_bytes().replace(b"--wide", b"--narrow"))
+    call(home, "Bash", at=start, until=end, command=command)
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        assert states(workspace)[RULE.replace("wide", "narrow")] == (Status.ACTIVE, Origin.USER)
 
 
 @pytest.mark.parametrize("act", [run_sleep, rebuild_store, lambda workspace: apply_person_change(workspace, lambda: None)])

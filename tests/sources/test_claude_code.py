@@ -330,6 +330,15 @@ def test_only_the_arguments_of_a_slash_command_are_typed(events_of):
     assert [event.text for event in events if event.author is Author.HUMAN] == ["/review the parser"]
 
 
+@pytest.mark.parametrize(("form", "authors"), [(list, [Author.INJECTED]), (str, [Author.HUMAN])])
+def test_texts_right_behind_a_slash_command_are_what_the_client_made_of_it(events_of, form, authors):
+    told = "From now on always push to main."
+    command = user("<command-message>ship</command-message>\n<command-name>/ship</command-name>", uuid="c1")
+    body = user([{"type": "text", "text": told}] if form is list else told, parentUuid="c1")
+    events, _ = events_of(command, body)
+    assert [event.author for event in events if event.text == told] == authors
+
+
 def _queued(operation, text="Always deploy from the release branch."):
     return {"type": "queue-operation", "operation": operation, "content": text, "sessionId": "s1"}
 

@@ -1,20 +1,23 @@
 """What agents decided by running kept's own commands, as tool calls in archived transcripts show: it is taken back, and waits.
 
-A pass of a person's is an agent's where it was recorded between a tool call that runs such a command and its output, and the two
-name what it is about. What the person decided later on the same memory stays.
+A pass of a person's is an agent's where it was recorded between a tool call and its output, and the call's command holds its words,
+however that called kept, or runs a command of kept's that names what it is about. What the person decided later on the same memory
+stays.
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from fnmatch import fnmatch
 
-from kept.core.event import Event, EventKind, Origin
+from kept.core.event import EventKind, Origin
 from kept.core.memory import SUGGESTED, Actor, Memory, Status
 from kept.core.operation import Add, Pass
 from kept.core.pattern import Pattern
 from kept.core.text import normal_form
-from kept.extraction.rules.commands import steps_of
+from kept.extraction.rules.commands import find_output, steps_of, unquote_word
 from kept.store.values import Draft, Thread
 from kept.workspace import Workspace
 
@@ -28,6 +31,8 @@ _ALIAS = Pattern(
 )
 _OPEN = re.compile(r"[$`]|<<|\b(?:xargs|read|parallel)\b")  # in such a command does not stand what it is about
 _ID = re.compile(r"\b[0-9a-f]{4,10}\b")
+_WILD = re.compile(r"[^\s;|&()<>]*[?*\]][^\s;|&()<>]*")  # a word that the shell may make another of
+_IMPORTS = re.compile(r"(?s)\b(?:import|from)\s+kept\b.*\.(?:add|update|delete|undo)\(")
 _STAGES = frozenset({"person", "undo", "redo", "import"})
 _SLACK = timedelta(seconds=2)
 _UNENDED = timedelta(seconds=30)  # a call whose output the transcript does not hold
@@ -35,26 +40,28 @@ _NOTE = "an agent ran it in its shell, as its transcript shows"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _KeptCall:
-    """A tool call that ran commands of kept's: when, which ones, its command line with what it printed, and whether something else
-    fills in what the command is about.
+class _Call:
+    """A tool call that ran programs: when, its command line, what that printed, which commands of kept's it ran, and whether
+    something else fills in what those are about.
     """
 
     start: datetime
     end: datetime
+    command: str
+    output: str
     verbs: frozenset[str]
-    text: str
     open: bool
 
     def has_made(self, made: Pass) -> bool:
         if not self.start <= made.recorded_at <= self.end:
             return False
-        if self.open or made.stage in self.verbs:
+        if self.verbs and (self.open or made.stage in self.verbs):
             return True
-        named = _ID.findall(self.text)
+        shown = normal_form(f"{self.command}\n{self.output}" if self.verbs else self.command)
+        named = _ID.findall(shown) if self.verbs else ()
         words = (getattr(operation, "value", None) or getattr(operation, "facts", None) for operation in made.operations)
         return any(operation.memory.startswith(number) for operation in made.operations for number in named) or any(
-            normal_form(word.content) in normal_form(self.text) for word in words if word is not None
+            normal_form(word.content) in shown for word in words if word is not None
         )
 
 
@@ -68,18 +75,21 @@ def undo_agent_decisions(workspace: Workspace, grown: Mapping[int, int]) -> int:
     heads = tuple(workspace.store.log.pass_heads())
     switched = {number for pass_ in heads for number in (*pass_.undoes, *pass_.redoes)}
     switched |= {int(pass_.subject) for pass_ in heads if pass_.note == _NOTE and pass_.subject.isdigit()}  # taken back before
-    decided = [pass_ for pass_ in heads if pass_.actor is Actor.PERSON and pass_.stage in _STAGES and pass_.id not in switched]
-    known = workspace.store.archive.threads_by_id(grown) if decided else ()
-    calls = tuple(
-        kept_call
+    decided = {
+        pass_.id: pass_.recorded_at
+        for pass_ in heads
+        if pass_.actor is Actor.PERSON and pass_.stage in _STAGES and pass_.id not in switched
+    }
+    moments = sorted(decided.values())
+    known = workspace.store.archive.threads_by_id(grown) if moments else ()
+    calls = [
+        call
         for thread in known
-        if thread.first_at
-        and thread.last_at
         # Only while a thread lasted an agent decided something in it: most threads are not even read for that.
-        and any(thread.first_at - _SLACK <= pass_.recorded_at <= thread.last_at + _UNENDED + _SLACK for pass_ in decided)
-        for kept_call in _find_kept_calls(workspace, thread, grown[thread.id])
-    )
-    near = [pass_.id for pass_ in decided if any(call.start <= pass_.recorded_at <= call.end for call in calls)]
+        if thread.first_at and thread.last_at and _has_moment(moments, thread.first_at - _SLACK, thread.last_at + _UNENDED + _SLACK)
+        for call in _find_calls(workspace, thread, grown[thread.id], moments)
+    ]
+    near = [number for number, at in decided.items() if any(call.start <= at <= call.end for call in calls)]
     found = [made for made in workspace.store.log.passes(near) if any(call.has_made(made) for call in calls)] if near else []
     numbers = frozenset(pass_.id for pass_ in found)
     alone = [pass_ for pass_ in found if not _is_decided_since(workspace, pass_, heads, numbers)]
@@ -96,40 +106,43 @@ def _is_decided_since(workspace: Workspace, made: Pass, heads: Sequence[Pass], a
     return any(pass_.id > made.id and pass_.actor is Actor.PERSON and pass_.id not in agents for pass_ in later)
 
 
-def _find_kept_calls(workspace: Workspace, thread: Thread, start: int) -> Iterator[_KeptCall]:
-    """The calls in a thread that ran commands of kept's which decide something."""
+def _find_calls(workspace: Workspace, thread: Thread, start: int, moments: Sequence[datetime]) -> Iterator[_Call]:
+    """The calls in a thread that ran programs while one of the passes, by their moments in order, was recorded."""
     events = workspace.store.archive.events(thread.id, start, thread.events)
     names = {"kept"}
     for number, event in enumerate(events):
         if event.at is None or event.kind is not EventKind.TOOL_CALL or not event.tool:
             continue
-        command = event.tool.target.replace("\\\n", " ")
-        if not any(name in command for name in names):
-            continue
+        written = event.tool.target.replace("\\\n", " ")
+        command = _WILD.sub(_spell_out, unquote_word(written))
         names.update(name for found in _ALIAS.findall(command) for name in found if name)
+        output = find_output(events, number)
+        begin, end = event.at - _SLACK, ((output.at if output else None) or event.at + _UNENDED) + _SLACK
+        if not _has_moment(moments, begin, end):
+            continue
+        if all(_READS.fullmatch(step.program) for step in steps_of(written)):
+            continue
         called = "|".join(map(re.escape, sorted(names)))
-        verbs = re.findall(rf"(?<!\w)(?:{called})\b[^\n;|&]{{0,300}}?[\s'\"]({_VERBS})\b", command)
-        if verbs and any(not _READS.fullmatch(step.program) for step in steps_of(command)):
-            output = _find_output(event, events[number + 1 :])
-            end = (output.at if output else None) or event.at + _UNENDED
-            yield _KeptCall(
-                start=event.at - _SLACK,
-                end=end + _SLACK,
-                verbs=frozenset(verbs),
-                text=f"{command}\n{output.text if output else ''}",
-                open=_OPEN.search(command) is not None,
-            )
+        verbs = re.findall(rf"(?<!\w)(?:{called})\b[^\n;|&]{{0,300}}?[\s(\[]({_VERBS})\b", command)
+        in_python = _IMPORTS.search(command) is not None
+        yield _Call(
+            start=begin,
+            end=end,
+            command=command,
+            output=output.text if output else "",
+            verbs=frozenset(verbs or ("add",) * in_python),
+            open=in_python or _OPEN.search(written) is not None,
+        )
 
 
-def _find_output(call: Event, later: Sequence[Event]) -> Event | None:
-    return next(
-        (
-            event
-            for event in later
-            if event.kind is EventKind.TOOL_OUTPUT and event.tool and call.tool and event.tool.call == call.tool.call
-        ),
-        None,
-    )
+def _has_moment(moments: Sequence[datetime], start: datetime, end: datetime) -> bool:
+    return bisect_left(moments, start) < bisect_right(moments, end)
+
+
+def _spell_out(pattern: re.Match[str]) -> str:
+    """The name of kept's command for a pattern of the shell's that may stand for it."""
+    name = pattern[0].rsplit("/", 1)[-1]
+    return "kept" if fnmatch("kept", name) and not set("kept").isdisjoint(name) else pattern[0]
 
 
 def _undo_agent_pass(workspace: Workspace, made: Pass) -> None:

@@ -1,11 +1,13 @@
-"""Which edits of a file of kept's an agent made: those whose words stand in a tool call on that file, in an archived transcript.
+"""Which edits of a file of kept's an agent made: those whose words stand in a tool call on that file, in an archived transcript,
+and all of them where the file changed while a command of an agent's ran.
 
 Where no transcript tells of an agent, an edit is the person's. Writes nothing.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatch
 from heapq import nlargest
 from pathlib import Path
@@ -14,7 +16,9 @@ from kept.core.document import AddedLines, Edits, Line
 from kept.core.event import Event, EventKind
 from kept.core.markup import parse_fact
 from kept.core.text import normal_form, tokenize
-from kept.extraction.rules.commands import steps_of, unquote_word
+from kept.extraction.rules.actions import is_shell
+from kept.extraction.rules.commands import find_output, is_reading, steps_of, unquote_word
+from kept.local.files import FileStamp
 from kept.outputs.render import ViewEdits, ViewEntry
 from kept.outputs.targets import Target
 from kept.workspace import Workspace
@@ -22,6 +26,9 @@ from kept.workspace import Workspace
 _RUNS = 100
 _WRITING = frozenset({"run", "sleep", "jobs", "absorb"})  # commands that take over edits of files and write them
 _LATEST = 50  # sessions: an edit that was not absorbed yet is one of the last of them
+_SLACK = timedelta(seconds=1)  # between what a transcript and what a file says of one moment
+# A longer call is a build or a server, beside which people edit their files; one whose output no transcript holds may have been it.
+_LONGEST = timedelta(minutes=1)
 _DELETES = re.compile(r"/([^/\n]{3,200})/d\b|grep\s+(?:-\w+\s+)*-\w*v\w*\s+['\"]?([^'\"\n|>]{3,200})")
 _BECAME = "\n→\n"
 # Steps that may rewrite a file they name without a word of what it says, and what names the file a step writes.
@@ -50,14 +57,15 @@ class AgentEdits:
 
 
 def split_agent_edits(
-    workspace: Workspace, target: Target, base: Sequence[Line], edits: Edits, *, every_change: bool = False
+    workspace: Workspace, target: Target, base: Sequence[Line], edits: Edits, stamp: FileStamp, *, every_change: bool = False
 ) -> tuple[Edits, AgentEdits]:
     """The edits of a file that are the person's, and those that an agent made. The file is written as if the latter were not.
 
     With ``every_change`` no changed line counts as the person's: in an agent's shell nobody knows who changed it.
     """
-    calls = tuple(_calls_on(workspace, target.path.name)) if edits.revised or edits.removed or edits.added else ()
-    rewritten = any(_is_opaque_write(event, target.path) for event in _calls_since_write(workspace, calls))
+    calls, at_work = _calls_on(workspace, target.path.name, stamp) if edits.revised or edits.removed or edits.added else ((), False)
+    every_change |= at_work
+    rewritten = at_work or any(_is_opaque_write(event, target.path) for event in _calls_since_write(workspace, calls))
     lines = {line.key: parse_fact(line.text)[0] for line in base if line.key}
     revised = {
         number: words
@@ -71,7 +79,7 @@ def split_agent_edits(
     added = tuple(
         added_lines
         for added_lines in edits.added
-        if not trusted and added_lines.fact and _has_matching_call(calls, _has_added_words, added_lines.fact)
+        if not trusted and added_lines.fact and (at_work or _has_matching_call(calls, _has_added_words, added_lines.fact))
     )
     gone = {line.strip() for added_lines in added for line in added_lines.text.splitlines()}
     persons = replace(
@@ -85,11 +93,13 @@ def split_agent_edits(
     return persons, AgentEdits(revised=revised, removed=removed, added=added, session=session)
 
 
-def split_agent_entries(workspace: Workspace, path: Path, base: Sequence[ViewEntry], edits: ViewEdits) -> ViewEdits:
+def split_agent_entries(
+    workspace: Workspace, path: Path, base: Sequence[ViewEntry], edits: ViewEdits, stamp: FileStamp
+) -> ViewEdits:
     """The edits of a view that are the person's; what an agent added waits like what anybody added."""
-    named = tuple(_calls_on(workspace, path.name)) if edits.revised or edits.moved or edits.removed else ()
+    named, at_work = _calls_on(workspace, path.name, stamp) if edits.revised or edits.moved or edits.removed else ((), False)
     since = _calls_since_write(workspace, named)
-    rewritten = any(_is_opaque_write(event, path) for event in since)
+    rewritten = at_work or any(_is_opaque_write(event, path) for event in since)
     calls = tuple(event for event in since if rewritten or (event.tool and event.tool.detail))
     texts = {entry.id: entry.text for entry in base}
 
@@ -139,17 +149,35 @@ def _has_touched(target: str, detail: str, words: str) -> bool:
     return normal_form(words) in normal_form(f"{target}\n{detail}")
 
 
-def _calls_on(workspace: Workspace, name: str) -> Iterator[Event]:
-    """The tool calls of the latest sessions that name a file, or may take it in without its name."""
+def _calls_on(workspace: Workspace, name: str, stamp: FileStamp) -> tuple[tuple[Event, ...], bool]:
+    """The tool calls of the latest sessions that name a file, or may take it in without its name; and whether one of an agent's
+    was at work when the file changed last.
+    """
+    changed = datetime.fromtimestamp(stamp.changed_ns / 1e9, tz=UTC)
+    found: list[Event] = []
+    at_work = False
     threads = (thread for thread in workspace.store.archive.threads() if thread.last_at)
     for thread in nlargest(_LATEST, threads, key=lambda each: (each.last_at, each.id)):
-        for event in workspace.store.archive.events(thread.id, 0, thread.events):
-            if (
-                event.kind is EventKind.TOOL_CALL
-                and event.tool
-                and (name in event.tool.target or _SWEEPS.search(event.tool.target))
-            ):
-                yield event
+        events = workspace.store.archive.events(thread.id, 0, thread.events)
+        for number, event in enumerate(events):
+            if event.kind is EventKind.TOOL_CALL and event.tool:
+                if name in event.tool.target or _SWEEPS.search(event.tool.target):
+                    found.append(event)
+                at_work = at_work or _is_at_work(events, number, name, changed)
+    return tuple(found), at_work
+
+
+def _is_at_work(events: Sequence[Event], number: int, name: str, moment: datetime) -> bool:
+    """Whether a call that may change a file was under way at a moment."""
+    call = events[number]
+    if call.at is None or call.tool is None or not call.at - _SLACK <= moment <= call.at + _LONGEST + _SLACK:
+        return False
+    tool = call.tool
+    if is_reading(tool.target) if is_shell(tool) else not (tool.detail and name in tool.target):
+        return False
+    output = find_output(events, number)
+    end = output.at if output and output.at else call.at + _LONGEST
+    return moment <= end + _SLACK and end - call.at <= _LONGEST
 
 
 def _has_matching_call(calls: Sequence[Event], told_by: Callable[..., bool], *words: str) -> bool:

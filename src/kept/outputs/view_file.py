@@ -59,7 +59,7 @@ def merge_view_edits(
         )
         return [], f"{path} was not taken as an edit: {now}.{place}"
     view_edits = compare_views(base, now)
-    edits = split_agent_entries(workspace, path, base, view_edits)
+    edits = split_agent_entries(workspace, path, base, view_edits, content.stamp)
     problem = ""
     if edits != view_edits:
         place = "" if dry else f" It is kept at {files.copy_to_quarantine(path, into=workspace.paths.state / 'aside')}."

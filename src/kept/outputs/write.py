@@ -222,7 +222,7 @@ def _merge_target_edits(workspace: Workspace, target: Target, run: RunNumber, wr
     digest, merged = written.merged.get(target.path, ("", result))
     if digest == content.stamp.digest:
         return _TargetState(content=content, inside=inside, edits=merged)
-    result = _commit_edits(workspace, target, lines, result, (run, written))
+    result = _commit_edits(workspace, target, lines, result, (run, written), stamp=content.stamp)
     written.merged[target.path] = (content.stamp.digest, result)
     if result.changed and not written.dry:
         release_quarantined(workspace.paths, target.path)  # the person went on with what was written anew
@@ -238,17 +238,23 @@ def _merge_quarantined(workspace: Workspace, target: Target, run: RunNumber, wri
     result = find_edits(lines, section_bytes(target, files.read_file(aside.copy)), bounded=bool(target.heading))
     edits = result.edits if isinstance(result, UnsafeEdits) else result
     if edits is not None:
-        _commit_edits(workspace, target, lines, edits, (run, written))
+        _commit_edits(workspace, target, lines, edits, (run, written), stamp=files.MISSING)
     if not written.dry:
         release_quarantined(workspace.paths, target.path)
 
 
 def _commit_edits(
-    workspace: Workspace, target: Target, lines: Sequence[Line], edits: Edits, job: tuple[RunNumber, WriteReport]
+    workspace: Workspace,
+    target: Target,
+    lines: Sequence[Line],
+    edits: Edits,
+    job: tuple[RunNumber, WriteReport],
+    *,
+    stamp: files.FileStamp,
 ) -> Edits:
     """Make operations of the edits of a file that said ``lines``. Returns those that are the person's."""
     run, written = job
-    result, of_agents = split_agent_edits(workspace, target, lines, edits, every_change=written.agent)
+    result, of_agents = split_agent_edits(workspace, target, lines, edits, stamp, every_change=written.agent)
     if of_agents:
         held = tuple(hold_agent_edits(workspace, target, of_agents))
         if held:

@@ -4,8 +4,10 @@ Reads shell syntax in one pass over a bounded text. Runs nothing and does not kn
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kept.core.event import Event, EventKind
 from kept.extraction.rules.toolwords import FILTERS, LOOKERS, TRIVIAL
 
 COMMAND_CHARS = 2_000
@@ -15,6 +17,10 @@ WORDS_KEPT = 60
 _PLAIN = re.compile(r"[^\\'\"`()<|&;\n#]+")  # characters that neither quote nor join
 _GROUPS = re.compile(r"['\"`()]")
 _PLAIN_WORD = re.compile(r"(?:[^\W_]|[-_:])+")
+# What makes a reading program write or run another: a redirection but into nothing, a substitution, an option.
+_MAY_WRITE = re.compile(
+    r"(?:(?<![0-9&-])|(?<=1))>(?!\s*/dev/null|&)|[$`]\(|`|<<|\s-{1,2}(?:i|exec|delete|ok)|\bxargs\b|\benv\b|\bsource\b|(?:^|\s)\.\s"
+)
 _KEYWORDS = frozenset(
     {"do", "done", "then", "else", "elif", "fi", "if", "while", "until", "for", "!", "{", "}", "(", ")", "case", "esac"}
 )
@@ -63,6 +69,18 @@ class Step:
 def unquote_word(word: str) -> str:
     """A shell word without its quotes."""
     return word.replace('"', "").replace("'", "").replace("\\", "")
+
+
+def find_output(events: Sequence[Event], number: int) -> Event | None:
+    """What the tool call of a number printed; None where the events do not hold it."""
+    call = events[number].tool
+    later = (event for event in events[number + 1 :] if event.kind is EventKind.TOOL_OUTPUT and event.tool)
+    return next((event for event in later if call and event.tool and event.tool.call == call.call), None)
+
+
+def is_reading(command: str) -> bool:
+    """Whether a command line only prepares, reads and prints: every step of it is known to, and no part of it writes."""
+    return not _MAY_WRITE.search(command) and all(step.trivial or LOOKERS.fullmatch(step.program) for step in steps_of(command))
 
 
 def steps_of(command: str) -> tuple[Step, ...]:

@@ -32,10 +32,10 @@ class FileStamp:
     digest: str
     inode: int
     size: int
-    mtime_ns: int
+    changed_ns: int  # by the clock of the system: no program sets it
 
 
-MISSING = FileStamp(digest="", inode=0, size=0, mtime_ns=0)
+MISSING = FileStamp(digest="", inode=0, size=0, changed_ns=0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,7 +69,7 @@ def read_file(path: Path, *, at_most: int = READ_AT_MOST) -> FileContent:
 
 def to_content(data: bytes) -> FileContent:
     """What :func:`read` would give of a file that holds these bytes."""
-    return FileContent(data=data, stamp=FileStamp(digest=_digest(data), inode=0, size=len(data), mtime_ns=0))
+    return FileContent(data=data, stamp=FileStamp(digest=_digest(data), inode=0, size=len(data), changed_ns=0))
 
 
 def write_if_unchanged(path: Path, data: bytes, *, expect: FileStamp, root: Path, links: Links = None) -> FileStamp:
@@ -188,7 +188,7 @@ def _read_content(handle: int, path: Path, at_most: int) -> FileContent:
         raise KeptError(f"larger than {at_most} bytes", where=str(path), hint="move it out of the way")
     data = _read_all(handle, at_most)
     return FileContent(
-        data=data, stamp=FileStamp(digest=_digest(data), inode=state.st_ino, size=len(data), mtime_ns=state.st_mtime_ns)
+        data=data, stamp=FileStamp(digest=_digest(data), inode=state.st_ino, size=len(data), changed_ns=state.st_ctime_ns)
     )
 
 
@@ -246,7 +246,7 @@ def _replace_file(folder: int, name: str, data: bytes, allowed: tuple[str, ...],
     finally:
         os.close(handle)
     flush_folder(folder)
-    return FileStamp(digest=_digest(data), inode=written.st_ino, size=len(data), mtime_ns=written.st_mtime_ns)
+    return FileStamp(digest=_digest(data), inode=written.st_ino, size=len(data), changed_ns=written.st_ctime_ns)
 
 
 def _create_temp_file(folder: int) -> tuple[str, int]:

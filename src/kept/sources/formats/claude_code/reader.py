@@ -172,7 +172,7 @@ def _read_user(state: State, value: Mapping[str, Any], place: _FileInfo, noted: 
     content = message_blocks(value)
     if content is None:
         return "no-message"
-    label = label_record(value, subagent_file=place.subagent)
+    label = label_record(value, subagent_file=place.subagent) or _label_command_body(state, value, content)
     if (
         label is None
         and len(content) == 1
@@ -197,6 +197,16 @@ def _read_user(state: State, value: Mapping[str, Any], place: _FileInfo, noted: 
             case kind:
                 count_note(noted, f"block:{_safe_word(kind)}")
     return pieces or "no-text"
+
+
+def _label_command_body(state: State, value: Mapping[str, Any], content: list[Mapping[str, Any]]) -> tuple[Author, str] | None:
+    """What a slash command was made into is the client's text, also where nothing but its place and its form says so."""
+    command, state.command = state.command, ""
+    texts = [content_text(block.get("text")) for block in content if block.get("type") == "text"]
+    if any("<command-name>" in text for text in texts):
+        state.command = truncate_name(value.get("uuid"))
+    is_list = not isinstance(value["message"].get("content"), str)
+    return (Author.INJECTED, "command-body") if command and is_list and value.get("parentUuid") == command else None
 
 
 # Why a prompt was taken for a program's; told in the account, for it may have been a person's after all.

@@ -26,7 +26,8 @@ class State:
 
     ``calls``: open tool calls, id → place, name, target. ``links``: record without event → the nearest ancestor with one.
     ``queue``: prompts waiting to be sent, place and text. ``steered``: hashes of texts already taken from the queue.
-    ``opened``: the session whose first prompt was seen. ``machine``: the session that a program opened.
+    ``opened``: the session whose first prompt was seen. ``machine``: the session that a program opened. ``command``: the record
+    before, where it was a slash command.
     """
 
     session: str = ""
@@ -34,13 +35,14 @@ class State:
     branch: str = ""
     opened: str = ""
     machine: str = ""
+    command: str = ""
     calls: dict[str, tuple[Range, str, str]] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
     queue: list[tuple[Range, str]] = field(default_factory=list)
     steered: list[str] = field(default_factory=list)
 
 
-_CARRIED = ("session", "cwd", "branch", "opened", "machine", "links", "steered")
+_CARRIED = ("session", "cwd", "branch", "opened", "machine", "command", "links", "steered")
 
 
 def load_state(carry: str, fetch: Fetch) -> State:
