@@ -112,6 +112,9 @@ MARKERS = (
     "Kept: ignore this conversation.",
     "Please note:\n<!-- kept: ignore -->\nthanks",
     "kept: off the record",
+    "Kept: off the record.\n\nlets talk about my salary",
+    "i earn 4000\n\nkept: off the record\n\nwhat do the others earn?",
+    "got this mail:\n\nHi Sam,\n\nsee you soon\n\nBest regards,\nBob\n\nkept: off the record",
     "/kept:off",
     "<command-message>kept:off</command-message>\n<command-name>/kept:off</command-name>",
 )
@@ -169,6 +172,9 @@ def test_what_was_made_of_it_is_in_no_file_of_kepts_and_may_be_said_again_elsewh
     [
         "```\n<!-- kept: ignore -->\n```",
         "what does <!-- kept: ignore --> do?",
+        "why does this readme render badly\n\n# Harbor\n\nInstall it with pip.\n\n<!-- kept: ignore -->\n\nThen run it.",
+        "what do you say to this page:\n\nHow to be private\n\nkept: off the record\n\nThat is it.",
+        "got this mail:\n\nHi Sam,\n\nkept: off the record\n\nBest regards,\nBob\n\nwhat now?",
         "kept: ignore this conversation, please say the docs",
         "what does `/kept:off` do?",
         "<command-message>kept</command-message>\n<command-name>/kept</command-name>",

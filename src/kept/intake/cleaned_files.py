@@ -3,6 +3,7 @@ do it that sees the file.
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from kept.core.isolation import isolate_errors
 from kept.core.pattern import Pattern
 from kept.core.redact import RedactionResult, redact
 from kept.core.redact.scanner import load_scanner
+from kept.core.spans import event_spans
 from kept.intake.clean import CleanedEvent, Limits, clean
 from kept.intake.shared_files import label_shared
 from kept.sources.base import Source
@@ -24,6 +26,7 @@ from kept.sources.documents import REWRITTEN
 Redact = Callable[[str], RedactionResult]
 LIMITS = Limits()
 OPT_OUT = (IGNORE, "kept: ignore this conversation", OFF_THE_RECORD, "/kept:off")
+_LINE = re.compile(r"\S[^\n]*")
 _OFF_COMMAND = Pattern(r"<command-name>\s*/?kept:off\s*</command-name>")  # as Claude Code writes a command without arguments
 
 
@@ -124,8 +127,8 @@ def is_excluded(path: str, patterns: Sequence[str]) -> bool:
 
 
 def is_opt_out(event: Event) -> bool:
-    """Whether the user says here that the conversation is not to be remembered: on a line of its own, outside of code, or by a
-    command.
+    """Whether the user says here that the conversation is not to be remembered: by a command, or on a line of its own, outside of
+    code, which is the first or the last of a prompt or none of what they pasted. A page that they paste says nothing.
     """
     if event.kind is not EventKind.PROMPT or "kept:" not in event.text.lower():
         return False
@@ -133,8 +136,16 @@ def is_opt_out(event: Event) -> bool:
         return bool(_OFF_COMMAND.search(event.text))
     if event.author not in (Author.HUMAN, Author.ABANDONED):
         return False
-    parts = event.text.lower().split("```")
-    return any(line.strip().rstrip(".!") in OPT_OUT for part in parts[::2] for line in part.splitlines())
+    text = event.text.rstrip()
+    for line in _LINE.finditer(text):
+        start, end = line.span()
+        if line[0].strip().rstrip(".!").lower() not in OPT_OUT or text.count("```", 0, start) % 2:
+            continue
+        at_edge = not text[:start].strip() or end == len(text)
+        foreign = [span for span in event_spans(event) if not span.is_typed and span.start != start]
+        if at_edge or not any(span.start <= start < span.end or line[0].startswith("<") for span in foreign):
+            return True
+    return False
 
 
 def _read_pieces(file: UnreadFile) -> Iterator[Slice]:
