@@ -31,8 +31,8 @@ _ALIAS = Pattern(
 )
 _OPEN = re.compile(r"[$`]|<<|\b(?:xargs|read|parallel)\b")  # in such a command does not stand what it is about
 _ID = re.compile(r"\b[0-9a-f]{4,10}\b")
-_WILD = re.compile(r"[^\s;|&()<>]*[?*\]][^\s;|&()<>]*")  # a word that the shell may make another of
-_IMPORTS = re.compile(r"(?s)\b(?:import|from)\s+kept\b.*\.(?:add|update|delete|undo)\(")
+_WILD = re.compile(r"(?<![^\s;|&()<>])[^\s;|&()<>]*[?*\]][^\s;|&()<>]*")  # a word that the shell may make another of
+_IMPORT, _API = re.compile(r"\b(?:import|from)\s+kept\b"), re.compile(r"\.(?:add|update|delete|undo)\(")
 _STAGES = frozenset({"person", "undo", "redo", "import"})
 _SLACK = timedelta(seconds=2)
 _UNENDED = timedelta(seconds=30)  # a call whose output the transcript does not hold
@@ -124,7 +124,7 @@ def _find_calls(workspace: Workspace, thread: Thread, start: int, moments: Seque
             continue
         called = "|".join(map(re.escape, sorted(names)))
         verbs = re.findall(rf"(?<!\w)(?:{called})\b[^\n;|&]{{0,300}}?[\s(\[]({_VERBS})\b", command)
-        in_python = _IMPORTS.search(command) is not None
+        in_python = _IMPORT.search(command) is not None and _API.search(command) is not None
         yield _Call(
             start=begin,
             end=end,
