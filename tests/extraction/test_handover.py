@@ -381,10 +381,29 @@ def test_an_option_that_the_agent_worded_as_a_rule_waits():
         "{} But only if legal ever signs that paper.",
         "{} Ich halte das für falsch.",
         "Write the out of office reply. {} Sign with my name.",
+        "{} Unless somebody on call says otherwise.",
+        "{} Except on the staging cluster.",
+        "{} Just for the demo, obviously.",
+        "{} That holds until Friday.",
+        "{} We dropped that last year.",
+        "{} Das gilt nur bis Freitag.",
+        "{} Außer der Kunde wünscht es.",
+        "{} Sauf le dimanche.",
     ],
 )
 def test_a_passage_waits_whose_neighbour_disowns_it(text):
     assert waits(only(user(text.format(f"{STORED}.")), suggest(STORED)))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Sure, because hardcoded passwords in the source are such a fantastic convention for our team.",
+        "Na klar, weil fest eingebaute Passwörter im Quelltext sich so gut bewährt haben.",
+    ],
+)
+def test_a_passage_waits_that_is_said_in_irony(said):
+    assert waits(only(user(said), suggest(said)))
 
 
 def test_a_passage_waits_behind_a_prompt_that_breaks_off_with_a_denial():

@@ -445,3 +445,26 @@ def test_a_telling_that_doubts_itself_waits():
 @pytest.mark.parametrize("text", ["Remember that?", "The cache is warm. Remember that?", "?", "always ?"])
 def test_a_question_tells_nothing_to_remember(text):
     assert told(text) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("Which text should the banner show?", Held),
+        ("What should the commit message be?", Held),
+        ("Okay. Give me a sample line for the log.", Held),
+        ("Welchen Satz soll die Seite zeigen?", Held),
+        ("Quel message faut-il afficher ?", Held),
+        ("Should I write the commit message in English?", Accepted),
+        ("I changed the message, and all tests pass.", Accepted),
+        ("What shall I do next?", Accepted),
+    ],
+)
+def test_a_telling_that_answers_a_question_for_a_text_waits(asked, expected):
+    told = found(user("add it"), agent(asked), user("From now on always log in with your company account."))
+    assert [type(judge(each, PROFILE, lexicon=load_lexicon(("en",)))) for each in told] == [expected]
+
+
+def test_a_telling_in_a_review_that_somebody_else_wrote_waits():
+    said = "anna reviewed my pr and wants changes, do them\n\nlooks good. from now on always mock the database. also rename foo."
+    assert told(said) == [("waiting", "from now on always mock the database.")]

@@ -40,6 +40,10 @@ _AFTER = Pattern(
     rf"|^\W*(?:{_unspaced_words('condition_after')})"
 )
 _LIMITS = Pattern(rf"(?i)^\W*(?:(?:{_spaced_words('but')})\s+)+(?:{_CONDITION}){_SHUT}|{_OPEN}(?:{_spaced_words('limits')})")
+_RESTRICTS = Pattern(
+    rf"(?i)^\W*(?:{join_alternatives('polarity', 'restricts', spaced=True)}){_SHUT}"
+    rf"|^\W*(?:{join_alternatives('polarity', 'restricts', spaced=False)})"
+)
 _WITHIN = Pattern(
     rf"(?i)^\W*(?:(?:{_spaced_words('doubter')}) )?(?:{_DOUBT}){_SHUT}"
     rf"|{_OPEN}(?:{_spaced_words('supposing')})|{_unspaced_words('supposing')}"
@@ -96,6 +100,11 @@ def is_retraction(prompt: str) -> bool:
 def is_limit(sentence: str) -> bool:
     """Whether a sentence says when what stands before or behind it holds: for a while, or on a condition."""
     return _LIMITS.search(sentence) is not None
+
+
+def is_restriction(sentence: str) -> bool:
+    """Whether a sentence begins by leaving something out of what stands before it ("Unless …", "Except …", "Only …")."""
+    return _RESTRICTS.search(sentence) is not None
 
 
 def is_doubt(sentence: str) -> bool:

@@ -7,14 +7,16 @@ colon, a heading, a header, a fence or an unfinished line it may be pasted. Word
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from kept.core.event import Event
 from kept.core.lexicon import TellingPatterns
 from kept.core.memory import Frame
 from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan, split_sentences
 from kept.core.text import NEGATIONS, tokenize
-from kept.extraction.rules.assertion import is_doubt, is_limit
+from kept.extraction.rules.assertion import is_doubt, is_limit, is_restriction
 from kept.extraction.rules.clipped import MARKS, QUOTES, is_contrasting, is_disowned
 from kept.extraction.rules.patterns import EDGE, SPACE, compile_pattern, has_match, match_words, skip_filler
+from kept.extraction.rules.view import turn_before
 from kept.profiles.lexicons import join_alternatives, list_fragments, load_telling_patterns, word_list
 
 _PARTS = 8
@@ -55,6 +57,10 @@ _TEXTS = (
 _LEADS_ON = Pattern(rf"(?i)(?:^|{EDGE})(?:{join_alternatives('assertion', 'leads_on', spaced=True)})")
 _PRESENTS = tuple(Pattern(rf"(?im)(?:^|{EDGE})(?:{fragment})") for fragment in list_fragments("assertion", "presents", spaced=True))
 _DISMISSES = compile_pattern(rf"(?im)^\W*(?:{join_alternatives('assertion', 'dismisses', spaced=True)})")
+_ELICITS = Pattern(
+    rf"(?i)(?:^|[,;:] )(?:{join_alternatives('assertion', 'elicits', spaced=True)}){EDGE}"
+    rf"|(?:{join_alternatives('assertion', 'elicits', spaced=False)})"
+)
 _DEFINITE = word_list("choice", "definite")
 _DENIES = Pattern(rf"(?i)(?:^|{EDGE})(?:{'|'.join(sorted(NEGATIONS))}|ever|mai)$")
 _SENTENCE = Pattern(r"[.!?。！？]+\s+")
@@ -132,11 +138,22 @@ def _number_sentences(text: str, spans: Sequence[SentenceSpan], start: int, end:
         yield place, _words(text, span), any(not line.strip() for line in text[end : span.start].split("\n")[1:-1])
 
 
-def is_announced(earlier: str) -> bool:
-    """Whether the prompt before brings the next one as a text, or breaks off behind a word that denies it."""
+def is_announced(events: Sequence[Event], event: Event) -> bool:
+    """Whether what was said before a prompt makes a text of it: the prompt before brings one, or breaks off behind a word that
+    denies it, or the last reply asks for one.
+    """
+    earlier, reply = turn_before(events, event)
     words = tokenize(earlier)
     cut = len(words) <= _CUT and not _ENDED.search(earlier.rstrip()) and _DENIES.search(earlier.rstrip()) is not None
-    return cut or _BRINGS.search(earlier[-_LAST:]) is not None
+    return cut or _BRINGS.search(earlier[-_LAST:]) is not None or _asks_for_text(reply)
+
+
+def _asks_for_text(reply: str) -> bool:
+    """Whether a reply ends by asking for words: with what, which or an order, and a word for a text behind that."""
+    end = len(reply.rstrip())
+    last = [span for span in split_sentences(reply, max(0, end - _LAST), end) if not span.aside][-1:]
+    asked = _ELICITS.search(_words(reply, last[0])) if last else None
+    return asked is not None and any(pattern.search(_words(reply, last[0])[asked.end() - 1 :]) for pattern in _TEXTS)
 
 
 def sets_apart(lead: str) -> bool:
@@ -221,6 +238,7 @@ def _dismisses(words: str) -> bool:
 _SIGNS = (
     _Sign(says=is_limit, first=-1, last=-1),
     _Sign(says=is_limit, first=1, last=1),
+    _Sign(says=is_restriction, first=1, last=1),
     _Sign(says=is_doubt, first=1, last=1),
     _Sign(says=_brings, first=-_ALL, last=-1),
     _Sign(says=_presents, first=-1, last=-1),

@@ -19,7 +19,7 @@ from kept.extraction.rules.framing import find_frame, is_announced, sets_apart
 from kept.extraction.rules.passages import LEAST, LONGEST_PASSAGE, Passage, count_content_words, find_passage, widen_to_sentences
 from kept.extraction.rules.scopes import choose_scope
 from kept.extraction.rules.suggestions import Suggestion, suggestions
-from kept.extraction.rules.view import LOOKBACK, authorship_doubt, evidence_of, prompt_before
+from kept.extraction.rules.view import LOOKBACK, authorship_doubt, evidence_of
 from kept.profiles.lexicons import load_lexicon, word_list
 from kept.profiles.profile import Category, Profile
 
@@ -48,7 +48,7 @@ def propose_handed_over(
         if category is None or _is_repeat(suggestion, passage, earlier):
             continue
         made = _candidate(suggestion, passage, category, profile, scope)
-        if passage and not made.doubt and is_announced(prompt_before(events[max(0, start - LOOKBACK) : stop], passage.event)):
+        if passage and not made.doubt and is_announced(events[max(0, start - LOOKBACK) : stop], passage.event):
             made = replace(made, doubt=Frame.LED, confidence=_UNSURE)
         made = _link_earlier(made, suggestion, passage, earlier)
         earlier.append((suggestion, passage, made))

@@ -24,7 +24,7 @@ from kept.extraction.rules.framing import is_announced
 from kept.extraction.rules.patterns import compile_pattern, has_match
 from kept.extraction.rules.scopes import choose_scope
 from kept.extraction.rules.tellings import COMMAND, DECIDED, Telling, is_command, parse_memory_command, tellings, wishes
-from kept.extraction.rules.view import LOOKBACK, authorship_doubt, evidence_of, is_prompt, prompt_before
+from kept.extraction.rules.view import LOOKBACK, authorship_doubt, evidence_of, is_prompt
 from kept.profiles.lexicons import join_alternatives, word_list
 from kept.profiles.profile import Category, Profile, Shape
 
@@ -108,8 +108,12 @@ def _candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
         return None
     about = _resolve_reference(prompt, content, telling, spoken)
     unsure = authorship_doubt(event)
-    earlier = prompt_before((*prompt.before, event), event)
-    doubt = unsure or telling.doubt or (LEAN if about != "" else "") or (Frame.LED if is_announced(earlier) else "")
+    doubt = (
+        unsure
+        or telling.doubt
+        or (LEAN if about != "" else "")
+        or (Frame.LED if is_announced((*prompt.before, event), event) else "")
+    )
     if not doubt and telling.trigger not in (COMMAND, WISH):
         doubt = unasserted_reason(event.text, telling.start, telling.end)
     doubt = SAID_ONCE if telling.trigger == WISH and not unsure else doubt

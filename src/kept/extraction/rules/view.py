@@ -1,7 +1,6 @@
 """What extraction looks at: which events are a person's prompts, how sure that is, and how far it looks back from them."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 from kept.core.event import Author, Event, EventKind, is_choice, is_unconfirmed
 from kept.core.memory import CHOSEN, UNCONFIRMED, Evidence
@@ -33,7 +32,16 @@ def evidence_of(event: Event, quote: str, *, by_span: bool = False) -> Evidence:
     )
 
 
-def prompt_before(events: Sequence[Event], event: Event) -> str:
-    """The words of the prompt before an event, of the same session; empty where there is none."""
-    prompts = [item for item in events if is_prompt(item) and item.session == event.session]
-    return next((before.text for before, item in pairwise(prompts) if item.key == event.key), "")
+def turn_before(events: Sequence[Event], event: Event) -> tuple[str, str]:
+    """The words of the prompt before an event, of the same session, and of the last reply to it; empty where there is none."""
+    prompt = reply = ""
+    for item in events:
+        if item.key == event.key:
+            break
+        if item.session != event.session:
+            continue
+        if is_prompt(item):
+            prompt, reply = item.text, ""
+        elif item.kind is EventKind.RESPONSE and item.author is Author.ASSISTANT and item.text.strip():
+            reply = item.text
+    return prompt, reply
