@@ -4,10 +4,12 @@ import os
 import pickle
 import signal
 from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import nullcontext
 
 import pytest
 
 from kept.local.workers import Workers, map_ahead
+from kept.pipeline import run
 from kept.pipeline.backfill import backfill
 from kept.pipeline.run import RunOptions, run_pipeline
 from talking import OTHER, RULE, say
@@ -118,3 +120,13 @@ def test_any_number_of_workers_and_one_that_is_killed_remember_what_one_process_
             backfill(workspace, [inputs], RunOptions(), scheduler=cluster.scheduler_address, progress=kill_in_the_middle)
             assert killed == (["reading", "extracting", "summarising"] if kills else [])
             assert remembered(workspace) == alone
+
+
+@pytest.mark.parametrize("least", [1, 2**40])
+def test_a_run_uses_other_processes_where_much_is_new(desk_at, tmp_path, transcripts, monkeypatch, least):
+    elsewhere = Elsewhere()
+    monkeypatch.setattr(run, "_MUCH", least)
+    monkeypatch.setattr(run, "start_processes", lambda count: nullcontext(Workers(executor=elsewhere, ahead=2 * count)))
+    with desk_at(tmp_path / "with") as workspace:
+        run_pipeline(workspace, [transcripts], RunOptions(processes=2))
+        assert bool(elsewhere.done) is (least == 1)

@@ -42,6 +42,7 @@ from kept.workspace import Workspace
 
 _WORDS = (".md", ".markdown", ".mdx", ".txt", ".log", ".jsonl", ".ndjson", ".json")  # files that may be of the format a root names
 BATCH_BYTES = 8 * 2**20
+_SHARED_BYTES = 2 * 2**20  # of a batch that another process reads: small enough that all have work, and nobody waits for the last
 _WHOLE_BYTES = 64 * 2**20  # of what another process reads at once: it gives all of it at its end
 _LEAST_BYTES = 4096  # what an empty file counts for, so that a batch is no more than two thousand files
 
@@ -293,8 +294,8 @@ def archive_files(
     result = ReadingReport(skipped=list(found.skipped), left=found.left, opted_out=sessions)
     key = workspace.store.key("redaction")
     without_secrets = create_redaction(key)
-    number = 0
-    for batch, read in map_ahead(workers, read_whole, _prepare_batches(workspace, found, key, force=force)):
+    number, most = 0, _SHARED_BYTES if workers else BATCH_BYTES
+    for batch, read in map_ahead(workers, read_whole, _prepare_batches(workspace, found, key, most, force=force)):
         if late():
             break
         # A file that is a batch of its own commits slice by slice, so that a run cut short goes on within it; one that is compared
@@ -312,11 +313,11 @@ def archive_files(
 
 
 def _prepare_batches(
-    workspace: Workspace, found: FilesToRead, key: bytes, *, force: bool
+    workspace: Workspace, found: FilesToRead, key: bytes, most: int, *, force: bool
 ) -> Iterator[tuple[list[UnreadFile], list[UnreadFile] | None]]:
     """The files in batches, each with those that another process may read whole: a very large one is read bit by bit, here."""
     own = list_own_places(workspace.settings.root, list_source_places(workspace), workspace.paths.user)
-    for batch in split_batches(found.inputs, _weigh_input, BATCH_BYTES):
+    for batch in split_batches(found.inputs, _weigh_input, most):
         files = [
             UnreadFile(
                 path=item.path,
@@ -346,6 +347,13 @@ def _is_followed_since(workspace: Workspace, item: InputFile) -> bool:
         return False
     known = workspace.store.archive.stat_cache_entry(str(item.path))
     return known is not None and bool(known[1]) and not is_of_followed_file(known[1])
+
+
+def weigh_new(workspace: Workspace, found: FilesToRead) -> int:
+    """How many bytes the files hold that were not read yet."""
+    size, cursor = sum(map(_weigh_input, found.inputs)), workspace.store.archive.cursor
+    known = (cursor(source.name, path) for path, source in found.files.items()) if size > BATCH_BYTES else ()
+    return size - sum(place.offset for place in known if place)
 
 
 def _replay(cleaned_file: CleanedFile) -> Iterator[CleanedSlice]:

@@ -3,12 +3,12 @@
 What is lost with a worker, or with all of them, is done by whoever asks for it: the outcome is the same.
 """
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
 from typing import TypeVar
 
 from kept.core.errors import ConfigError
@@ -31,9 +31,17 @@ class Workers:
     losses: tuple[type[Exception], ...] = (BrokenExecutor, CancelledError)
 
 
+def count_processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 @contextmanager
 def start_processes(count: int) -> Iterator[Workers]:
-    """So many processes of this machine, until the end."""
+    """So many processes of this machine, until the end; none is started before there is work for it."""
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - most runs have little to read, and need none of it
+    from multiprocessing import get_context  # noqa: PLC0415 - as above
+
     with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
         yield Workers(executor=pool, ahead=_EACH * count)
 

@@ -17,6 +17,7 @@ from kept.core.times import format_instant
 from kept.local import files, queue
 from kept.local.private_log import PrivateLog
 from kept.local.queue import NIGHT, load_failures
+from kept.local.workers import count_processors
 from kept.memories.backups import make_daily_backup
 from kept.paths import Paths
 from kept.pipeline.run import RunOptions, RunReport, run_pipeline
@@ -105,7 +106,7 @@ def _run_main_steps(workspace: Workspace) -> Iterator[NightStep]:
             report = run_pipeline(
                 workspace,
                 [],
-                RunOptions(seconds=workspace.settings.night_minutes * 60.0),
+                RunOptions(seconds=workspace.settings.night_minutes * 60.0, processes=count_processors()),
                 progress=lambda stage, _, __: reached.append(_STEPS.get(stage, reached[-1])),
             )
     except BusyError:

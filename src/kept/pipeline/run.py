@@ -6,7 +6,7 @@ curated is done, and the next run goes on from there.
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
@@ -25,14 +25,14 @@ from kept.extraction.extract_threads import ExtractionReport, Within, extract_pe
 from kept.extraction.llm_extraction import LlmExtractionReport, Trust, extract_with_llm
 from kept.extraction.revalidate import revalidate_threads
 from kept.intake.projects import MoveReport, list_misplaced_directories, move_memories, record_projects
-from kept.intake.reading import FilesToRead, ReadingReport, archive_files, discover
+from kept.intake.reading import FilesToRead, ReadingReport, archive_files, discover, weigh_new
 from kept.intake.unread import note_unread
 from kept.llm.budget import Estimate, Tally
 from kept.llm.client import LlmClient
 from kept.local.files import hold_lock
 from kept.local.progress import Late, Progress, ignore_progress, never_late
 from kept.local.queue import take_queued_transcripts
-from kept.local.workers import Workers
+from kept.local.workers import Workers, start_processes
 from kept.memories.agent_commands import undo_agent_decisions as take_back_decisions
 from kept.memories.backups import make_daily_backup
 from kept.memories.client_memory import import_client_notes
@@ -48,6 +48,8 @@ from kept.store.run_number import RunNumber
 from kept.store.values import Run
 from kept.workspace import Workspace
 
+_MUCH = 12 * 2**20  # bytes of new transcripts from which on other processes save more than their start costs
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunOptions:
@@ -58,8 +60,8 @@ class RunOptions:
     that are not extracted then wait. ``model`` False asks no language model; ``agent`` says that an agent runs this: no
     changed line of a file is the person's. After so many ``seconds`` (0: as long as it takes) nothing further is read, extracted or
     asked about; what was is curated and written, and the next run goes on. ``workers`` read files and look at threads, where there
-    are any; what is remembered is the same. ``only`` are those of the transcripts to be read that are read, by path or source
-    (None: all).
+    are any, else so many ``processes`` where much is new and there may be more than one; what is remembered is the same. ``only``
+    are those of the transcripts to be read that are read, by path or source (None: all).
     """
 
     dry: bool = False
@@ -72,6 +74,7 @@ class RunOptions:
     seconds: float = 0.0
     agent: bool = False
     workers: Workers | None = None
+    processes: int = 1
     only: frozenset[str] | None = None
 
 
@@ -166,8 +169,9 @@ def run_pipeline(
     started = monotonic()
     workspace = replace(workspace, llm=_create_client(workspace, options, progress))
     workspace.store.refresh()
-    with hold_lock(workspace.paths.lock), workspace.store.trial_transaction() if options.dry else nullcontext():
-        report = _run_steps(workspace, paths, options, progress)
+    trial = workspace.store.trial_transaction() if options.dry else nullcontext()
+    with hold_lock(workspace.paths.lock), trial, ExitStack() as at_end:
+        report = _run_steps(workspace, paths, options, progress, at_end)
     report.sample = sample
     report.seconds = monotonic() - started
     return report
@@ -180,12 +184,16 @@ def _create_client(workspace: Workspace, options: RunOptions, progress: Progress
     return workspace.llm
 
 
-def _run_steps(workspace: Workspace, paths: Sequence[Path], options: RunOptions, progress: Progress) -> RunReport:
+def _run_steps(
+    workspace: Workspace, paths: Sequence[Path], options: RunOptions, progress: Progress, at_end: ExitStack
+) -> RunReport:
     started = workspace.clock()
     late = _make_deadline(options.seconds)
     before = workspace.store.log.memory_ids()
     progress("discovering", 0, 0)
     files_to_read = _discover_files(workspace, paths, options)
+    if options.workers is None and options.processes > 1 and weigh_new(workspace, files_to_read) >= _MUCH:
+        options = replace(options, workers=at_end.enter_context(start_processes(options.processes)))
     report = RunReport(sources=files_to_read.sources, resumed=has_interrupted_run(workspace))
     report.written.dry, report.written.agent = options.dry, options.agent and not workspace.settings.trust_agents
     if workspace.llm is not None:

@@ -25,6 +25,7 @@ from kept.core.memory import Memory, Status
 from kept.install.setup import note_program
 from kept.local.agents_shell import agent_variable
 from kept.local.queue import SESSION
+from kept.local.workers import count_processors
 from kept.memories.waiting import count_pending_proposals
 from kept.paths import Paths, sample_home
 from kept.pipeline.backfill import backfill as read_archive
@@ -71,6 +72,7 @@ def run(
         allow=accept_loss,
         model=not no_llm,
         agent=bool(agent_variable(os.environ)),
+        processes=count_processors(),
         occasion=Occasion(check_choice(occasion, tuple(occasion.value for occasion in Occasion), "--occasion")),
     )
     try:
@@ -228,7 +230,7 @@ def backfill(
     with command_workspace(context) as workspace:
         with progress_if_shown(shown=sys.stderr.isatty() and not (call.quiet or as_json)) as progress:
             report = read_archive(
-                workspace, paths, options, scheduler=scheduler, processes=processes or os.cpu_count() or 1, progress=progress
+                workspace, paths, options, scheduler=scheduler, processes=processes or count_processors(), progress=progress
             )
         return _print_report(workspace, report, options, call, as_json=as_json)
 
