@@ -13,6 +13,8 @@ from kept.core.text import NEGATIONS, jaccard_similarity, normal_form, number_to
 
 NEAR = 0.82  # likeness of their content words from which two statements are one in other words
 CLOSE = 0.67  # the same where both name the same artifacts and one only says more than the other
+STEM = 4  # letters that two forms of a word begin with
+_ENDING = 4  # letters that one form of a word may have more than another
 _WHOLE = 4  # content words of a statement that another one may go on from
 _LEAST = 2  # with fewer content words only the same words are the same statement
 
@@ -184,14 +186,25 @@ def stem_word(word: str) -> str:
     return word[:-1] if word.endswith("e") and len(word) > 4 else word
 
 
+@lru_cache(maxsize=50_000)
+def is_form(word: str, other: str) -> bool:
+    """Whether two words are forms of one."""
+    short, long = sorted((word, other), key=len)
+    stem = short[: max(STEM, len(short) - 2)]
+    return word == other or (
+        len(short) >= STEM and short.isalpha() and long.isalpha() and long.startswith(stem) and len(long) - len(short) <= _ENDING
+    )
+
+
 def is_same_statement(left: Statement, right: Statement) -> bool:
     """Whether two texts state the same: equal words, or near-duplicates that agree in numbers, denials, choice and artifacts."""
     if left.form == right.form:
         return True
     if left.fingerprint and left.fingerprint == right.fingerprint and left.remedy and right.remedy:
         return left.remedy == right.remedy
+    extends = is_extension(left, right) or is_extension(right, left)
     if (
-        left.numbers != right.numbers
+        (left.numbers != right.numbers and not extends)
         or left.denials != right.denials
         or left.asks != right.asks
         or _has_crossed_choices(left, right)
@@ -203,7 +216,7 @@ def is_same_statement(left: Statement, right: Statement) -> bool:
         return False
     if min(len(left.content), len(right.content)) < _LEAST:
         return False
-    if is_extension(left, right) or is_extension(right, left):
+    if extends:
         return True
     alike = jaccard_similarity(left.content, right.content)
     if left.fingerprint and left.fingerprint == right.fingerprint and not (left.remedy or right.remedy):

@@ -21,7 +21,9 @@ from kept.core.memory import (
     Status,
 )
 from kept.core.operation import Facts
+from kept.core.statement import strip_opening
 from kept.core.text import normal_form
+from kept.curation.curate.value_statements import find_lead_end
 
 OFTEN = 3  # distinct sessions that say the same make it certain
 DAWN = datetime.min.replace(tzinfo=UTC)
@@ -42,7 +44,13 @@ def facts_of(members: Sequence[CandidateVerdict]) -> tuple[Facts, Status]:
     accepted = [member for member in members if isinstance(member.verdict, Accepted)]
     # Better words for the same are what they were asked for.
     best = max(
-        accepted or members, key=lambda each: (each.candidate.rewords != "", each.candidate.confidence, *time_order(each))
+        accepted or members,
+        key=lambda each: (
+            each.candidate.rewords != "",
+            each.candidate.confidence,
+            _is_whole_sentence(each.candidate.content),
+            *time_order(each),
+        ),
     ).candidate
     best = _select_fullest(best, accepted or members) if len(members) > 1 and not best.subject else best
     candidates = [member.candidate for member in members]
@@ -77,6 +85,13 @@ def facts_of(members: Sequence[CandidateVerdict]) -> tuple[Facts, Status]:
         about=best.about,
     )
     return facts, Status.ACTIVE if accepted or often else Status.HELD
+
+
+def _is_whole_sentence(text: str) -> bool:
+    """Whether a text begins as a sentence does, and with its matter: not with "from now on", "as you know" or a label."""
+    said = normal_form(text).split()
+    opens = strip_opening(said) != said or find_lead_end(text) or ":" in "".join(text.split()[:1])
+    return text[:1].upper() == text[:1] and not opens
 
 
 def _select_fullest(best: Candidate, members: Sequence[CandidateVerdict]) -> Candidate:

@@ -7,8 +7,7 @@ Knows no model.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from kept.core.statement import Statement, has_opposites, is_same_statement
-from kept.core.text import jaccard_similarity
+from kept.core.statement import Statement, has_opposites, is_form, is_same_statement
 from kept.curation.curate.value_statements import parse_value_statement
 from kept.curation.curate.values import Meaning
 
@@ -69,7 +68,8 @@ def _find_comparable_pairs(statements: Sequence[Statement]) -> Iterator[tuple[in
 def _can_mean_same(left: Statement, right: Statement) -> bool:
     if is_same_statement(left, right):
         return False
-    mine, theirs = left.content - right.content, right.content - left.content
+    mine = {word for word in left.content if not any(is_form(word, other) for other in right.content)}
+    theirs = {word for word in right.content if not any(is_form(word, other) for other in left.content)}
     if len(mine) == len(theirs) == 1 or has_opposites(left.words - right.words, right.words - left.words):
         return False  # one word for another: as likely another value as another word
-    return jaccard_similarity(left.content, right.content) >= _LIKE
+    return 1 - len(mine | theirs) / len(left.content | right.content) >= _LIKE

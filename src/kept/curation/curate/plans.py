@@ -110,6 +110,7 @@ def build_plan(
     if source is None:
         raise ValueError("a cluster needs a member or a memory")
     status = winner.status if winner is not None and not fixed and facts is None else status
+    told = (source.category, *(member.candidate.category for member in members))
     often = not fixed and facts is not None and facts.observations >= OFTEN
     return Plan(
         members=tuple(members),
@@ -120,7 +121,7 @@ def build_plan(
         number=winner.id if winner else create_memory_id(members[0].candidate, taken),
         ended=ended,
         says=known.get((source.content, source.artifacts)) or parse_statement(source.content, source.artifacts, source.fingerprint),
-        category=rules.promotions.get(source.category, source.category) if often else source.category,
+        category=next(filter(None, map(rules.promotions.get, told)), source.category) if often else source.category,
     )
 
 

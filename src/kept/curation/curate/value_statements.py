@@ -13,6 +13,7 @@ from kept.core.statement import (
     ATTRIBUTES,
     COPULAS,
     EMPTY,
+    STEM,
     Statement,
     is_denial_word,
     parse_statement,
@@ -24,7 +25,6 @@ from kept.profiles.lexicons import common_words, join_alternatives, load_telling
 _READ = 600  # characters of a text
 _VALUE = 3  # words of a value
 SHORT = 9  # telling words of a statement that says one thing
-STEM = 4  # letters that two forms of a word begin with
 _TOKEN = re.compile(r"[$€£]?[^\W_]+(?:[.,:'’/_@-]+[^\W_]+)*%?", re.UNICODE)
 _NUMBER = re.compile(r"^[$€£]?\d+(?:[.,:]\d+)*(?:%|[a-zA-Z]{1,3})?$")
 _DATE = re.compile(r"^\d{4}-\d\d-\d\d$")
@@ -126,7 +126,7 @@ class ValueStatement:
 def parse_value_statement(text: str, says: Statement) -> ValueStatement:
     """What a text tells of values; ``says`` is what of it is compared."""
     text = text[:_READ]
-    turns = [match[0].casefold() for match in _form("turned").finditer(text, _find_lead_end(text))]
+    turns = [match[0].casefold() for match in _form("turned").finditer(text, find_lead_end(text))]
     without = " ".join(_form("gone").sub(" ", text).split())  # "I no longer live in" speaks of where somebody lives, too
     moved = _form("moved").search(text) is not None
     home = moved or _form("home").search(without) is not None
@@ -165,7 +165,7 @@ def parse_value_statement(text: str, says: Statement) -> ValueStatement:
     )
 
 
-def _find_lead_end(text: str) -> int:
+def find_lead_end(text: str) -> int:
     """Where a telling begins behind "from now on": that opens a rule, and tells a change only behind what it is about."""
     return max((lead.end(1) for pattern in _leads() if (lead := pattern.match(text))), default=0)
 

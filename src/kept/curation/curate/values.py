@@ -9,11 +9,10 @@ another value alone may leave none, and is for a person. The words of all langua
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import lru_cache
 from itertools import combinations
 
-from kept.core.statement import VERSIONED, has_opposites, is_choice_reversed
-from kept.curation.curate.value_statements import STEM, ValueStatement, Word
+from kept.core.statement import STEM, VERSIONED, has_opposites, is_choice_reversed, is_form
+from kept.curation.curate.value_statements import ValueStatement, Word
 
 Meaning = Callable[[Sequence[tuple[str, str]]], Sequence[float | None] | None]
 """How near the texts of each pair are in meaning, 1 at most; None where nothing can tell, of a pair or of any."""
@@ -23,7 +22,6 @@ _VALUE = 3  # words of a value
 _HOME_ONLY = 2  # words of where somebody lives
 _COMPOUND = ({"name", "number"}, {"month", "number"})  # kinds of words that one value is made of
 _NEAR = 0.5  # nearness in meaning of two whose form alone does not decide
-_ENDING = 4  # letters that one form of a word may have more than another
 _READ = 12  # words of a statement by which it is filed
 _COMPARED = 20  # statements that share a rare word, the latest: what more of them have tells nothing
 
@@ -83,17 +81,7 @@ def _find_shared(words: Sequence[Word], others: Sequence[Word]) -> list[bool]:
     begun: dict[str, list[str]] = {}
     for other in others:
         begun.setdefault(other.stem[:STEM], []).append(other.stem)
-    return [any(_is_form(word.stem, other) for other in begun.get(word.stem[:STEM], ())) for word in words]
-
-
-@lru_cache(maxsize=50_000)
-def _is_form(word: str, other: str) -> bool:
-    """Whether two words are forms of one."""
-    short, long = sorted((word, other), key=len)
-    stem = short[: max(STEM, len(short) - 2)]
-    return word == other or (
-        len(short) >= STEM and short.isalpha() and long.isalpha() and long.startswith(stem) and len(long) - len(short) <= _ENDING
-    )
+    return [any(is_form(word.stem, other) for other in begun.get(word.stem[:STEM], ())) for word in words]
 
 
 def _find_slots(
