@@ -15,6 +15,8 @@ from kept.core.sentences import sentence_texts
         ("fix the test,\nthen push", ["fix the test,\nthen push"]),
         ("Use tabs, e.g. in Makefiles. Not spaces.", ["Use tabs, e.g. in Makefiles.", "Not spaces."]),
         ("Rules:\n- be kind\n- be brief", ["Rules:", "be kind", "be brief"]),
+        ("I like tea; As you know I like tea!", ["I like tea", "As you know I like tea!"]),
+        ("use `a; b`; then push", ["use `a; b`; then push"]),
         ("先跑测试。再推送。", ["先跑测试。", "再推送。"]),
         ("It ends ... or not. Yes.", ["It ends ... or not.", "Yes."]),
     ],

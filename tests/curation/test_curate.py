@@ -636,6 +636,44 @@ def test_one_preference_in_several_wordings_is_one_whole_sentence_that_was_said(
     assert {each.quote for each in memory.evidence} == set(EMOJI)
 
 
+@pytest.mark.parametrize(
+    ("shorter", "longer"),
+    [
+        ("the api listens on port 8080.", "the api listens on port 8080 and the worker on port 8081."),
+        ("Use feature flags for risky changes.", "Use feature flags for risky changes, because rollbacks take 60 minutes."),
+    ],
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_sentence_that_another_one_goes_on_from_is_said_again_by_it_whatever_numbers_follow(shorter, longer, turned):
+    memory = only(after([proposal(shorter, 3 * turned), proposal(longer, 1)]))
+    assert (memory.content, memory.status, memory.observations) == (longer, Status.ACTIVE, 2)
+
+
+def test_forms_of_one_word_keep_no_wordings_of_one_meaning_apart():
+    told = [proposal("Write docs in British English."), proposal("Docs are written in British English.", 1)]
+    assert len(after(told, meaning=lambda pairs: [0.97] * len(pairs))) == 1
+    assert len(after(told, meaning=lambda pairs: [0.5] * len(pairs))) == 2
+
+
+def test_a_decision_that_two_more_sessions_state_in_other_words_is_a_convention():
+    told = [
+        proposal("We decided to store all timestamps in UTC.", category="decision"),
+        proposal("timestamps are always stored in UTC.", 1, category="project_fact"),
+        proposal("From now on every timestamp is stored as UTC.", 2, category="project_fact"),
+    ]
+    assert only(after(told)).category == "convention"
+    assert (
+        only(after([replace(each, candidate=replace(each.candidate, category="project_fact")) for each in told])).category
+        != "convention"
+    )
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_of_equally_sure_wordings_the_one_that_begins_with_its_matter_stays(order):
+    told = ("From now on keep answers short, no emojis.", "keep answers short, no emojis", "Keep answers short, without emojis.")
+    assert only(after([proposal(told[place], day) for day, place in enumerate(order)])).content == told[2]
+
+
 def test_the_earlier_value_does_not_come_back_when_a_person_retires_the_later_one():
     judged = [proposal(NPM, 1), proposal(NOT_NPM, 4)]
     state = after(judged)

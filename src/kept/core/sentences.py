@@ -12,8 +12,9 @@ from kept.core.pattern import Pattern
 from kept.core.statement import find_content, stem_word
 from kept.core.text import tokenize
 
-# A full stop ends a sentence before white space; in scripts without spaces it always does. Ellipses end one too.
-_STOP = Pattern(r"[.!?…]+[\"'”’)\]]*(?:\s+|$)|[。！？]+[」』”]*")
+# A full stop ends a sentence before white space; in scripts without spaces it always does. Ellipses end one too, and a semicolon
+# before a capital letter.
+_STOP = Pattern(r"[.!?…]+[\"'”’)\]]*(?:\s+|$)|[。！？]+[」』”]*|;\s+")
 _BULLET = Pattern(r"^[ \t]*(?:[-*•–]|\d{1,2}[.)]|[a-zA-Z][.)])[ \t]+")
 _ASIDE = Pattern(r"\(([^()\n]{20,240})\)")
 # "2." at the start of a line numbers it.
@@ -126,9 +127,10 @@ def _split_unit(text: str, low: int, high: int) -> list[tuple[int, int]]:
         end = low + stop.start() + len(stop[0].rstrip())
         words = text[at:end].split()
         trails = stop[0].startswith(("..", "…")) and text[low + stop.end() : low + stop.end() + 1].islower()
-        if trails or _NUMBER.search(text[max(low, end - 8) : end]) or (words and words[-1].lower().lstrip("(") in _SHORT):
+        joins = stop[0].startswith(";") and not text[low + stop.end() : low + stop.end() + 1].isupper()
+        if trails or joins or _NUMBER.search(text[max(low, end - 8) : end]) or (words and words[-1].lower().lstrip("(") in _SHORT):
             continue
-        pieces.append((at, end))
+        pieces.append((at, end - stop[0].startswith(";")))
         at = low + stop.end()
     pieces.append((at, high))
     return [
