@@ -19,28 +19,12 @@ _BULLET = Pattern(r"^[ \t]*(?:[-*•–]|\d{1,2}[.)]|[a-zA-Z][.)])[ \t]+")
 _ASIDE = Pattern(r"\(([^()\n]{20,240})\)")
 # "2." at the start of a line numbers it.
 _NUMBER = Pattern(r"(?:^|\n)[ \t]*\d{1,2}\.$")
-_SHORT = frozenset(
-    {
-        "e.g.",
-        "i.e.",
-        "etc.",
-        "vs.",
-        "z.b.",
-        "d.h.",
-        "bzw.",
-        "ca.",
-        "p.ex.",
-        "ex.",
-        "no.",
-        "nr.",
-        "approx.",
-        "cf.",
-        "resp.",
-        "dr.",
-        "mr.",
-        "ms.",
-    }
+# Words cut short, whose full stop ends no sentence: "No." before a number, and a letter beside another such letter ("z. B.").
+_SHORT = Pattern(
+    r"(?i)(?:^|[\s(\"'„“«])(?:\pL\. ?\pL|(?-i:M)|e\.g|i\.e|etc|vs|bzw|ca|evtl|ggf|inkl|p\.ex|ex|approx|cf|resp|dr|mrs?|ms|prof|st|"
+    r"sra?|mme|mlle|fig)\.$"
 )
+_SHORT_BEFORE = Pattern(r"(?i)(?:^|[\s(\"'„“«])(?:n[or]\. \d.*|\pL\. \pL{1,2}\.)$")
 LONGEST = 4_000
 _WRAP = (60, 100)  # characters of a line that an editor wraps: shorter ones its writer ended, longer ones nobody wraps
 _OPEN = (",", ";", "(", "–", "—", "，", "、", "；")
@@ -125,10 +109,11 @@ def _split_unit(text: str, low: int, high: int) -> list[tuple[int, int]]:
     at = low
     for stop in _STOP.finditer(text[low:high]):
         end = low + stop.start() + len(stop[0].rstrip())
-        words = text[at:end].split()
+        after = text[low + stop.end() : low + stop.end() + 3].strip()
+        short = _SHORT.search(text[at:end]) or _SHORT_BEFORE.search(f"{text[max(at, end - 8) : end]} {after}")
         trails = stop[0].startswith(("..", "…")) and text[low + stop.end() : low + stop.end() + 1].islower()
         joins = stop[0].startswith(";") and not text[low + stop.end() : low + stop.end() + 1].isupper()
-        if trails or joins or _NUMBER.search(text[max(low, end - 8) : end]) or (words and words[-1].lower().lstrip("(") in _SHORT):
+        if trails or joins or short or _NUMBER.search(text[max(low, end - 8) : end]):
             continue
         pieces.append((at, end - stop[0].startswith(";")))
         at = low + stop.end()

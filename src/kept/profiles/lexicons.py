@@ -71,6 +71,7 @@ _TELL = (
     "remember_this",
     "from_now_on",
     "later",
+    "lasting",
     "always",
     "never",
     "must",

@@ -11,8 +11,8 @@ from kept.extraction.rules.patterns import EDGE, list_words, match_words
 
 # Several patterns: the automaton of one would be too large for its memory.
 _FILLERS = (
-    list_words("telling", "lead", "request", "link"),
-    list_words("telling", "remember", "from_now_on", "note"),
+    list_words("telling", "lead", "request", "link", "note"),
+    list_words("telling", "remember", "from_now_on"),
     (*list_words("assertion", "opener"), *list_words("choice", "courtesy"), *list_words("", "agreement")),
 )
 _LET_GO = tuple(Pattern(rf"(?i)(?:{'|'.join(filter(None, fillers))})(?:[\W_]+|$)") for fillers in _FILLERS)

@@ -32,8 +32,8 @@ _LEAST_WISH, _MOST_WISH = 4, 40  # words with matter of a standing wish
 LEAST, MOST = 3, 400  # words of the shortest, characters of the longest passage that stands by itself
 _CLAUSE = Pattern(r"\n\s*|[,;:.–—-]\s+|\s(?i:and|so|but|und|aber|et|mais|y|pero|e|mas)\s+|[，；、。：]")
 _DENSE_CLAUSE = Pattern(r"\n\s*|[,;:.，；、。：]\s*")  # of a language that writes words together
-# What kind of thing to remember follows: a few words before a colon.
-_LABEL = Pattern(r"^([^:：\n]{2,60}?)\s?[:：][\s\p{Lo}]")
+# What kind of thing to remember follows: a few words before a colon or a dash.
+_LABEL = Pattern(r"^([^:：\n]{2,60}?)\s?(?:[:：]|\s[-–—])[\s\p{Lo}]")
 _LABEL_WORDS = 8
 _LINK = Pattern(r"^\s*(?:[:：,，、–—]|-\s)\s*")
 # The memory command of this program and of others; every other command is a command. Behind a number sign it is one line: with more
