@@ -193,6 +193,35 @@ def test_an_agents_workspace_has_every_day_its_note_and_the_latest_of_each_value
         assert {"2026-02-06", "2026-02-13", "2026-02-20", "2026-02-27"} <= notes
 
 
+def test_a_teams_file_has_each_value_once_however_often_it_changed_and_went_back(desk_at, home):
+    with desk_at(home) as workspace:
+        for day, *told in (
+            ("2026-02-02", "Remember that the server Alpha is in Frankfurt.", "We decided to store all timestamps in UTC."),
+            (
+                "2026-02-03",
+                "Remember that the rate limit is 100 requests per minute.",
+                "Remember that the api listens on port 8080.",
+            ),
+            (
+                "2026-02-09",
+                "Remember that the server Alpha is in Paris now.",
+                "Remember that timestamps are always stored in UTC.",
+            ),
+            ("2026-02-10", "Remember that the api listens on port 8080 and the worker on port 8081."),
+            ("2026-02-11", "Remember that we raised the rate limit to 250 requests per minute."),
+            ("2026-02-16", "From now on every timestamp is stored as UTC.", "Remember that the server Alpha is in Frankfurt now."),
+        ):
+            say(home, day, *told, day=day)
+            run_pipeline(workspace, [], RunOptions())
+        shown = lines(home / MEMORY)
+        assert [each for each in shown if "Alpha" in each] == ["the server Alpha is in Frankfurt now"]
+        assert [each for each in shown if "rate limit" in each] == ["we raised the rate limit to 250 requests per minute"]
+        assert [each for each in shown if "port" in each] == ["the api listens on port 8080 and the worker on port 8081"]
+        assert sum("UTC" in each for each in shown) == 1
+        (stamps,) = [each for each in workspace.store.log.memories() if "UTC" in each.content and each.status is Status.ACTIVE]
+        assert (stamps.category, stamps.observations) == ("convention", 3)
+
+
 WEEKS = (
     ("2026-01-05", "Remember that we use Postgres for the orders table."),
     ("2026-01-06", "Remember that the launch is in May."),

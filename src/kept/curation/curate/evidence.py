@@ -42,17 +42,7 @@ def is_person_owned(memory: Memory) -> bool:
 def facts_of(members: Sequence[CandidateVerdict]) -> tuple[Facts, Status]:
     """What the members of a cluster say together, and whether that is enough to be active."""
     accepted = [member for member in members if isinstance(member.verdict, Accepted)]
-    # Better words for the same are what they were asked for.
-    best = max(
-        accepted or members,
-        key=lambda each: (
-            each.candidate.rewords != "",
-            each.candidate.confidence,
-            _is_whole_sentence(each.candidate.content),
-            *time_order(each),
-        ),
-    ).candidate
-    best = _select_fullest(best, accepted or members) if len(members) > 1 and not best.subject else best
+    best = _select_best(accepted or members)
     candidates = [member.candidate for member in members]
     evidence = _unique_evidence(candidates)
     times = [candidate.at for candidate in candidates if candidate.at is not None]
@@ -94,11 +84,24 @@ def _is_whole_sentence(text: str) -> bool:
     return text[:1].upper() == text[:1] and not opens
 
 
-def _select_fullest(best: Candidate, members: Sequence[CandidateVerdict]) -> Candidate:
-    """Of those that say what the best says and then more, word for word, the one that says most; else the best."""
+def _select_best(members: Sequence[CandidateVerdict]) -> Candidate:
+    """The clearest wording: better words that were asked for, then the surest, a whole sentence, the latest; or what says it and
+    then more, word for word.
+    """
+    if len(members) == 1:
+        return members[0].candidate
+    best = max(
+        members,
+        key=lambda each: (
+            each.candidate.rewords != "",
+            each.candidate.confidence,
+            _is_whole_sentence(each.candidate.content),
+            *time_order(each),
+        ),
+    ).candidate
     form = f"{normal_form(best.content)} "
     fuller = [member.candidate for member in members if normal_form(member.candidate.content).startswith(form)]
-    return max(fuller, key=lambda each: (len(each.content), each.id), default=best)
+    return best if best.subject else max(fuller, key=lambda each: (len(each.content), each.id), default=best)
 
 
 def count_sessions(candidates: Sequence[Candidate]) -> int:

@@ -5,7 +5,7 @@ side by side. Knows no other statement.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
 from kept.core.pattern import Pattern
@@ -165,6 +165,7 @@ def parse_value_statement(text: str, says: Statement) -> ValueStatement:
     )
 
 
+@lru_cache(maxsize=50_000)
 def find_lead_end(text: str) -> int:
     """Where a telling begins behind "from now on": that opens a rule, and tells a change only behind what it is about."""
     return max((lead.end(1) for pattern in _leads() if (lead := pattern.match(text))), default=0)

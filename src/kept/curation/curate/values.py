@@ -6,6 +6,7 @@ where the frame holds what one of them begins with, and neither names something 
 another value alone may leave none, and is for a person. The words of all languages are read side by side. Knows no memories.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -22,7 +23,7 @@ _VALUE = 3  # words of a value
 _HOME_ONLY = 2  # words of where somebody lives
 _COMPOUND = ({"name", "number"}, {"month", "number"})  # kinds of words that one value is made of
 _NEAR = 0.5  # nearness in meaning of two whose form alone does not decide
-_READ = 12  # words of a statement by which it is filed
+_RARE = 8  # words of a statement by which it is filed, the rarest
 _COMPARED = 20  # statements that share a rare word, the latest: what more of them have tells nothing
 
 
@@ -200,15 +201,16 @@ def find_value_pairs(sayings: Sequence[ValueStatement], meaning: Meaning | None 
 
 
 def _find_comparable(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, int]]:
-    """The pairs, in the order of time, that can be anything but apart: they share two words, or one where they have few. Of those
-    that share the same words only the latest are compared.
+    """The pairs, in the order of time, that can be anything but apart: they share two of their rarer words, or one where they have
+    few. Of those that share the same words only the latest are compared.
     """
+    frequency = Counter(key for saying in sayings for key in saying.keys)
     filed: dict[object, list[int]] = {}
     for later, saying in enumerate(sayings):
         if not saying.words or saying.says.asks:
             continue
-        keys = sorted({word.stem[:STEM] for word in saying.words[:_READ]})
-        handles = [*combinations(keys, 2), *keys, *(("<choice>", name) for name in saying.says.chosen | saying.says.refused)]
+        rare = sorted(sorted(saying.keys, key=lambda key: (frequency[key], key))[:_RARE])
+        handles = [*combinations(rare, 2), *saying.keys, *(("<choice>", name) for name in saying.says.chosen | saying.says.refused)]
         places = {place for handle in handles for place in filed.get(handle, ())[-_COMPARED:]}
         yield from ((earlier, later) for earlier in sorted(places) if _is_comparable(sayings[earlier], saying))
         for handle in handles:
