@@ -7,7 +7,7 @@ import pytest
 
 from kept.core.event import Origin
 from kept.core.fold import apply_operation
-from kept.core.memory import Actor, Memory, Status
+from kept.core.memory import Actor, Evidence, Memory, Status
 from kept.core.operation import FADED, GAVE_WAY, WITHDRAWN, Approve, Facts, Merge, Resolve, Retire, Revise, Supersede
 from kept.curation.guard import find_overreach, find_protected_changes
 
@@ -152,6 +152,49 @@ def test_a_machine_brings_back_only_what_it_let_give_way_itself(reason, protecte
     ended = replace(memories(1)[0], owned=True, status=Status.SUPERSEDED, superseded_by="heir", reason=reason)
     back = Approve(memory=ended.id, at=AT, reason="x")
     assert find_protected_changes([ended], [back]) == protected
+
+
+@pytest.mark.parametrize(
+    ("quoted", "reason", "protected"),
+    [
+        (Origin.USER, f"{GAVE_WAY} 2026-01-01", ()),
+        (Origin.ASSISTANT, f"{GAVE_WAY} 2026-01-01", ("decision0",)),
+        (Origin.USER, "newer", ("decision0",)),
+    ],
+)
+def test_a_persons_own_gives_way_to_what_they_typed_alone(quoted, reason, protected):
+    mine, heir = memories(2)
+    said = Evidence(quote="x", event="k", session="s", path="f", at=AT, author="x", origin=quoted)
+    way = Supersede(memory=mine.id, at=AT, reason=reason, by=heir.id)
+    for earlier in ("told", f"{GAVE_WAY} 2025-12-01"):  # it came back from that once
+        own = replace(mine, owned=True, reason=earlier)
+        assert find_protected_changes([own, replace(heir, evidence=(said,))], [way]) == protected
+
+
+def test_a_heir_with_another_subject_and_other_words_makes_a_loss():
+    old = [
+        replace(each, id=f"old{i}", content="boats", subject="boats", status=Status.SUPERSEDED, superseded_by="heir", ended_at=AT)
+        for i, each in enumerate(memories(10))
+    ]
+    some = [Retire(memory=f"decision{i}", at=AT, reason="x") for i in range(3)]
+    for subject, is_loss in (("boats", False), ("trains", True)):
+        heir = replace(memories(1)[0], id="heir", content="leaves at noon", subject=subject)
+        assert bool(find_overreach([*old, heir, *memories(10)], some)) is is_loss
+
+
+def test_what_was_emptied_before_counts_as_lost_in_the_thirty_days():
+    empty = [replace(each, id=f"old{i}", content=" ") for i, each in enumerate(memories(10))]
+    some = [Retire(memory=f"decision{i}", at=AT, reason="x") for i in range(3)]
+    assert find_overreach([*empty, *memories(10)], some) != ()
+
+
+def test_what_a_pass_replaces_by_an_active_memory_spends_nothing_of_the_thirty_days():
+    gone = [replace(each, id=f"old{i}", status=Status.RETIRED, ended_at=AT, reason="x") for i, each in enumerate(memories(10))]
+    replaced = [Supersede(memory=f"decision{i}", at=AT, reason="newer", by="heir") for i in range(5)]
+    heir = replace(memories(1)[0], id="heir")
+    alike = [replace(each, content=heir.content) for each in memories(10)]
+    assert find_overreach([*gone, heir, *alike], replaced) == ()
+    assert find_overreach([*gone, heir, *alike], [Retire(memory=each.memory, at=AT, reason="x") for each in replaced]) != ()
 
 
 def test_what_faded_and_what_ended_otherwise_have_budgets_of_their_own_and_no_pass_fades_more_than_half():

@@ -130,6 +130,19 @@ def test_a_fix_may_rest_on_what_a_tool_printed():
     assert verdict(category="known_fix", evidence=(printed,), origin=Origin.TOOL) == Accepted()
 
 
+def test_a_category_that_takes_no_tools_words_takes_the_assistants():
+    printed, spoken = (replace(QUOTE, author=origin.value, origin=origin) for origin in (Origin.TOOL, Origin.ASSISTANT))
+    (fix,) = (each for each in PROFILE.categories if each.id == "known_fix")
+    profile = replace(PROFILE, categories=(replace(fix, tool_words=False),))
+    for quote, expected in ((printed, Held), (spoken, Accepted)):
+        said = replace(GOOD, category="known_fix", evidence=(quote,), origin=quote.origin)
+        assert isinstance(judge(said, profile, lexicon=LEXICON), expected)
+
+
+def test_a_candidate_that_quotes_nothing_is_not_grounded():
+    assert not is_grounded(replace(GOOD, evidence=()), {"k1": QUOTE.quote})
+
+
 def test_what_is_not_sure_enough_waits_and_says_how_sure_it_is():
     result = verdict(confidence=0.5)
     assert isinstance(result, Held)

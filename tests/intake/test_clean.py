@@ -74,6 +74,19 @@ def test_what_a_person_said_stays_whole() -> None:
     assert cleaned(prompt(words)).event.text == words
 
 
+@pytest.mark.parametrize("word", ["kahn798Qz", "hunter2!Xq9", "qX7$kd92LmZ!"])
+def test_a_prompt_that_is_nothing_but_a_password_is_stored_without_it(word: str) -> None:
+    done = cleaned(prompt(f" {word}\n"))
+    assert word not in done.event.text
+    assert done.secrets == 1
+    assert cleaned(done.event).event == done.event
+
+
+@pytest.mark.parametrize("words", ["README2.md", "src/Kept3/core.py", "JIRA-1234", "continue", "Fix2 it", "20261127", "@User1234"])
+def test_a_prompt_of_one_word_that_is_no_password_stays(words: str) -> None:
+    assert cleaned(prompt(words)).event.text == words
+
+
 def test_injected_text_is_cut_though_it_stands_where_a_prompt_stands() -> None:
     done = cleaned(event(log(200), kind=EventKind.PROMPT, author=Author.INJECTED))
     assert len(done.event.text) <= LIMITS.injected

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from kept.core.errors import UsageError
+from kept.core.errors import MissingError, UsageError
 from kept.core.event import Origin
 from kept.core.memory import Actor, Evidence, Memory, Status
 from kept.core.operation import Add, Pin, Reaffirm, Retire, Supersede, to_facts
@@ -15,11 +15,14 @@ from kept.memories.history import (
     describe_counts,
     describe_operations,
     diff_moments,
+    find_run,
     list_differences,
     memories_at,
+    operation_kind,
     redo,
     run_history,
     undo,
+    undo_in_scopes,
 )
 from kept.store.values import Draft
 
@@ -193,3 +196,40 @@ def test_what_is_added_to_wait_is_counted_apart():
     assert describe_operations(operations[:1], ["w" * 81]) == f"added “{'w' * 80}…”"
     assert describe_counts({"add": 1, "retire": 1_200, "pin": 0}) == "1,200 retired, 1 added"
     assert [describe_command(name) for name in ("run", "approve")] == ["A run", "You"]
+
+
+def test_undoing_without_a_name_takes_back_the_last_run_alone(workspace):
+    commit(workspace, add("m1"))
+    commit(workspace, add("m2"))
+    assert [*undo(workspace).changed] == ["m2"]
+    assert [each.id for each in workspace.store.log.memories()] == ["m1"]
+
+
+def test_a_run_that_changed_nothing_is_not_found(workspace):
+    run = workspace.store.log.start_run("run", workspace.clock())
+    made = commit(workspace, add("m1"))
+    for name in (f"r{run}", "99"):
+        with pytest.raises(MissingError, match="no run"):
+            find_run(workspace, name)
+    assert find_run(workspace, f"r{made.run}").run.id == made.run
+
+
+def test_the_last_change_of_some_scopes_leaves_runs_of_other_scopes(workspace):
+    commit(workspace, add("m1"))
+    other = add("m2")
+    commit(workspace, replace(other, value=replace(other.value, scope="project:x")))
+    assert [*undo_in_scopes(workspace, ["user"]).changed] == ["m1"]
+    with pytest.raises(UsageError):
+        undo_in_scopes(workspace, ["user"])
+
+
+def test_an_operation_is_told_by_the_memorys_words_cut_where_they_are_long():
+    made = (Retire(memory="m", at=MAY, reason="x"),)
+    for words, told in (("w" * 80, "w" * 80), ("w" * 81, "w" * 80 + "…")):
+        assert describe_operations(made, (words,)).endswith(f"“{told}”")
+    assert "“" not in describe_operations(made, ("",))
+    held = add("m1")
+    held = replace(held, value=replace(held.value, status=Status.HELD))
+    assert describe_operations((held,), ("w",)) != describe_operations((Retire(memory="m1", at=MAR, reason="x"),), ("w",))
+    assert operation_kind(Retire(memory="m1", at=MAR, reason="x")) == "retire"
+    assert (operation_kind(held), operation_kind(add("m1"))) == ("hold", "add")

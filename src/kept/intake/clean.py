@@ -64,6 +64,8 @@ def clean(event: Event, *, redact: Callable[[str], Redaction], limits: Limits) -
     """The event as it may be stored and shown to a model. Pure; cleaning a clean event changes nothing."""
     tally = _RemovalTally()
     text = tally.purge(event.text, redact)
+    if event.kind is EventKind.PROMPT:
+        text = tally.hide_password(text, redact)
     if event.kind is EventKind.TOOL_OUTPUT:
         text = tally.shorten("envelope", text, unwrap_result(text))
     shorter, reason = _shorten(event, text, limits)
@@ -127,6 +129,15 @@ class _RemovalTally:
             text = self.shorten(reason, text, after)
         return text
 
+    def hide_password(self, text: str, redact: Callable[[str], Redaction]) -> str:
+        """A prompt that is nothing but a password, which no word beside it tells, without it."""
+        word = text.strip()
+        if not _LONE_PASSWORD.fullmatch(word) or sum(kind.search(word) is not None for kind in _KINDS_OF_CHARACTERS) < _LEAST_KINDS:
+            return text
+        named = redact(f"password: {word}")
+        self.secrets += len(named.found)
+        return self.shorten("secrets", text, named.text.removeprefix("password: ")) if named.found else text
+
     def cut(self, text: str, redact: Callable[[str], Redaction], most: int) -> str:
         """The text purged, without its middle where it is long. Of an edit what stood there and what stands there now stay in
         equal parts.
@@ -156,6 +167,9 @@ def _purge(text: str, redact: Callable[[str], Redaction]) -> tuple[str, str, str
     return visible, foreign, plain, redacted.text, len(redacted.found)
 
 
+# Letters, a digit, and a capital or a sign; no sign that paths, names and addresses have.
+_LONE_PASSWORD = re.compile(r"(?=.*[0-9])[A-Za-z0-9!#$%&*+?^~=]{8,64}")
+_KINDS_OF_CHARACTERS, _LEAST_KINDS = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[0-9]", "[^A-Za-z0-9]"))), 3
 _REMEMBERED = 8_000  # characters
 # Each event names the same directory, branch and tool again, and what a call worked on is also its text and its output's target.
 _purge_again = lru_cache(maxsize=1024)(_purge)

@@ -82,7 +82,16 @@ def _find_secret_parts(rule: Rule, name: bytes, value: bytes, *, begins: bool) -
         case Setting.SHAPE:
             if begins and (not looks_placeholder(value) or _ends_in_token(value)) and (not rule.mixed or looks_mixed(value)):
                 yield 0, len(value)
-        case Setting.LITERAL | Setting.QUOTED | Setting.BARE | Setting.PROSE | Setting.NEAR | Setting.TOLD | Setting.CHOSEN:
+        case (
+            Setting.LITERAL
+            | Setting.QUOTED
+            | Setting.BARE
+            | Setting.PROSE
+            | Setting.NEAR
+            | Setting.TOLD
+            | Setting.CHOSEN
+            | Setting.WORDS
+        ):
             value = _value_said(value) if rule.setting in (Setting.PROSE, Setting.NEAR, Setting.TOLD, Setting.CHOSEN) else value
             rank = rule.rank or rank_name(name)
             if rank and not (rule.rank and _is_public(name, value)) and is_secret_value(rule.setting, rank, value):

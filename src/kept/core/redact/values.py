@@ -23,6 +23,7 @@ class Setting(StrEnum):
     NEAR = "near"
     TOLD = "told"
     CHOSEN = "chosen"
+    WORDS = "words"
     USERPASS = "userpass"
     COOKIES = "cookies"
     CARD = "card"
@@ -30,6 +31,18 @@ class Setting(StrEnum):
     DIGITS = "digits"
 
 
+# Words of a sentence about a passphrase; one of plain words has none of them.
+_TELLING_ABOUT = frozenset(
+    """
+        the this that these your our his her its their and not never always only also now from into with without when
+        where while until before after than then for but was were are has have had been being can could will would shall
+        should must may might used uses stored read written kept asked needed required optional wrong missing empty set
+        unset part same different one two who what which how why very too just there here still more less der die das den
+        dem ein eine einen nicht nie immer und oder mit ohne für von vom zum zur aus bei wird wurde wurden sind war kann
+        muss soll noch auch nur schon hier dort los las del una por para con sin que como está fue son muy más pero les
+        des une pas dans avec sans sur est sont pour qui dont plus uma não com sem foi são mais
+    """.encode().split()
+)
 _NOT_SECRET = frozenset(
     b"""
         public publishable pub hash hashed cache cached primary foreign sort partition next page continuation idempotency max min
@@ -145,6 +158,8 @@ def is_secret_value(setting: Setting, rank: int, value: bytes) -> bool:
             signs = sum(byte in _TOLD_SIGNS for byte in value)
             named = _NAMED.search(value) or _CALL.search(value) or _DOTTED.search(value) or _KNOWN.search(value)
             return len(value) >= 8 and letters and (digits >= 2 or (digits > 0 and signs > 0)) and not named
+        case Setting.WORDS:
+            return _TELLING_ABOUT.isdisjoint(value.lower().split())
         case Setting.CHOSEN:
             return len(value) >= 8 and bool(_CHOSEN.search(value)) and not _NOT_CHOSEN.search(value)
         case _:
