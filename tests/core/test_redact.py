@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from kept.core.invisible import strip_invisible
 from kept.core.redact import Rule, redact
 from kept.core.redact.book import load_rule_book
+from kept.core.redact.values import is_code
 from secret_kinds import B62, HEX, drawn, pem, positives
 from secret_lookalikes import negatives
 
@@ -463,3 +464,15 @@ def test_other_numbers_and_words_of_four_stay(text):
 @pytest.mark.parametrize("text", ['{"card_number": "%s"}', "cardNumber=%s", "my cards: %s", "CC %s"])
 def test_the_number_of_a_payment_card_is_redacted_however_its_name_is_written(text):
     assert "1111" not in redact(text % "4111111111111111", key=KEY).text
+
+
+@pytest.mark.parametrize(
+    ("digits", "is_one"), [(b"4711", True), (b"12#45", True), (b"471", False), (b"0000", False), (b"44444", False)]
+)
+def test_a_code_of_a_door_has_four_digits_that_are_not_all_the_same(digits: bytes, *, is_one: bool) -> None:
+    assert is_code(digits) == is_one
+
+
+def test_a_password_of_eight_characters_that_unlocks_something_is_gone_and_one_of_seven_is_no_sign() -> None:
+    assert "kW7pQ2xZ" not in redact("unlock the vault with 'kW7pQ2xZ'", key=KEY).text
+    assert redact("unlock the vault with 'door two'", key=KEY).text == "unlock the vault with 'door two'"

@@ -315,6 +315,9 @@ def test_a_sentence_that_never_was_a_memory_is_forgotten_by_its_words(full, home
         assert holding(home, said) == []
         assert workspace.store.find_damage() == ()
         assert forget(workspace, make_erasure_request(workspace, said=[said])).places.total() == 0
+        say(home, "d", f"Remember that {said}.", day="2026-01-08")
+        run_pipeline(workspace, [], RunOptions())
+        assert [each.content for each in workspace.store.log.memories() if "vault code" in each.content] == []
 
 
 def test_the_proof_names_what_a_holder_forgot(full, home):

@@ -132,7 +132,8 @@ class _RemovalTally:
     def hide_password(self, text: str, redact: Callable[[str], Redaction]) -> str:
         """A prompt that is nothing but a password, which no word beside it tells, without it."""
         word = text.strip()
-        if not _LONE_PASSWORD.fullmatch(word) or sum(kind.search(word) is not None for kind in _KINDS_OF_CHARACTERS) < _LEAST_KINDS:
+        kinds = sum(kind.search(word) is not None for kind in _KINDS_OF_CHARACTERS)
+        if not _LONE_PASSWORD.fullmatch(word) or kinds < _LEAST_KINDS or not any(map(str.isdigit, word)):
             return text
         named = redact(f"password: {word}")
         self.secrets += len(named.found)
@@ -167,9 +168,10 @@ def _purge(text: str, redact: Callable[[str], Redaction]) -> tuple[str, str, str
     return visible, foreign, plain, redacted.text, len(redacted.found)
 
 
-# Letters, a digit, and a capital or a sign; no sign that paths, names and addresses have.
-_LONE_PASSWORD = re.compile(r"(?=.*[0-9])[A-Za-z0-9!#$%&*+?^~=]{8,64}")
-_KINDS_OF_CHARACTERS, _LEAST_KINDS = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[0-9]", "[^A-Za-z0-9]"))), 3
+# A digit, and two of small letters, capitals and signs; no sign that paths, names and addresses have.
+_LONE_PASSWORD = re.compile(r"[A-Za-z0-9!#$%&*+?^~=]{8,64}")
+_KINDS_OF_CHARACTERS = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[^A-Za-z0-9]")))
+_LEAST_KINDS = 2
 _REMEMBERED = 8_000  # characters
 # Each event names the same directory, branch and tool again, and what a call worked on is also its text and its output's target.
 _purge_again = lru_cache(maxsize=1024)(_purge)

@@ -1,0 +1,61 @@
+"""Where words that are to be forgotten stand in a text, and what is left of the text without them."""
+
+import pytest
+
+from kept.core.erasure import ErasureWords
+
+SAID = "the vault code of the lighthouse is under the third blue mat"
+WORDS = ErasureWords(sentences=(SAID,))
+WINDOW = 4_096  # characters that are looked at together
+
+
+@pytest.mark.parametrize("before", ["y" * WINDOW, "y" * (WINDOW - 1) + "Z", "ab " * 1_364 + "abcd"])
+def test_words_that_begin_inside_of_another_word_are_none_wherever_a_text_is_cut(before):
+    assert not WORDS.is_in_text(before + "the vault code of the lighthouse")
+    assert WORDS.is_in_text(f"{before} {SAID}")
+
+
+@pytest.mark.parametrize("shift", range(-90, 60, 7))
+def test_words_are_found_and_taken_out_across_every_cut_of_a_long_text(shift):
+    text = f"{'y ' * ((WINDOW + shift) // 2)}{SAID} {'z ' * WINDOW}"
+    left = WORDS.remove_from(text)
+    assert (WORDS.is_in_text(text), WORDS.is_in_text(left)) == (True, False)
+    assert left.count("y ") == (WINDOW + shift) // 2
+    assert left.count("z ") == WINDOW
+
+
+def test_the_longer_of_two_quotes_of_an_event_goes_first():
+    words = ErasureWords(sentences=(), cited=(("k", "the code"), ("k", "the code of the vault"), ("m", "x")))
+    assert words.quotes == {"k": ("the code of the vault", "the code"), "m": ("x",)}
+
+
+def test_an_excerpt_shows_the_words_with_what_stands_around_them_and_no_more():
+    around = WORDS.excerpt(f"{'y ' * 5_000}{SAID} {'z ' * 5_000}")
+    assert SAID in around
+    assert len(around) <= 400
+    assert around.startswith("y")
+    assert around.endswith("z")
+    assert WORDS.excerpt("w" * 5_000) == "w" * 400
+
+
+@pytest.mark.parametrize(
+    "escaped",
+    [
+        r"ana\u00efs k\u00e4mpft f\u00fcr die \u00c4pfel im \u00d6lberg",
+        "ana%C3%AFs k%C3%A4mpft f%C3%BCr die %C3%84pfel im %C3%96lberg",
+    ],
+)
+def test_letters_that_are_escaped_are_the_letters_they_stand_for(escaped):
+    words = ErasureWords(sentences=("anaïs kämpft für die äpfel im ölberg",))
+    assert words.is_in_text(f"x {escaped} x")
+    assert not words.is_in_text("x anas kmpft fr die pfel im lberg x")
+
+
+def test_the_lines_that_words_stand_in_are_flagged_and_no_others():
+    assert WORDS.flag_lines("before\nthe vault code of the lighthouse\nis under the third blue mat\nbehind") == [
+        False,
+        True,
+        True,
+        False,
+    ]
+    assert WORDS.flag_lines("before\nbehind") == [False, False]
