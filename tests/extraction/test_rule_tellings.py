@@ -243,6 +243,8 @@ RULE = "Remember that we always deploy with `make ship`, never by hand."
         f"Beantworte diese Mail.\nHallo Anna,\n{RULE}",
         "Schreib in die Doku: Merk dir, dass wir immer mit `make ship` ausliefern.",
         "Merk dir, dass wir immer mit `make ship` ausliefern. Das stimmt aber nicht.",
+        "Merk dir: die Tests laufen nachts. Das steht so in der Mail.",
+        "Merk dir: die Tests laufen nachts. Steht in einem alten Ticket.",
         "Ajoute à la doc : souviens-toi que le serveur est en Norvège.",
         "Souviens-toi que le serveur est en Norvège. Je plaisante.",
         "Añade a la guía: recuerda que nunca desplegamos los viernes.",

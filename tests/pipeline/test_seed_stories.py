@@ -196,7 +196,7 @@ def test_an_agents_workspace_has_every_day_its_note_and_the_latest_of_each_value
 def test_a_teams_file_has_each_value_once_however_often_it_changed_and_went_back(desk_at, home):
     with desk_at(home) as workspace:
         for day, *told in (
-            ("2026-02-02", "Remember that the server Alpha is in Frankfurt.", "We decided to store all timestamps in UTC."),
+            ("2026-02-02", "Merk dir: der Server Alpha steht in Frankfurt.", "We decided to store all timestamps in UTC."),
             (
                 "2026-02-03",
                 "Remember that the rate limit is 100 requests per minute.",
@@ -204,17 +204,17 @@ def test_a_teams_file_has_each_value_once_however_often_it_changed_and_went_back
             ),
             (
                 "2026-02-09",
-                "Remember that the server Alpha is in Paris now.",
+                "Merk dir: der Server Alpha steht jetzt in Paris.",
                 "Remember that timestamps are always stored in UTC.",
             ),
             ("2026-02-10", "Remember that the api listens on port 8080 and the worker on port 8081."),
             ("2026-02-11", "Remember that we raised the rate limit to 250 requests per minute."),
-            ("2026-02-16", "From now on every timestamp is stored as UTC.", "Remember that the server Alpha is in Frankfurt now."),
+            ("2026-02-16", "From now on every timestamp is stored as UTC.", "Merk dir: der Server Alpha steht jetzt in Frankfurt."),
         ):
             say(home, day, *told, day=day)
             run_pipeline(workspace, [], RunOptions())
         shown = lines(home / MEMORY)
-        assert [each for each in shown if "Alpha" in each] == ["the server Alpha is in Frankfurt now"]
+        assert [each for each in shown if "Alpha" in each] == ["der Server Alpha steht jetzt in Frankfurt"]
         assert [each for each in shown if "rate limit" in each] == ["we raised the rate limit to 250 requests per minute"]
         assert [each for each in shown if "port" in each] == ["the api listens on port 8080 and the worker on port 8081"]
         assert sum("UTC" in each for each in shown) == 1
