@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kept.core.event import Author, Cursor, Event, EventKind, RecordAccount
-from kept.sources.files import SkippedFile, find_files, identify_file
+from kept.local.files.walking import find_files
+from kept.sources.files import SkippedFile, identify_file
 
 COLUMNS = (80, 100, 120, 160)
 SHOWN_LINES = 3

@@ -21,10 +21,11 @@ from kept.extraction.gate import is_grounded, judge
 from kept.extraction.rules.candidates import extract_candidates
 from kept.extraction.rules.view import LOOKBACK
 from kept.extraction.segment import segment
+from kept.local.files.walking import find_files
 from kept.profiles import load_profile
 from kept.profiles.language import choose_lexicon
 from kept.profiles.profile import Profile
-from kept.sources.files import SkippedFile, find_files, identify_file
+from kept.sources.files import SkippedFile, identify_file
 
 
 def sessions(root: Path) -> Iterator[list[Event]]:

@@ -21,8 +21,9 @@ from pathlib import Path
 from kept.core.event import Cursor, Event
 from kept.core.redact import RedactionResult, redact
 from kept.intake.clean import Limits, clean
+from kept.local.files.walking import find_files
 from kept.sources.base import Source
-from kept.sources.files import SkippedFile, find_files, identify_file
+from kept.sources.files import SkippedFile, identify_file
 
 KEY = b"benchmark"
 

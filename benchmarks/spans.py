@@ -21,7 +21,8 @@ from typing import Any
 
 from kept.core.event import Author, Cursor, EventKind, is_note
 from kept.core.spans import find_spans
-from kept.sources.files import SkippedFile, find_files, identify_file
+from kept.local.files.walking import find_files
+from kept.sources.files import SkippedFile, identify_file
 
 SEED = 20261122
 UNITS = 8  # units of one prompt, so that a few long ones do not make up the sample

@@ -16,10 +16,11 @@ from kept.extraction.gate import is_grounded, judge
 from kept.extraction.rules.commands import steps_of
 from kept.extraction.rules.fixes import AHEAD, REACH, propose_fixes, propose_fixes_across
 from kept.extraction.verdicts import texts_by_key
+from kept.local.files.walking import find_files
 from kept.profiles import load_profile
 from kept.profiles.lexicons import load_lexicon
 from kept.profiles.profile import Category, Profile
-from kept.sources.files import SkippedFile, find_files, identify_file
+from kept.sources.files import SkippedFile, identify_file
 
 DAWN = datetime(2026, 3, 1, tzinfo=UTC)
 PROFILE = Profile(id="coding", title="", summary="", categories=(Category(id="known_fix", title="", belongs="", excludes=""),))

@@ -10,9 +10,10 @@ from kept.core.text import one_line
 from kept.extraction.rules.candidates import extract_candidates
 from kept.extraction.rules.headings import HEADING
 from kept.extraction.rules.prompts import propose_prompt_tellings
+from kept.local.files.walking import find_files
 from kept.profiles import load_profile
 from kept.profiles.lexicons import load_lexicon
-from kept.sources.files import SkippedFile, find_files, identify_file
+from kept.sources.files import SkippedFile, identify_file
 
 pytestmark = pytest.mark.shared
 

@@ -8,7 +8,8 @@ import pytest
 from claude_lines import read
 from kept.core.errors import SourceError
 from kept.core.event import Author, RecordAccount
-from kept.sources.files import SkippedFile, find_files, identify_file
+from kept.local.files.walking import find_files
+from kept.sources.files import SkippedFile, identify_file
 from kept.sources.formats.claude_code.reader import ClaudeCode
 
 

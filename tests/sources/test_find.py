@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kept.sources.files import SkippedFile, SkipReason, find_files, identify_file, tool_folder_format
+from kept.local.files.walking import find_files
+from kept.sources.files import SkippedFile, SkipReason, identify_file, tool_folder_format
 from kept.sources.registry import SOURCES
 
 LINE = b'{"type":"user","uuid":"u","sessionId":"s","message":{"role":"user","content":"hi"}}\n'

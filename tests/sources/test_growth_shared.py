@@ -7,7 +7,8 @@ from itertools import chain
 import pytest
 
 from kept.core.event import Cursor, RecordAccount
-from kept.sources.files import SkippedFile, find_files, identify_file
+from kept.local.files.walking import find_files
+from kept.sources.files import SkippedFile, identify_file
 
 EACH = 4  # files of a format
 LOGS = frozenset({"claude-code", "codex", "pi", "copilot-cli", "cursor-agent", "gemini-cli"})

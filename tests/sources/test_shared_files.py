@@ -10,7 +10,8 @@ import pytest
 
 from kept.core.errors import SourceError
 from kept.core.event import Cursor, RecordAccount
-from kept.sources.files import SkippedFile, find_files, identify_file
+from kept.local.files.walking import find_files
+from kept.sources.files import SkippedFile, identify_file
 from kept.sources.registry import SOURCES
 from kept.store.sqlite import SqliteStore
 from reading import at_once, read, read_in_pieces

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -100,7 +99,7 @@ class _Placeholder(metaclass=_PlaceholderType):
         return super().__new__(cls)
 
 
-class _PlaceholderFinder(MetaPathFinder, Loader):
+class _PlaceholderFinder:
     """Finds a placeholder for each module of kept's but one."""
 
     def __init__(self, wanted: str) -> None:
@@ -112,7 +111,7 @@ class _PlaceholderFinder(MetaPathFinder, Loader):
         if not name.startswith("kept.") or f"{self.wanted}.".startswith(f"{name}."):
             return None
         self.made.append(name)
-        return ModuleSpec(name, self, is_package=True)
+        return ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type] # importlib.abc takes long to import
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = ModuleType(spec.name)

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from kept.core.redact.scanner import load_scanner
 from kept.core.spans import event_spans
 from kept.intake.clean import CleanedEvent, Limits, clean
 from kept.intake.shared_files import label_shared
+from kept.local.files.walking import is_excluded
 from kept.sources.base import Source
 from kept.sources.documents import REWRITTEN
 
@@ -119,11 +119,6 @@ def _file_under(piece: Slice, project: str) -> Slice:
 def note_left_out(account: RecordAccount, reason: str, count: int) -> RecordAccount:
     """An account that says as well how many events are left out for a reason."""
     return replace(account, noted=dict(Counter(account.noted) + Counter({reason: count}))) if count else account
-
-
-def is_excluded(path: str, patterns: Sequence[str]) -> bool:
-    """Whether a pattern fits a path, or a folder it lies in."""
-    return any(fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern.rstrip('/')}/*") for pattern in patterns)
 
 
 def is_opt_out(event: Event) -> bool:

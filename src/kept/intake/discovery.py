@@ -2,28 +2,26 @@
 needs.
 """
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from sys import intern
 
 from kept.core.event import RecordAccount
-from kept.intake.cleaned_files import is_excluded
-from kept.intake.reading import format_of, list_source_places, printable
+from kept.intake.reading import format_of, printable
 from kept.intake.unread import load_unread_reasons
+from kept.local.files.walking import find_files, is_excluded
 from kept.local.settings.tables import SourceRoot
 from kept.sources.base import ENTRY
 from kept.sources.entries import find_entries
-from kept.sources.files import SkippedFile, SkipReason, find_files, find_wide_encoding, identify_file, tool_folder_format
+from kept.sources.files import SkippedFile, SkipReason, find_wide_encoding, tool_folder_format
 from kept.sources.registry import LEFT_OUT, SOURCES, with_zone
-from kept.sources.retention import retention_days
+from kept.sources.retention import deletion_time, retention_days
 from kept.store.values import OptedOut
 from kept.workspace import Workspace
 
-_WARNED = 7  # days before a tool deletes a transcript from which on kept says so
 _NAMED = 20  # files that are no transcripts
 _OTHERWISE = (".sqlite", ".sqlite3", ".db", ".vscdb", ".zst")  # files whose cursor says nothing about their size
 
@@ -198,54 +196,9 @@ def _count_file(
     tool.fresh += state is None
     grown = state is not None and path.suffix not in _OTHERWISE and state != info.st_size
     tool.grown += grown
-    if (state is None or grown) and _deletion_time(workspace, info, tool.days_kept) is not None:
+    if (state is None or grown) and deletion_time(info, tool.days_kept, workspace.clock()) is not None:
         tool.expiring.append(str(path))
     return ""
-
-
-def _deletion_time(workspace: Workspace, info: os.stat_result, days: int | None) -> datetime | None:
-    """When its tool deletes a file, where that is within a week; None where it is later or never."""
-    if days is None:
-        return None
-    end = datetime.fromtimestamp(info.st_mtime, UTC) + timedelta(days=days)
-    return end if end - timedelta(days=_WARNED) <= workspace.clock() else None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ExpiringFiles:
-    """How many files a tool deletes within a week that are not archived whole, and when the first of them is due."""
-
-    source: str
-    files: int
-    since: datetime
-
-
-def find_expiring_files(workspace: Workspace) -> tuple[ExpiringFiles, ...]:
-    """What is lost soon unless it is read, by tool. Looks at names and times, and opens only files that are due and not
-    archived.
-    """
-    ends: dict[str, list[datetime]] = {}
-    states: _States | None = None
-    for source, place in list_source_places(workspace):
-        days = retention_days(source.name, workspace.paths.user, workspace.env)
-        if days is None or source.name in workspace.settings.sources_off:
-            continue
-        for path in find_files(place):
-            try:
-                info = path.lstat()
-            except OSError:
-                continue  # gone since it was listed
-            end = _deletion_time(workspace, info, days)
-            if end is None or is_excluded(str(path), workspace.settings.exclude):
-                continue
-            if states is None:
-                states = _states(workspace, {})
-            if states.get((source.name, str(path))) == info.st_size:
-                continue
-            found = identify_file(path, sources=with_zone(workspace.zone), owner=source.name)
-            if not isinstance(found, SkippedFile) and found.name == source.name and not find_wide_encoding(path):
-                ends.setdefault(source.name, []).append(end)
-    return tuple(ExpiringFiles(source=name, files=len(moments), since=min(moments)) for name, moments in ends.items())
 
 
 def _projects(workspace: Workspace) -> dict[str, tuple[str, ...]]:

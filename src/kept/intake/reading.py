@@ -20,7 +20,6 @@ from kept.intake.cleaned_files import (
     CleanedSlice,
     UnreadFile,
     create_redaction,
-    is_excluded,
     note_left_out,
     read_slices,
     read_whole,
@@ -29,13 +28,14 @@ from kept.intake.identities import distinguish
 from kept.intake.kinship import Branches, Remotes, note_branches, note_remotes
 from kept.intake.shared_files import is_in_repository, is_own, list_own_places
 from kept.local.batches import split_batches
+from kept.local.files.walking import find_files, is_excluded
 from kept.local.progress import Late, Progress, ignore_progress, never_late
 from kept.local.settings.tables import SourceRoot, find_root_above
 from kept.local.workers import Workers, map_ahead
 from kept.sources.base import ENTRY, Source
 from kept.sources.documents import REWRITTEN
 from kept.sources.entries import find_entries
-from kept.sources.files import SkippedFile, SkipReason, find_files, identify_file, tool_folder_format
+from kept.sources.files import SkippedFile, SkipReason, identify_file, tool_folder_format
 from kept.sources.registry import SOURCES, with_zone
 from kept.sources.stat_cache import FOLLOWED, is_of_followed_file, is_unchanged, make_stat_entry
 from kept.workspace import Workspace

@@ -1,4 +1,5 @@
-"""The list of files that should have been read and were not, kept between runs for ``kept status`` and ``kept doctor``.
+"""The list of files that should have been read and were not, kept between runs for ``kept status`` and ``kept doctor``, and the
+files that their tool deletes soon.
 
 Knows paths and reasons. What the files hold is never in it.
 """
@@ -6,13 +7,20 @@ Knows paths and reasons. What the files hold is never in it.
 import json
 import os
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from kept.intake.cleaned_files import is_excluded
-from kept.intake.reading import FilesToRead, list_source_places
 from kept.local import files
+from kept.local.files.walking import find_files, is_excluded
 from kept.paths import Paths
+from kept.sources.retention import CLAUDE_CODE, claude_folder, deletion_time, retention_days
 from kept.workspace import Workspace
+
+if TYPE_CHECKING:
+    from kept.intake.reading import FilesToRead
 
 FILE = "unread.json"
 _MOST = 1000  # entries that are kept; a folder of a hundred thousand strange files needs no list of each
@@ -27,11 +35,13 @@ def load_unread_reasons(home: Paths) -> dict[str, str]:
     return {str(path): str(reason) for path, reason in entries.items()} if isinstance(entries, dict) else {}
 
 
-def note_unread(workspace: Workspace, paths: Sequence[Path], found: FilesToRead, skipped: Sequence[tuple[str, str]]) -> None:
+def note_unread(workspace: Workspace, paths: Sequence[Path], found: "FilesToRead", skipped: Sequence[tuple[str, str]]) -> None:
     """Replace what the list says of the places a run looked at; nothing is written where the list stays as it was.
 
     Raises KeptError where the list cannot be written.
     """
+    from kept.intake.reading import list_source_places  # noqa: PLC0415 - loads every format, and `kept status` reads the list alone
+
     before = load_unread_reasons(workspace.paths)
     known = [place for _, place in list_source_places(workspace)] + [
         root.resolve(workspace.paths.user) for root in workspace.settings.root
@@ -55,3 +65,39 @@ def _is_still_unread(workspace: Workspace, path: Path, roots: Sequence[Path]) ->
     """
     there = os.path.lexists(path) and not is_excluded(str(path), workspace.settings.exclude)
     return there and not any(path.is_relative_to(root) for root in roots)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExpiringFiles:
+    """How many files a tool deletes within a week that are not archived whole, and when the first of them is due."""
+
+    source: str
+    files: int
+    since: datetime
+
+
+def find_expiring_files(workspace: Workspace) -> tuple[ExpiringFiles, ...]:
+    """What is lost soon unless it is read. Looks at names and times, and opens only files that are due and not archived."""
+    days = retention_days(CLAUDE_CODE, workspace.paths.user, workspace.env)
+    due: list[tuple[Path, os.stat_result, datetime]] = []
+    for root in dict.fromkeys((workspace.paths.user, workspace.paths.root)):
+        for path in find_files(claude_folder(root, workspace.env) / "projects"):
+            with suppress(OSError):  # gone since it was listed
+                info = path.lstat()
+                if (end := deletion_time(info, days, workspace.clock())) and not is_excluded(str(path), workspace.settings.exclude):
+                    due.append((path, info, end))
+    if not due or CLAUDE_CODE in workspace.settings.sources_off:
+        return ()
+    archived = {
+        each.path: each.offset + each.account.pending for each in workspace.store.archive.files() if each.source == CLAUDE_CODE
+    }
+    ends = [end for path, info, end in due if archived.get(str(path)) != info.st_size and _is_of_claude_code(workspace, path)]
+    return (ExpiringFiles(source=CLAUDE_CODE, files=len(ends), since=min(ends)),) if ends else ()
+
+
+def _is_of_claude_code(workspace: Workspace, path: Path) -> bool:
+    from kept.sources.files import SkippedFile, find_wide_encoding, identify_file  # noqa: PLC0415 - loads every format
+    from kept.sources.registry import with_zone  # noqa: PLC0415 - as above
+
+    found = identify_file(path, sources=with_zone(workspace.zone), owner=CLAUDE_CODE)
+    return not isinstance(found, SkippedFile) and found.name == CLAUDE_CODE and not find_wide_encoding(path)

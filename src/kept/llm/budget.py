@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from kept.llm.ask import Ask, CompleteReply, PendingReply, Reply, UnaffordableReply, UnreachableReply, UnreadableReply, Usage
@@ -64,7 +64,7 @@ def _price(row: Mapping[str, Any]) -> Price:
 
 @cache
 def _load_price_table() -> dict[str, Any]:
-    return tomllib.loads(files("kept.llm").joinpath("prices.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(Path(__file__).with_name("prices.toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -13,9 +13,9 @@ from typing import Any
 
 from kept.core.errors import KeptError, UsageError
 from kept.core.times import parse_instant
+from kept.local.files.walking import find_files
 from kept.memories.foreign import INSTRUCTIONS, ForeignNote, markdown_notes
 from kept.sources.databases import MAGIC, open_copy, table_names
-from kept.sources.files import find_files
 
 _FILES = 2_000
 _NOTES = 50_000

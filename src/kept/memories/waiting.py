@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from kept.core.errors import MissingError
 from kept.core.memory import SAID_ONCE, Candidate, CandidateVerdict, Memory, Refused, Status
 from kept.core.text import normal_form
-from kept.extraction.rules.passages import LEAST, count_content_words
 from kept.extraction.score import NEAR, Score, features, score
 from kept.profiles.lexicons import load_lexicon
 from kept.store.values import Proposal
@@ -143,7 +142,11 @@ def _is_wish(proposal: Proposal) -> bool:
     """True for a wish said once that has as many words with matter as a passage needs to stand by itself."""
     verdict = proposal.judged.verdict
     once = isinstance(verdict, Refused) and verdict.reason == SAID_ONCE
-    return once and count_content_words(proposal.judged.candidate.content) >= LEAST
+    if not once:
+        return False
+    from kept.extraction.rules.passages import LEAST, count_content_words  # noqa: PLC0415 - its patterns take long to compile
+
+    return count_content_words(proposal.judged.candidate.content) >= LEAST
 
 
 def to_held_memory(candidate: Candidate) -> Memory:

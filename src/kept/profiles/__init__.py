@@ -5,7 +5,6 @@ Knows the form of a profile, not what any stage does with it.
 
 import tomllib
 from functools import lru_cache
-from importlib.resources import files
 from pathlib import Path
 
 from kept.core.codec import load
@@ -35,9 +34,7 @@ def list_profiles(folder: Path | None = None) -> tuple[str, ...]:
 
 def list_built_in_profiles() -> frozenset[str]:
     """The ids of the profiles that come with kept."""
-    return frozenset(
-        traversable.name[:-5] for traversable in files("kept.profiles").iterdir() if traversable.name.endswith(".toml")
-    )
+    return frozenset(path.stem for path in Path(__file__).parent.glob("*.toml"))
 
 
 def load_profile(name: str = DEFAULT, folder: Path | None = None) -> Profile:
@@ -56,7 +53,7 @@ def read_profile_text(name: str, folder: Path | None = None) -> tuple[str, str]:
         return _read_profile_file(own), str(own)
     if name not in list_built_in_profiles():
         raise ConfigError(f"there is no profile {name!r}", hint=f"profiles: {', '.join(list_profiles(folder))}")
-    return (files("kept.profiles") / f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml"
+    return Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml"
 
 
 def _read_profile_file(path: Path) -> str:

@@ -10,14 +10,14 @@ import tomllib
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
 from kept.core.errors import ConfigError
 from kept.core.lexicon import Lexicon, TellingPatterns
 
-_FOLDER = resources.files("kept.profiles") / "lexicon"
+_FOLDER = Path(__file__).with_name("lexicon")
 # The languages that have a lexicon, English first: a new file is a new language.
 LANGUAGES = ("en", *sorted(language for file in _FOLDER.iterdir() if (language := file.name.removesuffix(".toml")) != "en"))
 
@@ -198,5 +198,5 @@ def _join_patterns(name: str, bodies: list[Mapping[str, Any]]) -> str:
 @cache
 def load_machinery_pattern() -> str:
     """An RE2 pattern of the words by which a sentence speaks of the machinery of memory."""
-    body = tomllib.loads((resources.files("kept.profiles") / "machinery" / "words.toml").read_text(encoding="utf-8"))
+    body = tomllib.loads(Path(__file__).with_name("machinery").joinpath("words.toml").read_text(encoding="utf-8"))
     return rf"(?i)\b(?:{'|'.join(body['words'])})\b"

@@ -13,10 +13,10 @@ from time import monotonic
 
 from kept.core.errors import KeptError
 from kept.local.progress import Progress, ignore_progress
-from kept.recall.embed import HASHING, Embedder, check_memory_limit, create_embedder
+from kept.recall.embed import HASHING, Embedder, check_memory_limit, create_embedder, find_model_name
 from kept.recall.embed.levels import find_scale
 from kept.recall.index import Index, UnitKind, open_index
-from kept.recall.index.head import vector_model
+from kept.recall.index.head import count_units, vector_model
 from kept.recall.index.queue import VectorQueue, open_queue
 from kept.recall.search import text_hash
 from kept.workspace import Workspace
@@ -104,15 +104,12 @@ def vector_status(workspace: Workspace) -> VectorStatus:
     """How search by meaning stands."""
     with open_queue(workspace.paths.store) as queue:
         waiting = sum(queue.count_pending().values())
+    recall = workspace.settings.recall
     try:
-        model = _load_embedder(workspace)
+        model = find_model_name(recall.embeddings, recall.embeddings_model, workspace.env, local=recall.model)
     except KeptError as error:
         return VectorStatus(model="", embedded=0, waiting=waiting, problem=str(error))
-    if model is None:
-        return VectorStatus(model="", embedded=0, waiting=waiting)
-    from kept.recall.index.vectors import Vectors  # noqa: PLC0415 - numpy is heavy
-
-    return VectorStatus(model=model.name, embedded=Vectors(workspace.paths.vectors, model.name).count_units(), waiting=waiting)
+    return VectorStatus(model=model, embedded=count_units(workspace.paths.vectors, model) if model else 0, waiting=waiting)
 
 
 def _load_embedder(workspace: Workspace) -> Embedder | None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from kept.core.errors import SourceError
+from kept.local.files.walking import MACHINERY
 from kept.sources.base import FolderSource, Source
 from kept.sources.formats.journal import Journal
 from kept.sources.formats.vault import SUFFIXES
@@ -48,32 +49,6 @@ class SkippedFile:
 
 
 # Folders that hold what a program made for itself, by the hundred thousand.
-_MACHINERY = frozenset({".git", "node_modules", "__pycache__", ".venv"})
-
-
-def find_files(root: Path) -> Iterator[Path]:
-    """Every path at or below ``root`` that is no folder, sorted by name within each folder; nothing is opened but folders.
-
-    The root may be a link. Below it links are given but never followed, so nothing outside is reached and no loop entered. A folder
-    that cannot be listed is given itself, and so is one that holds a program's own files (``.git``, ``node_modules``). A root that
-    does not exist gives nothing. :func:`examine` tells what a path is.
-    """
-    waiting = [root.resolve()]
-    while waiting:
-        path = waiting.pop()
-        try:
-            with os.scandir(path) as listing:
-                entries = sorted(((entry.name, entry.is_dir(follow_symlinks=False)) for entry in listing), reverse=True)
-        except FileNotFoundError:
-            continue
-        except OSError:
-            yield path
-            continue
-        # Files of a folder come before its folders; the stack holds the last one first.
-        yield from (path / name for name, is_folder in reversed(entries) if not is_folder or name in _MACHINERY)
-        waiting += [path / name for name, is_folder in entries if is_folder and name not in _MACHINERY]
-
-
 def identify_file(path: Path, *, sources: Sequence[Source] = SOURCES, named: bool = False, owner: str = "") -> Source | SkippedFile:
     """The format of a file, or the reason why it is not read. Opens regular files only.
 
@@ -178,7 +153,7 @@ def _find_skip_reason(path: Path) -> SkipReason | None:
         return SkipReason.LINK
     if stat.S_ISDIR(info.st_mode) and not os.access(path, os.R_OK | os.X_OK):
         return SkipReason.UNREADABLE
-    if stat.S_ISDIR(info.st_mode) and path.name in _MACHINERY:
+    if stat.S_ISDIR(info.st_mode) and path.name in MACHINERY:
         return SkipReason.MACHINERY
     if not stat.S_ISREG(info.st_mode):
         return SkipReason.NOT_A_FILE

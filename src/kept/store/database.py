@@ -11,7 +11,6 @@ import zlib
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ BINDING = "replica"  # the setting that says which rows of a server this store i
 TALLIED = ("settings", "files", "projects", "opted_out", "runs", "dirty", "outputs", "notes", "summaries")
 _BUSY_MS = 30_000
 _BEFORE_STORE = frozenset({"hooks", "plugin.since", "run.lock"})  # what a plugin's first session and its run leave before it
-_HERE = files("kept.store")
+_HERE = Path(__file__).parent
 
 
 @cache

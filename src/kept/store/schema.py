@@ -8,9 +8,9 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
-_HERE = files("kept.store")
+_HERE = Path(__file__).parent
 _OBJECTS = "SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type, name"
 
 

@@ -13,10 +13,9 @@ from kept.cli.show import Line, format_count, line
 from kept.core.codec import json_fields, to_json
 from kept.core.memory import Status
 from kept.core.times import format_day, format_instant, format_minute
-from kept.intake.discovery import ExpiringFiles, find_expiring_files
 from kept.intake.reminders import OFF, put_by_day
 from kept.intake.reminders import load_reminder_costs as handover_costs
-from kept.intake.unread import load_unread_reasons
+from kept.intake.unread import ExpiringFiles, find_expiring_files, load_unread_reasons
 from kept.llm.budget import usage_body
 from kept.local.queue import NIGHT, load_failures
 from kept.memories import waiting

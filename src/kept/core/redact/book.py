@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from kept.core.pattern import latin1_options, load_engine
@@ -74,7 +74,7 @@ _DISGUISES = {LOOKALIKES: {Finder.LOOKALIKES}, SPLIT: {Finder.SPLIT}}
 @cache
 def load_rule_book() -> RuleBook:
     """The book of rules, most specific first."""
-    data = tomllib.loads(files("kept.core.redact").joinpath("secrets.toml").read_text(encoding="utf-8"))
+    data = tomllib.loads(Path(__file__).with_name("secrets.toml").read_text(encoding="utf-8"))
     words = {f"{{{name}}}": _spell(said) for name, said in data["words"].items()}
     rules = [_parse_rule(kind, fields, Setting.SHAPE, words) for kind, fields in data["providers"].items()]
     rules += [_parse_rule(kind, fields, Setting(fields["setting"]), words) for kind, fields in data["carriers"].items()]

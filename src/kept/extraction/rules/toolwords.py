@@ -4,12 +4,12 @@ Program patterns are matched against a whole name; failure patterns are searched
 """
 
 import tomllib
-from importlib import resources
+from pathlib import Path
 
 from kept.core.pattern import Pattern
 from kept.profiles.lexicons import join_alternatives
 
-_WORDS = tomllib.loads(resources.files("kept.extraction.rules").joinpath("toolwords.toml").read_text(encoding="utf-8"))
+_WORDS = tomllib.loads(Path(__file__).with_name("toolwords.toml").read_text(encoding="utf-8"))
 
 
 def _exact(name: str) -> Pattern:

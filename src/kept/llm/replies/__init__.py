@@ -12,7 +12,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -207,7 +206,7 @@ def _statements() -> Mapping[str, str]:
 
 
 def _read_sql(name: str) -> str:
-    return files("kept.llm.replies").joinpath(name).read_text(encoding="utf-8")
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
 def _question_note_from_row(row: Iterable[Any]) -> QuestionNote:

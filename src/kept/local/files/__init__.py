@@ -8,7 +8,6 @@ the root, so one that is swapped meanwhile leads nowhere. Knows bytes and paths,
 import errno
 import fcntl
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -252,7 +251,7 @@ def _replace_file(folder: int, name: str, data: bytes, allowed: tuple[str, ...],
 def _create_temp_file(folder: int) -> tuple[str, int]:
     """A new file beside the target, locked for as long as its writer lives, so that others can tell a dead one's."""
     while True:
-        name = f"{_TEMP}{secrets.token_hex(8)}{_TEMP_END}"
+        name = f"{_TEMP}{os.urandom(8).hex()}{_TEMP_END}"
         handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
         fcntl.flock(handle, fcntl.LOCK_EX)
         if os.fstat(handle).st_nlink:

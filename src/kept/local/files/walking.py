@@ -2,8 +2,9 @@
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from kept.core.errors import KeptError, RefusedPathError
@@ -12,6 +13,7 @@ from kept.core.errors import KeptError, RefusedPathError
 # in, to a file of its own kind (its suffix), or into one of these.
 Links = tuple[Path, ...] | None
 
+MACHINERY = frozenset({".git", "node_modules", "__pycache__", ".venv"})  # folders of programs' own files
 _LINKS = 40
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _REASONS = {
@@ -158,3 +160,31 @@ def flush_folder(folder: int) -> None:
     except OSError as error:
         if error.errno != errno.EINVAL:  # some network file systems cannot flush a directory
             raise
+
+
+def find_files(root: Path) -> Iterator[Path]:
+    """Every path at or below ``root`` that is no folder, sorted by name within each folder; nothing is opened but folders.
+
+    The root may be a link. Below it links are given but never followed, so nothing outside is reached and no loop entered. A folder
+    that cannot be listed is given itself, and so is one that holds a program's own files (``.git``, ``node_modules``). A root that
+    does not exist gives nothing. :func:`examine` tells what a path is.
+    """
+    waiting = [root.resolve()]
+    while waiting:
+        path = waiting.pop()
+        try:
+            with os.scandir(path) as listing:
+                entries = sorted(((entry.name, entry.is_dir(follow_symlinks=False)) for entry in listing), reverse=True)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            yield path
+            continue
+        # Files of a folder come before its folders; the stack holds the last one first.
+        yield from (path / name for name, is_folder in reversed(entries) if not is_folder or name in MACHINERY)
+        waiting += [path / name for name, is_folder in entries if is_folder and name not in MACHINERY]
+
+
+def is_excluded(path: str, patterns: Sequence[str]) -> bool:
+    """Whether a pattern fits a path, or a folder it lies in."""
+    return any(fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern.rstrip('/')}/*") for pattern in patterns)

@@ -18,7 +18,6 @@ Knows where prompts are looked for, not what becomes of a reply.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -59,12 +58,12 @@ class Prompt:
 
 def default_prompt_text() -> str:
     """The text of the built-in prompt."""
-    return (files(__name__) / "extraction.md").read_text(encoding="utf-8")
+    return Path(__file__).with_name("extraction.md").read_text(encoding="utf-8")
 
 
 def question_text(name: str) -> tuple[str, str]:
     """The stable text of a kind of question (``outcome``, ``journal``, ``curation``), and its version."""
-    text = (files(__name__) / f"{name}.md").read_text(encoding="utf-8")
+    text = Path(__file__).with_name(f"{name}.md").read_text(encoding="utf-8")
     return text, sha256(text.encode()).hexdigest()[:8]
 
 
@@ -96,7 +95,7 @@ def compose_prompt(made: Profile, text: str, origin: str) -> Prompt:
     listed = "\n".join(map(_format_category, profile.categories))
     body = body.strip()
     body = body.replace("{{categories}}", listed) if "{{categories}}" in body else f"{body}\n\n# What to keep\n\n{listed}"
-    contract, reminder = ((files(__name__) / name).read_text(encoding="utf-8") for name in ("contract.md", "reminder.md"))
+    contract, reminder = (Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("contract.md", "reminder.md"))
     system = f"{body}\n\n{contract.replace('{{ids}}', ', '.join(category.id for category in profile.categories)).strip()}\n"
     version = sha256(f"{system}{reminder}".encode()).hexdigest()[:8]
     return Prompt(

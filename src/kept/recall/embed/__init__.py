@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from kept.core.errors import ConfigError
+from kept.recall.embed.pack import Pack
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,6 +69,16 @@ def create_embedder(
     return ServerEmbedder(asked, model, (env or {}).get("KEPT_EMBEDDINGS_KEY", ""))
 
 
+def find_model_name(choice: str, model: str = "", env: Mapping[str, str] | None = None, *, local: str = MULTILINGUAL) -> str:
+    """The name of the embedder of a setting, a local one's without loading it; empty where there is none. Raises ConfigError."""
+    if ((env or {}).get("KEPT_EMBEDDINGS") or choice) != LOCAL or not PACK.exists():
+        found = create_embedder(choice, model, env, local=local)
+        return found.name if found else ""
+    check_memory_limit()
+    packs = (PACK, MANY_PACK) if local != SMALL and MANY_PACK.exists() else (PACK,)
+    return " + ".join(Pack(path).name for path in packs)
+
+
 def check_memory_limit() -> None:
     """Raise ConfigError where the memory of this process is limited to less than vectors need."""
     with suppress(ImportError):  # there is no such limit on Windows
@@ -100,4 +111,5 @@ __all__ = [
     "Embedder",
     "check_memory_limit",
     "create_embedder",
+    "find_model_name",
 ]

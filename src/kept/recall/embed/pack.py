@@ -4,12 +4,12 @@ import json
 import mmap
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from kept.core.errors import DamagedError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _MAGIC = b"keptpack1\n"
 _ALIGNED = 64
@@ -30,14 +30,16 @@ class Pack:
         self.dimensions: int = head["dimensions"]
         self._places: Mapping[str, tuple[str, tuple[int, ...], int]] = head["tensors"]
 
-    def tensor(self, name: str) -> NDArray[Any]:
+    def tensor(self, name: str) -> "NDArray[Any]":
         """One of its arrays, as it lies in the file."""
+        import numpy as np  # noqa: PLC0415 - heavy, and who asks for the name needs none
+
         kind, shape, start = self._places[name]
         count = int(np.prod(shape))
         return np.frombuffer(self._bytes, np.dtype(kind), count, self._start + start).reshape(shape)
 
 
-def write_pack(path: Path, name: str, dimensions: int, tensors: Mapping[str, NDArray[Any]]) -> None:
+def write_pack(path: Path, name: str, dimensions: int, tensors: "Mapping[str, NDArray[Any]]") -> None:
     """Write a pack, whole or not at all. Raises OSError."""
     places: dict[str, tuple[str, tuple[int, ...], int]] = {}
     at = 0

@@ -1,6 +1,7 @@
 """The head of a file of vectors: which model made them, how long they are, how many rows count. Reads without numpy."""
 
 import json
+import mmap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -33,3 +34,24 @@ def vector_model(path: Path) -> str:
     except OSError:
         return ""
     return str(head["model"]) if head else ""
+
+
+def row_size(dimensions: int) -> int:
+    """The bytes of a row: item, mark, kind, spare, scale, signs and body, as :mod:`kept.recall.index.vectors` lays them out."""
+    return 24 + 8 * -(-dimensions // 64) + 8 * -(-dimensions // 8)
+
+
+def count_units(path: Path, model: str) -> int:
+    """How many units have a vector of this model."""
+    try:
+        with path.open("rb") as file:
+            head = parse_head(file.read(SIZE))
+            if head is None or head["model"] != model or not head["count"]:
+                return 0
+            size = row_size(head["dimensions"])
+            end = SIZE + size * head["count"]
+            with mmap.mmap(file.fileno(), end, access=mmap.ACCESS_READ) as held:
+                kinds, *items = (held[SIZE + place : end : size] for place in (16, *range(8)))
+    except (OSError, ValueError):
+        return 0
+    return len({unit for unit in zip(kinds, *items, strict=True) if unit[0]})

@@ -140,11 +140,6 @@ class Vectors:
     def __len__(self) -> int:
         return int(np.count_nonzero(self.rows["kind"]))
 
-    def count_units(self) -> int:
-        """How many units have a vector."""
-        live = self.rows[self.rows["kind"] != 0]
-        return len(np.unique(live[["kind", "item"]])) if len(live) else 0
-
 
 def update_vectors(path: Path, model: str, gone: Mapping[UnitKind, Sequence[int]], entries: Sequence[VectorEntry]) -> None:
     """Drop the vectors of units and add others, durably; the file of another model, or a damaged one, is begun anew. Raises

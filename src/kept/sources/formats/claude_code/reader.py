@@ -40,6 +40,7 @@ from kept.sources.json_lines import Outcome, RecordReader, read_slices
 from kept.sources.message_parts import is_machine_session_start, split_text
 from kept.sources.pieces import MessagePiece, content_text, count_note, hash_texts, shorten_text, truncate_name
 from kept.sources.records import Record, sample_records
+from kept.sources.retention import claude_folder
 from kept.sources.unconfirmed import label_unconfirmed
 
 # Records that hold no speech; each is its own reason.
@@ -84,8 +85,7 @@ class ClaudeCode:
 
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
         """``$CLAUDE_CONFIG_DIR/projects``, else ``~/.claude/projects``."""
-        configured = env.get("CLAUDE_CONFIG_DIR", "")
-        return ((Path(configured).expanduser() if configured else home / ".claude") / "projects",)
+        return (claude_folder(home, env) / "projects",)
 
     def claims(self, path: Path, head: bytes) -> bool:
         """Whether the first record that tells a format tells this one."""
