@@ -168,6 +168,14 @@ def test_of_an_output_the_beginning_the_end_and_the_errors_are_shown():
     assert len(text) < 900
 
 
+def test_what_a_command_only_shows_is_left_out():
+    shown, made = (
+        talk((EventKind.TOOL_OUTPUT, Author.TOOL, "1 def main():", ToolUse(name="Bash", target=target, ok=True)))[0]
+        for target in ("grep -n main src/*.py | head", "make build")
+    )
+    assert (render_turn(shown, 0), render_turn(made, 0)) == ("", "[e0] output: 1 def main():")
+
+
 def test_what_a_tool_only_shows_is_left_out_unless_it_failed():
     (event,) = talk((EventKind.TOOL_OUTPUT, Author.TOOL, "1 def main():\n" * 50, ToolUse(name="Read", target="main.py", ok=True)))
     assert render_turn(event, 0) == ""

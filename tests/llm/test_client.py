@@ -232,7 +232,7 @@ def test_money_and_tokens_are_bounded_too() -> None:
     asker(model, limits=[Limits(span="a run", usd=0.25)])(asks)
     assert len(model.asked) == 2  # a third would cost what those before did
     model = Played(paid(GOOD, tokens=200))
-    asker(model, limits=[Limits(span="a run", tokens=950)])(asks)
+    asker(model, limits=[Limits(span="a run", tokens=700)])(asks)
     assert len(model.asked) == 2  # a third might need more than there is left
 
 

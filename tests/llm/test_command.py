@@ -39,10 +39,10 @@ def test_the_question_with_its_schema_goes_in_and_the_reply_comes_out(program) -
     said = answered(f"{program('sys.stdout.write(sys.stdin.read())')} --plain")
     assert isinstance(said, AdapterReply)
     assert "You take notes." in said.text
-    assert '"additionalProperties": false' in said.text
+    assert '{"facts": ["string"]}' in said.text
     assert said.text.index("You take notes.") < said.text.index("What was said?")
     assert said.usage.calls == 1
-    assert said.usage.input_tokens > 50
+    assert said.usage.input_tokens > 30
 
 
 def test_a_program_runs_in_an_empty_folder_with_little_of_the_environment_and_with_the_guard(program) -> None:

@@ -7,12 +7,13 @@ from kept.core.error_fingerprint import find_error_lines
 from kept.core.event import Author, Event, EventKind, ToolUse, is_note
 from kept.core.spans import event_spans, typed_text
 from kept.core.text import is_cjk
+from kept.extraction.rules.commands import is_reading
 
 # What supports no memory is left out: it was put there by a program, or is not the conversation.
 _LEFT_OUT = (Author.INJECTED, Author.SUBAGENT, Author.COMPACTION, Author.ABANDONED)
 # What the person typed stays whole. Of everything else stay the beginning and the end, by which the person's words are understood.
 _SAID_HEAD, _SAID_TAIL = 300, 600
-_NOTE_CHARS = 240
+_NOTE_CHARS = 208
 _LEAST_WORDS = 5  # plain words from which a note says something
 _PROSE_WORDS = 12  # plain words from which a sentence of a note counts as prose
 _FOREIGN_HEAD, _FOREIGN_TAIL = 240, 80
@@ -137,7 +138,7 @@ def _output(event: Event) -> str:
     text = event.text.strip()
     if _has_failed(event.tool):
         return _cut_text(text, _FAILED_HEAD, _FAILED_TAIL)
-    if _is_tool_kind(event.tool, _SHOWING):
+    if _is_tool_kind(event.tool, _SHOWING) or (event.tool and event.tool.target and is_reading(event.tool.target)):
         return ""
     short = _cut_text(text, _HEAD, _TAIL)
     telling = [line for line in find_error_lines(text)[:_ERRORS] if line not in short] if short != text else []

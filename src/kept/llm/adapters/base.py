@@ -80,8 +80,16 @@ def estimate_tokens(text: str) -> int:
 
 def instruction(ask: Ask) -> str:
     """What tells a model without structured output which form the reply must have."""
-    schema = json.dumps(ask.schema, ensure_ascii=False)
-    return f"Answer with one JSON object that fits this JSON Schema, and with nothing else:\n{schema}"
+    return f"Answer with one JSON object of this form, and with nothing else:\n{json.dumps(_form(ask.schema), ensure_ascii=False)}"
+
+
+def _form(schema: Mapping[str, Any]) -> Any:
+    """A value of a schema with the types in place of the values: much shorter than the schema, and plainer to a small model."""
+    if "properties" in schema:
+        return {name: _form(each) for name, each in schema["properties"].items()}
+    if "items" in schema:
+        return [_form(schema["items"])]
+    return " or ".join(map(str, schema.get("enum", ()))) or schema["type"]
 
 
 def format_full_prompt(ask: Ask) -> str:
