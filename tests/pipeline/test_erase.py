@@ -282,6 +282,14 @@ def test_a_memory_whose_line_was_reworded_by_hand_is_forgotten_in_both_wordings(
     assert holding(home) == holding(home, reworded) == []
 
 
+def test_a_quick_look_names_every_backup_without_reading_it(full, monkeypatch):
+    monkeypatch.setattr("kept.pipeline.erase.backups.traces", lambda *_: pytest.fail("a backup was read"))
+    with full() as workspace:
+        request = make_erasure_request(workspace, [the_memory(workspace)])
+        found = find_erasure_places(workspace, request, quick=True)
+    assert {"backups", "the store"} <= {place.holder for place in found}
+
+
 def test_near_copies_are_shown_and_stay_unless_they_are_chosen(full, home):
     with full() as workspace:
         request = make_erasure_request(workspace, [the_memory(workspace)])

@@ -92,10 +92,32 @@ def test_a_memory_that_backups_and_entries_hold_is_forgotten_with_the_copy_that_
     dialog.get_by_role("checkbox", name="Don't deploy").first.check()
     dialog.get_by_role("button", name="Erase for good").click()
     page.get_by_text("Forgotten for good.").wait_for()
+    assert "backups: 2" in dialog.inner_text()
+    assert "none has the words" in dialog.inner_text()
     assert held(home, "tide crew is away") == []
     with large.workspace() as workspace:
         assert len([each for each in workspace.store.log.memories() if "Warehouse" in each.content]) == 1_000
         assert workspace.store.find_damage() == ()
+
+
+def test_the_question_stands_before_what_it_is_about_is_found(large, browse):
+    page = browse("/?q=tide+crew")
+    row = page.locator(".row", has_text="Never deploy").first
+    row.locator("summary").click()
+    waiting = []
+
+    def hold_back(route):
+        waiting.append(route)
+
+    page.route("**/memories/forget?*", hold_back)
+    row.get_by_role("button", name="Forget …").click()
+    dialog = page.locator("dialog[open]")
+    dialog.get_by_text("Looking where it stands …").wait_for()
+    assert "Never deploy" in dialog.inner_text()
+    assert dialog.get_by_role("button", name="Erase for good").is_disabled()
+    waiting[0].continue_()
+    dialog.get_by_text("This cannot be undone.").wait_for()
+    assert dialog.get_by_role("button", name="Erase for good").is_enabled()
 
 
 def test_what_would_be_erased_is_told_over_the_api_and_nothing_is(large):

@@ -138,7 +138,7 @@ def test_forgetting_says_what_it_does_before_and_does_nothing_on_no(harvest, bro
     row.locator("summary").click()
     row.get_by_role("button", name="Forget …").click()
     dialog = page.locator("dialog[open]")
-    assert "This cannot be undone." in dialog.inner_text()
+    dialog.get_by_text("This cannot be undone.").wait_for()
     dialog.get_by_role("button", name="Cancel").click()
     assert harvest.memory("almond").content
     row.locator("summary").click()

@@ -17,16 +17,19 @@ from kept.workspace import Workspace
 
 @dataclass(frozen=True, kw_only=True)
 class BackupCopies:
-    """Every copy of the store that kept knows of: made by itself, by hand, before a migration, put aside."""
+    """Every copy of the store that kept knows of: made by itself, by hand, before a migration, put aside. Where ``quick``, each is
+    a place that may hold the words, and is not read to find them.
+    """
 
     workspace: Workspace
+    quick: bool = False
     name: str = "backups"
     claims: tuple[str, ...] = ("backups/*", "aside/*.db", "aside/*.db.*", "aside/*.db-journal", "erasing/**/*")
 
     def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
         """One place a copy that holds the words, or cannot be read."""
         for path in find_backups(self.workspace):
-            if self._has_words(path, words):
+            if self.quick or self._has_words(path, words):
                 yield ErasureMatch(holder=self.name, where=str(path), text="")
 
     def erase(self, words: ErasureWords) -> int:

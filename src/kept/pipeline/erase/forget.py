@@ -90,10 +90,15 @@ def make_erasure_request(
     return ErasureRequest(memories=found, words=words, source=source, names=bool(project), times=times)
 
 
-def find_erasure_places(workspace: Workspace, request: ErasureRequest) -> tuple[ErasureMatch, ...]:
-    """Every place that holds the words, exact ones first, each once; a holder that cannot be read is one. Changes nothing."""
+def find_erasure_places(workspace: Workspace, request: ErasureRequest, *, quick: bool = False) -> tuple[ErasureMatch, ...]:
+    """Every place that holds the words, exact ones first, each once; a holder that cannot be read is one. Changes nothing.
+
+    A ``quick`` look, for a question, leaves the turns of tools and the insides of backups to the erasing itself.
+    """
     found = (
-        dict.fromkeys(place for holder in list_holders(workspace) for place in _places_of_holder(holder, request.words))
+        dict.fromkeys(
+            place for holder in list_holders(workspace, quick=quick) for place in _places_of_holder(holder, request.words)
+        )
         if request.words
         else {}
     )

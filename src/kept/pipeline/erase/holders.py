@@ -53,8 +53,8 @@ class FeedItems:
         return erase_items(self.workspace, words.is_in_text)
 
 
-def list_holders(workspace: Workspace) -> tuple[Holder, ...]:
-    """All of them, in the order of erasing."""
+def list_holders(workspace: Workspace, *, quick: bool = False) -> tuple[Holder, ...]:
+    """All of them, in the order of erasing; such that find ``quick`` but not everything are for looking only."""
     state, root = workspace.paths.state, workspace.paths.root
     main = (workspace.profile.id, workspace.profile.categories[0].id)
 
@@ -85,7 +85,7 @@ def list_holders(workspace: Workspace) -> tuple[Holder, ...]:
         texts("files put aside", "aside/*", "prompts/*"),
         SampleHome(folder=sample_home(workspace.paths).root),
         WordlessFiles(name="locks, keys and vectors", claims=_WORDLESS),
-        BackupCopies(workspace=workspace),
-        StoreHolder(store=workspace.store, clock=workspace.clock, profile=main),
+        BackupCopies(workspace=workspace, quick=quick),
+        StoreHolder(store=workspace.store, clock=workspace.clock, profile=main, quick=quick),
         OutputFiles(workspace=workspace),
     )

@@ -37,12 +37,13 @@ class _EraseTarget:
 @dataclass(frozen=True, kw_only=True)
 class StoreHolder:
     """Everything in one store. ``profile`` names the profile and category of what was never a memory and is forgotten by its
-    words.
+    words. Where ``quick``, turns are found by the full-text index of what was said, not in the whole archive.
     """
 
     store: Store
     clock: Callable[[], datetime]
     profile: tuple[str, str]
+    quick: bool = False
     name: str = "the store"
     claims: tuple[str, ...] = ("kept.db", "kept.db-journal")
 
@@ -75,12 +76,13 @@ class StoreHolder:
             yield from self._search_text(words, f"proposal {judged.candidate.id}", judged.candidate.content)
 
     def _turn_places(self, words: ErasureWords) -> Iterator[ErasureMatch]:
-        for event in self.store.archive.events_with_words(words):
+        similar = tuple(self.store.archive.events_with_similar_words(words))
+        for event in similar if self.quick else self.store.archive.events_with_words(words):
             where = _event_label(event)
             if event.key in words.events:
                 yield self._place_at(where, "")
             yield from (self._place_at(where, words.excerpt(text)) for text in texts_of_event(event) if words.is_in_text(text))
-        for event in self.store.archive.events_with_similar_words(words):
+        for event in similar:
             yield from self._near_copies(words, _event_label(event), event.text)
         yield from (self._place_at(f"the whole session {session}", "") for session in sorted(words.sessions))
 

@@ -29,7 +29,6 @@ from kept.web.words import to_turn_view
 from kept.workspace import Workspace
 
 router = APIRouter()
-_PLACES = 4  # places of one holder that are shown before something is forgotten
 PAGE = NavigationPage(id="memories", title="Memories", path="/", key="m", router=router)
 
 _STRETCH = 60  # rows shown before "show more"
@@ -154,11 +153,14 @@ def forget_form(request: Request, number: Ids) -> Response:
     """Where the words stand that forgetting would erase, and what says nearly the same, before it does."""
     with request_workspace(request) as workspace:
         asked = make_erasure_request(workspace, [find_memory(workspace, item) for item in dict.fromkeys(number)])
-        erasure_matches = find_erasure_places(workspace, asked)
+        erasure_matches = find_erasure_places(workspace, asked, quick=True)
         exact = sorted((place for place in erasure_matches if not place.near), key=lambda place: place.holder)
         held = [(holder, list(group)) for holder, group in groupby(exact, key=lambda place: place.holder)]
         near = [place for place in erasure_matches if place.near]
-        return render_part(workspace, "memories_forget.html", memories=asked.memories, held=held, near=near, shown=_PLACES)
+        transcripts = sorted({quote.path for memory in asked.memories for quote in memory.evidence if quote.path})
+        return render_part(
+            workspace, "memories_forget.html", memories=asked.memories, held=held, near=near, transcripts=transcripts
+        )
 
 
 @router.get("/memories/{number}/row")

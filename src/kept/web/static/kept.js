@@ -162,11 +162,6 @@
     if (!element.dataset.ask && !element.dataset.askFrom) return {};
     const dialog = make("dialog"), form = make("form"), what = make("div", element.dataset.ask || "", "stack");
     form.method = "dialog";
-    if (element.dataset.askFrom) {
-      const content = await part(element.dataset.askFrom);
-      if (!content) return false;
-      what.append(content);
-    }
     const yes = make("button", element.dataset.yes || element.textContent.trim(), element.classList.contains("danger") ? "danger" : "first");
     const no = make("button", "Cancel"), buttons = make("div", "", "cluster");
     yes.value = "yes"; no.value = "no";
@@ -177,6 +172,14 @@
     document.body.append(dialog);
     dialog.showModal();
     no.focus();
+    if (element.dataset.askFrom) {  // the question stands at once; what it is about comes when it is found
+      const says = $(".says", element.closest(".row") || document)?.cloneNode(true), waits = make("p", "Looking where it stands …", "soft");
+      waits.role = "status";
+      if (says?.matches("h1")) what.append(make("p", says.textContent, "says")); else if (says) what.append(says);
+      what.append(waits);
+      yes.disabled = true;
+      part(element.dataset.askFrom).then((content) => { content ? what.replaceChildren(content) : dialog.close(); yes.disabled = false; });
+    }
     return new Promise((resolve) => dialog.addEventListener("close", () => {
       const ticked = {};
       for (const box of $$("input[type=checkbox]:checked", form)) (ticked[box.name] ||= []).push(box.value);
@@ -226,6 +229,35 @@
     await changed(row, true);
     say((element.dataset.done || "Done.") + (value.said ? ` ${value.said}` : ""), { act });
     if (element.dataset.next !== undefined) { document.getElementById(at)?.focus(); move(1); }
+  };
+
+  // Erasing reads all there is, backups too: a dialog says so meanwhile, and then what came of it.
+  const forget = async (button, ids) => {
+    button.dataset.askFrom = `/memories/forget?${new URLSearchParams(ids.map((id) => ["id", id]))}`;
+    button.dataset.yes = "Erase for good";
+    const ticked = await ask(button);
+    if (!ticked) return;
+    const made = make("dialog"), holder = make("div", "", "stack"), close = make("button", "Close", "first"), title = make("h2", "Erasing …");
+    const lines = (items) => { const list = make("ul", "", "plain small"); list.append(...items.map((each) => make("li", each))); return list; };
+    holder.append(title, make("p", "kept takes the words out of everything it has, and reads every file and backup again to be sure. That may take a minute or two; it goes on if you close this."), make("progress"));
+    $("progress", holder).ariaLabel = "Erasing";
+    close.addEventListener("click", () => made.close());
+    made.addEventListener("close", () => made.remove());
+    made.append(holder);
+    holder.append(close);
+    document.body.append(made);
+    made.showModal();
+    const { ok, value } = await call("POST", "/api/forget", { memories: ids, sure: true, ...ticked });
+    if (!ok) { made.close(); say(told(value), { bad: true }); return; }
+    title.textContent = "Forgotten for good.";
+    const erased = Object.entries(value.places).map(([name, count]) => `${name}: ${count.toLocaleString("en")}`);
+    holder.replaceChildren(title, make("p", "Erased in:"), lines(erased));
+    if (value.problems.length) holder.append(make("p", "What went wrong:", "bad"), lines(value.problems));
+    else holder.append(make("p", "Every file, row and backup of kept’s was read again; none has the words."));
+    if (value.out_of_reach.length) holder.append(make("p", "Out of kept’s reach, for you to change:"), lines(value.out_of_reach));
+    holder.append(close);
+    if (made.isConnected) close.focus(); else { document.body.append(made); made.showModal(); }
+    await changed(button.closest("[data-row]"), true);
   };
 
   const dialog = async (path) => {
@@ -278,8 +310,9 @@
       if (content && row) place(row, content);
     },
     dialog: (element) => dialog(element.dataset.from),
+    forget: (element) => forget(element, [element.dataset.id]),
   };
-  window.kept = { $, $$, make, say, told, call, changed, anew, acts, jobs, decided, offer, takeBack, doings, ask, fieldsOf, lists, dialog };
+  window.kept = { $, $$, make, say, told, call, changed, anew, acts, jobs, decided, offer, takeBack, doings, forget, fieldsOf, lists, dialog };
 
   // ---- menus of rows: one is open at a time, and what one does elsewhere closes it ------------------------------------------
   document.addEventListener("toggle", (event) => {

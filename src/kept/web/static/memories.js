@@ -47,16 +47,8 @@
     none();
     window.kept.lists();
   };
-  doings.forget = async (button) => {
-    const ids = chosen().map((each) => each.id);
-    button.dataset.askFrom = `/memories/forget?${new URLSearchParams(ids.map((id) => ["id", id]))}`;
-    button.dataset.yes = "Erase for good";
-    const ticked = await window.kept.ask(button);
-    if (!ticked) return;
-    const { ok, value } = await call("POST", "/api/forget", { memories: ids, sure: true, ...ticked });
-    if (ok) for (const problem of value.problems) say(problem, { bad: true });
-    ok ? say(`${ids.length.toLocaleString("en")} forgotten for good.`) : say(told(value), { bad: true });
+  doings["forget-chosen"] = async (button) => {
+    await window.kept.forget(button, chosen().map((each) => each.id));
     none();
-    window.kept.lists();
   };
 })();
