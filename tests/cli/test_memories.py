@@ -50,6 +50,30 @@ def test_why_shows_the_words_and_whose_they_are(capsys, home, rule):
     assert len(body["evidence"][0]["context"]) == 3
 
 
+def test_why_shows_the_new_words_of_an_edit_and_that_it_is_undone(capsys, rule):
+    out = kept(capsys, "edit", rule, "Dates are ISO 8601 in UTC.")[1]
+    undo = out.rpartition("→ kept undo ")[2].strip()
+    assert "“Dates are ISO 8601 in UTC.”" in kept(capsys, "why", rule)[1]
+    assert kept(capsys, "undo", undo)[0] == 0
+    (edited,) = [each for each in kept(capsys, "why", rule)[1].splitlines() if "revise" in each]
+    assert edited.endswith("undone")
+
+
+def test_what_a_session_reads_by_itself_is_shown_of_its_start(capsys, home, rule):
+    out = kept(capsys, "context", "--project", "/home/u/harbor")[1]
+    assert out.splitlines()[0] == "The session reads by itself, from its memory file:"
+    assert "ISO 8601" in out
+    assert "shown earlier" not in out
+
+
+def test_the_models_that_could_be_asked_are_told_without_asking_any(capsys, home, monkeypatch):
+    monkeypatch.setattr("kept.cli.commands.llm.programs", lambda _: ())
+    monkeypatch.setattr("kept.cli.commands.llm.servers", lambda: ())
+    out = kept(capsys, "llm")[1]
+    assert out.startswith("No language model is asked.\nThe next run would ask one 0 questions")
+    assert "None can be asked here now" in out
+
+
 def test_a_search_gives_scores_and_reasons(capsys, rule):
     found = told(capsys, "search", "iso", "dates", "--in", "memories,turns")
     assert {each["kind"] for each in found["hits"]} == {"memory", "turn"}
@@ -298,4 +322,4 @@ def test_a_list_of_the_past_says_which_past_it_shows(capsys, home):
     transcript(home / ".claude/projects/-home-u-harbor/a.jsonl", RULE)
     kept(capsys, "run")
     assert "What was true at the end of 2026-02-01." in kept(capsys, "list", "--as-of", "2026-02-01")[1]
-    assert kept(capsys, "list", "--at", "2026-02-01", "--recorded")[1] == "Nothing to show.\n"
+    assert kept(capsys, "list", "--at", "2026-02-01", "--recorded")[1] == "kept had read nothing by then.\n"

@@ -46,6 +46,15 @@ def test_what_is_near_but_not_near_enough_is_told_with_what_it_shares(browse, se
     assert "which is too little" in page.locator("#shown li", has_text="sorting crew").inner_text()
 
 
+def test_what_a_session_starts_with_stays_while_a_message_is_typed(browse, served):
+    made = served.add("Never ship walnuts on a Friday.", "constraint")
+    served.ask("POST", f"/api/memories/{made.id}/pin", {})
+    page = browse("/context?project=&message=Ship%20the%20walnuts")
+    page.get_by_role("heading", name="A session starts with 1 memory").wait_for()
+    page.get_by_role("heading", name="Nothing would be added").wait_for()
+    assert page.locator("#shown mark").all_inner_texts() == ["ship", "walnuts"]
+
+
 def test_markup_in_a_message_and_in_a_memory_is_only_words(browse, served):
     served.add("Answer <img src=x onerror=alert(1)> in short.", "preference")
     page = browse("/context?message=%3Cscript%3Ealert(1)%3C/script%3E%3C/textarea%3E%3Cimg%20src=x%3E")
@@ -67,5 +76,5 @@ def test_what_stands_in_the_file_that_a_session_reads_is_shown_as_read(served):
     made = served.add("Never ship walnuts on a Friday.", "constraint")
     served.ask("POST", f"/api/memories/{made.id}/pin", {})
     text = served.ask("GET", "/context?project=")[2]
-    assert text.index("Read by the session itself") < text.index("Never ship walnuts")
+    assert text.index("A session starts with 1 memory") < text.index("Never ship walnuts")
     assert "shown earlier in this session" not in text

@@ -165,7 +165,7 @@ def test_the_history_tells_in_words_what_entered_changed_and_left(browse, served
     assert ["no more releases" in told[0], "Releases" in told[1], "Releases" in told[2]] == [True, True, True]
     assert page.locator(".row").nth(1).locator("del").inner_text() == "Tuesdays"
     assert page.locator(".row").nth(1).locator("ins").inner_text() == "Fridays"
-    page.locator(".row").nth(2).get_by_text("All it did").click()
+    page.locator(".row").nth(2).get_by_text("Details").click()
     page.locator(".row").nth(2).locator("details .told").get_by_text("Releases go out on Tuesdays only.").wait_for()
 
 
@@ -202,7 +202,7 @@ class Waiting:
         return None
 
 
-def test_the_charts_tell_cost_coverage_and_self_reference_without_a_script(browse, served, home):
+def test_the_charts_tell_cost_and_self_reference_without_a_script(browse, served, home):
     transcript(home, RULE, "Please rewrite the tide reader in `tides.py` so that it reads all gauges.")
     served.ask("POST", "/api/runs", {})
     over(served)
@@ -217,7 +217,6 @@ def test_the_charts_tell_cost_coverage_and_self_reference_without_a_script(brows
     charts.first.wait_for()
     titles = charts.locator("strong").all_inner_texts()
     assert "Self-reference of the journal" in titles
-    assert "Coverage" in titles
     assert page.locator("rect.over").count() == 1
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 

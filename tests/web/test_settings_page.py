@@ -153,7 +153,7 @@ def test_a_group_is_saved_as_one_refused_in_its_place_undone_and_the_file_below_
     row.get_by_label("llm.timeout", exact=True).fill("60")
     group.get_by_label("llm.attempts", exact=True).fill("2")
     group.get_by_role("button", name="Save Language model").click()
-    row.get_by_role("button", name="Use the default: 180").wait_for()
+    row.get_by_role("button", name="Reset to 180").wait_for()
     page.get_by_text("Saved llm.timeout, llm.attempts").wait_for()
     assert "timeout = 60" in path.read_text()
     assert "# mine" in path.read_text()

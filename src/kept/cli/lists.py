@@ -3,6 +3,7 @@ archived turns.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from kept.cli import show
 from kept.cli.show import Line, format_count, format_id, hanging_line, line
 from kept.core.codec import json_fields
 from kept.core.event import Event, EventKind
+from kept.core.fold import find_undone_passes
 from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.core.operation import Operation, Pass
 from kept.core.project import PROJECT
@@ -80,13 +82,24 @@ History = Sequence[tuple[Pass, Operation]]
 
 
 def operation_lines(workspace: Workspace, history: History) -> Iterator[Line]:
-    """Each operation on a line: when it was recorded, what it was, why, by whom and in which pass."""
+    """Each operation on a line: when it was recorded, what it was, why, with which new words, by whom, and whether it is undone."""
     yield line(("What happened to it", "bold"))
+    off, before = find_undone_passes(workspace.store.log.undo_redo_passes()), ""
     for made, operation in history:
         head = f"  {format_minute(made.recorded_at, workspace.zone)}  {operation_name(operation):<10}"
-        yield hanging_line(
-            [(head, "")], operation.reason, (f"  (by {_ACTORS[made.actor.value]}, pass {made.id} of run {made.run})", "dim")
-        )
+        words = getattr(getattr(operation, "facts", None) or getattr(operation, "value", None), "content", "")
+        said = f": “{words}”" if before and words and words != before else ""
+        before = words if words and made.id not in off else before
+        undone = ("  undone", "yellow") if made.id in off else ("", "")
+        told = f"  (by {_ACTORS[made.actor.value]}, pass {made.id} of run {made.run})"
+        yield hanging_line([(head, "")], operation.reason + said, (told, "dim"), undone)
+
+
+def changed_line(workspace: Workspace, memory: Memory, mark: str = "") -> Line:
+    """A memory that was just changed, with what takes the change back."""
+    history = workspace.store.log.operations_on(memory.id)
+    shown = memory_line(memory, workspace.zone, mark)
+    return replace(shown, body=(*shown.body, (f" → kept undo r{history[-1][0].run}", "dim"))) if history else shown
 
 
 def operations_body(history: History) -> list[dict[str, Any]]:

@@ -91,6 +91,7 @@ class RunReport:
     covered: CoverageReport = field(default_factory=CoverageReport)
     written: WriteReport = field(default_factory=WriteReport)
     new: tuple[Memory, ...] = ()
+    asked_about: tuple[Memory, ...] = ()
     held: int = 0
     active: int = 0
     moved: int = 0
@@ -406,8 +407,10 @@ def _time_limits(workspace: Workspace, options: RunOptions) -> Within | None:
 
 def _fill_report_counts(workspace: Workspace, report: RunReport, before: frozenset[str]) -> None:
     census = workspace.store.log.count_memories(workspace.clock())
-    fresh = (workspace.store.log.memory(item) for item in sorted(workspace.store.log.memory_ids() - before))
-    report.new = tuple(memory for memory in fresh if memory is not None and memory.status_at(workspace.clock()) is Status.ACTIVE)
+    fresh = filter(None, (workspace.store.log.memory(item) for item in sorted(workspace.store.log.memory_ids() - before)))
+    by_status = [(memory.status_at(workspace.clock()), memory) for memory in fresh]
+    report.new = tuple(memory for status, memory in by_status if status is Status.ACTIVE)
+    report.asked_about = tuple(memory for status, memory in by_status if status is Status.HELD)
     report.active = sum(count for (status, *_), count in census.items() if status is Status.ACTIVE)
     report.held = sum(count for (status, *_), count in census.items() if status is Status.HELD)
     report.days = len(report.reading.days)

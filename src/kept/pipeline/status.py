@@ -4,7 +4,6 @@ Changes nothing.
 """
 
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -162,21 +161,6 @@ def daily_costs(workspace: Workspace, days: int) -> tuple[ChartPoint, ...]:
             unknown = " and an unknown price" if usage.cost is None else ""
             found.append(ChartPoint(day=day, value=cost, told=f"{day}: {cost:.2f} USD{unknown}, {usage.calls:,} questions"))
     return tuple(found)
-
-
-def coverage_points(workspace: Workspace, most: int) -> tuple[ChartPoint, ...]:
-    """Of the last runs that read something: the share of topics of which memory has something, oldest first. Raises StoreError."""
-    return tuple(reversed(tuple(_coverage_by_run(workspace))[:most]))
-
-
-def _coverage_by_run(workspace: Workspace) -> Iterator[ChartPoint]:
-    for run in workspace.store.log.runs(_TRACED):
-        body = run.report.get("coverage")
-        body = body if isinstance(body, dict) else {}
-        topics, covered = body.get("topics", 0), body.get("covered", 0)
-        if topics:
-            day = run.started_at.astimezone(workspace.zone).date()
-            yield ChartPoint(day=day, value=covered / topics, told=f"run {run.id}, {day}: {covered:,} of {topics:,} topics")
 
 
 def self_reference_points(workspace: Workspace, most: int) -> tuple[ChartPoint, ...]:

@@ -28,10 +28,17 @@ AGES: Mapping[str, tuple[str, int, int]] = {  # label, seen within so many days,
     "31-90": ("31 to 90 days ago", 90, 30),
     "old": ("longer than 90 days ago", 0, 90),
 }
-GROUPS: Mapping[str, str] = {"": "project", "category": "category", "age": "age", "none": "nothing"}
+GROUPS: Mapping[str, str] = {
+    "": "automatic groups",
+    "project": "by project",
+    "category": "by category",
+    "age": "by age",
+    "none": "no groups",
+}
 SORTS: Mapping[str, str] = {"newest": "newest first", "oldest": "oldest first"}
 _SPANS = ((7, "The last 7 days", "7"), (30, "8 to 30 days ago", "8-30"), (90, "31 to 90 days ago", "31-90"))
-_CHOICES = 12  # groups that are offered to jump to
+_CHOICES = 40  # groups that are offered to jump to
+_SPARSE = 3  # memories of an average project: with fewer, projects are no groups unless they are asked for
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,12 +97,16 @@ class MemoryGroup:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryListing:
-    """What the list shows: ``total`` memories fit, ``of`` are active; ``jumps`` are the largest groups."""
+    """What the list shows: ``total`` memories fit, ``of`` are active; ``jumps`` are the largest groups, ``others`` counts the
+    rest; ``by`` is what it is grouped by.
+    """
 
     total: int
     of: int
     groups: Sequence[MemoryGroup]
     jumps: Sequence[MemoryGroup]
+    others: int
+    by: str
 
 
 def _to_day(text: str) -> date | None:
@@ -111,6 +122,13 @@ def list_memories(workspace: Workspace, outlines: Sequence[Outline], wish: ListQ
     fit = list(filter(_make_predicate(wish, names, now, workspace.zone), outlines))
     key, place = _make_grouping(workspace, wish, names, now)
     totals = Counter(map(key, fit))
+    largest = sorted((each for each, _ in totals.most_common(_CHOICES)), key=place)
+    jumps = [_make_group(workspace, wish, names, item, totals[item]) for item in largest if item not in ("", USER_SCOPE)]
+    others = len(totals) - len(largest)
+    if not wish.group and len(totals) > _SPARSE and len(fit) < _SPARSE * len(totals):
+        wish = replace(wish, group="none")
+        key, place = _make_grouping(workspace, wish, names, now)
+        totals = Counter(map(key, fit))
     order = {each: number for number, each in enumerate(sorted(totals, key=place))}
     fit.sort(key=attrgetter("last_seen"), reverse=wish.sort != "oldest")
     fit.sort(key=lambda each: order[key(each)])
@@ -122,10 +140,9 @@ def list_memories(workspace: Workspace, outlines: Sequence[Outline], wish: ListQ
         )
         for each, inside in groupby(fit[:shown], key)
     ]
-    largest = sorted((each for each, _ in totals.most_common(_CHOICES)), key=place)
-    jumps = [_make_group(workspace, wish, names, item, totals[item]) for item in largest if item not in ("", USER_SCOPE)]
     of = sum(outline.status == Status.ACTIVE.value for outline in outlines)
-    return MemoryListing(total=len(fit), of=of, groups=groups, jumps=jumps if len(totals) > 1 else ())
+    jumps = jumps if len(jumps) > 1 or len(totals) > 1 else []
+    return MemoryListing(total=len(fit), of=of, groups=groups, jumps=jumps, others=others, by=wish.group or "project")
 
 
 def _make_predicate(wish: ListQuery, names: Mapping[str, str], now: datetime, zone: ZoneInfo) -> Callable[[Outline], bool]:

@@ -5,6 +5,7 @@ scripts and pictures are read once; each is served under the hash of its bytes, 
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -95,6 +96,9 @@ def is_htmx_request(request: Request) -> bool:
     return request.headers.get("hx-request") == "true" and "hx-history-restore-request" not in request.headers
 
 
+_BOLD = re.compile(r"\*\*(\S[^*\n]*)\*\*|\*\*$")
+
+
 def render_page(request: Request, workspace: Workspace, template: str, *, here: str, status: int = 200, **values: Any) -> Response:
     """A page out of a template; ``here`` is the id of the page the navigation marks."""
     nav = [(page, page.count(workspace) if page.count else 0) for page in _visible_pages(request)]
@@ -112,8 +116,11 @@ def render_part(workspace: Workspace, template: str, *, status: int = 200, **val
 def problem_page(request: Request, status: int, problem: dict[str, str]) -> Response:
     """What went wrong, as a page; or as one line where htmx asks."""
     name = "problem_line.html" if is_htmx_request(request) else "problem.html"
-    title = HTTPStatus(status).phrase
-    return _render_template(name, status, {"problem": problem, "title": title, **_frame_values(request)})
+    title, pages, path = HTTPStatus(status).phrase, _visible_pages(request), request.url.path
+    fit = [page for page in pages if path.startswith(page.path) or (page.path == "/" and path.startswith("/memories"))]
+    back = max(fit, key=lambda page: len(page.path), default=pages[0])
+    values = _frame_values(request) | {"here": back.id, "back": back}
+    return _render_template(name, status, {"problem": problem, "title": title, **values})
 
 
 def render_bare_page(request: Request, template: str, *, here: str, **values: Any) -> Response:
@@ -177,8 +184,8 @@ def _format_count(number: int, singular: str, plural: str = "") -> str:
 
 
 def render_sentence(text: str, words: Sequence[str] = ()) -> Markup:
-    """A memory's sentence: what stands between backticks as code, and what was searched for marked."""
-    parts = remove_invisible(text).split("`")
+    """A memory's sentence: what stands between backticks as code, what was searched for marked, and no stars for bold letters."""
+    parts = _BOLD.sub(r"\1", remove_invisible(text)).split("`")
     if len(parts) % 2 == 0:  # a backtick without a partner is one
         parts[-2:] = ["`".join(parts[-2:])]
     return Markup("").join(

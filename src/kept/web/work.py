@@ -92,6 +92,8 @@ class RunState:
     """How it stands. ``number`` counts the runs this page has started; ``done`` of ``total`` (0: unknown) is in the stage's own
     unit.
 
+    ``new`` and ``held`` are the sentences that a run remembered and had a person decide on.
+
     ``told`` are sentences for the person; ``report`` is that of ``kept run --json`` and ``problem`` what ended it, once it is over.
     """
 
@@ -104,6 +106,8 @@ class RunState:
     dry: bool = False
     told: tuple[str, ...] = ()
     report: Mapping[str, Any] = field(default_factory=dict)
+    new: tuple[str, ...] = ()
+    held: tuple[str, ...] = ()
     problem: str = ""
     stopped: bool = False
 
@@ -169,7 +173,10 @@ class BackgroundRun:
             with open_desk() as workspace:
                 if workspace.llm is not None:
                     workspace.llm.tell = self._set_message
-                ended["report"] = run_pipeline(workspace, [], options, progress=self._report_progress).body()
+                done = run_pipeline(workspace, [], options, progress=self._report_progress)
+                ended["report"] = done.body()
+                ended |= {"new": tuple(memory.content for memory in done.new)}
+                ended |= {"held": tuple(memory.content for memory in done.asked_about)}
         except KeyboardInterrupt:
             ended |= {"stopped": True, "problem": "it was stopped; what it had done stays, and the next run continues from there"}
         except KeptError as error:

@@ -13,6 +13,7 @@ from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.codec import to_json
 from kept.core.errors import UsageError
 from kept.core.fence import TITLES, Context, render_block
+from kept.recall.context_budget import SHOWN
 from kept.recall.preview import CLIENTS, preview_context
 
 # In words: help is made without loading what answers a hook.
@@ -59,10 +60,14 @@ def context(
     if as_text:
         show.write_lines([line(item) for item in render_block(found.pieces).splitlines()])
         return
-    show.write_lines(_context_lines(found, why=why))
+    show.write_lines(_context_lines(found, why=why, start=not words))
 
 
-def _context_lines(found: Context, *, why: bool) -> Iterator[Line]:
+def _context_lines(found: Context, *, why: bool, start: bool) -> Iterator[Line]:
+    read = [piece for piece, reason in found.omitted if reason == SHOWN] if start else []
+    if read:
+        yield line(("The session reads by itself, from its memory file:", "bold"))
+        yield from (hanging_line([("  ", "")], piece.text, (f"  {piece.day}".rstrip(), "dim")) for piece in read)
     layer = ""
     for piece in found.pieces:
         if piece.layer != layer:
@@ -73,11 +78,12 @@ def _context_lines(found: Context, *, why: bool) -> Iterator[Line]:
     for piece, reason in found.omitted if why else ():
         told = f"  {reason}; near {piece.near:.2f}, score {piece.score:.2f}: {piece.reason}"
         yield hanging_line([("  not shown: ", "dim")], piece.text, (told, "dim"))
-    left = ", ".join(f"{count:,} {reason}" for reason, count in sorted(found.left_out.items()))
+    left = ", ".join(f"{count:,} {reason}" for reason, count in sorted(found.left_out.items()) if not (read and reason == SHOWN))
     if found.pieces:
         yield line((f"{format_count(found.tokens, 'token')}{f'; left out: {left}' if left else ''}", "dim"))
     else:
-        yield line((f"Nothing is relevant enough to be added{f' (left out: {left})' if left else ''}.", "dim"))
+        none = "Nothing is added to that" if read else "Nothing is relevant enough to be added"
+        yield line((f"{none}{f' (left out: {left})' if left else ''}.", "dim"))
 
 
 def hook(

@@ -11,7 +11,7 @@ import typer
 from kept.changes import apply_person_change
 from kept.cli import show
 from kept.cli.front import call_options, command_workspace, edit_line, is_interactive, read_key
-from kept.cli.lists import memory_line
+from kept.cli.lists import changed_line, memory_line
 from kept.cli.show import line
 from kept.core.errors import UsageError
 from kept.core.memory import Memory, Status
@@ -205,7 +205,7 @@ def _apply_change(
             show.write_lines(
                 [
                     line((told, "green")),
-                    *(memory_line(memory, workspace.zone, memory.status_at(moment).value) for memory in memories),
+                    *(changed_line(workspace, memory, memory.status_at(moment).value) for memory in memories),
                 ]
             )
         return print_problems(written)

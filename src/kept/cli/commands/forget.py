@@ -18,8 +18,6 @@ from kept.memories import person
 from kept.pipeline.erase.forget import ErasureReport, ErasureRequest, find_erasure_places, forget, make_erasure_request
 from kept.workspace import Workspace
 
-_SHOWN = 6  # places of one holder that are shown
-
 
 def command(
     context: typer.Context,
@@ -64,6 +62,8 @@ def command(
             until=workspace.day_bounds(workspace.day(until, last=True))[1] if until else None,
         )
         chosen = list(also or [])
+        if sys.stderr.isatty():
+            show.write_line(("Reading everything that kept has, backups too; that may take minutes.", "dim"), stream=sys.stderr)
         if not yes:
             chosen += _confirm_erasure(workspace, request, as_json=as_json)
         gone = forget(workspace, request, also=chosen)
@@ -124,14 +124,17 @@ def _preview_lines(workspace: Workspace, request: ErasureRequest, found: Sequenc
     for holder, group in groupby(sorted(exact, key=lambda place: place.holder), key=lambda place: place.holder):
         members = list(group)
         yield line((f"{holder[:1].upper()}{holder[1:]}", "bold"), (f"  {format_count(len(members), 'place')}", "dim"))
-        for place in members[:_SHOWN]:
+        for place in members:
             yield hanging_line([("    ", "")], place.where, (f"  “{place.text}”" if place.text else "", "dim"))
-        if len(members) > _SHOWN:
-            yield line((f"    … and {len(members) - _SHOWN:,} more", "dim"))
     near = [place for place in found if place.near]
     if near:
         yield line(("Near copies, which stay unless you choose them:", "yellow"))
         yield from _format_near_copies(near)
+    else:
+        yield line(("Nothing else says nearly the same.", "dim"))
+    if transcripts := sorted({quote.path for memory in request.memories for quote in memory.evidence if quote.path}):
+        yield line(("Out of kept's reach, for you to change: the transcripts", "yellow"))
+        yield from (hanging_line([("  ", "")], path) for path in transcripts)
 
 
 def _confirm_erasure(workspace: Workspace, request: ErasureRequest, *, as_json: bool) -> list[str]:

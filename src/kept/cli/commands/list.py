@@ -52,7 +52,8 @@ def list_(
             )
             show.page_lines([*lines, *_past_line(workspace, moment, recorded=recorded)] if at else lines)
         else:
-            show.write_line("Nothing to show.", ("" if memories or at else " → kept run", "dim"))
+            none = "kept had read nothing by then." if at and recorded and not memories else "Nothing to show."
+            show.write_line(none, ("" if memories or at else " → kept run", "dim"))
 
 
 def _past_line(workspace: Workspace, moment: datetime, *, recorded: bool) -> list[Line]:

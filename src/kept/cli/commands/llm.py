@@ -1,5 +1,6 @@
-"""``kept llm trial``: how well a language model answers ten fixed questions, and the smallest one that does."""
+"""``kept llm``: which language models could be asked here, and how well one answers ten fixed questions."""
 
+import shlex
 from typing import Annotated
 
 import typer
@@ -8,24 +9,32 @@ from kept.cli import show
 from kept.cli.front import check_choice, command_workspace
 from kept.cli.show import line
 from kept.core.codec import json_fields
+from kept.llm.models import PROGRAMS, SERVERS, programs, servers
+from kept.pipeline.estimate import estimate_any_model, estimate_run
 from kept.pipeline.trial import PASSES, try_models
+from kept.workspace import Workspace
 
 
 def llm(
     context: typer.Context,
-    action: Annotated[str, typer.Argument(metavar="trial", help="What to do.")],
+    action: Annotated[str, typer.Argument(metavar="[trial]", help="Try one; without it, say which could be asked.")] = "",
     *,
     model: Annotated[
         list[str] | None, typer.Option("--model", metavar="NAME", help="A model to try, the smallest first; may be repeated.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> int:
-    """Ask a model ten fixed questions, score its replies, and name the smallest that passes. Nothing of yours is sent.
+    """Say which language models could be asked here, and about how much they would read; nothing is asked.
+
+    With trial: ask one ten fixed questions, score its replies, name the smallest that passes. Nothing of yours is sent.
 
     Example: kept llm trial --model haiku --model sonnet
     """
-    check_choice(action, ("trial",), "the action")
+    check_choice(action or "trial", ("trial",), "the action")
     with command_workspace(context) as workspace:
+        if not action:
+            _print_available_models(workspace, as_json=as_json)
+            return 0
         scores = try_models(workspace, tuple(model or ()))
     best = next((score for score in scores if score.passes), None)
     if as_json:
@@ -41,3 +50,26 @@ def llm(
     else:
         show.write_line(f"None passes ({PASSES} of 10, and no trap fallen for).", (" → kept llm trial --model NAME", "dim"))
     return int(best is None)
+
+
+def _print_available_models(workspace: Workspace, *, as_json: bool) -> None:
+    """The model that is asked, those that could be, and an estimate of the next run."""
+    asked, found = workspace.settings.llm, (*programs(workspace.env), *servers())
+    estimate = estimate_run(workspace, workspace.llm) if workspace.llm is not None else estimate_any_model(workspace)
+    usage = estimate.usage
+    if as_json:
+        rows = [json_fields(model, "title", "local", "settings") for model in found]
+        body = {"asked": asked.adapter, "model": asked.model, "found": rows, "questions": estimate.questions}
+        show.write_json(body | json_fields(usage, "input_tokens", "output_tokens"))
+        return
+    name = f"{asked.adapter}{f', {asked.model}' if asked.model else ''} is asked by runs."
+    show.write_line(name if workspace.llm is not None else "No language model is asked.")
+    told = f"about {usage.input_tokens:,} tokens in and {usage.output_tokens:,} out"
+    show.write_line(f"The next run {'asks' if workspace.llm else 'would ask one'} {estimate.questions:,} questions: {told}.")
+    for model in found:
+        command = " && ".join(f"kept config set {key} {shlex.quote(value)}" for key, value in model.settings.items() if value)
+        where = "nothing leaves this machine" if model.local else "what is asked goes to its provider"
+        show.write_line((model.title, "bold"), f"  {where}", (f" → {command}", "dim"))
+    if not found:
+        known = f"no known program ({', '.join(PROGRAMS)}) is on the PATH, and no local server ({', '.join(SERVERS)}) answers"
+        show.write_line(f"None can be asked here now: {known}.")

@@ -10,13 +10,13 @@ from kept.changes import apply_person_change
 from kept.cli import show
 from kept.cli.commands.edit import print_problems
 from kept.cli.front import call_options, command_workspace, edit_line, is_interactive, read_key
-from kept.cli.lists import format_rank, scope_name, turns_around
+from kept.cli.lists import changed_line, format_rank, scope_name, turns_around
 from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.errors import StaleError
 from kept.core.memory import Memory, Status
 from kept.core.times import format_day
 from kept.memories import browse, decisions, person
-from kept.memories.browse import WHOSE, to_export
+from kept.memories.browse import WHOSE, matching_scopes, to_export
 from kept.memories.waiting import PendingProposal, best_of_each_scope, find_later_contradiction, list_pending_proposals
 from kept.pipeline.sleep import list_lingering
 from kept.profiles.profile import category_title
@@ -51,6 +51,7 @@ def review(
     admit: Annotated[
         list[str] | None, typer.Option("--admit", metavar="ID", help="Remember this one that was refused (may be repeated).")
     ] = None,
+    project: Annotated[str, typer.Option(metavar="NAME", help="Only projects with this in their name.")] = "",
     every: Annotated[bool, typer.Option("--all", help="Not only the ten best of each project.")] = False,
     stale: Annotated[bool, typer.Option("--stale", help="Instead: old memories that were never confirmed.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the queue as JSON and ask nothing.")] = False,
@@ -67,6 +68,9 @@ def review(
         if stale:
             return _review_stale(workspace, list_=list_, as_json=as_json)
         pool = list_pending_proposals(workspace)
+        if project:
+            scopes = matching_scopes(workspace.scope_names(), project)
+            pool = tuple(item for item in pool if item.memory.scope in scopes)
         queue = pool if every else best_of_each_scope(pool)
         if as_json:
             show.write_json([_pending_body(workspace, item) for item in queue])
@@ -123,7 +127,7 @@ def _decide_by_id(context: typer.Context, workspace: Workspace, approve: list[st
     done, written = apply_person_change(workspace, decide_all)
     if not call_options(context).quiet:
         show.write_lines(
-            line((f"{memory.status.value}  ", "green"), (memory.id, "yellow"), f"  {memory.content}") for memory in done
+            changed_line(workspace, memory, "kept" if memory.status is Status.ACTIVE else memory.status.value) for memory in done
         )
     return print_problems(written)
 

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from kept.core.fence import CORE, LAYERS, Context, ContextPiece, estimate_token_count, render_block, render_piece
+from kept.core.text import tokenize
 from kept.journal import calendar
 from kept.recall.context_budget import SHOWN
 from kept.recall.preview import preview_context, session_directories
@@ -19,6 +20,7 @@ router = APIRouter()
 PAGE = NavigationPage(id="context", title="What sessions see", path="/context", key="i", router=router)
 
 _MESSAGE = 8_000  # characters that an address carries
+_SHORT = 3  # letters of words that are not marked: they stand in most lines
 _TITLES = {layer.name: layer.title for layer in LAYERS}
 
 
@@ -41,17 +43,21 @@ def context(
         wanted = last_work_directory(workspace, paths) if project is None else project
         directory = wanted if wanted in paths else ""
         most = min(int(budget), 100_000) if budget.isdecimal() else 0
-        found = preview_context(workspace, message, directory=directory, client=client, budget=most)
+        start, found = (preview_context(workspace, text, directory=directory, client=client, budget=most) for text in ("", message))
         values: dict[str, Any] = {
             "message": message,
             "project": directory,
             "client": client,
             "budget": most or workspace.settings.context_tokens,
+            "name": dict(known).get(directory, ""),
+            "start": start,
+            "start_layers": _group_by_layer(start),
             "found": found,
             "layers": _group_by_layer(found),
+            "words": [word for word in tokenize(message) if len(word) > _SHORT],
             "omitted": [item for item in _group_by_reason(found) if item[0] != SHOWN],
-            "read": next((pieces for reason, pieces in _group_by_reason(found) if reason == SHOWN), []),
-            "block": render_block(found.pieces),
+            "read": next((pieces for reason, pieces in _group_by_reason(start) if reason == SHOWN), []),
+            "as_block": render_block,
             "about": any(piece.layer != CORE for piece in found.pieces),
             "stored": bool(workspace.store.log.memory_ids()),
             "is_memory": frozenset(workspace.store.log.memory_ids()).__contains__,

@@ -1,7 +1,7 @@
 """Overview: what is new, what waits, the last days with work, what next sessions see, health, and four pictures."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import date, timedelta
 from typing import Any
 
@@ -12,6 +12,7 @@ from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.core.text import normal_form
 from kept.memories import waiting
 from kept.memories.browse import WHOSE, refused_candidates
+from kept.memories.day_view import DayView
 from kept.memories.day_view import load_day_view as look_at
 from kept.memories.history import DifferenceKind, describe_command, list_differences, run_changes, run_history
 from kept.pipeline.nightly import load_last_night
@@ -39,7 +40,9 @@ def overview(request: Request) -> Response:
         memories = [memory for memory in workspace.store.log.memories() if memory.content]
         minutes = Counter(minute.astimezone(workspace.zone).date() for minute in workspace.store.archive.active_minutes())
         active_days = sorted(minutes, reverse=True)[:_LAST_DAYS]
-        queue = waiting.best_of_each_scope(waiting.list_pending_proposals(workspace))
+        queue = waiting.list_pending_proposals(workspace)
+        new = _recent_changes(workspace)
+        shown = {normal_form(change.text.rstrip(".")) for change in new[1]} if new else frozenset()
         return render_page(
             request,
             workspace,
@@ -48,21 +51,20 @@ def overview(request: Request) -> Response:
             stored=bool(memories or queue),
             active=sum(memory.status is Status.ACTIVE for memory in memories),
             refused=len(refused_candidates(workspace)),
-            new=_recent_changes(workspace),
+            new=new,
             who=describe_command,
             most=_NEW,
             signs=MARKS,
             queue=waiting.best_of_all(queue, _WAITING),
             waits=len(queue),
-            days=[look_at(workspace, which) for which in active_days],
+            days=[(found := look_at(workspace, which), _summarize_day(found, shown)) for which in active_days],
             today=today,
-            told=lambda bullets: list({normal_form(bullet.text.rstrip(".")): bullet.text for bullet in bullets}.values())[
-                :_BULLETS
-            ],
             projects=_list_projects(workspace, memories),
             night=load_last_night(workspace.paths),
             backup=_last_backup(workspace),
-            pictures=_build_charts(workspace, memories, today),
+            grown=_chart_growth(workspace, memories, today),
+            tables=_count_origins(workspace, memories),
+            charts=[spent] if (spent := _chart_costs(workspace)) else [],
             year=year_squares(minutes, today),
         )
 
@@ -96,7 +98,13 @@ def _last_backup(workspace: Workspace) -> str:
     return copies[-1].name if copies else ""
 
 
-def _build_charts(workspace: Workspace, memories: Sequence[Memory], today: date) -> list[StackedChart | Chart]:
+def _summarize_day(found: DayView, shown: Collection[str]) -> list[str]:
+    """The first lines of a day's summary, each once, without what is ``shown`` already."""
+    lines = {normal_form(bullet.text.rstrip(".")): bullet.text for bullet in found.summary.condensed}
+    return [text for key, text in lines.items() if key not in shown][:_BULLETS]
+
+
+def _chart_growth(workspace: Workspace, memories: Sequence[Memory], today: date) -> StackedChart | None:
     monday = today - timedelta(days=today.weekday())
     weeks = [monday - timedelta(weeks=back) for back in range(_WEEKS - 1, -1, -1)]
     grown: dict[str, Counter[date]] = {}
@@ -105,6 +113,14 @@ def _build_charts(workspace: Workspace, memories: Sequence[Memory], today: date)
             day = entry.first_seen.astimezone(workspace.zone).date()
             title = category_title(workspace.profiles, entry.profile, entry.category)
             grown.setdefault(title, Counter()).update(week for week in weeks if day < week + timedelta(weeks=1))
+    told, places = "active ones by category, week by week", {week: str(week) for week in weeks}
+    return build_stacked_chart("Memories over time", told, places, grown, _CATEGORIES)
+
+
+def _count_origins(workspace: Workspace, memories: Sequence[Memory]) -> list[tuple[str, str, list[tuple[str, int, float]]]]:
+    """Whose words memories rest on, and why proposals were refused: title, what is counted, and each name with its number and its
+    share of the largest (in percent).
+    """
     whose = Counter(
         WHOSE.get(memory.evidence[0].author, memory.evidence[0].author) if memory.evidence else "told directly"
         for memory in memories
@@ -113,17 +129,13 @@ def _build_charts(workspace: Workspace, memories: Sequence[Memory], today: date)
     reasons: Counter[str] = Counter()
     for run in workspace.store.log.runs(1_000):
         reasons.update(run.report.get("refused") or {})
-    spent = build_chart("Spent on models", f"USD by day, the last {_DAYS}", daily_costs(workspace, _DAYS), share=False)
-    found = (
-        build_stacked_chart(
-            "Memories over time", "active ones by category, week by week", {week: str(week) for week in weeks}, grown, _CATEGORIES
-        ),
-        build_stacked_chart(
-            "Where they come from", "whose words active memories rest on", {item: item for item in whose}, {"memories": whose}, 1
-        ),
-        build_stacked_chart(
-            "What was refused", "by reason, all runs", {reason: reason for reason in reasons}, {"refused": reasons}, 1
-        ),
-        spent,
-    )
-    return [item for item in found if item is not None]
+    pictures = (("Where they come from", "whose words active memories rest on", whose), ("What was refused", "all runs", reasons))
+    return [
+        (title, told, [(name, count, round(100 * count / max(counts.values()), 1)) for name, count in counts.most_common()])
+        for title, told, counts in pictures
+        if counts.total()
+    ]
+
+
+def _chart_costs(workspace: Workspace) -> Chart | None:
+    return build_chart("Spent on models", f"USD by day, the last {_DAYS}", daily_costs(workspace, _DAYS), share=False)

@@ -28,8 +28,8 @@ _ALIKE = 0.6  # of the words of two proposals, the share that makes them nearly 
 
 
 def count_pending(workspace: Workspace) -> int:
-    """How many proposals wait for a decision, of those that are shown first."""
-    return ranking.count_pending_proposals(workspace)[1]
+    """How many proposals wait for a decision."""
+    return ranking.count_pending_proposals(workspace)[0]
 
 
 def _count_with_status(workspace: Workspace, wanted: Status) -> int:

@@ -29,7 +29,7 @@ from kept.memories.history import (
 from kept.memories.waiting import describe_set_aside
 from kept.pipeline.estimate import estimate_run
 from kept.pipeline.run import has_interrupted_run
-from kept.pipeline.status import RunSummary, coverage_points, daily_costs, list_stopped_groups, load_runs, self_reference_points
+from kept.pipeline.status import RunSummary, daily_costs, list_stopped_groups, load_runs, self_reference_points
 from kept.web.charts import Chart, build_chart
 from kept.web.render import NavigationPage, render_page, render_part
 from kept.web.room import request_workspace, web_context
@@ -211,7 +211,7 @@ def _runs_values(workspace: Workspace, *, before: int = 0) -> dict[str, Any]:
     run_summaries = load_runs(workspace, _SHOWN + 1, before=before)
     return {
         "groups": _group_runs(run_summaries[:_SHOWN]),
-        "changed_by": lambda group: describe_counts(sum((item.operations for item in group), Counter[str]())),
+        "changed_by": _describe_sitting,
         "more": run_summaries[_SHOWN - 1].run.id if len(run_summaries) > _SHOWN else 0,
         "stops": list_stopped_groups(workspace),
         **_row_helpers(workspace, run_summaries[:_SHOWN]),
@@ -220,11 +220,7 @@ def _runs_values(workspace: Workspace, *, before: int = 0) -> dict[str, Any]:
 
 def describe_changes(happened: RunSummary, steps: Sequence[MemoryDifference] = ()) -> str:
     """What a run came to, in a few words; where ``steps`` are known, also what an undo gave back and how many wait."""
-    found = Counter(happened.operations)
-    if happened.run.command == "reject":  # what is turned down before it was a memory is noted as one
-        found["add"] = found["hold"] = 0
-    if happened.run.command == "admit":
-        found["approve"] += found.pop("add", 0)
+    found = _count_operations(happened)
     waiting = found.pop("hold", 0)
     told = describe_counts(found)
     if not told and not waiting and {summary.stage for summary in happened.passes} <= {"undo", "redo"} and happened.passes:
@@ -232,6 +228,22 @@ def describe_changes(happened: RunSummary, steps: Sequence[MemoryDifference] = (
         return "a change" + (f": {came}" if came else "")
     waiting = sum(step.what is DifferenceKind.HELD for step in steps) or waiting
     return ", ".join(filter(None, (told, f"{waiting:,} for you to decide" if waiting else ""))) or "no memory changed"
+
+
+def _count_operations(happened: RunSummary) -> Counter[str]:
+    """What a run did by kind, as a person would count it: a decision on a proposal is one thing."""
+    found = Counter(happened.operations)
+    if happened.run.command == "reject":  # what is turned down before it was a memory is noted as one
+        found["add"] = found["hold"] = 0
+    if happened.run.command == "admit":
+        found["approve"] += found.pop("add", 0)
+        found["hold"] = 0
+    return found
+
+
+def _describe_sitting(group: Sequence[RunSummary]) -> str:
+    """What a person did one after the other and did not take back."""
+    return describe_counts(sum((_count_operations(item) for item in group if not item.undone), Counter[str]())) or "all taken back"
 
 
 def format_run_cost(value: float | None) -> str:
@@ -243,9 +255,6 @@ def _build_charts(workspace: Workspace) -> list[Chart]:
     target = workspace.settings.journal.self_reference
     found = (
         build_chart("Cost of the model", f"by day, the last {_DAYS}", daily_costs(workspace, _DAYS), share=False),
-        build_chart(
-            "Coverage", "share of topics with something remembered, by run", coverage_points(workspace, _TRACED), share=True
-        ),
         build_chart(
             "Self-reference of the journal",
             f"share of sentences about memory itself, by entry; the line is {target:.0%}",

@@ -289,6 +289,8 @@
   const back = $("[data-back]"), from = back && document.referrer ? new URL(document.referrer) : null;
   if (from?.origin === location.origin && from.pathname === "/") back.setAttribute("href", from.pathname + from.search);
 
+  $(".side [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
   // ---- small doings ------------------------------------------------------------------------------------------------------
   const doings = {
     theme: () => {
@@ -310,8 +312,18 @@
       if (content && row) place(row, content);
     },
     dialog: (element) => dialog(element.dataset.from),
+    really: () => {  // what was only shown is done
+      const form = $('form[data-send="POST /api/runs"]');
+      form.elements.dry.checked = false;
+      form.requestSubmit();
+    },
     forget: (element) => forget(element, [element.dataset.id]),
   };
+  document.addEventListener("change", ({ target }) => {  // all of a source, or some of it
+    if (target.name !== "only") return;
+    const all = $$("input[name=only]", target.closest(".stack")), [whole, ...some] = all;
+    if (target !== whole) whole.checked = !some.some((each) => each.checked); else for (const each of some) each.checked = false;
+  });
   window.kept = { $, $$, make, say, told, call, changed, anew, acts, jobs, decided, offer, takeBack, doings, forget, fieldsOf, lists, dialog };
 
   // ---- menus of rows: one is open at a time, and what one does elsewhere closes it ------------------------------------------

@@ -13,16 +13,14 @@
   const total = Number(place?.dataset.of || 0), shown = cards().length;
   const tell = () => {
     if (!place) return;
-    const left = open(), at = left.indexOf(document.activeElement?.closest(".row"));
-    const many = total - shown + left.length;
-    place.textContent = at < 0 ? `${many} left here` : `${at + 1} of ${many} here`;
+    const many = total - shown + open().length;
+    place.textContent = `${many.toLocaleString("en")} ${many === 1 ? "proposal" : "proposals"} left`;
   };
   const mark = (row) => { row.focus({ preventScroll: true }); row.scrollIntoView({ block: "nearest" }); };
   const next = (row) => {
     const all = cards(), left = open().filter((each) => each !== row);
     return left.find((each) => all.indexOf(each) > all.indexOf(row)) || left[0] || $("#more") || row;
   };
-  document.addEventListener("focusin", tell);
   document.addEventListener("htmx:after:swap", tell);
   if (open()[0]) open()[0].focus({ preventScroll: true });
 
