@@ -52,7 +52,7 @@ def test_what_a_session_starts_with_stays_while_a_message_is_typed(browse, serve
     page = browse("/context?project=&message=Ship%20the%20walnuts")
     page.get_by_role("heading", name="A session starts with 1 memory").wait_for()
     page.get_by_role("heading", name="Nothing would be added").wait_for()
-    assert page.locator("#shown mark").all_inner_texts() == ["ship", "walnuts"]
+    assert page.locator("#shown section").first.locator("mark").all_inner_texts() == ["ship", "walnuts"]
 
 
 def test_markup_in_a_message_and_in_a_memory_is_only_words(browse, served):

@@ -142,3 +142,11 @@ def test_a_memory_says_whether_the_next_session_is_told_it_and_why_not(served, h
     assert (
         "does not see it at its start</strong>: it waits for your decision" in served.ask("GET", f"/memories/{waits.id}/routes")[2]
     )
+
+
+def test_a_proposal_belongs_to_review_and_was_proposed_not_remembered(served, browse):
+    made = served.hold("Never ship walnuts on a Friday.")
+    page = browse(f"/memories/{made.id}")
+    assert page.locator("nav [aria-current=page]").inner_text().startswith("Review")
+    page.get_by_role("link", name="← Review").wait_for()
+    assert page.locator(".timeline strong").all_inner_texts() == ["Proposed"]

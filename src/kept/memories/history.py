@@ -403,7 +403,7 @@ OPERATIONS = {
     "move": "moved",
     "reword": "reworded",
     "merge": "merged",
-    "supersede": "superseded",
+    "supersede": "replaced",
     "resolve": "answered",
     "retire": "retired",
     "reaffirm": "seen again",

@@ -40,6 +40,7 @@ WHAT = {
     "pin": "Pinned",
     "forget": "Forgotten",
 }
+REVIEW = "review"  # the page to which a proposal belongs
 _AROUND = 2
 _FIRST = 5  # pieces of evidence that are shown at once
 
@@ -49,7 +50,8 @@ def story_page(request: Request, number: str) -> Response:
     """The page."""
     with request_workspace(request) as workspace:
         memory = find_memory(workspace, number)
-        return render_page(request, workspace, "story.html", here=PAGE.id, **_story_values(workspace, memory))
+        here = REVIEW if memory.status_at(workspace.clock()) is Status.HELD else PAGE.id
+        return render_page(request, workspace, "story.html", here=here, **_story_values(workspace, memory))
 
 
 @router.get("/memories/{number}/head")
