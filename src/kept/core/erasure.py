@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 from kept.core.codec import digest
 from kept.core.event import FORGOTTEN_MARK
-from kept.core.pattern import Pattern
+from kept.core.pattern import Pattern, compile_late
 from kept.core.redact.lookalikes import PLAIN
 from kept.core.redact.values import decode_base64
 from kept.core.text import is_cjk, jaccard_similarity, normal_form, one_line, tokenize
@@ -31,8 +31,8 @@ _WINDOW, _REACH = 4_096, 2_048  # characters looked at together, and how far a r
 _AT_ONCE = 400  # runs in one pattern
 _PATTERN_BYTES = 2**27
 
-_NOT_LETTERS = re.compile(r"[\W_]+")
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+_NOT_LETTERS = compile_late(r"[\W_]+")
+_NOT_ASCII = compile_late(r"[^\x00-\x7f]+")
 _ASCII_MARKS = bytes(code for code in range(128) if not chr(code).isalnum())
 _ASCII_LOWER = bytes(ord(chr(code).lower()) if code < 128 else code for code in range(256))
 _FOLDED = str.maketrans({chr(code).lower(): plain.lower() for code, plain in PLAIN.items()})
@@ -44,19 +44,19 @@ _RUN64 = "[A-Za-z0-9+/_-]"
 _PACKED = (  # with its further lines
     rf"(?P<packed>(?:(?<!{_RUN64})|(?<=\\[nrt])){_RUN64}{{24,}}(?:(?:\\[nr]|[\r\n]){{1,2}}{_RUN64}+)*={{0,2}})"
 )
-_BREAK = re.compile(r"\\[nr]|[\r\n=]")
+_BREAK = compile_late(r"\\[nr]|[\r\n=]")
 # What programs put before a line: its number, file, time or the commit it comes from, each with a digit.
 _BLAMED = r"\W{0,4}[0-9a-f]{7,40} [^()\n]{0,200}\([^()\n]{1,80}\d\)"
 _GUTTER = rf"(?:\n|\\{{1,16}}[nr])(?:{_BLAMED}|(?:[^\w\n\\]*[\w.+/:-]{{0,200}}?\d{{1,10}}Z?(?!\w)){{1,12}})"
-_TWICE_ESCAPED = re.compile(r"%(?:25)+(?=[0-9a-fA-F]{2})")
+_TWICE_ESCAPED = compile_late(r"%(?:25)+(?=[0-9a-fA-F]{2})")
 _MARKS = (_GUTTER, _TAG, _ESCAPE, _IN_URL)
-_READERS = {marks: re.compile("|".join(marks)) for size in (1, 2, 3, 4) for marks in combinations(_MARKS, size)}
-_READERS[_PACKED,] = re.compile(_PACKED)
+_READERS = {marks: compile_late("|".join(marks)) for size in (1, 2, 3, 4) for marks in combinations(_MARKS, size)}
+_READERS[_PACKED,] = compile_late(_PACKED)
 _MAY_BE_IN_URL = Pattern("%[0-9a-fA-F]{2}")
 _MAY_BE_NUMBERED = Pattern(r"(?:\n|\\[nr])\W*[\w.+/:-]*\d")
 _MAY_BE_PACKED = Pattern("[A-Za-z0-9]{24}")  # quick: few texts have one
 _END = Pattern(r"[.!?]\s+|[。！？]|\n+|\\n")
-_ONE_WORD = re.compile(r"[/\\_]|\w\.\w")  # a path, a file or an identifier counts as one word
+_ONE_WORD = compile_late(r"[/\\_]|\w\.\w")  # a path, a file or an identifier counts as one word
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from kept.core.memory import Candidate
+from kept.core.pattern import compile_late
 from kept.profiles.lexicons import calendar_words, join_alternatives, number_words
 
 _READ = 1_000
@@ -29,9 +30,9 @@ _WHEN = (
 )
 _AHEAD = rf"(?:{join_alternatives('expiry', 'next', spaced=True)}) (?:(?P<count>\d{{1,2}}|{_NUMBER}) )?(?P<unit>{_UNIT})"
 _UNTIL = join_alternatives("expiry", "until", spaced=True)
-_END = re.compile(rf"(?<![\w-])(?:(?:{_UNTIL}) {_WHEN}|{_AHEAD})(?![\w-])")
-_REPEATS = re.compile(rf"(?i)(?<![\w-])(?:{join_alternatives('expiry', 'repeats', spaced=True)})(?![\w-])")
-_WORD = re.compile(r"[\w-]+")
+_END = compile_late(rf"(?<![\w-])(?:(?:{_UNTIL}) {_WHEN}|{_AHEAD})(?![\w-])")
+_REPEATS = compile_late(rf"(?i)(?<![\w-])(?:{join_alternatives('expiry', 'repeats', spaced=True)})(?![\w-])")
+_WORD = compile_late(r"[\w-]+")
 
 
 def find_end(text: str, at: datetime | None, zone: ZoneInfo) -> datetime | None:

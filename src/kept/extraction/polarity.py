@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from kept.core.pattern import compile_late
 from kept.profiles.lexicons import join_alternatives, number_words, word_list
 
 _READ = 4_000
@@ -19,9 +20,9 @@ _MANY = 6
 _OPENING = 60  # characters
 _HEADS = 2  # those that it is surely said of
 _JOINED = rf"\b(?:{join_alternatives('polarity', 'clause', spaced=True)})\b|{join_alternatives('polarity', 'clause', spaced=False)}"
-_CLAUSE = re.compile(rf"[,;.:!?—()\n、。，；！？]+|\s[-–]\s|{_JOINED}", re.IGNORECASE)
+_CLAUSE = compile_late(rf"[,;.:!?—()\n、。，；！？]+|\s[-–]\s|{_JOINED}", re.IGNORECASE)
 # A word, or a character of a script without spaces; kana bend words and name little.
-_TOKEN = re.compile(r"[\u3400-\u9fff]|[\u30a0-\u30ff]{2,}|(?![\u3040-\u9fff])[^\W_](?:(?![\u3040-\u9fff])[\w'’./@+-])*")
+_TOKEN = compile_late(r"[\u3400-\u9fff]|[\u30a0-\u30ff]{2,}|(?![\u3040-\u9fff])[^\W_](?:(?![\u3040-\u9fff])[\w'’./@+-])*")
 
 
 def _marker_pattern(*names: str, end: str = r"(?![\w-])") -> str:
@@ -29,24 +30,24 @@ def _marker_pattern(*names: str, end: str = r"(?![\w-])") -> str:
     return rf"(?:(?<![\w-])(?:{spaced.strip('|')}){end}|{unspaced.strip('|')})"
 
 
-_BACKWARD = re.compile(_marker_pattern("denies_back"), re.IGNORECASE)
-_DENIES = re.compile(_marker_pattern("denies", "denies_back"), re.IGNORECASE)
-_RESTRICTS = re.compile(_marker_pattern("restricts"), re.IGNORECASE)
-_GENERAL = re.compile(_marker_pattern("general"), re.IGNORECASE)
-_ALWAYS = re.compile(_marker_pattern("always"), re.IGNORECASE)
-_SOMETIMES = re.compile(_marker_pattern("sometimes"), re.IGNORECASE)
-_DEPENDS = re.compile(rf"[?？]|{_marker_pattern('depends')}", re.IGNORECASE)
+_BACKWARD = compile_late(_marker_pattern("denies_back"), re.IGNORECASE)
+_DENIES = compile_late(_marker_pattern("denies", "denies_back"), re.IGNORECASE)
+_RESTRICTS = compile_late(_marker_pattern("restricts"), re.IGNORECASE)
+_GENERAL = compile_late(_marker_pattern("general"), re.IGNORECASE)
+_ALWAYS = compile_late(_marker_pattern("always"), re.IGNORECASE)
+_SOMETIMES = compile_late(_marker_pattern("sometimes"), re.IGNORECASE)
+_DEPENDS = compile_late(rf"[?？]|{_marker_pattern('depends')}", re.IGNORECASE)
 # Verbs by which a person turns something down without a denial.
-_REJECTS = re.compile(_marker_pattern("rejects", end=r"\w*"), re.IGNORECASE)
+_REJECTS = compile_late(_marker_pattern("rejects", end=r"\w*"), re.IGNORECASE)
 # Denials in form that order what they are said of.
-_IDIOMS = re.compile(_marker_pattern("idioms"), re.IGNORECASE)
+_IDIOMS = compile_late(_marker_pattern("idioms"), re.IGNORECASE)
 # Words that name nothing a marker could be said of.
 _EMPTY = word_list("polarity", "empty") | word_list("polarity", "empty", spaced=False)
 _UNITS = number_words()
 # A clause that may hold a number: a point or a comma inside one ends none.
-_COUNTED = re.compile(rf"[,;!?\n、。，；](?!\d)|\.(?=\s|$)|{_JOINED}", re.IGNORECASE)
-_CODE = re.compile(r"`[^`\n]*`")
-_NUMBER = re.compile(r"(?<![\w./:#-])v?(\d+(?:[.,]\d+)*)(?![\w/-]|:\d)(?:\s?(?:ms|s|m|h|d|px|kb|mb|gb|%))?", re.IGNORECASE)
+_COUNTED = compile_late(rf"[,;!?\n、。，；](?!\d)|\.(?=\s|$)|{_JOINED}", re.IGNORECASE)
+_CODE = compile_late(r"`[^`\n]*`")
+_NUMBER = compile_late(r"(?<![\w./:#-])v?(\d+(?:[.,]\d+)*)(?![\w/-]|:\d)(?:\s?(?:ms|s|m|h|d|px|kb|mb|gb|%))?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kept.core.codec import digest, dump, load
 from kept.core.errors import ChangedError, SourceError
@@ -15,15 +16,17 @@ from kept.core.fingerprint import has_known_statement
 from kept.core.redact import redact
 from kept.core.redact.scanner import load_scanner
 from kept.journal.entry import FeedItem
-from kept.journal.feeds import Fetch, fetch_address, read_new_items
 from kept.local import files
 from kept.local.settings.tables import FeedSettings
 from kept.workspace import Workspace
 
+if TYPE_CHECKING:
+    from kept.journal.feeds import Fetch
+
 _MOST = 50_000  # items of a source that are kept, the newest
 
 
-def collect_feeds(workspace: Workspace, *, fetching: Fetch = fetch_address) -> tuple[str, ...]:
+def collect_feeds(workspace: Workspace, *, fetching: "Fetch | None" = None) -> tuple[str, ...]:
     """Put by what is new in every external source of the settings. Returns what could not be read or was skipped, in words."""
     told: list[str] = []
     for feed in workspace.settings.feed:
@@ -39,7 +42,9 @@ def feed_name(feed: FeedSettings) -> str:
     return feed.name or feed.kind
 
 
-def _collect_feed(workspace: Workspace, feed: FeedSettings, fetching: Fetch) -> Iterator[str]:
+def _collect_feed(workspace: Workspace, feed: FeedSettings, fetching: "Fetch | None") -> Iterator[str]:
+    from kept.journal.feeds import fetch_address, read_new_items  # noqa: PLC0415 - a run that reads no feed needs neither e-mail nor XML
+
     path = _feed_path(workspace, feed)
     stamp, cursor, known = _load_stored_items(path)
     feed_result = read_new_items(
@@ -49,7 +54,7 @@ def _collect_feed(workspace: Workspace, feed: FeedSettings, fetching: Fetch) -> 
         cursor=cursor,
         zone=workspace.zone,
         now=workspace.clock(),
-        fetching=fetching,
+        fetching=fetching or fetch_address,
     )
     prints, secret = workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget")
     fresh = {item.key: _redact_item(workspace, item) for item in feed_result.items if item.key not in known}

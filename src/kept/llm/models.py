@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from http.client import HTTPConnection, HTTPException
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -195,6 +194,8 @@ def local_settings(port: int, model: str) -> dict[str, str]:
 
 def _first_model(port: int) -> str:
     """The first model a server lists; empty where nobody listens or it speaks something else."""
+    from http.client import HTTPConnection, HTTPException  # noqa: PLC0415 - it loads TLS and e-mail
+
     connection = HTTPConnection("127.0.0.1", port, timeout=_SECONDS)
     try:
         connection.request("GET", "/v1/models")

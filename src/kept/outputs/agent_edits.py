@@ -4,7 +4,6 @@ and all of them where the file changed while a command of an agent's ran.
 Where no transcript tells of an agent, an edit is the person's. Writes nothing.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -15,6 +14,7 @@ from pathlib import Path
 from kept.core.document import AddedLines, Edits, Line
 from kept.core.event import Event, EventKind
 from kept.core.markup import parse_fact
+from kept.core.pattern import compile_late
 from kept.core.text import normal_form, tokenize
 from kept.extraction.rules.actions import is_shell
 from kept.extraction.rules.commands import find_output, is_reading, steps_of, unquote_word
@@ -29,18 +29,18 @@ _LATEST = 50  # sessions: an edit that was not absorbed yet is one of the last o
 _SLACK = timedelta(seconds=1)  # between what a transcript and what a file says of one moment
 # A longer call is a build or a server, beside which people edit their files; one whose output no transcript holds may have been it.
 _LONGEST = timedelta(minutes=1)
-_DELETES = re.compile(r"/([^/\n]{3,200})/d\b|grep\s+(?:-\w+\s+)*-\w*v\w*\s+['\"]?([^'\"\n|>]{3,200})")
+_DELETES = compile_late(r"/([^/\n]{3,200})/d\b|grep\s+(?:-\w+\s+)*-\w*v\w*\s+['\"]?([^'\"\n|>]{3,200})")
 _BECAME = "\n→\n"
 # Steps that may rewrite a file they name without a word of what it says, and what names the file a step writes.
-_REWRITES = re.compile(
+_REWRITES = compile_late(
     r"(?:sed\s+(?:-\S+\s+)*-\w*i|perl\s+(?:-\S+\s+)*-\w*i|tee|mv|rm|truncate|python[\d.]*|node|ruby|git\s+(?:checkout|restore|stash|reset))\b"
 )
 # A command that rewrites files it does not name: whatever it takes in reach.
-_SWEEPS = re.compile(
+_SWEEPS = compile_late(
     r"\b(?:sed|perl|awk|ruby|python[\d.]*|xargs|rename|rpl|sd|rg|patch)\b[^\n]*(?:[*?\]]|-[a-zA-Z]*[rR]\b)|\bfind\b|\bxargs\b"
 )
 _WILD = frozenset("*?[")
-_INTO = re.compile(r"""(?:(?<![<>0-9&-])>{1,2}\|?(?!&)\s*|\bof=)['"]?([^\s'"|;&()]+)""")
+_INTO = compile_late(r"""(?:(?<![<>0-9&-])>{1,2}\|?(?!&)\s*|\bof=)['"]?([^\s'"|;&()]+)""")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

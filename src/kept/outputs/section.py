@@ -16,9 +16,8 @@ Knows text, not files. A heading or comment counts only at the top level of the 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-
-from markdown_it import MarkdownIt
+from functools import cache, lru_cache
+from typing import Any
 
 from kept.core.codec import digest
 from kept.core.errors import ChangedError
@@ -28,7 +27,6 @@ _TOO_LARGE = 400_000
 _BEGIN, _END = "<!-- kept:begin", "<!-- kept:end -->"
 _CLOSE = " -->"
 _BOM = b"\xef\xbb\xbf"
-_MARKDOWN = MarkdownIt("commonmark").disable("inline")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -186,13 +184,21 @@ def _find_block(text: _FileText, where: str) -> SectionBlock | None:
     )
 
 
+@cache
+def _load_markdown() -> Any:
+    """The parser of Markdown, loaded when a file holds a section: most runs look at none."""
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - as above
+
+    return MarkdownIt("commonmark").disable("inline")
+
+
 def _top_level_lines(text: _FileText, kind: str) -> list[int]:
     """The lines that are, each on its own, a heading of level two in the ``##`` form or an HTML block, at the top level."""
     lines = [line for line, _ in text.lines]
     if lines and lines[0].rstrip() == "---":
         close = next((at for at, line in enumerate(lines) if at and line.rstrip() == "---"), -1)
         lines[: close + 1] = [""] * (close + 1)
-    tokens = _MARKDOWN.parse("\n".join(lines))
+    tokens = _load_markdown().parse("\n".join(lines))
     return [
         token.map[0]
         for token in tokens

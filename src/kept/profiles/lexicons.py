@@ -5,7 +5,6 @@ it may stand anywhere. The tables polarity, assertion, choice, change and expiry
 modules that their comments in ``en.toml`` name.
 """
 
-import re
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from unicodedata import normalize
 
 from kept.core.errors import ConfigError
 from kept.core.lexicon import Lexicon, TellingPatterns
+from kept.core.pattern import compile_late
 
 _FOLDER = Path(__file__).with_name("lexicon")
 # The languages that have a lexicon, English first: a new file is a new language.
@@ -26,10 +26,10 @@ _APOSTROPHE = r"[\x27’]"
 # Neither a letter nor a digit of the scripts that write words apart, so a name may stand between characters of the others: ranges
 # instead of classes keep the automata small.
 _EDGE = r"[^\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{24F}\x{370}-\x{1FFF}]"
-_WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|')*")
-_ACCENTED = re.compile(r"[^\W\d_]{5,}")
-_KANA = re.compile(r"[\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f]")
-_HAN = re.compile(r"[\u2e80-\u2fd5\u3005\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd]")
+_WORD = compile_late(r"[^\W\d_](?:[^\W\d_]|')*")
+_ACCENTED = compile_late(r"[^\W\d_]{5,}")
+_KANA = compile_late(r"[\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f]")
+_HAN = compile_late(r"[\u2e80-\u2fd5\u3005\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd]")
 
 
 @cache

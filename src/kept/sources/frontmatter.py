@@ -8,15 +8,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import yaml
-
 from kept.core.event import IGNORE
 from kept.sources.documents import Row
 
 BLOCK_CHARACTERS = 64 * 1024
 NODES_LIMIT = 5_000
 _DEPTH_LIMIT = 16
-_LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 Value = str | tuple[str, ...]
 
@@ -81,6 +78,8 @@ def _parse_unclosed(rows: Sequence[Row]) -> FrontMatter:
 
 
 def _parse_block(block: str, rows: int) -> FrontMatter:
+    import yaml  # noqa: PLC0415 - most runs find no new file with front matter
+
     try:
         values = _parse_values(block)
     except _RefusedError as error:
@@ -96,11 +95,14 @@ class _RefusedError(Exception):
 
 def _parse_values(block: str) -> dict[str, Value]:
     """The values of the outermost mapping, out of the parser's events: nothing is ever constructed."""
+    import yaml  # noqa: PLC0415 - as above
+
+    loader: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     values: dict[str, Value] = {}
     stack: list[str] = []  # "map" or "list"
     key: str | None = None
     items: list[str] | None = None
-    for number, event in enumerate(yaml.parse(block, Loader=_LOADER)):
+    for number, event in enumerate(yaml.parse(block, Loader=loader)):
         if number > NODES_LIMIT:
             raise _RefusedError("too-many-values")
         match event:

@@ -2,9 +2,10 @@
 spaces write.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
+
+from kept.core.pattern import compile_late
 
 _ENGLISH = {
     "monday": "montag lundi lunes segunda-feira lunedì понедельник понедельника",
@@ -111,9 +112,9 @@ class CjkTime(NamedTuple):
     date: tuple[int, int, int] = (0, 0, 0)
 
 
-_DENSE_DATE = re.compile(r"(?:(20\d\d)\s*[年년]\s*)?(\d{1,2})\s*[月월](?:\s*(\d{1,2})\s*[日号號일])?(?!\s*[前전])")
-_DENSE_YEAR = re.compile(r"(20\d\d)\s*[年년]")
-_DENSE_AGO = re.compile(
+_DENSE_DATE = compile_late(r"(?:(20\d\d)\s*[年년]\s*)?(\d{1,2})\s*[月월](?:\s*(\d{1,2})\s*[日号號일])?(?!\s*[前전])")
+_DENSE_YEAR = compile_late(r"(20\d\d)\s*[年년]")
+_DENSE_AGO = compile_late(
     r"(\d{1,3}|[一二两兩三四五六七八九])\s*[个個ヶか개]?\s*([天日일周週주月월年년])[間间]?\s*(?:前|之前|以前|전)"
 )
 

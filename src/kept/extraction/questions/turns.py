@@ -1,10 +1,10 @@
 """Turns: an event as a model reads it, and how many tokens that is. Knows nothing of chunks and questions."""
 
-import re
 from collections.abc import Sequence
 
 from kept.core.error_fingerprint import find_error_lines
 from kept.core.event import Author, Event, EventKind, ToolUse, is_note
+from kept.core.pattern import compile_late
 from kept.core.spans import event_spans, typed_text
 from kept.core.text import is_cjk
 from kept.extraction.rules.commands import is_reading
@@ -27,10 +27,10 @@ _READING = ("read", "view", "glob", "grep", "list", "todo")
 _SHOWING = (*_READING, "edit", "write", "patch", "replace", "create")
 _CHARS_A_TOKEN = 3
 # What could be taken for the beginning of an event, or for the end of the conversation.
-_FORGED = re.compile(r"(?m)^\[(?=e\d)|<(?=/?(?:conversation|foreign)\b)")
-_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+|(?<=[。！？])")
-_WORD = re.compile(r"(?<![\w`./-])[^\W\d_]{2,}(?![\w`/-])")
-_FENCED = re.compile(r"(?ms)^[ \t]*(```|~~~)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)")
+_FORGED = compile_late(r"(?m)^\[(?=e\d)|<(?=/?(?:conversation|foreign)\b)")
+_SENTENCE = compile_late(r"(?<=[.!?。！？])\s+|\n+|(?<=[。！？])")
+_WORD = compile_late(r"(?<![\w`./-])[^\W\d_]{2,}(?![\w`/-])")
+_FENCED = compile_late(r"(?ms)^[ \t]*(```|~~~)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)")
 
 
 def estimate_tokens_high(text: str) -> int:

@@ -7,9 +7,7 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
-from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
-from urllib.request import Request, urlopen
 
 from kept.llm.adapters.base import (
     MOST_BYTES,
@@ -40,6 +38,8 @@ class Ollama:
 
     def ask(self, ask: Ask) -> Spoken:
         """Ask once."""
+        from urllib.error import HTTPError, URLError  # noqa: PLC0415 - it loads TLS and e-mail, and most commands ask nothing
+
         body = {
             "model": self._model,
             "messages": [{"role": "system", "content": ask.system}, {"role": "user", "content": ask.prompt}],
@@ -97,6 +97,8 @@ def _ask_server(url: str, body: Mapping[str, Any] | None = None) -> Any:
 
 
 def _fetch(url: str, timeout: float, body: Mapping[str, Any] | None = None) -> Any:
+    from urllib.request import Request, urlopen  # noqa: PLC0415 - as above
+
     if urlsplit(url).scheme not in ("http", "https"):
         raise ValueError("no address of a server")
     data = None if body is None else json.dumps(body).encode()

@@ -6,19 +6,19 @@ in, unless the client says that they had a terminal. In other folders they stay 
 another agent's command leaves the same record. Both are counted.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from kept.core.event import Author
+from kept.core.pattern import compile_late
 from kept.sources.documents import EventDraft
 from kept.sources.pieces import MessagePiece, count_note
 
 _Prompt = TypeVar("_Prompt", MessagePiece, EventDraft)
 
 # Folders of temporary files and of build machines.
-_UNATTENDED = re.compile(
+_UNATTENDED = compile_late(
     r"^(?:/private)?/(?:tmp|var/tmp|var/folders)(?:/|$)|^/dev/shm(?:/|$)|^/(?:github/workspace|__w|builds)(?:/|$)"
     r"|^/home/(?:runner|circleci|vsts)/"
     r"|^/(?:var/lib/)?(?:jenkins|buildkite-agent)(?:/|$)|^[A-Za-z]:\\(?:Users\\[^\\]+\\AppData\\Local\\Temp|Windows\\Temp"
