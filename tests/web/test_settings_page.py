@@ -180,6 +180,7 @@ def test_what_the_next_run_would_ask_and_how_a_local_server_is_chosen_stand_with
         run_pipeline(workspace, [], RunOptions(model=False))
     text = served.ask("GET", "/settings/model")[2]
     assert "No language model is asked." in text
+    assert "A day at most" in text
     assert re.search(r"the next run would ask <strong class=\"num\">\d+ question", text)
     assert "kept config set llm.base_url http://127.0.0.1:11434/v1" in text
 

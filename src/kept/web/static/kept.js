@@ -153,7 +153,8 @@
     await changed(null, true);
     const back = document.getElementById(act.rows[0]);
     if (back) { back.focus({ preventScroll: true }); back.scrollIntoView({ block: "nearest" }); }
-    ok ? say(value.said ? `Undone: ${value.said}` : "Undone.") : say(told(value), { bad: true });
+    const backTo = value.said?.startsWith("reworded") && value.memories.length === 1 ? `Undone: back to “${value.memories[0].content}”` : "";
+    ok ? say(backTo || (value.said ? `Undone: ${value.said}` : "Undone.")) : say(told(value), { bad: true });
   };
 
   // ---- questions ---------------------------------------------------------------------------------------------------------
