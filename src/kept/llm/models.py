@@ -165,6 +165,16 @@ class AvailableModel:
     settings: Mapping[str, str] = field(default_factory=dict)
     local: bool = False
 
+    @property
+    def reach(self) -> str:
+        """How far what is asked goes, in words."""
+        return "nothing leaves this machine" if self.local else "what is asked goes to its provider"
+
+
+def choosing_command(chosen: Mapping[str, str]) -> str:
+    """The commands that make settings hold."""
+    return " && ".join(f"kept config set {name} {shlex.quote(value)}" for name, value in chosen.items() if value)
+
 
 def programs(env: Mapping[str, str]) -> tuple[AvailableModel, ...]:
     """The known programs on the path."""

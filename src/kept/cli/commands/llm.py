@@ -1,6 +1,5 @@
 """``kept llm``: which language models could be asked here, and how well one answers ten fixed questions."""
 
-import shlex
 from typing import Annotated
 
 import typer
@@ -9,7 +8,7 @@ from kept.cli import show
 from kept.cli.front import check_choice, command_workspace
 from kept.cli.show import line
 from kept.core.codec import json_fields
-from kept.llm.models import PROGRAMS, SERVERS, programs, servers
+from kept.llm.models import PROGRAMS, SERVERS, choosing_command, programs, servers
 from kept.pipeline.estimate import estimate_any_model, estimate_run
 from kept.pipeline.trial import PASSES, try_models
 from kept.workspace import Workspace
@@ -67,9 +66,7 @@ def _print_available_models(workspace: Workspace, *, as_json: bool) -> None:
     told = f"about {usage.input_tokens:,} tokens in and {usage.output_tokens:,} out"
     show.write_line(f"The next run {'asks' if workspace.llm else 'would ask one'} {estimate.questions:,} questions: {told}.")
     for model in found:
-        command = " && ".join(f"kept config set {key} {shlex.quote(value)}" for key, value in model.settings.items() if value)
-        where = "nothing leaves this machine" if model.local else "what is asked goes to its provider"
-        show.write_line((model.title, "bold"), f"  {where}", (f" → {command}", "dim"))
+        show.write_line((model.title, "bold"), f"  {model.reach}", (f" → {choosing_command(model.settings)}", "dim"))
     if not found:
         known = f"no known program ({', '.join(PROGRAMS)}) is on the PATH, and no local server ({', '.join(SERVERS)}) answers"
         show.write_line(f"None can be asked here now: {known}.")

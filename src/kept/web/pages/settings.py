@@ -17,7 +17,7 @@ from kept.extraction import prompt_override
 from kept.extraction.questions import estimate_tokens_high
 from kept.install import schedule
 from kept.intake.discovery import survey
-from kept.llm.models import SERVERS, local_settings, programs, servers
+from kept.llm.models import SERVERS, choosing_command, local_settings, programs, servers
 from kept.local import settings
 from kept.memories import configure
 from kept.memories.configure import Setting
@@ -106,23 +106,11 @@ def model_part(request: Request) -> Response:
 def _model_choices(workspace: Workspace) -> list[tuple[str, str, str, bool]]:
     """Each model that could be asked: what it is called, what to know, the commands that choose it, and whether it is there."""
     answering = servers()
-    found = [
-        (item.title, "nothing leaves this machine" if item.local else "what is asked goes to its provider", item.settings, True)
-        for item in (*programs(workspace.env), *answering)
-    ]
-    found += [
-        (title, f"does not answer on port {port}; start it, then", local_settings(port, "MODEL"), False)
+    found = [(item.title, item.reach, choosing_command(item.settings), True) for item in (*programs(workspace.env), *answering)]
+    return found + [
+        (title, f"does not answer on port {port}; start it, then", choosing_command(local_settings(port, "MODEL")), False)
         for title, port in SERVERS.items()
         if not any(item.title.startswith(title) for item in answering)
-    ]
-    return [
-        (
-            title,
-            about,
-            " && ".join(f"kept config set {name} {shlex.quote(value)}" for name, value in values.items() if value),
-            there,
-        )
-        for title, about, values, there in found
     ]
 
 
