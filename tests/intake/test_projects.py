@@ -11,6 +11,7 @@ from kept.intake import kinship
 from kept.intake.kinship import load_branches, suggest_same_projects
 from kept.memories import person
 from kept.memories.history import undo
+from kept.pipeline import run
 from kept.pipeline.run import RunOptions, run_pipeline
 from talking import OTHER, RULE, say
 
@@ -168,6 +169,21 @@ def test_folders_that_are_gone_are_one_project_where_git_named_one_repository_in
         assert len(places(workspace)) == 1
         assert {each.identity for each in workspace.store.archive.projects()} == {"git:example.org/office/harbor"}
         assert run_pipeline(workspace, [], RunOptions()).run == 0
+
+
+def test_what_git_named_counts_after_a_run_that_was_cut_short_behind_its_reading(desk_at, home, monkeypatch):
+    pushed(home / ".claude" / "projects" / "p" / "s1.jsonl", "/Users/a/code/harbor", RULE)
+    with desk_at(home) as workspace:
+        with monkeypatch.context() as patched:
+            patched.setattr(run, "record_projects", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                run_pipeline(workspace, [], RunOptions())
+        run_pipeline(workspace, [], RunOptions())
+        assert {each.identity for each in workspace.store.archive.projects()} == {"git:example.org/office/harbor"}
+
+
+def interrupt(*_args, **_options):
+    raise KeyboardInterrupt
 
 
 def test_memories_follow_when_git_names_the_repository_later(desk_at, home):

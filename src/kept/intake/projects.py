@@ -11,7 +11,7 @@ from kept.core.project import Project, directory_name, project_scope
 from kept.extraction.extract_threads import reextract_thread
 from kept.extraction.revalidate import move_proposals
 from kept.intake.directories import note_directory
-from kept.intake.kinship import first_commits, identities, save_branches
+from kept.intake.kinship import first_commits, identities, note_branches, note_remotes, save_branches
 from kept.intake.reading import ReadingReport
 from kept.local.progress import Progress, ignore_progress
 from kept.store.values import Draft, Proposal
@@ -24,6 +24,17 @@ class MoveReport:
 
     scopes: frozenset[str] = frozenset()
     memories: int = 0
+
+
+def note_evidence_of_waiting(workspace: Workspace, reading: ReadingReport) -> None:
+    """Add what threads that wait for extraction say of their projects: a run that was cut short may have archived them and noted
+    nothing. What the reading itself brought counts twice by it, which changes no share. Raises StoreError.
+    """
+    archive = workspace.store.archive
+    for thread in tuple(archive.threads(pending=True)):
+        events = archive.events(thread.id, 0, thread.events)
+        note_remotes(reading.remotes, events)
+        note_branches(reading.branches, events)
 
 
 def record_projects(workspace: Workspace, reading: ReadingReport, *, keep: bool = True) -> None:

@@ -4,6 +4,7 @@ What is lost with a worker, or with all of them, is done by whoever asks for it:
 """
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
@@ -42,8 +43,20 @@ def start_processes(count: int) -> Iterator[Workers]:
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - most runs have little to read, and need none of it
     from multiprocessing import get_context  # noqa: PLC0415 - as above
 
-    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_end_with_parent) as pool:
         yield Workers(executor=pool, ahead=_EACH * count)
+
+
+def _end_with_parent() -> None:
+    """Have this process end when the one that started it does, killed or not: idle workers of a pool wait for ever otherwise."""
+    from multiprocessing import parent_process  # noqa: PLC0415 - as above
+
+    def wait_and_exit() -> None:
+        if (parent := parent_process()) is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=wait_and_exit, daemon=True).start()
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from kept.days.llm_summaries import DaySummaryReport, write_day_summaries
 from kept.extraction.extract_threads import ExtractionReport, Within, extract_pending, threads_to_extract
 from kept.extraction.llm_extraction import LlmExtractionReport, Trust, extract_with_llm
 from kept.extraction.revalidate import revalidate_threads
-from kept.intake.projects import MoveReport, list_misplaced_directories, move_memories, record_projects
+from kept.intake.projects import MoveReport, list_misplaced_directories, move_memories, note_evidence_of_waiting, record_projects
 from kept.intake.reading import FilesToRead, ReadingReport, archive_files, discover, weigh_new
 from kept.intake.unread import note_unread
 from kept.llm.budget import Estimate, Tally
@@ -310,7 +310,10 @@ def _read_inputs(
 ) -> ReadingReport:
     """Read what was found at the paths a person named, and note what should have been read and was not."""
     files_to_read, paths = what
+    waiting = options.occasion is not Occasion.REAL_TIME and any(workspace.store.archive.threads(pending=True))
     reading = archive_files(workspace, files_to_read, force=options.force, workers=options.workers, progress=progress, late=late)
+    if waiting:
+        note_evidence_of_waiting(workspace, reading)
     if not options.dry:
         note_unread(workspace, paths, files_to_read, reading.skipped)
     return reading
