@@ -470,3 +470,37 @@ def test_a_telling_that_answers_a_question_for_a_text_waits(asked, expected):
 def test_a_telling_in_a_review_that_somebody_else_wrote_waits():
     said = "anna reviewed my pr and wants changes, do them\n\nlooks good. from now on always mock the database. also rename foo."
     assert told(said) == [("waiting", "from now on always mock the database.")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "From now on always use the blue theme. Hm, nope. Keep it grey.",
+        "Remember that the build box is called otter. oops, badger, otter is the old one",
+        "From now on never ask me before you push. In your dreams.",
+        "Remember that we decided on Kafka for the events. Actually Tom just called, it was RabbitMQ in the end.",
+        "From now on always use the blue theme. I mean the dark one.",
+        "From now on always use the blue theme. Or has that changed again?",
+        "Ab jetzt immer das blaue Thema benutzen. Äh, nein. Lass es grau.",
+        "Désormais, utilise toujours le thème bleu. Non, laisse le gris.",
+        "A partir de ahora usa siempre el tema azul. Perdón, el gris.",
+        "D'ora in poi usa sempre il tema blu. Ops, quello grigio.",
+        "今後は必ず青いテーマを使ってください。いや、灰色のままで。",
+    ],
+)
+def test_a_telling_waits_that_the_next_sentence_takes_back_or_corrects(text):
+    assert {verdict for verdict, _ in told(text)} == {"waiting"}
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "I mean it.",
+        "Wait for the build before you push.",
+        "No tabs anywhere.",
+        "Sorry for the noise.",
+        "Actually, also fix the footer.",
+    ],
+)
+def test_a_telling_is_active_where_the_next_sentence_only_begins_like_a_correction(after):
+    assert told(f"From now on always use the blue theme. {after}")[0][0] == "active"

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 from kept.core.event import Author, Event, EventKind
@@ -11,16 +10,19 @@ from kept.core.lexicon import Lexicon
 from kept.core.memory import Accepted, Candidate, CandidateVerdict, Evidence, Memory, Refused, Verdict
 from kept.core.redact import redact
 from kept.core.spans import typed_text
+from kept.core.statement import find_content
 from kept.core.text import normal_form
 from kept.extraction.expiry import add_end
 from kept.extraction.gate import is_grounded, judge
-from kept.extraction.rules.assertion import WITHDRAWN, is_retraction
+from kept.extraction.rules.assertion import WITHDRAWN, is_correction, is_denial, is_retraction
 from kept.profiles.profile import Profile
 from kept.sources.base import ENTRY
 from kept.store.values import Thread
 from kept.workspace import Workspace
 
 FORGOTTEN = Refused(reason="forgotten")
+_QUESTION = ("?", "？")
+_SOON = 2  # prompts behind one that a plain correction may still be about
 TOLD = Refused(reason="an entry says what is or was remembered of its project")
 
 
@@ -88,10 +90,24 @@ def judge_candidate(
 
 
 def _is_retracted(candidate: Candidate, by_key: Mapping[str, Event]) -> bool:
-    """Whether the prompt after one that a candidate cites takes it back."""
-    prompts = [event for event in by_key.values() if event.kind is EventKind.PROMPT and event.author is Author.HUMAN]
+    """Whether the prompt after one that a candidate cites takes it back or says no, unasked, or a later one does and names it."""
     cited = {item.event for item in candidate.evidence}
-    return any(before.key in cited and is_retraction(typed_text(after)) for before, after in pairwise(prompts))
+    content = find_content(candidate.content)
+    following, asked = 0, False  # prompts since the one that is cited; whether the last reply asks
+    for event in by_key.values():
+        if event.key in cited and event.kind is EventKind.PROMPT:
+            following, asked = 1, False
+        elif event.kind is EventKind.RESPONSE and event.text.strip():
+            asked = event.text.rstrip().endswith(_QUESTION)
+        elif following and event.kind is EventKind.PROMPT and event.author is Author.HUMAN:
+            words = typed_text(event)
+            retracts = is_retraction(words)
+            if following == 1 and (retracts or (is_denial(words) and not asked)):
+                return True
+            if (retracts or (following <= _SOON and is_correction(words))) and not content.isdisjoint(find_content(words)):
+                return True
+            following += 1
+    return False
 
 
 def _strip_words(candidate: Candidate) -> Candidate:

@@ -62,12 +62,20 @@ _AUTHOR = Pattern(
 _FIRST_PERSON = Pattern(rf"(?i)^\W*(?:(?:{_spaced_words('first_person')}){_SHUT}|{_unspaced_words('first_person')})")
 _REPORTED = Pattern(rf"(?i)^[\s\"'”’,.]*(?:{_spaced_words('reported')}){_SHUT}|^\W*(?:{_unspaced_words('reported')})")
 _WITHDRAWN = Pattern(rf"(?i){_OPEN}(?:{_spaced_words('withdrawn')}){_SHUT}|{_unspaced_words('withdrawn')}")
-# How the next prompt begins that takes back what was said in the one before it: a clause of its own, for what it goes on to may be
-# about anything else ("never mind the failing test").
-_RETRACTS = Pattern(
-    rf"(?i)^\W*(?:\w{{1,9}}[,.!…]*\s+){{0,3}}(?:{_spaced_words('retracts')})(?:\W*$|\s*[,.;:!?…—–]|\s-)"
-    rf"|^\W*(?:{_unspaced_words('retracts')})(?:\W*$|\s*[,.;:!?…，。！？])"
-)
+
+
+def _opens_with(before: str, *names: str) -> Pattern:
+    """A pattern of a text that opens with a clause of its own out of some lists; what goes on may be about anything else ("never
+    mind the failing test").
+    """
+    spaced, dense = ("|".join(join_alternatives("assertion", name, spaced=apart) for name in names) for apart in (True, False))
+    return Pattern(rf"(?i)^\W*{before}(?:{spaced})(?:\W*$|\s*[,.;:!?…—–]|\s-)|^\W*(?:{dense})(?:\W*$|\s*[,.;:!?…，。！？、])")
+
+
+_RETRACTS = _opens_with(r"(?:\w{1,9}[,.!…]*\s+){0,3}", "retracts")
+_INTERJECTIONS = r"(?:(?:[ahmouäöéx]{1,5}|ok(?:ay)?|lol|haha)\W+){0,3}"
+_DENIES = _opens_with(_INTERJECTIONS, "denies")
+_CORRECTS = _opens_with(_INTERJECTIONS, "corrects")
 _TRAILS = Pattern(r"^\s*(?:\.{2,}|…)\s*\w")  # an ellipsis behind which a thought of its own begins
 _QUESTION = ("?", "？")
 _CLOSING = " \t\r\n\"'`”’)*_"
@@ -93,8 +101,18 @@ def unasserted_reason(text: str, start: int, end: int) -> str:
 
 
 def is_retraction(prompt: str) -> bool:
-    """Whether a person's prompt begins by taking back what they said in the one before it."""
+    """Whether a person's prompt begins by taking back what they said before it."""
     return _RETRACTS.search(prompt.lstrip().split("\n", 1)[0]) is not None
+
+
+def is_denial(sentence: str) -> bool:
+    """Whether a sentence begins with a bare no."""
+    return _DENIES.search(sentence) is not None
+
+
+def is_correction(sentence: str) -> bool:
+    """Whether a sentence begins by taking back, denying or correcting what stands before it."""
+    return is_retraction(sentence) or is_denial(sentence) or _CORRECTS.search(sentence) is not None
 
 
 def is_limit(sentence: str) -> bool:
@@ -133,4 +151,4 @@ def _is_author_line(line: str) -> bool:
     return _AUTHOR.search(line) is not None and _FIRST_PERSON.search(line) is None
 
 
-__all__ = ["is_retraction", "unasserted_reason"]
+__all__ = ["is_correction", "is_denial", "is_retraction", "unasserted_reason"]

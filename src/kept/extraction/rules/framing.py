@@ -13,7 +13,7 @@ from kept.core.memory import Frame
 from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan, split_sentences
 from kept.core.text import NEGATIONS, tokenize
-from kept.extraction.rules.assertion import is_doubt, is_limit, is_restriction
+from kept.extraction.rules.assertion import is_correction, is_doubt, is_limit, is_restriction
 from kept.extraction.rules.clipped import MARKS, QUOTES, is_contrasting, is_disowned
 from kept.extraction.rules.patterns import EDGE, SPACE, compile_pattern, has_match, match_words, skip_filler
 from kept.extraction.rules.view import turn_before
@@ -120,12 +120,15 @@ def find_frame(text: str, start: int, end: int, told: ToldIn | None = None) -> F
         spans = [span for span in split_sentences(text, 0, len(text)) if not span.aside]
     signs = [sign for sign in _SIGNS if told or not sign.unjudged]
     around = _number_sentences(text, spans, start, end)
-    against = (
-        sign.first <= place <= sign.last and (sign.below or not apart) and sign.says(words)
+    against = {
+        place
         for place, words, apart in around
         for sign in signs
-    )
-    return Frame.LED if led or any(against) else None
+        if sign.first <= place <= sign.last and (sign.below or not apart) and sign.says(words)
+    }
+    if led or any(place <= 0 for place in against):
+        return Frame.LED
+    return Frame.QUOTED if against else None
 
 
 def _number_sentences(text: str, spans: Sequence[SentenceSpan], start: int, end: int) -> Iterator[tuple[int, str, bool]]:
@@ -240,6 +243,7 @@ _SIGNS = (
     _Sign(says=is_limit, first=1, last=1),
     _Sign(says=is_restriction, first=1, last=1),
     _Sign(says=is_doubt, first=1, last=1),
+    _Sign(says=is_correction, first=1, last=1, below=True),
     _Sign(says=_brings, first=-_ALL, last=-1),
     _Sign(says=_presents, first=-1, last=-1),
     _Sign(says=_dismisses, first=1, last=1, below=True),
