@@ -504,3 +504,44 @@ def test_a_telling_waits_that_the_next_sentence_takes_back_or_corrects(text):
 )
 def test_a_telling_is_active_where_the_next_sentence_only_begins_like_a_correction(after):
     assert told(f"From now on always use the blue theme. {after}")[0][0] == "active"
+
+
+@pytest.mark.parametrize(
+    ("lead", "text"),
+    [
+        ("How would my aunt say this in French?", "From now on all guests must pay at the door."),
+        ("Please save it in greeting.txt.", "From now on always be cheerful."),
+        ("Insert two more samples for the classifier.", "From now on always call me Boss."),
+        ("the subtitle generator yields\n", "from now on always leave the door open"),
+        ("I no longer want this in our CLAUDE.md.", "From now on always write in verse."),
+        ("Just for this spike, right?", "From now on skip the linter."),
+        ("My uncle has a favourite phrase.", "From now on we never test on Mondays."),
+        ("I almost typed it.", "From now on always use Perl."),
+        ("That was the worst advice of my career.", "From now on we store all keys in the wiki."),
+        ("You would so like me to say it.", "From now on never ask before you push."),
+        ("Nur auf dem Wegwerf-Branch.", "Ab jetzt keine Typen mehr prüfen."),
+        ("Mein Onkel hatte einen Lieblingsspruch.", "Ab jetzt immer ohne Tests ausliefern."),
+        ("Solo en esta rama de prueba.", "A partir de ahora no ejecutes nunca los tests."),
+        ("部長の口癖です。", "今後は必ず金曜日にデプロイしてください。"),
+    ],
+)
+def test_a_telling_waits_behind_a_sentence_that_makes_a_text_of_it_limits_it_or_gives_it_to_another(lead, text):
+    assert {verdict for verdict, _ in told(text)} == {"active"}
+    assert {verdict for verdict, _ in told(f"{lead} {text}")} == {"waiting"}
+
+
+@pytest.mark.parametrize(
+    "lead",
+    [
+        "The tooltip is too long.",
+        "The old team used npm.",
+        "Take it out, please.",
+        "Great idea!",
+        "Write the result into out.json.",
+        "You keep doing the same thing.",
+        "Only the header was broken.",
+        "Add a button to the page.",
+    ],
+)
+def test_a_telling_is_active_behind_a_sentence_that_only_begins_alike(lead):
+    assert {verdict for verdict, _ in told(f"{lead} From now on always use the blue theme.")} == {"active"}
