@@ -59,3 +59,13 @@ def test_the_lines_that_words_stand_in_are_flagged_and_no_others():
         False,
     ]
     assert WORDS.flag_lines("before\nbehind") == [False, False]
+
+
+def test_a_line_is_flagged_where_it_stands_however_many_lines_are_before_it():
+    assert WORDS.flag_lines("\n".join(["a"] * 200 + [SAID] + ["b"] * 5)) == [False] * 200 + [True] + [False] * 5
+
+
+def test_words_of_a_script_without_spaces_are_found_inside_of_other_words():
+    words = ErasureWords(sentences=("金庫的密碼寫在藍色地毯下面",))
+    assert words.is_in_text("昨天他說金庫的密碼寫在藍色地毯下面對嗎")
+    assert not words.is_in_text("昨天他說地毯是藍色的對嗎")
