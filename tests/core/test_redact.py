@@ -161,6 +161,48 @@ SEASON = "Sommerregen2031!"
         ("la frase de paso es {}", "caballo correcto bateria grapa"),
         ("my seed phrase: {}", "abandon ability able about above absent absorb abstract absurd abuse access accident"),
         ("post notes to https://hooks.acme.io/in/{} after a release", "qJuEYaIJV9pEfwIWIQNI6upoYVUk"),
+        *(
+            (words, "Mango-Ridge-72")
+            for words in (
+                "user: rosa\npass: {}",
+                "username rosa\npassword {}",
+                "- login: rosa\n- host: db7\n- pass: {}",
+                "Benutzer rosa\nPasswort {}",
+                "usuario rosa\ncontraseña {}",
+                "用户名：rosa\n密码：{}",
+                "the root password is Olive+Quay+18. sorry, it is {}",
+                "the root password is Olive+Quay+18. No, {}",
+                "password: Olive+Quay+18\nI mean {}",
+                "das Passwort ist Olive+Quay+18. Quatsch, es ist {}.",
+                "le mot de passe est Olive+Quay+18, pardon, c'est {}",
+                "la contraseña es Olive+Quay+18. Perdón, quise decir {}",
+                "密码是Olive+Quay+18。不对，应该是{}",
+            )
+        ),
+        *(
+            (words, "60318")
+            for words in (
+                "pin - {}",
+                "user rosa, pass Mango-Ridge-72, pin {}",
+                "PIN-Code: {}",
+                "my PIN is 4711. sorry, {}",
+            )
+        ),
+        *(
+            (words, "MFRGGZDFMZTWQ2LKNNWG23TP")
+            for words in ("totp seed {}", "2fa secret - {}", "TOTP-Geheimnis {}", "the otp key for staging: {}")
+        ),
+        ("mfa key: {}", "mfrg gzd3 mztw q2lk"),
+        *(
+            (words, "3918-7702")
+            for words in (
+                "backup codes\n1144-2093\n{}",
+                "recovery codes: " + " ".join(f"{number}-{number + 7}" for number in range(2001, 2012)) + " {}",
+                "Wiederherstellungscodes: {}",
+                "códigos de recuperación: 1144-2093, {}",
+                "恢复码：{}",
+            )
+        ),
         ("the pin for the safe is {}", "4711"),
         ("die PIN ist {}", "4711"),
     ],
@@ -188,6 +230,15 @@ def test_a_password_or_a_code_of_a_door_that_a_sentence_tells_is_gone(words: str
         "das Passwort lautet anders",
         "la contraseña es obligatoria",
         "пароль хранится в базе",
+        "user flow\n- pass through the checks of v2",
+        "the login works\nall tests pass 2026-11-20 again",
+        "connect pin 13 to ground",
+        "- pin the version\n- 2024 is over",
+        "pin: 3.12",
+        "the otp service needs AUTHENTICATION",
+        "sorry, it is release-2026-11 that failed",
+        "backup codes are made in codes.py",
+        "recovery codes\n\n10 of them are shown once",
         "the app password: this must stay here",
         "app password is what that must have been",
         "my app passwort ist alle vier auch hier",

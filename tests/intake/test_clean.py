@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kept.core.event import Author, Event, EventKind, Pointer, Precision, ToolUse
 from kept.core.handover import OPEN, REMINDER, START, fence_text
 from kept.core.redact import redact
-from kept.intake.clean import CleanedEvent, Limits, clean
+from kept.intake.clean import CleanedEvent, Limits, clean, clean_all
 
 LIMITS = Limits()
 TOKEN = "ghp_" + "".join(random.Random(4).choices("abcdefghijkmnpqrstuvwxyzABCDEFGH123456789", k=36))
@@ -85,6 +85,43 @@ def test_a_prompt_that_is_nothing_but_a_password_is_stored_without_it(word: str)
 @pytest.mark.parametrize("words", ["README2.md", "src/Kept3/core.py", "JIRA-1234", "continue", "Fix2 it", "20261127", "@User1234"])
 def test_a_prompt_of_one_word_that_is_no_password_stays(words: str) -> None:
     assert cleaned(prompt(words)).event.text == words
+
+
+def answered(question: str, words: str) -> list[CleanedEvent]:
+    asked = event(question, kind=EventKind.RESPONSE, author=Author.ASSISTANT)
+    return list(clean_all([asked, prompt(words)], redact=partial(redact, key=b"key"), limits=LIMITS))
+
+
+@pytest.mark.parametrize(
+    ("question", "word"),
+    [
+        ("Please tell me the root password.", "Mango-Ridge-72"),
+        ("I can log in now. What is the password for the staging server? I will not store it.", "Mango-Ridge-72"),
+        ("Wie lautet das Passwort?", "Mango-Ridge-72"),
+        ("密码是什么？", "Mango-Ridge-72"),
+        ("Almost there.\n\n**What is the PIN for the safe?**", "60318"),
+    ],
+)
+def test_a_secret_that_the_assistant_asked_for_is_stored_without_it(question: str, word: str) -> None:
+    first, second = answered(question, word)
+    assert first.event.text == question
+    assert word not in second.event.text
+    assert second.secrets == 1
+    assert answered(question, second.event.text)[1].event == second.event
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("Which port should the login form use?", "8080"),
+        ("Which file holds the password?", "config-2.yaml"),
+        ("What should the API token be called?", "deploy-2026"),
+        ("Which ticket is it?", "JIRA-1234"),
+        ("Please tell me the root password.", "I forgot it in 2019"),
+    ],
+)
+def test_an_answer_that_is_no_secret_stays(question: str, words: str) -> None:
+    assert answered(question, words)[1].event.text == words
 
 
 def test_injected_text_is_cut_though_it_stands_where_a_prompt_stands() -> None:

@@ -60,12 +60,24 @@ class CleanedEvent(NamedTuple):
     secrets: int
 
 
-def clean(event: Event, *, redact: Callable[[str], Redaction], limits: Limits) -> CleanedEvent:
-    """The event as it may be stored and shown to a model. Pure; cleaning a clean event changes nothing."""
+def clean_all(events: Iterable[Event], *, redact: Callable[[str], Redaction], limits: Limits) -> Iterator[CleanedEvent]:
+    """The events of a file as they may be stored, each read with what the assistant said before it in its session."""
+    said: dict[str, str] = {}
+    for event in events:
+        cleaned = clean(event, redact=redact, limits=limits, said=said.get(event.session, ""))
+        if event.kind is EventKind.RESPONSE:
+            said[event.session] = cleaned.event.text
+        yield cleaned
+
+
+def clean(event: Event, *, redact: Callable[[str], Redaction], limits: Limits, said: str = "") -> CleanedEvent:
+    """The event as it may be stored and shown to a model; ``said`` is the clean text that a prompt may answer. Pure; cleaning a
+    clean event changes nothing.
+    """
     tally = _RemovalTally()
     text = tally.purge(event.text, redact)
     if event.kind is EventKind.PROMPT:
-        text = tally.hide_password(text, redact)
+        text = tally.hide_answer(tally.hide_password(text, redact), redact, said)
     if event.kind is EventKind.TOOL_OUTPUT:
         text = tally.shorten("envelope", text, unwrap_result(text))
     shorter, reason = _shorten(event, text, limits)
@@ -139,6 +151,19 @@ class _RemovalTally:
         self.secrets += len(named.found)
         return self.shorten("secrets", text, named.text.removeprefix("password: ")) if named.found else text
 
+    def hide_answer(self, text: str, redact: Callable[[str], Redaction], said: str) -> str:
+        """A prompt of one word without the secret that the assistant asked for: as if the question told it."""
+        word = text.strip()
+        if not _ANSWER.fullmatch(word):
+            return text
+        for question in _SENTENCE_END.split(said[-_ASKED:].rstrip(_END_SIGNS))[-_SENTENCES_ASKED:]:
+            asked = f"{question.strip()}: "
+            told = redact(asked + word)
+            if told.text.startswith(asked) and told.text != asked + word:
+                self.secrets += len(told.found)
+                return self.shorten("secrets", text, told.text.removeprefix(asked))
+        return text
+
     def cut(self, text: str, redact: Callable[[str], Redaction], most: int) -> str:
         """The text purged, without its middle where it is long. Of an edit what stood there and what stands there now stay in
         equal parts.
@@ -172,6 +197,10 @@ def _purge(text: str, redact: Callable[[str], Redaction]) -> tuple[str, str, str
 _LONE_PASSWORD = re.compile(r"[A-Za-z0-9!#$%&*+?^~=]{8,64}")
 _KINDS_OF_CHARACTERS = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[^A-Za-z0-9]")))
 _LEAST_KINDS = 2
+_ANSWER = re.compile(r"(?=[^0-9]*[0-9])[^\s\[\]]{4,64}")
+_SENTENCE_END = re.compile(r"[.?!:][\s*_`]+|[。？！：\n]")
+_END_SIGNS = " \t\n.?!:*_`。？！："
+_ASKED, _SENTENCES_ASKED = 400, 3  # characters, and sentences, at the end of what was said
 _REMEMBERED = 8_000  # characters
 # Each event names the same directory, branch and tool again, and what a call worked on is also its text and its output's target.
 _purge_again = lru_cache(maxsize=1024)(_purge)

@@ -17,7 +17,7 @@ from kept.core.pattern import Pattern
 from kept.core.redact import RedactionResult, redact
 from kept.core.redact.scanner import load_scanner
 from kept.core.spans import event_spans
-from kept.intake.clean import CleanedEvent, Limits, clean
+from kept.intake.clean import CleanedEvent, Limits, clean_all
 from kept.intake.shared_files import label_shared
 from kept.local.files.walking import is_excluded
 from kept.sources.base import Source
@@ -99,7 +99,8 @@ def read_slices(file: UnreadFile, without_secrets: Redact) -> Iterator[CleanedSl
         told = label_shared(_file_under(piece, file.project), shared=file.shared)
         usable = [event for event in told.events if not (event.project and is_excluded(event.project, file.exclude))]
         with isolate_errors("it cannot be cleaned", str(file.path)):
-            cleaned = tuple((event.session, clean(event, redact=without_secrets, limits=LIMITS)) for event in usable)
+            clean_events = clean_all(usable, redact=without_secrets, limits=LIMITS)
+            cleaned = tuple((event.session, clean) for event, clean in zip(usable, clean_events, strict=True))
         yield CleanedSlice(
             events=cleaned,
             opted_out=opted_out,

@@ -18,7 +18,7 @@ from kept.core.redact.shape import compile_re2
 
 __all__ = ["RedactedSecret", "RedactionResult", "Rule", "Scan", "redact"]
 
-_PASSES = 8  # redaction is repeated until nothing more is found, for a mark can bare what stood beside the secret
+_PASSES = 24  # redaction is repeated until nothing more is found, for a mark can bare what stood beside it, as in lists of codes
 _MARK = compile_re2(rb"\[redacted:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
 
 

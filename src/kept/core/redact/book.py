@@ -131,7 +131,7 @@ def _parse_rule(kind: str, fields: dict[str, Any], setting: Setting, words: dict
     folded = "" if setting is Setting.SHAPE else "(?i)"
     pattern, needs = folded + fields["pattern"], fields.get("needs", "")
     for name, forms in words.items():
-        pattern = pattern.replace(name, "|".join(forms))
+        pattern, needs = (said.replace(name, "|".join(forms)) for said in (pattern, needs))
     return Rule(
         kind=kind,
         pattern=pattern.encode(),

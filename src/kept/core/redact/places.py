@@ -20,7 +20,7 @@ from kept.core.redact.values import (
 )
 
 _KINDS = {3: "password", 2: "secret", 1: "token"}
-_OWN_KIND = (Setting.SHAPE, Setting.USERPASS, Setting.COOKIES, Setting.CARD, Setting.GROUPED, Setting.DIGITS)
+_OWN_KIND = (Setting.SHAPE, Setting.USERPASS, Setting.COOKIES, Setting.CARD, Setting.GROUPED, Setting.DIGITS, Setting.CODES)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,8 +107,8 @@ def _find_secret_parts(rule: Rule, name: bytes, value: bytes, *, begins: bool) -
         case Setting.GROUPED:
             if is_grouped(value, letters=rule.rank > 0):
                 yield 0, len(value)
-        case Setting.DIGITS:
-            if is_code(value):
+        case Setting.DIGITS | Setting.CODES:
+            if is_code(value) or (rule.setting is Setting.CODES and is_secret_value(Setting.QUOTED, 3, value)):
                 yield 0, len(value)
         case _:
             assert_never(rule.setting)

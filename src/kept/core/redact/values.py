@@ -29,6 +29,7 @@ class Setting(StrEnum):
     CARD = "card"
     GROUPED = "grouped"
     DIGITS = "digits"
+    CODES = "codes"
 
 
 # Words of a sentence about a passphrase; one of plain words has none of them.
@@ -148,12 +149,8 @@ def is_secret_value(setting: Setting, rank: int, value: bytes) -> bool:
         case Setting.NEAR:
             if len(value) < 8 or _NAMED.search(value):
                 return False
-            return (
-                letters
-                and (digits > 0 or value not in (value.lower(), value.upper()))
-                and not _is_code(value)
-                and looks_random(value)
-            )
+            mixed = letters and (digits > 0 or value not in (value.lower(), value.upper()))
+            return mixed and not _is_code(value) and (looks_random(value) or _is_chosen(value))
         case Setting.TOLD:
             signs = sum(byte in _TOLD_SIGNS for byte in value)
             named = _NAMED.search(value) or _CALL.search(value) or _DOTTED.search(value) or _KNOWN.search(value)
@@ -161,9 +158,14 @@ def is_secret_value(setting: Setting, rank: int, value: bytes) -> bool:
         case Setting.WORDS:
             return _TELLING_ABOUT.isdisjoint(value.lower().split())
         case Setting.CHOSEN:
-            return len(value) >= 8 and bool(_CHOSEN.search(value)) and not _NOT_CHOSEN.search(value)
+            return _is_chosen(value)
         case _:
             return False
+
+
+def _is_chosen(value: bytes) -> bool:
+    """Whether a bare word is made as people make passwords."""
+    return len(value) >= 8 and bool(_CHOSEN.search(value)) and not _NOT_CHOSEN.search(value)
 
 
 def _is_code(value: bytes) -> bool:
