@@ -9,6 +9,7 @@ import pytest
 from kept.core.memory import Status
 from kept.memories.person import create_memory, retire
 from kept.outputs.routing import extracted_between, routes_by_memory
+from kept.outputs.write import FileState, file_states
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.profiles import read_profile_text
 from kept.profiles.profile import OutputPlace
@@ -198,3 +199,40 @@ def test_everything_extracted_of_a_day_is_told_with_where_it_went_the_refused_to
         assert {each.why for each in told[gone.id]} >= {"it is retired"}
         assert not any(each.where for each in told[gone.id])
         assert all(each.candidate.at and each.candidate.at.date() == day for each in whole.refused)
+
+
+SECRET_LINES = (
+    ["- The vault password is Mango-Ridge-72."],
+    ["- The login of the vault:", "  user: rosa", "  pass: Mango-Ridge-72"],
+    [
+        "- The key of the vault:",
+        "  -----BEGIN PRIVATE KEY-----",
+        "  " + "MangoRidge72abcd" * 4,
+        "  " + "cD3f" * 16,
+        "  -----END PRIVATE KEY-----",
+    ],
+)
+
+
+@pytest.mark.parametrize("lines", SECRET_LINES)
+def test_a_secret_in_a_line_of_the_person_stays_in_the_file_and_is_not_in_the_store(desk_at, home, lines):
+    secret = next(line for line in lines if "72" in line)
+    with desk_at(home) as workspace:
+        create_memory(workspace, "Use uv, never pip.", "convention")
+        run_pipeline(workspace, [], RunOptions())
+        memory = home / ".claude" / "rules" / "memory.md"
+        memory.write_text(memory.read_text().replace("<!-- kept: end", "\n".join([*lines, "<!-- kept: end"])))
+        for words in ("Never push to main.", "Dates are ISO.", ""):
+            run_pipeline(workspace, [], RunOptions())
+            assert all(line in memory.read_text().splitlines() for line in lines)
+            if words:
+                create_memory(workspace, words, "convention")
+        held = [each for each in workspace.store.log.memories() if each.status is Status.HELD]
+        assert [state for _, state, _ in file_states(workspace)].count(FileState.EDITED) == 0
+        stored = str(workspace.store.output_states(str(memory)))
+        assert "Ridge" not in stored
+        memory.write_text(memory.read_text().replace(f"{secret}\n", ""))
+        run_pipeline(workspace, [], RunOptions())
+        assert secret not in memory.read_text()
+        assert len([each for each in workspace.store.log.memories() if each.status is Status.HELD]) <= len(held)
+    assert not [path for path in (home / ".local").rglob("*") if path.is_file() and b"Ridge" in path.read_bytes()]

@@ -63,13 +63,15 @@ class Line:
     ``key`` is a memory id, or one of ``header:<n>``, ``heading:<scope>``, ``heading:<scope>:<category>``,
     ``ids:<scope>:<category>``, ``blank:<key of the heading after it>``, ``day:<what the line of a day is known by>``, ``end``; it
     is empty for a line that is not kept's. ``users`` says that the bytes are the user's: a line of their own, a heading they
-    renamed, a fact left as they have it. ``end`` is the line's own ending where it is not that of the file.
+    renamed, a fact left as they have it. ``end`` is the line's own ending where it is not that of the file. ``fingerprint`` is the
+    keyed hash of what the file says, where that holds a secret and ``text`` is stored without it.
     """
 
     key: str
     text: str
     users: bool = False
     end: str = ""
+    fingerprint: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,6 +8,7 @@ import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from hashlib import blake2b
 from pathlib import Path
 
 from kept.core.artifact import find_artifacts
@@ -16,9 +17,11 @@ from kept.core.digest import hash_bytes
 from kept.core.document import AddedLines, Edits, Line
 from kept.core.errors import UsageError
 from kept.core.event import Origin
-from kept.core.markup import parse_fact, parse_memory_line
+from kept.core.markup import BOM, parse_fact, parse_memory_line, split_lines
 from kept.core.memory import USER_SCOPE, Evidence, Memory, Status
 from kept.core.operation import Add, Approve, Operation, Reject, Retire, Revise, to_facts
+from kept.core.redact import redact
+from kept.core.redact.scanner import load_scanner
 from kept.core.text import normal_form, one_line
 from kept.local import files
 from kept.memories.person import clean_memory_text, make_memory
@@ -222,6 +225,37 @@ def find_base(known: tuple[Output, ...], inside: bytes | None) -> Output | None:
     return max(
         known, key=lambda output: sum(line.text in there for line in output.lines if line.key and line.text and not line.users)
     )
+
+
+def load_base(workspace: Workspace, path: Path, inside: bytes | None) -> Output | None:
+    """What was last written to a file (:func:`find_base`), with the user's lines as the file says them that are stored without
+    their secrets.
+    """
+    base, key = find_base(workspace.store.output_states(str(path)), inside), workspace.store.key("redaction")
+    if base is None or inside is None or not any(line.fingerprint for line in base.lines):
+        return base
+    texts = [text for text, _ in split_lines(inside.decode("utf-8", "replace").removeprefix(BOM))]
+    there = {_fingerprint(text, key): text for text in texts}
+    lines = (replace(line, text=there.get(line.fingerprint, line.text), fingerprint="") for line in base.lines)
+    return replace(base, lines=tuple(lines))
+
+
+def hide_secrets(workspace: Workspace, lines: tuple[Line, ...]) -> tuple[Line, ...]:
+    """The lines of a file as they may be stored: those of the user that hold a secret without it."""
+    key = workspace.store.key("redaction")
+    said = [line.text for line in lines if line.users]
+    safe = redact("\n".join(said), key=key, more=load_scanner()).text.split("\n") if said else said
+    if len(safe) != len(said):  # a secret of several lines
+        safe = [f"[redacted:line:{_fingerprint(text, key)[:8]}]" if text.strip() else text for text in said]
+    stored = iter(zip(said, safe, strict=True))
+    shown = ((line, *(next(stored) if line.users else (line.text, line.text))) for line in lines)
+    return tuple(
+        line if text == hidden else replace(line, text=hidden, fingerprint=_fingerprint(text, key)) for line, text, hidden in shown
+    )
+
+
+def _fingerprint(text: str, key: bytes) -> str:
+    return blake2b(text.rstrip().encode("utf-8", "surrogatepass"), key=key, digest_size=16).hexdigest()
 
 
 _NOTE = ".json"

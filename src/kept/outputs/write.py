@@ -26,10 +26,11 @@ from kept.outputs import section
 from kept.outputs.agent_edits import split_agent_edits
 from kept.outputs.hand_edits import edits_to_operations as operations_of
 from kept.outputs.hand_edits import (
-    find_base,
     find_quarantined,
+    hide_secrets,
     hold_agent_edits,
     keep_long_lines,
+    load_base,
     quarantine_file,
     release_quarantined,
 )
@@ -208,8 +209,7 @@ def _merge_target_edits(workspace: Workspace, target: Target, run: RunNumber, wr
     workspace.refuse_links(target.path)
     content = written.read(target.path)
     inside = section_bytes(target, content)
-    outputs = workspace.store.output_states(str(target.path))
-    base = find_base(outputs, inside)
+    base = load_base(workspace, target.path, inside)
     if base is not None and inside and base.hash == hash_bytes(inside):
         return _TargetState(content=content, inside=inside, edits=unchanged_edits(base.lines, inside))
     lines = base.lines if base else ()
@@ -348,7 +348,7 @@ def _write_with_retries(workspace: Workspace, target: Target, run: RunNumber, wr
 
 def _write_target(workspace: Workspace, target: Target, read: _TargetState, lines: tuple[Line, ...], written: WriteReport) -> None:
     path, data = str(target.path), encode_lines(lines, read.edits.layout)
-    after = Output(hash=hash_bytes(data), lines=lines)
+    after = Output(hash=hash_bytes(data), lines=hide_secrets(workspace, lines))
     whole = _whole_file(target, read, lines, data)
     if whole == (None if read.content.stamp == files.MISSING else read.content.data):
         if workspace.store.output_states(path) != ((after,) if lines else ()) and not written.dry:  # a write was cut short
@@ -411,7 +411,7 @@ def file_states(workspace: Workspace) -> Iterator[tuple[str, FileState, str]]:
         if inside is None:
             yield str(target.path), FileState.MISSING, ""
             continue
-        base = find_base(outputs, inside) or outputs[0]
+        base = load_base(workspace, target.path, inside) or outputs[0]
         if base.hash == hash_bytes(inside):
             yield str(target.path), FileState.WRITTEN, ""
             continue
