@@ -193,6 +193,7 @@ SEASON = "Sommerregen2031!"
             for words in ("totp seed {}", "2fa secret - {}", "TOTP-Geheimnis {}", "the otp key for staging: {}")
         ),
         ("mfa key: {}", "mfrg gzd3 mztw q2lk"),
+        ("totp seed {}", "mfrg gzd3 mztw q2lk"),
         *(
             (words, "3918-7702")
             for words in (
@@ -235,6 +236,8 @@ def test_a_password_or_a_code_of_a_door_that_a_sentence_tells_is_gone(words: str
         "connect pin 13 to ground",
         "- pin the version\n- 2024 is over",
         "pin: 3.12",
+        "the error codes 404a 500b 502c 503d are listed",
+        "login ok\n\npass: tests/forms2.py",
         "the otp service needs AUTHENTICATION",
         "sorry, it is release-2026-11 that failed",
         "backup codes are made in codes.py",
