@@ -197,7 +197,7 @@ def _purge(text: str, redact: Callable[[str], Redaction]) -> tuple[str, str, str
 _LONE_PASSWORD = re.compile(r"[A-Za-z0-9!#$%&*+?^~=]{8,64}")
 _KINDS_OF_CHARACTERS = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[^A-Za-z0-9]")))
 _LEAST_KINDS = 2
-_ANSWER = re.compile(r"(?=[^0-9]*[0-9])[^\s\[\]]{4,64}")
+_ANSWER = re.compile(r"(?=[^0-9]{0,63}[0-9])[^\s\[\]]{4,64}")
 _SENTENCE_END = re.compile(r"[.?!:][\s*_`]+|[。？！：\n]")
 _END_SIGNS = " \t\n.?!:*_`。？！："
 _ASKED, _SENTENCES_ASKED = 400, 3  # characters, and sentences, at the end of what was said
