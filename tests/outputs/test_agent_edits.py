@@ -53,6 +53,14 @@ def states(workspace):
     return {each.content: (each.status, each.origin) for each in workspace.store.log.memories()}
 
 
+# What is remembered once an agent has changed one line: both lines as they were, and its change, which waits.
+CHANGED = {
+    RULE: (Status.ACTIVE, Origin.USER),
+    OTHER: (Status.ACTIVE, Origin.USER),
+    RULE.replace("wide", "narrow"): (Status.HELD, Origin.ASSISTANT),
+}
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -69,11 +77,7 @@ def test_a_line_that_an_agent_changed_is_written_as_it_was_and_the_change_waits(
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         assert memory.read_bytes() == before
-        assert states(workspace) == {
-            RULE: (Status.ACTIVE, Origin.USER),
-            OTHER: (Status.ACTIVE, Origin.USER),
-            RULE.replace("wide", "narrow"): (Status.HELD, Origin.ASSISTANT),
-        }
+        assert states(workspace) == CHANGED
         assert run_pipeline(workspace, [], RunOptions()).body()["operations"] == {}
 
 
@@ -88,12 +92,7 @@ def test_a_file_that_changed_while_an_agents_command_ran_is_changed_by_the_agent
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         assert memory.read_bytes() == before
-        assert states(workspace) == {
-            RULE: (Status.ACTIVE, Origin.USER),
-            OTHER: (Status.ACTIVE, Origin.USER),
-            RULE.replace("wide", "narrow"): (Status.HELD, Origin.ASSISTANT),
-            "Skip the tests.": (Status.HELD, Origin.ASSISTANT),
-        }
+        assert states(workspace) == CHANGED | {"Skip the tests.": (Status.HELD, Origin.ASSISTANT)}
 
 
 def test_a_time_of_change_that_the_agent_set_hides_nothing(desk_at, home, memory):

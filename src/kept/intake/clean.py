@@ -18,6 +18,7 @@ from kept.core.fence import NOTICE, TAG
 from kept.core.handover import FENCE
 from kept.core.invisible import strip_invisible
 from kept.core.pattern import Pattern
+from kept.core.sentences import sentence_texts
 from kept.intake.results import unwrap_result
 
 
@@ -147,22 +148,26 @@ class _RemovalTally:
         kinds = sum(kind.search(word) is not None for kind in _KINDS_OF_CHARACTERS)
         if not _LONE_PASSWORD.fullmatch(word) or kinds < _LEAST_KINDS or not any(map(str.isdigit, word)):
             return text
-        named = redact(f"password: {word}")
-        self.secrets += len(named.found)
-        return self.shorten("secrets", text, named.text.removeprefix("password: ")) if named.found else text
+        return self._hide_behind("password", text, redact)
 
     def hide_answer(self, text: str, redact: Callable[[str], Redaction], said: str) -> str:
         """A prompt of one word without the secret that the assistant asked for: as if the question told it."""
-        word = text.strip()
-        if not _ANSWER.fullmatch(word):
+        if not _ANSWER.fullmatch(text.strip()):
             return text
-        for question in _SENTENCE_END.split(said[-_ASKED:].rstrip(_END_SIGNS))[-_SENTENCES_ASKED:]:
-            asked = f"{question.strip()}: "
-            told = redact(asked + word)
-            if told.text.startswith(asked) and told.text != asked + word:
-                self.secrets += len(told.found)
-                return self.shorten("secrets", text, told.text.removeprefix(asked))
+        for question in tuple(sentence_texts(said[-_ASKED:]))[-_SENTENCES_ASKED:]:
+            hidden = self._hide_behind(question.rstrip(_END_SIGNS), text, redact)
+            if hidden is not text:
+                return hidden
         return text
+
+    def _hide_behind(self, lead: str, text: str, redact: Callable[[str], Redaction]) -> str:
+        """A text of one word without the secret that it is behind what leads to it."""
+        asked = f"{lead}: "
+        told = redact(asked + text.strip())
+        if not told.text.startswith(asked) or told.text == asked + text.strip():
+            return text
+        self.secrets += len(told.found)
+        return self.shorten("secrets", text, told.text.removeprefix(asked))
 
     def cut(self, text: str, redact: Callable[[str], Redaction], most: int) -> str:
         """The text purged, without its middle where it is long. Of an edit what stood there and what stands there now stay in
@@ -198,7 +203,6 @@ _LONE_PASSWORD = re.compile(r"[A-Za-z0-9!#$%&*+?^~=]{8,64}")
 _KINDS_OF_CHARACTERS = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[^A-Za-z0-9]")))
 _LEAST_KINDS = 2
 _ANSWER = re.compile(r"(?=[^0-9]{0,63}[0-9])[^\s\[\]]{4,64}")
-_SENTENCE_END = re.compile(r"[.?!:][\s*_`]+|[。？！：\n]")
 _END_SIGNS = " \t\n.?!:*_`。？！："
 _ASKED, _SENTENCES_ASKED = 400, 3  # characters, and sentences, at the end of what was said
 _REMEMBERED = 8_000  # characters
