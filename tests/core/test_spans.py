@@ -170,12 +170,15 @@ Create a new file at src/tides.py that:
 - Exports readTable and parseRow
 - Keeps high_water() unchanged
 
-The file should work when it is imported.
-"""
+The file should work when it is imported."""
 STATEMENT = (
     "The tideOffset field is not copied from harbor.Table to station.Table when a session is saved. This field is needed "
     "by readRow, and "
     "without it the rows of later days are shifted by one hour."
+)
+VERDICT = (
+    "Replace the hand-written copy in harbor.py with copyTable. The current cloneTable function is a needlessly complicated "
+    "duplicate of what the library offers, and it does not handle days. Call copyTable(table) directly."
 )
 STEPS = """yeah do that and then stop
 Open the folder of your project in your code editor, or in a terminal.
@@ -194,12 +197,15 @@ right?"""
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (SPECIFICATION, ""),
         ("Follow instructions in [plan.prompt.md](file:///srv/plan.prompt.md).\nPhase 3", "Phase 3"),
         (STATEMENT, ""),
         (f"was this fixed, right: {STATEMENT}", "was this fixed, right:"),
         (f"can we look at this one?\n\n{STATEMENT}", "can we look at this one?"),
         (STEPS, "yeah do that and then stop"),
+        (VERDICT, ""),
+        ("Repair these:\n\n- `tide.test.js` - `MAX` expected 12, got 9\n- sea.spec.ts: 3 failures (style, focus)", "Repair these:"),
+        ("not good\n\nok 1 - loads\nnot ok 2 - rounds\nok 3 - voids", "not good"),
+        ("why is it empty?\nrows = [row for row in found if row is not None]", "why is it empty?"),
         (WRAPPED, "and you meant it like that?|right?"),
         ("is it the table? app.js:232  Error loading: TypeError: no map\n    at a (app.js:1:2)", "is it the table?"),
         ("they are the same. function tides() {\n    const a = 1;\n    return a;\n}", "they are the same."),
@@ -217,6 +223,11 @@ def test_what_another_program_or_person_wrote_is_told_by_how_it_is_written(text,
             "i want three things:\n\n1. the tide table opens with today's row\n2. readTable and parseRow stay as they are\n3. "
             "high_water gets a test\n\nthen commit"
         ),
+        SPECIFICATION,
+        "why do we keep these?\n@/home/ida/harbor/cmd/config.go:18-23",
+        "clean this up\n\n@lib/tides.py\n@lib/ships.py#L10-20",
+        "merge both routes\nrows = {'total': the sum of both, 'days': [the days of the old route]}\ni do the rest",
+        "Rename `loadTide` to `findTide` everywhere. The old name suggests that it reads from disk. Leave an alias in src/tide.ts.",
         "Address the comments here: https://example.org/harbor/pull/3",
         "the address is kept, e.g. @http://localhost:5000/tides?day=2 and then nothing is shown",
         "1) Units cannot be drawn over water.\n2) The row shows health, fuel and crew.",
@@ -480,6 +491,13 @@ def test_the_persons_labels_of_pasted_screens_are_theirs():
     screens = "zed\n$ echo $TERM\nxterm-256color\n\nold kitty\n$ echo $TERM\nxterm-kitty"
     assert typed(screens) == "zed|old kitty"
     assert typed("Zed\n$ echo $TERM\nxterm") == ""
+    named = "why?\n\nzed:\n$ echo $TERM\nxterm-256color\n\nmy old kitty:\n$ echo $TERM\nxterm-kitty"
+    assert typed(named) == "why?\n\nzed:|my old kitty:"
+
+
+def test_a_person_goes_on_above_a_second_paste_however_long_it_is():
+    output = "".join(f"app.js:{line} loaded the rows of day {line}\n" for line in range(20))
+    assert typed(f"the page fails:\n{output}\n- also the tides page\n{output}") == "the page fails:|- also the tides page"
 
 
 @pytest.mark.parametrize(

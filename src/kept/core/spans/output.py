@@ -53,7 +53,7 @@ _SHAPES = Pattern(
     r"|(?-i:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|FROM|WHERE|JOIN) .*[;,(*=]"
     r"|['\"]/[^'\"\n]+/[^'\"\n]+['\"]\s*$|[\w.]+(?:, [\w.]+)*\s*:=\s|var \w+(?:, \w+)* \w+$|!\[|\[!\["
     # Paths and words too long to type.
-    r"|@?[\w.~+-]+(?:/[\w.@+$-]+)+\.\w{1,5}\s*$|\S*[:/=;]\S{60,}\s*$"
+    r"|[\w.~+-]+(?:/[\w.@+$-]+)+\.\w{1,5}\s*$|\S*[:/=;]\S{60,}\s*$"
     r"|'?/\S+'?\s*$|[a-z]:\\\S+\s*$"
     r"|(?:go|git|docker|make(?:\[\d+\])?|curl|ssh|bash|zsh|sh|node|python3?|systemd|sudo|nginx|cargo|rustc|ld|gcc|clang"
     r"|rsync|scp|tar|cp|mv|rm|ls|cat|mkdir|chmod|grep|find|sed|kubectl|helm|terraform|psql|javac?|php|ruby"
@@ -67,7 +67,9 @@ _SHAPES = Pattern(
     r"|could not apply [0-9a-f]{7}|Switched to (?:a new )?branch |access to \w+ at "
     r"|\s{2,}[\w-]+:(?: \S+)?\s*$|[.FEsx]{5,}\s*$"
     r"|usage: |did you mean |unknown (?:command|option|flag|argument)\b|captured |collected \d|running \d+ "
-    r"|\d+ (?:passed|failed|errors?|warnings?|tests?)\b"
+    r"|\d+ (?:passed|failed|errors?|warnings?|tests?)\b|(?:not )?ok \d+ - "
+    # A list of failed tests, by their files.
+    r"|[-*•] +`?[\w/-]+\.[\w.-]+`?(?: [-–—]|:) (?:.*\bexpected \S.*\b(?:got|received|but was) |\d+ failures?\b)"
     r")"
 )
 # A list with the margin that an agent's screen gives it, as it was copied below something: each item begins with a capital.
@@ -82,11 +84,18 @@ _STRONG_INSIDE = Pattern(
 )
 # An address alone, which a person puts beside their request.
 _ADDRESS = Pattern(r"^\s*@?https?://\S+\s*$")
-# A file that somebody hands to an assistant, and words.
-_MENTION = Pattern(r"^@[\w.~-]*/\S+\s+\p{Ll}+ ")
+# A file that somebody hands to an assistant, its lines named or not, alone or before words.
+_MENTION = Pattern(r"^@[\w.~-]*/(?:\S*[\w-]\.\w{1,5}(?:[:#]L?\d[\dL:-]*)?\s*$|\S+\s+\p{Ll}+ )")
 # Somebody who speaks of themselves behind the name of a level: "debug: I am seeing …".
 _CONFIDED = Pattern(r"^\p{Ll}+: (?:I|i|ich|je|yo|eu)(?:'\pL+)? \pL")
 _INDENTED = Pattern(r"^(?: {4,}|\t)\S")
+# Data that somebody describes: behind an equals sign and outside of strings stand words in a row, none of them of code.
+_ASSIGNED = Pattern(r"^[\w.]+\s?=\s")
+_STRING = re.compile(r"\"[^\"]*\"|'[^']*'")
+_WORDS = Pattern(r"\b(?:\p{Ll}+ ){3}\p{Ll}+")
+_CODE_WORDS = frozenset(
+    {"for", "in", "if", "is", "not", "and", "or", "else", "as", "from", "import", "await", "new", "where", "do", "end", "then"}
+)
 # Characters that prose does without.
 _MARKS = re.compile(r"[^\w\s.,:;!?'\"’“”()\-/`#@&%~…*、。，！？：；（）「」<>=¿¡«»]")
 _BULLET = Pattern(r"^\s*(?:[-*•]|\d{1,2}[.)]|[a-zA-Z][.)])\s")
@@ -96,12 +105,17 @@ _SCREEN = Pattern(r"(?m)^[ \t]*[⏺●⎿✻]\s*\S|^[ \t]*⎿")
 
 def is_output_line(line: str) -> bool:
     """Whether a line has the shape of something a program printed, of code, of a diff or of a table."""
-    if (line.startswith("@") and _MENTION.match(line)) or _ADDRESS.match(line) or _CONFIDED.match(line):
+    if (line.startswith("@") and _MENTION.match(line)) or _ADDRESS.match(line) or _CONFIDED.match(line) or _is_described(line):
         return False
     if _SHAPES.match(line) or "\t" in line.strip() or (_ENDS.search(line) and not has_word("person", line)):
         return True
     dense = sum(map(len, line.split()))
     return dense >= 8 and len(_MARKS.findall(line)) * 5 > dense
+
+
+def _is_described(line: str) -> bool:
+    rows = _WORDS.finditer(_STRING.sub("", line)) if _ASSIGNED.match(line) else ()
+    return any(_CODE_WORDS.isdisjoint(row[0].split()) for row in rows)
 
 
 def is_list_item(line: str) -> bool:

@@ -4,7 +4,6 @@ commands.
 
 from kept.core.pattern import Pattern
 from kept.core.spans.marks import SpanKind, SpanMarks
-from kept.core.spans.output import is_list_item
 
 # What clients write in the person's name, by how it opens. All of the prompt is theirs.
 _OPENINGS = Pattern(
@@ -32,13 +31,6 @@ _PASTED = Pattern(r"\[(?:Pasted|Truncated) text #\d+(?: \+(\d{1,5}) lines?)?[^\]
 _CONTINUED = Pattern(r"(?m)^This session is being continued from a previous conversation")
 # The editor's words for a prompt file that the person chose; what stands behind them is the person's.
 _PROMPT_FILE = Pattern(r"^\s*Follow instructions in \[[^\]\n]*\]\([^)\n]*\)\.?")
-# A line of a specification that names a place in the code: a range of lines, a function's or a file's name, a list of names.
-_REFERENCE = Pattern(
-    r"(?i)\blines? \d+\s?[-–]\s?\d+|\b[a-z]+(?-i:[A-Z])\w+|\b\w+_\w+|\w\(\)|\b\w+\.(?:[a-z]{1,4}|json|toml|yaml|html)\b"
-)
-_REFERENCES = 5  # items that name places in the code, in a specification
-# Where programs check a project out: a person does not work there.
-_CHECKOUT = Pattern(r"/home/runner/work/|/workspaces?/|/__w/|/github/workspace")
 _ROLE = Pattern(
     r"(?i)^\s*(?:#[^\n]*\n+)?\s*(?:you are|you're|act as|du bist|sie sind|tu es|vous êtes|agis comme|eres|actúa como"
     r"|você é|aja como|你是|あなたは)\s*"
@@ -147,7 +139,7 @@ def mark_program(marks: SpanMarks) -> None:
         marks.mark(0, template, SpanKind.PROGRAM)
     elif match := _PROMPT_FILE.match(text):
         marks.mark(0, match.end(), SpanKind.COMMAND)
-    elif _is_specification(text) or _is_scripted_prompt(text):
+    elif _is_scripted_prompt(text):
         marks.mark(0, len(text), SpanKind.PROGRAM)
 
 
@@ -172,19 +164,6 @@ def _mark_pastes(marks: SpanMarks) -> None:
 def _is_scripted_prompt(text: str) -> bool:
     """Whether a prompt gives a role to a model, as programs do: with instructions for its output, or at length."""
     return bool(_ROLE.match(text)) and (bool(_SCRIPTED.search(text)) or text.count("\n") > 5 or len(text) > 600)
-
-
-def _is_specification(text: str) -> bool:
-    """Whether a prompt is a specification that an agent wrote for another: faultless sentences around items that name places in the
-    code.
-    """
-    items = [line.strip() for line in text.splitlines() if is_list_item(line)]
-    prose = [line.strip() for line in text.splitlines() if line.strip() and not is_list_item(line)]
-    named = sum(1 for item in items if _REFERENCE.search(item))
-    if named < _REFERENCES or named * 2 < len(items) or len(prose) < 2:
-        return False
-    faultless = all(line[0].isupper() and line[-1] in ".:" for line in prose)
-    return faultless and (bool(_CHECKOUT.search(text)) or len(prose) > 2)
 
 
 def mark_command(marks: SpanMarks) -> None:

@@ -58,7 +58,7 @@ _EXAMPLE = Pattern(
 _CLAUSE_BEHIND = Pattern(r"^, \p{Ll}+ \p{Ll}")
 # What a program calls the data that it dumps.
 _DUMP = Pattern(r"(?m)^\p{Lu}\pL+(?:ed|ing) [\w ]{2,40}:\s*(?:\w*\(\d+\) ?)?(?:[\[{]|<\w)")
-_LABEL = Pattern(r"^\p{Ll}\pL*(?: \p{Ll}\pL*)?\s*$")
+_LABEL = Pattern(r"^\p{Ll}\pL*(?: \p{Ll}\pL*){0,2}(:?)\s*$")
 _QUESTION = 4  # words of a question that stands for itself
 _JOINT = Pattern(r"[:：.?!]\s+")
 _COLUMN = 5  # short lines below each other
@@ -111,9 +111,10 @@ def _mark_paragraph(marks: SpanMarks, lines: list[_Line], state: _State) -> None
         state.pasted = None if state.announced else state.pasted
         state.shaped, state.listing, state.announced = True, False, False
         return
-    state.labels = state.labels or (not start and _is_label(lines))
+    state.labels = state.labels or ((not start or lines[0].text.rstrip().endswith(":")) and _is_label(lines))
     labelled = state.labels and _is_label(lines)
-    if state.pasted and (start == state.closing or labelled or _is_resumption(words, after_output=state.shaped)):
+    spoken = marks.text[start : next((line.start for line in lines[1:] if line.foreign), end)]
+    if state.pasted and (start == state.closing or labelled or _is_resumption(spoken, after_output=state.shaped)):
         state.pasted = None
     bare = [line.text for line in lines]
     shaped = (
@@ -255,8 +256,9 @@ def _is_own_words(words: str) -> bool:
 
 
 def _is_label(lines: list[_Line]) -> bool:
-    """Whether the first line is a person's label of what was pasted below it."""
-    return bool(_LABEL.match(lines[0].text)) and len(lines) > 1 and lines[1].foreign
+    """Whether the first line is a person's label of what was pasted below it; one with a colon stands above a typed command."""
+    label = _LABEL.match(lines[0].text) if len(lines) > 1 else None
+    return label is not None and (bool(_COMMAND.match(lines[1].text)) if label[1] else lines[1].foreign)
 
 
 def _is_code_comment(lines: list[_Line], place: int) -> bool:

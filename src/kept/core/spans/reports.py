@@ -42,7 +42,7 @@ def is_report(words: str, *, alone: bool, terse: bool, answered: bool) -> bool:
     """
     if has_word("reviews", words):
         return not any(opens_with("pleas", sentence) for sentence in split_passage(words))
-    if len(words.split()) < ARTICLE or has_word("selves", words) or not words.lstrip()[:1].isupper() or _MENTION.search(words):
+    if len(words.split()) < ARTICLE or has_word("selves", words) or words.lstrip()[:1].islower() or _MENTION.search(words):
         return False
     if terse and is_code_report(words):
         return True
@@ -53,14 +53,14 @@ def is_report(words: str, *, alone: bool, terse: bool, answered: bool) -> bool:
 
 
 def is_code_report(words: str) -> bool:
-    """Whether a passage is a faultless report that names code and orders nothing."""
+    """Whether a passage is a faultless report that names code, and gives its verdict or orders nothing."""
     parts = split_passage(words)
     return (
         len(parts) > 1
         and is_faultless(words)
         and len(_NAME.findall(words)) >= _NAMES
         and not has_word("person", words)
-        and not any(_is_order(part) for part in parts)
+        and (has_word("verdicts", words) or not any(_is_order(part) for part in parts))
     )
 
 
