@@ -7,6 +7,7 @@ import pytest
 from cli_world import OTHER, RULE, kept, memory_file, told, transcript
 from kept.llm.adapters import ScriptedModel
 from kept.llm.client import LlmClient
+from talking import say
 
 
 @pytest.fixture
@@ -228,6 +229,18 @@ def test_the_day_shows_sessions_and_what_was_learnt(capsys, rule):
     assert out.splitlines()[:3] == ["Monday 2026-01-05", "1 session", "  10:00–10:01  harbor  2 prompts, 4 events  a"]
     out = kept(capsys, "day", "2026-01-06", "--tz", "UTC")[1]
     assert "kept day 2026-01-05" in out
+
+
+def test_the_day_shows_what_was_settled_and_a_question_that_stayed_open(capsys, home):
+    say(
+        home,
+        "b",
+        "Rename the harbour module to port. Keep the old tables instead of copying them. Who owns the gauges? I'll ask Ana.",
+    )
+    kept(capsys, "run")
+    out = kept(capsys, "day", "2026-01-05", "--tz", "UTC")[1]
+    assert "- Keep the old tables instead of copying them" in out.partition("\nDecided ")[2]
+    assert "- Who owns the gauges?" in out.partition("\nLeft open ")[2]
 
 
 def test_status_tells_what_waits(capsys, rule):

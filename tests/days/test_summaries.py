@@ -245,3 +245,47 @@ def test_what_was_only_asked_is_left_to_the_detailed_form_where_a_day_is_long_an
     request = replace(asked, text="Please mend the tide import for empty rows")
     assert set(condense_bullets(order_bullets([request, done]))) == {request, done}
     assert condense_bullets(order_bullets([request, done]), 1) == (done,)
+
+
+def test_a_long_sentence_is_told_whole():
+    long = f"Mend the tide import {'for rows that have neither a gauge nor a station, ' * 6}and keep their order"
+    assert note_of(user(f"{long}."), agent("Rows keep their order now.")).asked == long
+
+
+@pytest.mark.parametrize(
+    "decision",
+    [
+        "Let's not run the import on pull requests",
+        "Rows without a gauge must never reach the archive",
+        "Keep the old tables instead of copying them",
+    ],
+)
+def test_what_is_settled_inside_a_prompt_is_a_line_of_its_own(decision):
+    note = note_of(user(f"Can you rename the harbour module to port and its tests? {decision}."), agent("It is called port now."))
+    decided = [each for each in to_bullets(note, "p") if each.part is SummaryPart.DECIDED]
+    assert [each.text for each in decided] == [decision]
+
+
+def test_questions_wishes_and_what_points_elsewhere_settle_nothing():
+    prompt = "Can you rename the harbour module to port? Should we never import it? This should do."
+    assert note_of(user(prompt), agent("It is called port now.")).decision == ""
+
+
+def test_an_outcome_is_what_is_so_now_before_a_start_or_an_order():
+    reply = (
+        "Ah, I see the issue with the tide import.\n\nAdd a check for the gauge of the tide import.\n\n"
+        "The tide import checks the gauge now."
+    )
+    note = note_of(user("mend the gauge of the tide import"), agent(reply))
+    assert note.outcome == "The tide import checks the gauge now"
+    started = note_of(user("mend the gauge of the tide import"), agent("Ah, I see the issue with the tide import."))
+    assert started.outcome == ""
+
+
+def test_a_project_of_which_prompts_alone_are_known_keeps_a_line_on_a_long_day():
+    busy = [
+        replace(bullet(number), text=f"mend part {number} of the import → part {number} is mended", weight=9)
+        for number in range(30)
+    ]
+    alone = replace(bullet(31), text="Write the timetable of the ferry to Amrum", scope="project:ferry", weight=1)
+    assert alone in condense_bullets(order_bullets([*busy, alone]))

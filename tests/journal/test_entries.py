@@ -174,6 +174,16 @@ def test_an_entry_tells_by_project_what_was_attempted_and_how_it_ended(journal_a
     assert "…" not in text
 
 
+def test_an_entry_without_a_model_tells_what_was_settled_and_what_stays_open(journal_at, home):
+    prompt = "Rename the harbour module to port. Keep the old tables instead of copying them. Who owns the gauges? I'll ask Ana."
+    converse(home, "a", ("user", prompt), ("agent", "The harbour module is called port now."))
+    with journal_at() as workspace:
+        (done,) = write_all(workspace, [day(0)])
+        text = done.path.read_text()
+    assert "## Decisions\n\n- Keep the old tables instead of copying them\n" in text
+    assert "## Open questions\n\n- Who owns the gauges?\n" in text
+
+
 def test_a_week_tells_once_what_its_days_say_again(journal_at, home):
     for number in range(3):
         say(home, f"s{number}", "Please make the nightly tide import skip rows without a gauge.", day=day(number).isoformat())

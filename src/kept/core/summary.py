@@ -22,7 +22,8 @@ class WorkNote:
 
     ``ordinal`` is its first event's place in the thread, ``event`` that event's key (a prompt of the user's). ``outcome`` is empty
     where nothing tells it; ``commits`` are the subjects of commits made meanwhile, ``names`` the files changed, most changed first.
-    ``weight`` grows with what was done: changes, commits, exchanges. ``question`` is one that was typed meanwhile and stayed open.
+    ``weight`` grows with what was done: changes, commits, exchanges. ``question`` is one that was typed meanwhile and stayed open,
+    ``decision`` what was typed of how something is to be.
     """
 
     ordinal: int
@@ -34,6 +35,7 @@ class WorkNote:
     names: tuple[str, ...] = ()
     weight: int = 1
     question: str = ""
+    decision: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,7 +94,8 @@ class Passage:
 class SummaryBullet:
     """One line of a summary. ``source`` is the key of an event, or the id of the memory or of the stored sentence it tells.
 
-    ``by`` names who put it into words: a model, or ``you``; empty for words used then.
+    ``by`` names who put it into words: a model, or ``you``; empty for words used then. ``remembered`` says that it is a memory,
+    which is told by itself where memories are listed.
     """
 
     part: SummaryPart
@@ -103,6 +106,7 @@ class SummaryBullet:
     weight: int = 1
     by: str = ""
     events: tuple[str, ...] = ()
+    remembered: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

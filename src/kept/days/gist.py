@@ -1,6 +1,7 @@
-"""The sentences that say most of some exchanges: what was wanted, what came of it, and what was asked and not answered.
+"""The sentences that say most of some exchanges: what was wanted, what came of it, what was settled, and what stayed open.
 
-Every sentence is one that was said; none is built. Which one is chosen by what prompts, answers, commits and file names share.
+Every sentence is one that was said; none is built, and none is cut. Which one is chosen by what prompts, answers, commits and file
+names share.
 Pure; knows no event, store or profile.
 """
 
@@ -20,7 +21,8 @@ from kept.extraction.rules.assertion import is_question
 from kept.extraction.rules.patterns import compile_pattern, has_match, skip_filler
 from kept.profiles.lexicons import join_alternatives
 
-LONGEST = 240  # characters of a sentence that is told whole
+_LONG = 240  # characters of a sentence beyond which a shorter one is told rather
+_LONGEST = 1_000  # characters of what is no sentence any more
 _READ = 4_000  # characters of each turn
 _LEAST_WORDS = 3
 _ENOUGH = 8  # telling words beyond which a sentence does not say more
@@ -73,7 +75,7 @@ def find_request(prompts: Sequence[str], subject: AbstractSet[str], spoken: Sequ
                 + 2 * min(len(line.content & subject), 4)
                 + 3 * _is_request(line.text, spoken)
                 - 4 * _has_unresolved_reference(line.text, spoken)
-                - 4 * (len(line.text) > LONGEST or line.text.endswith((":", "：")))
+                - 4 * (len(line.text) > _LONG or line.text.endswith((":", "：")) or line.text.startswith("("))
                 - min(number, 4)
             )
             if best[0] and score + 2 <= best[1]:
@@ -81,7 +83,7 @@ def find_request(prompts: Sequence[str], subject: AbstractSet[str], spoken: Sequ
             score += 2 * bool(find_artifacts(line.text))
             if not best[0] or score > best[1]:
                 best = line.text, score
-    return cut_line(best[0] or (fallback if count_words(fallback) >= 2 else ""))
+    return _strip_end(best[0] or (fallback if count_words(fallback) >= 2 else ""))
 
 
 def find_outcome(replies: Sequence[str], wanted: AbstractSet[str], done: AbstractSet[str]) -> str:
@@ -105,7 +107,7 @@ def find_outcome(replies: Sequence[str], wanted: AbstractSet[str], done: Abstrac
                 - 1.5 * line.item
                 - 2 * line.text.endswith(("!", "！"))
                 - 3 * (_pattern("leans").search(line.text) is not None)
-                - 3 * (len(line.text) > LONGEST)
+                - 3 * (len(line.text) > _LONG)
                 - min(line.place, 12) / 4
                 - 1.5 * number
             )
@@ -114,7 +116,7 @@ def find_outcome(replies: Sequence[str], wanted: AbstractSet[str], done: Abstrac
             score += bool(find_artifacts(line.text))
             if score > best[1] and not is_status_report(line.text):
                 best = line.text, score
-    return cut_line(best[0])
+    return _strip_end(best[0])
 
 
 def find_open_question(prompts: Sequence[str], *, answered: bool) -> str:
@@ -126,12 +128,27 @@ def find_open_question(prompts: Sequence[str], *, answered: bool) -> str:
         for line, behind in reversed([*zip(lines, [*lines[1:], None], strict=False)]):
             if FORGOTTEN_MARK in line.text or count_words(line.text) <= _LEAST_WORDS or len(line.content) <= 1:
                 continue
-            asks = is_question(line.text) and len(line.text) <= LONGEST
+            asks = is_question(line.text) and len(line.text) <= _LONG
             put_off = asks and behind is not None and _pattern("put_off").search(behind.text) is not None
             is_open = _pattern("open").search(line.text) is not None and not line.text.endswith(":")
             if put_off or is_open or (asks and not answered and not number):
-                return cut_line(line.text)
+                return _strip_end(line.text)
     return ""
+
+
+def find_decision(prompts: Sequence[str], spoken: Sequence[TellingPatterns]) -> str:
+    """The sentence typed that says most of how something is to be: chosen, ruled out, corrected; empty where none does."""
+    best = ("", 0.0)
+    for prompt in prompts:
+        for line in _prose_sentences(prompt):
+            settled = _pattern("settles").search(line.text) or any(
+                has_match(patterns.decided, line.text) or has_match(patterns.correction, line.text) for patterns in spoken
+            )
+            unfit = line.text.endswith(("?", "？", ":", "：")) or len(line.text) > _LONG or FORGOTTEN_MARK in line.text
+            score = min(len(line.content), _ENOUGH) - 4 * _has_unresolved_reference(line.text, spoken)
+            if settled and not unfit and count_words(line.text) > _LEAST_WORDS and score > max(best[1], 2):
+                best = line.text, score
+    return _strip_end(best[0])
 
 
 def _prose_sentences(text: str) -> Iterator[_Sentence]:
@@ -146,7 +163,7 @@ def _prose_sentences(text: str) -> Iterator[_Sentence]:
         item = _ITEM.search(line) is not None
         for sentence in sentence_texts(one_line(_MARKS.sub("", _LINK.sub("\\1", line)))):
             plain = _strip_opener(sentence)
-            if plain:
+            if plain and len(plain) <= _LONGEST:
                 yield _Sentence(text=plain, content=find_content(plain), item=item, place=place)
                 place += 1
 
@@ -187,9 +204,6 @@ def count_words(text: str) -> int:
     return spaced if spaced > 1 else sum(is_cjk(char) for char in text) // 2 or spaced
 
 
-def cut_line(text: str) -> str:
-    """At most one line's worth, cut between words."""
-    if len(text) <= LONGEST:
-        return text.rstrip(" .;,:")
-    head = text[:LONGEST]
-    return f"{head[: head.rfind(' ')] if ' ' in head[LONGEST // 2 :] else head}…".replace(" …", "…")
+def _strip_end(text: str) -> str:
+    """A sentence without the mark that ends it, unless that says what it is."""
+    return text.rstrip(" .;,:")

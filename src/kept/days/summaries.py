@@ -17,7 +17,7 @@ from kept.core.pattern import Pattern
 from kept.core.spans import typed_text
 from kept.core.summary import SummaryBullet, SummaryPart, WorkNote
 from kept.core.text import jaccard_similarity, number_tokens, one_line, tokenize
-from kept.days.gist import cut_line, find_open_question, find_outcome, find_request, telling_words
+from kept.days.gist import find_decision, find_open_question, find_outcome, find_request, telling_words
 from kept.extraction.rules.view import is_prompt
 
 MOST = 15  # lines of a condensed day (K10: 30 to 50 become 10 to 15)
@@ -80,6 +80,7 @@ def _summarize_span(
     asked = find_request(typed, telling_words(replies) | done, spoken)
     if not asked:
         return None
+    decision = find_decision(typed, spoken)
     return WorkNote(
         ordinal=base + first,
         event=events[first].key,
@@ -88,7 +89,8 @@ def _summarize_span(
         outcome=find_outcome(replies, telling_words((asked,)), done),
         commits=commits[:5],
         names=names,
-        weight=len(prompts) + min(changed.total(), 20) + 5 * len(commits),
+        weight=len(prompts) + min(changed.total(), 20) + 5 * len(commits) + 5 * (decision == asked),
+        decision=decision,
         question=find_open_question(typed, answered=not replies or any(map(_is_answer, events[prompts[-1] + 1 : stop]))),
     )
 
@@ -106,14 +108,14 @@ def commit_subject(event: Event) -> str:
         return ""
     here = _HEREDOC.search(found.group(1))
     if here is not None:
-        return cut_line(one_line(here.group(1)))
+        return one_line(here.group(1))
     try:
         words = shlex.split(found.group(1).split("\n\n", 1)[0].split("&&", 1)[0], posix=True)
     except ValueError:
         return ""  # cut off inside a quotation
     for flag, value in itertools.pairwise(words):
         if flag in ("-m", "-am", "--message") and not value.startswith("$("):
-            return cut_line(one_line(value.splitlines()[0])) if value.strip() else ""
+            return one_line(value.splitlines()[0]) if value.strip() else ""
     return ""
 
 
@@ -136,13 +138,16 @@ def work_bullet(note: WorkNote, scope: str) -> SummaryBullet:
 
 
 def to_bullets(note: WorkNote, scope: str) -> tuple[SummaryBullet, ...]:
-    """The lines of a note: what was worked on, and a question that stayed open; once where the question is all there is."""
-    summary_bullet = work_bullet(note, scope)
-    if not note.question:
-        return (summary_bullet,)
-    asked = replace(summary_bullet, part=SummaryPart.OPEN, text=note.question, source=f"{note.event}?", weight=_ASKED)
-    same = _RESULT not in summary_bullet.text and jaccard_similarity(tokenize(note.asked), tokenize(note.question)) > _LIKE
-    return (asked,) if same else (summary_bullet, asked)
+    """The lines of a note: what was worked on, what was settled meanwhile, and a question that stayed open; what one says already
+    once.
+    """
+    worked = work_bullet(note, scope)
+    weight = min(note.weight, _ASKED)
+    decided = replace(worked, part=SummaryPart.DECIDED, text=note.decision, source=f"{note.event}!", weight=weight)
+    asked = replace(worked, part=SummaryPart.OPEN, text=note.question, source=f"{note.event}?", weight=_ASKED)
+    others = tuple(bullet for bullet in (decided, asked) if bullet.text and (bullet is asked or bullet.text != note.asked))
+    bare = _RESULT not in worked.text and jaccard_similarity(tokenize(note.asked), tokenize(note.question)) > _LIKE
+    return (asked,) if bare else (worked, *others)
 
 
 def part_of_category(category: str) -> SummaryPart:
@@ -161,6 +166,7 @@ def memory_bullet(memory: Memory) -> SummaryBullet:
         source=memory.id,
         scope=memory.scope,
         weight=30,
+        remembered=True,
     )
 
 
@@ -183,24 +189,27 @@ def condense_bullets(bullets: Sequence[SummaryBullet], most: int = MOST) -> tupl
     """The lines of a day that matter later: half of them what was decided, learnt or is open, the rest the topics of the day.
 
     No bullet is changed. Where topics are too many, those of a project that follow each other and are most alike are told by the
-    one that weighs most, and what was only asked is left to the detailed form; a few words ("go on") always are.
+    one that weighs most, and what was only asked is left to the detailed form where its project has more to tell; a few words
+    ("go on") always are.
     """
     topics = [bullet for bullet in bullets if bullet.part is SummaryPart.WORKED]
-    kept = _heaviest_bullets(
-        [bullet for bullet in bullets if bullet.part is not SummaryPart.WORKED], most - min(len(topics), most - most // 2)
-    )
-    room = most - len(kept)
+    others = [bullet for bullet in bullets if bullet.part is not SummaryPart.WORKED]
+    told = heaviest_bullets(others, most - min(len(topics), most - most // 2))
+    room = most - len(told)
     summary_bullets = [replace(max(group, key=_weight), weight=sum(map(_weight, group))) for group in join_topics(topics, room)]
     order = {bullet.source: place for place, bullet in enumerate(bullets)}
-    return tuple(sorted((*kept, *_heaviest_bullets(summary_bullets, room)), key=lambda bullet: order[bullet.source]))
+    return tuple(sorted((*told, *heaviest_bullets(summary_bullets, room)), key=lambda bullet: order[bullet.source]))
 
 
 def join_topics(topics: Sequence[SummaryBullet], most: int, *, alike: float = _NEIGHBOURS) -> list[tuple[SummaryBullet, ...]]:
     """The topics of days in their order, each by itself; where they are too many, those of a project that follow each other and
-    are most alike together, until they are few enough or none are ``alike``. What was only asked goes then, and a few words always.
+    are most alike together, until they are few enough or none are ``alike``. What was only asked goes then where its project has
+    more to tell, and a few words always.
     """
     if len(topics) > most:
-        topics = [bullet for bullet in topics if bullet.weight > 1 or _RESULT in bullet.text] or topics
+        weighty = [bullet for bullet in topics if bullet.weight > 1 or _RESULT in bullet.text]
+        told = {bullet.scope for bullet in weighty}
+        topics = [bullet for bullet in topics if bullet in weighty or bullet.scope not in told]
     topics = [bullet for bullet in topics if _RESULT in bullet.text or len(tokenize(bullet.text)) >= _FEW] or topics
     groups: list[tuple[SummaryBullet, ...]] = [(bullet,) for bullet in topics]
     words = [tokenize(bullet.text) for bullet in topics]
@@ -225,10 +234,12 @@ def _weight(bullet: SummaryBullet) -> int:
     return bullet.weight
 
 
-def _heaviest_bullets(bullets: Sequence[SummaryBullet], most: int) -> list[SummaryBullet]:
-    """At most so many bullets, the weightiest first, none like another."""
+def heaviest_bullets(bullets: Sequence[SummaryBullet], most: int) -> list[SummaryBullet]:
+    """At most so many bullets, none like another: the weightiest of each project first, then the weightiest."""
+    ranked = sorted(bullets, key=lambda one: (-one.weight, one.source))
+    first = {bullet.scope: bullet.source for bullet in reversed(ranked)}
     chosen: list[SummaryBullet] = []
-    for bullet in sorted(bullets, key=lambda one: (-one.weight, one.source)):
+    for bullet in sorted(ranked, key=lambda one: first[one.scope] != one.source):
         if len(chosen) < most and not any(
             _is_repeated(tokenize(bullet.text), tokenize(summary_bullet.text)) for summary_bullet in chosen
         ):

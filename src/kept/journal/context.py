@@ -5,6 +5,7 @@ Nothing here looks past the last day, whatever was read since: neither a later a
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 
 from kept.core.event import is_note
@@ -12,8 +13,17 @@ from kept.core.memory import Accepted, Candidate, Memory, Status
 from kept.core.pattern import Pattern
 from kept.core.summary import SummaryPart, SummaryPoint, WorkNote
 from kept.core.text import jaccard_similarity, normal_form, number_tokens, tokenize
-from kept.days.day_notes import PARTS
-from kept.days.summaries import MOST, build_notes, join_topics, order_bullets, part_of_category, to_bullets, work_bullet
+from kept.days.day_notes import PARTS, drop_repeated_notes
+from kept.days.summaries import (
+    MOST,
+    build_notes,
+    heaviest_bullets,
+    join_topics,
+    order_bullets,
+    part_of_category,
+    to_bullets,
+    work_bullet,
+)
 from kept.extraction.questions import merge_points
 from kept.journal.entry import ContextItem, Slot, TrustLevel
 from kept.memories.history import memories_at
@@ -128,8 +138,10 @@ def _work_items(found: list[tuple[ThreadNote, str]], *, detailed: bool) -> Itera
     for group in [(bullet,) for bullet in topics] if detailed else join_topics(topics, MOST, alike=0.0):
         text = group[0].text if detailed else _narrate_notes([of_event[bullet.source] for bullet in group])
         yield ContextItem(slot=Slot.WORKED, text=text, scope=group[0].scope, weight=float(sum(bullet.weight for bullet in group)))
-    asked = (bullet for bullet in bullets if bullet.part is SummaryPart.OPEN)
-    yield from (ContextItem(slot=Slot.OPEN, text=bullet.text, scope=bullet.scope, weight=_LEARNT_WEIGHT) for bullet in asked)
+    others = [bullet for bullet in bullets if bullet.part is not SummaryPart.WORKED]
+    told = others if detailed else heaviest_bullets(others, MOST // 2)
+    for bullet in (bullet for bullet in others if bullet in told):
+        yield ContextItem(slot=_SLOTS[bullet.part], text=bullet.text, scope=bullet.scope, weight=float(bullet.weight))
     commits = dict.fromkeys((scope, commit) for note, scope in found for commit in note.note.commits)
     yield from (ContextItem(slot=Slot.COMMITS, text=text, scope=scope, weight=0.5) for scope, text in commits)
     changed: dict[str, Counter[str]] = {}
@@ -160,24 +172,12 @@ def _end_sentence(sentence: str) -> str:
 def _notes_until(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[ThreadNote]:
     """The notes of a span, each once, as they were at its end: what came of a prompt after midnight is not known yet."""
     ends: Mapping[int, datetime | None] = {thread.id: thread.last_at for thread in workspace.store.archive.threads()}
-    seen: set[str] = set()
     listed = workspace.store.days.notes_between(start, stop)
     last = {note.thread: note.note.ordinal for note in sorted(listed, key=lambda one: one.note.ordinal)}
-    for item in listed:
-        if item.note.event in seen:
-            continue
-        seen.add(item.note.event)
+    for item in drop_repeated_notes(listed):
         end = ends.get(item.thread)
-        if last[item.thread] == item.note.ordinal and end is not None and end >= stop:
-            yield ThreadNote(
-                note=_cut_note_at(workspace, item, stop),
-                thread=item.thread,
-                session=item.session,
-                project=item.project,
-                path=item.path,
-            )
-        else:
-            yield item
+        grows = last[item.thread] == item.note.ordinal and end is not None and end >= stop
+        yield replace(item, note=_cut_note_at(workspace, item, stop)) if grows else item
 
 
 def _cut_note_at(workspace: Workspace, noted: ThreadNote, stop: datetime) -> WorkNote:

@@ -84,7 +84,7 @@ def _find_line(workspace: Workspace, day: date, key: str) -> Passage | None:
             return Passage(
                 id=bullet.source,
                 form=PassageForm.LINE,
-                kind="questions" if bullet.part is SummaryPart.OPEN else "solutions",
+                kind={SummaryPart.OPEN: "questions", SummaryPart.DECIDED: "decisions"}.get(bullet.part, "solutions"),
                 text=bullet.text,
                 at=note.note.at,
                 events=(note.note.event,),

@@ -359,12 +359,12 @@ _PARTS = {SummaryPart.WORKED: "Worked on", SummaryPart.DECIDED: "Decided", Summa
 
 
 def _work_lines(workspace: Workspace, found: DayView, *, detailed: bool) -> Iterator[Line]:
-    """What a day came to, by project: what was worked on, and what a model or the person says was decided and stayed open.
+    """What a day came to, by project: what was worked on, decided and left open.
 
     In short unless ``detailed``. Memories are told by themselves.
     """
-    whole = [bullet for bullet in found.summary.detailed if bullet.part is SummaryPart.WORKED or bullet.by]
-    short = [bullet for bullet in found.summary.condensed if bullet.part is SummaryPart.WORKED or bullet.by]
+    whole = [bullet for bullet in found.summary.detailed if not bullet.remembered]
+    short = [bullet for bullet in found.summary.condensed if not bullet.remembered]
     for part, title in _PARTS.items():
         summary_bullets = [bullet for bullet in whole if bullet.part is part]
         shown = summary_bullets if detailed else [bullet for bullet in short if bullet.part is part]

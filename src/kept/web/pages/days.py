@@ -135,7 +135,7 @@ def _group_bullets(bullets: Iterable[SummaryBullet]) -> list[tuple[str, str, lis
     """What is told of a day besides memories: by part and by whom it is told, then by project."""
     made = []
     for part in SummaryPart:
-        inside = [bullet for bullet in bullets if bullet.part is part and (part is SummaryPart.WORKED or bullet.by)]
+        inside = [bullet for bullet in bullets if bullet.part is part and not bullet.remembered]
         if inside:
             lines = [(scope, [bullet.text for bullet in some]) for scope, some in groupby(inside, key=lambda each: each.scope)]
             made.append((part.value.capitalize(), format_authors(inside), lines))
