@@ -39,12 +39,11 @@ from kept.core.operation import (
     Supersede,
 )
 from kept.core.statement import parse_statement
-from kept.curation.categories import CurationRules, rules_of
 from kept.curation.curate import OFTEN
 from kept.curation.curate import curate as plainly_curate
-from kept.curation.curate.value_statements import parse_value_statement
-from kept.curation.curate.values import find_value_pairs
+from kept.curation.curate.values import find_value_pairs, parse_value_statement
 from kept.curation.guard import find_protected_changes
+from kept.curation.lifecycle import CurationRules, rules_of
 from kept.profiles import load_profile
 
 RULES = rules_of(load_profile("coding"))

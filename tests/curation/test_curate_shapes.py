@@ -7,8 +7,8 @@ from kept.core.event import Origin
 from kept.core.fold import apply_operation
 from kept.core.memory import Accepted, Actor, Candidate, CandidateVerdict, Evidence, Status
 from kept.core.operation import Supersede
-from kept.curation.categories import rules_of
 from kept.curation.curate import curate
+from kept.curation.lifecycle import rules_of
 from kept.profiles import load_profile
 
 COMPANION, JOURNAL = rules_of(load_profile("companion")), rules_of(load_profile("journal"))

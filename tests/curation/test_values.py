@@ -13,10 +13,9 @@ from kept.core.event import Origin
 from kept.core.fold import apply_operation
 from kept.core.memory import Accepted, Actor, Candidate, CandidateVerdict, Evidence, Status
 from kept.core.statement import is_same_statement, parse_statement
-from kept.curation.categories import rules_of
 from kept.curation.curate import curate
-from kept.curation.curate.value_statements import parse_value_statement
-from kept.curation.curate.values import find_value_pairs
+from kept.curation.curate.values import find_value_pairs, parse_value_statement
+from kept.curation.lifecycle import rules_of
 from kept.profiles import load_profile
 
 GOLD = Path(__file__).parents[3] / "shared" / "gold"

@@ -10,6 +10,7 @@ from typing import assert_never
 
 from kept.core.memory import Actor, Evidence, Memory, Status
 from kept.core.operation import (
+    FACT_NAMES,
     Add,
     Approve,
     Facts,
@@ -119,25 +120,8 @@ def apply_operation(memories: Mapping[str, Memory], operation: Operation, actor:
 def with_facts(memory: Memory, facts: Facts) -> Memory:
     """The memory with what evidence now says of it."""
     keep = tuple(item for item in memory.evidence if item.event not in facts.dropped)
-    return replace(
-        memory,
-        content=facts.content,
-        category=facts.category,
-        confidence=facts.confidence,
-        origin=facts.origin,
-        first_seen=facts.first_seen,
-        last_seen=facts.last_seen,
-        observations=facts.observations,
-        artifacts=facts.artifacts,
-        candidates=facts.candidates,
-        evidence=_sort_evidence(keep + facts.added),
-        valid_until=facts.valid_until,
-        trigger=facts.trigger,
-        fingerprint=facts.fingerprint,
-        subject=facts.subject,
-        advised=facts.advised,
-        about=facts.about,
-    )
+    said = {name: getattr(facts, name) for name in FACT_NAMES}
+    return replace(memory, evidence=_sort_evidence(keep + facts.added), **said)
 
 
 def erase_content(memory: Memory) -> Memory:

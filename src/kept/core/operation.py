@@ -4,7 +4,7 @@
 undated) and ``reason``. Who did it, when it was recorded and at what cost is said once, by the pass it belongs to.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 
 from kept.core.event import Origin
@@ -247,22 +247,10 @@ class Pass:
     note: str = ""
 
 
+FACT_NAMES = tuple(field.name for field in fields(Facts) if field.name not in ("added", "dropped"))
+"""What facts say of a memory in full, by the names that both have for it."""
+
+
 def to_facts(memory: Memory) -> Facts:
     """What evidence says of a memory as it stands, for an operation that changes some of it."""
-    return Facts(
-        content=memory.content,
-        category=memory.category,
-        confidence=memory.confidence,
-        origin=memory.origin,
-        first_seen=memory.first_seen,
-        last_seen=memory.last_seen,
-        observations=memory.observations,
-        artifacts=memory.artifacts,
-        candidates=memory.candidates,
-        valid_until=memory.valid_until,
-        trigger=memory.trigger,
-        fingerprint=memory.fingerprint,
-        subject=memory.subject,
-        advised=memory.advised,
-        about=memory.about,
-    )
+    return Facts(**{name: getattr(memory, name) for name in FACT_NAMES})

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from kept.core.memory import Actor, Candidate
 from kept.core.spans import typed_text
 from kept.core.statement import find_content
-from kept.curation.categories import CurationRules, rules_of
 from kept.curation.curate import curate
 from kept.curation.curate.values import Meaning
 from kept.curation.guard import find_overreach, find_protected_changes
+from kept.curation.lifecycle import CurationRules, rules_of
 from kept.extraction.questions import apply_overrulings, overruled_candidate_ids
 from kept.local.progress import Progress, ignore_progress
 from kept.store.values import Draft

@@ -12,8 +12,7 @@ from kept.core.redact import redact
 from kept.core.statement import Statement, find_content, parse_statement
 from kept.core.times import EARLIEST
 from kept.curation.curate.clusters import find_clusters
-from kept.curation.curate.value_statements import parse_value_statement
-from kept.curation.curate.values import find_value_pairs
+from kept.curation.curate.values import find_value_pairs, parse_value_statement
 from kept.extraction.expiry import find_end
 from kept.extraction.rules.hazards import is_harmful_command
 from kept.memories.foreign import ForeignNote

@@ -29,24 +29,34 @@ from kept.core.operation import (
     Supersede,
 )
 from kept.core.statement import Statement, parse_statement
-from kept.curation.categories import CurationRules
-from kept.curation.curate.clusters import find_clusters
+from kept.curation.curate.clusters import (
+    Surroundings,
+    find_clusters,
+    find_pairs_by_meaning,
+    find_similar_wishes,
+    is_pending_cluster,
+    session_words,
+)
 from kept.curation.curate.conflicts import find_answers, find_conflicts
-from kept.curation.curate.evidence import (
+from kept.curation.curate.plans import (
     OFTEN,
+    Plan,
+    assign_memories,
     build_memory,
+    build_plan,
     format_evidence_reason,
     format_session_count,
     has_new_facts,
     is_agent_suggestion,
     is_person_owned,
+    pair_llm_merged,
+    pair_rewordings,
+    pair_with_memories,
     select_new_facts,
     time_order,
 )
-from kept.curation.curate.meaning import find_pairs_by_meaning
-from kept.curation.curate.plans import Plan, assign_memories, build_plan, pair_llm_merged, pair_rewordings, pair_with_memories
 from kept.curation.curate.values import Meaning
-from kept.curation.curate.wishes import Surroundings, find_similar_wishes, is_pending_cluster, session_words
+from kept.curation.lifecycle import CurationRules
 
 __all__ = ["OFTEN", "PLAIN", "curate"]
 

@@ -1,11 +1,32 @@
-"""Which statements say the same: clusters, found without comparing every pair. Knows nothing of memories."""
+"""Which statements say the same: clusters, found without comparing every pair.
+
+Statements that mean the same in other words are one where an embedding proposes it and words agree: both name the same things and
+numbers, deny the same, and share a good part of what they say. Wishes of several sessions are one by their words alone, and count
+only where they were said often enough. Knows no memories and no model.
+"""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from math import ceil
 
-from kept.core.statement import CLOSE, NEAR, Statement, is_same_statement
+from kept.core.memory import SAID_ONCE, Candidate, CandidateVerdict, Refused
+from kept.core.statement import CLOSE, NEAR, Statement, find_content, has_opposites, is_form, is_same_statement
+from kept.core.text import jaccard_similarity
+from kept.curation.curate.plans import OFTEN, count_sessions
+from kept.curation.curate.values import Meaning, parse_value_statement
+
+Surroundings = Callable[[Candidate], frozenset[str]]
+"""The words that a person typed around a wish."""
+
+_COMMON = 60  # statements that share a word; what more of them have tells nothing
+_ONE_MEANING = 0.85  # nearness in meaning of two statements from which they are one
+_LIKE = 0.37  # likeness of their content words
+_SHARED, _MOST = 2, 12  # content words that they share; that each has: a longer one says more than one thing
+_WISH_SHARED = 3  # content words that two wishes in other words have in common
+_WISH_LIKE = 0.6  # likeness of their content words
+_TRIED_AGAIN = 0.4  # likeness of the words around two wishes from which they are one request
+_TOPIC = 2  # words of a wish that the words around it say too: it is about what is being built
 
 
 def find_clusters(statements: Sequence[Statement], linked: Iterable[tuple[int, int]] = ()) -> tuple[tuple[int, ...], ...]:
@@ -82,3 +103,116 @@ def _comparable_pairs(statements: Sequence[Statement], places: Iterable[int]) ->
 def _rare_word_pairs(rare: Sequence[str], least: float) -> Iterator[tuple[str, str]]:
     """The pairs of rare words of which two sets as alike as ``least`` share at least one; both sets have two words or more."""
     return combinations(rare[: len(rare) - ceil(least * len(rare)) + 2], 2)
+
+
+def find_pairs_by_meaning(
+    texts: Sequence[str], statements: Sequence[Statement], apart: frozenset[int], meaning: Meaning
+) -> dict[tuple[int, int], float | None] | None:
+    """The pairs of statements that mean the same in other words, with their nearness, and with None those of which nothing can
+    tell; None where that is so of all.
+
+    ``apart`` are the places of those that are one with none.
+    """
+    pairs = [pair for pair in _find_comparable_pairs(statements) if apart.isdisjoint(pair)]
+    change = {place for place in {place for pair in pairs for place in pair} if _is_about_change(texts[place], statements[place])}
+    pairs = [pair for pair in pairs if change.isdisjoint(pair)]
+    scores = meaning([(texts[left], texts[right]) for left, right in pairs]) if pairs else ()
+    return (
+        None
+        if scores is None
+        else {pair: score for pair, score in zip(pairs, scores, strict=True) if score is None or score >= _ONE_MEANING}
+    )
+
+
+def _is_about_change(text: str, says: Statement) -> bool:
+    """Whether a text tells how it was at first, or that it changed: it is no other wording of anything."""
+    value_statement = parse_value_statement(text, says)
+    return value_statement.once or value_statement.tells_change
+
+
+def _find_comparable_pairs(statements: Sequence[Statement]) -> Iterator[tuple[int, int]]:
+    """The pairs of statements that may mean the same and are not the same already."""
+    keys: dict[int, list[tuple[object, str]]] = {}
+    forms: set[str] = set()
+    for place, statement in enumerate(statements):
+        is_short = _SHARED <= len(statement.content) <= _MOST
+        if statement.form in forms or not is_short or statement.fingerprint or statement.asks or statement.refused:
+            continue
+        forms.add(statement.form)
+        agrees = (statement.numbers, statement.artifacts, statement.denials % 2)
+        keys[place] = [(agrees, word) for word in statement.content]
+    pairs = _find_sharing(keys, _SHARED)
+    return ((other, place) for other, place in pairs if _can_mean_same(statements[place], statements[other]))
+
+
+def _find_sharing(keys: Mapping[int, Collection[Hashable]], least: int) -> Iterator[tuple[int, int]]:
+    """The pairs of places, in order, that share so many keys; of those that have one key only the latest are compared."""
+    having: dict[Hashable, list[int]] = {}
+    for place, mine in keys.items():
+        shared = Counter(other for key in mine for other in having.get(key, ())[-_COMMON:])
+        yield from ((other, place) for other, count in sorted(shared.items()) if count >= least)
+        for key in mine:
+            having.setdefault(key, []).append(place)
+
+
+def _can_mean_same(left: Statement, right: Statement) -> bool:
+    if is_same_statement(left, right):
+        return False
+    mine = {word for word in left.content if not any(is_form(word, other) for other in right.content)}
+    theirs = {word for word in right.content if not any(is_form(word, other) for other in left.content)}
+    if len(mine) == len(theirs) == 1 or has_opposites(left.words - right.words, right.words - left.words):
+        return False  # one word for another: as likely another value as another word
+    return 1 - len(mine | theirs) / len(left.content | right.content) >= _LIKE
+
+
+def session_words(candidate: Candidate) -> frozenset[str]:
+    """Words that differ from session to session: those around a wish where no conversation is at hand."""
+    return frozenset(evidence.session for evidence in candidate.evidence)
+
+
+def is_said_once(judged: CandidateVerdict) -> bool:
+    """Whether a candidate is a wish that counts only together with others."""
+    return isinstance(judged.verdict, Refused) and judged.verdict.reason == SAID_ONCE
+
+
+def is_pending_cluster(members: Sequence[CandidateVerdict], size: int, surroundings: Surroundings) -> bool:
+    """Whether a cluster of ``size`` (a person's own memories included) is nothing but wishes that do not count yet.
+
+    They are of too few sessions, or of sessions that ask for the same: a request that is tried again is no standing wish.
+    """
+    if len(members) != size or not all(map(is_said_once, members)):
+        return False
+    candidates = [member.candidate for member in members]
+    return count_sessions(candidates) < OFTEN or _count_distinct_requests(candidates, surroundings) < OFTEN
+
+
+def _count_distinct_requests(candidates: Sequence[Candidate], surroundings: Surroundings) -> int:
+    """How many of the wishes stand among other words than those before them, and do not say what these are about."""
+    different: list[frozenset[str]] = []
+    for candidate in candidates:
+        around = surroundings(candidate)
+        names = find_content(candidate.content)
+        if len(names & around) < _TOPIC and not any(_has_similar_words(around, other) for other in different):
+            different.append(around)
+    return len(different)
+
+
+def _has_similar_words(left: frozenset[str], right: frozenset[str]) -> bool:
+    return jaccard_similarity(left, right) >= _TRIED_AGAIN if left and right else left == right
+
+
+def find_similar_wishes(proposals: Sequence[CandidateVerdict], statements: Sequence[Statement]) -> Iterator[tuple[int, int]]:
+    """The pairs of wishes that mean the same in other words. Only those that share a word which few have are compared."""
+    keys = {place: statements[place].content for place, proposal in enumerate(proposals) if is_said_once(proposal)}
+    pairs = _find_sharing(keys, _WISH_SHARED)
+    return ((other, place) for other, place in pairs if _is_same_wish(statements[place], statements[other]))
+
+
+def _is_same_wish(left: Statement, right: Statement) -> bool:
+    if left.numbers != right.numbers or left.denials % 2 != right.denials % 2 or left.asks or right.asks:
+        return False
+    if has_opposites(left.words - right.words, right.words - left.words) or left.artifacts.isdisjoint(right.artifacts) != (
+        not left.artifacts and not right.artifacts
+    ):
+        return False
+    return jaccard_similarity(left.content, right.content) >= _WISH_LIKE

@@ -10,10 +10,9 @@ from datetime import datetime, timedelta
 from kept.core.event import Origin
 from kept.core.memory import Status
 from kept.core.operation import APPROVED, BOTH_HOLD
-from kept.curation.categories import CurationRules, is_answer_to_question, is_same_theme
 from kept.curation.curate.plans import Plan
-from kept.curation.curate.value_statements import parse_value_statement
-from kept.curation.curate.values import Meaning, find_value_pairs
+from kept.curation.curate.values import Meaning, find_value_pairs, parse_value_statement
+from kept.curation.lifecycle import CurationRules, is_answer_to_question, is_same_theme
 
 _APART = timedelta(hours=12)
 
