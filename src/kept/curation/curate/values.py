@@ -1,5 +1,9 @@
-"""What of a text tells of values: its telling words in order, and how it speaks of a change. The words of all languages are read
-side by side. Knows no other statement.
+"""The same thing with another value: what a later statement is to an earlier one.
+
+The telling words of the two are aligned. What they share is the frame, what is left of each is its slot. They speak of one thing
+where the frame holds what one of them begins with, and neither names something else inside of it ("staging runs on 8443",
+"production runs on 443"). Of one thing another value of the same kind, or a word of change, leaves no room for the earlier value;
+another value alone may leave none, and is for a person. The words of all languages are read side by side. Knows no memories.
 """
 
 import re
@@ -29,6 +33,9 @@ from kept.core.statement import (
 from kept.core.text import is_cjk
 from kept.profiles.lexicons import common_words, join_alternatives, load_telling_patterns, number_words, word_list
 
+Meaning = Callable[[Sequence[tuple[str, str]]], Sequence[float | None] | None]
+"""How near the texts of each pair are in meaning, 1 at most; None where nothing can tell, of a pair or of any."""
+
 _READ = 600  # characters of a text
 _VALUE = 3  # words of a value
 SHORT = 9  # telling words of a statement that says one thing
@@ -45,6 +52,12 @@ _ATTRIBUTE = re.compile(rf"(?i)\b(?:{'|'.join(sorted(ATTRIBUTES - {'port'}))}) v
 _HIRAGANA = re.compile(r"[\u3040-\u309f]")
 _COUNTING = frozenset("一二三四五六七八九十")  # numbers of a script without spaces
 _HOME = "<home>"
+_HALF, _THIRD = 0.45, 0.3  # of the words of a statement: what two of one thing share, and what they share where one tells a change
+_HOME_ONLY = 2  # words of where somebody lives
+_COMPOUND = ({"name", "number"}, {"month", "number"})  # kinds of words that one value is made of
+_NEAR = 0.5  # nearness in meaning of two whose form alone does not decide
+_RARE = 8  # words of a statement by which it is filed, the rarest
+_COMPARED = 20  # statements that share a rare word, the latest: what more of them have tells nothing
 
 
 @cache
@@ -78,11 +91,11 @@ class Word(NamedTuple):
 class ValueStatement:
     """What of a text tells of values: its telling words in order, and how many of them its first clause has.
 
-    ``narrow`` are those that limit it to a place or occasion, ``governed`` those that are all of such a limit. ``turned`` says that
-    it speaks of a change, ``loud`` by more than "now", ``ended`` that something is gone, ``once`` that it tells how it was at
-    first, ``open_ended`` that it asks, adds or depends, ``is_sentence`` that it has words that only build one. ``is_state`` says
-    that it has one value at a time, ``is_attribute`` that it is one of something by its name, ``sole`` that one alone does it,
-    ``home`` that it tells where somebody lives, ``moved`` where they moved, which may be no home.
+    ``narrow`` are those that limit it to a place or occasion. ``tells_change`` says that something is not as it was,
+    ``tells_loudly`` by more than "now", ``ended`` that it is gone, ``once`` that it tells how it was at first, ``open_ended`` that
+    it asks, adds or depends, ``is_sentence`` that it has words that only build one. ``is_state`` says that it has one value at a
+    time, ``is_attribute`` that it is one of something by its name, ``sole`` that one alone does it, ``home`` that it tells where
+    somebody lives, ``moved`` where they moved, which may be no home.
     """
 
     text: str
@@ -91,9 +104,8 @@ class ValueStatement:
     clause: int
     denials: int
     narrow: frozenset[str]
-    governed: frozenset[str]
-    turned: bool
-    loud: bool
+    tells_change: bool
+    tells_loudly: bool
     ended: bool
     once: bool
     open_ended: bool
@@ -119,20 +131,11 @@ class ValueStatement:
         """Whether it says one thing, which a person can tell apart from another."""
         return len(self.words) <= SHORT
 
-    @property
-    def tells_change(self) -> bool:
-        """Whether it says in plain form that something is not as it was."""
-        return self.turned or self.ended
-
-    @property
-    def tells_loudly(self) -> bool:
-        """The same, by more than "now"."""
-        return self.loud or self.ended
-
 
 def parse_value_statement(text: str, says: Statement) -> ValueStatement:
     """What a text tells of values; ``says`` is what of it is compared."""
     text = text[:_READ]
+    ended = _form("gone", "instead", "gone_back").search(text) is not None
     turns = [match[0].casefold() for match in _form("turned").finditer(text, find_lead_end(text))]
     without = " ".join(_form("gone").sub(" ", text).split())  # "I no longer live in" speaks of where somebody lives, too
     moved = _form("moved").search(text) is not None
@@ -144,8 +147,8 @@ def parse_value_statement(text: str, says: Statement) -> ValueStatement:
     clause, *rest = _EDGE.split(plain.strip(" ,"), maxsplit=1)
     first = _EDGE.split(text, maxsplit=1)[0]
     is_contrast = _CONTRAST.match(text, len(first)) is not None
-    words, narrow, governed = _read_words(clause, says.chosen, at=int(home))
-    more, narrow_more, _ = _read_words(" ".join(rest), frozenset(), at=1)
+    words, narrow = _read_words(clause, says.chosen, at=int(home))
+    more, narrow_more = _read_words(" ".join(rest), frozenset(), at=1)
     words = [Word(_HOME, "")] * home + words
     said = [word.casefold() for word in _TOKEN.findall(clause)]
     verb = next((place for place, word in enumerate(said) if word in _words("states")), 0)
@@ -156,10 +159,9 @@ def parse_value_statement(text: str, says: Statement) -> ValueStatement:
         clause=len(words),
         denials=parse_statement(first).denials,
         narrow=narrow | narrow_more,
-        governed=governed,
-        turned=is_contrast or bool(turns),
-        loud=is_contrast or any(turn not in _words("present") for turn in turns),
-        ended=_form("gone", "instead", "gone_back").search(text) is not None,
+        tells_change=is_contrast or ended or bool(turns),
+        tells_loudly=is_contrast or ended or any(turn not in _words("present") for turn in turns),
+        ended=ended,
         once=_form("once").search(text) is not None,
         is_sentence=not _dull_words().isdisjoint(said) or any(map(is_cjk, clause)),
         open_ended=says.asks or _form("depends", "adds").search(text) is not None,
@@ -183,17 +185,16 @@ def _leads() -> tuple[Pattern, ...]:
     return tuple(Pattern(patterns.from_now_on) for patterns in load_telling_patterns() if patterns.from_now_on)
 
 
-def _read_words(text: str, chosen: frozenset[str], at: int) -> tuple[list[Word], frozenset[str], frozenset[str]]:
-    """The telling words of a clause, behind all others what is chosen and how much there is; those behind a word such as "in"; and
-    those between two such words.
+def _read_words(text: str, chosen: frozenset[str], at: int) -> tuple[list[Word], frozenset[str]]:
+    """The telling words of a clause, behind all others what is chosen and how much there is; and those behind a word such as
+    "in".
     """
     found: list[Word] = []
     values: list[Word] = []
     narrow: set[str] = set()
-    governed: set[str] = set()
     raw = _TOKEN.findall(text)
     said = [item.casefold() for item in raw]
-    marks, binding = word_list("change", "marks", spaced=False), _words("narrow", "toward")
+    marks = word_list("change", "marks", spaced=False)
     for place, (item, word) in enumerate(zip(raw, said, strict=True)):
         kind = _value_kind(item, place + at)
         if is_cjk(item):
@@ -212,13 +213,7 @@ def _read_words(text: str, chosen: frozenset[str], at: int) -> tuple[list[Word],
             (values if word in chosen else found).append(Word(stem, "name" if word in chosen else kind))
             if not _words("narrow").isdisjoint(said[max(0, place - 2) : place]):
                 narrow.add(stem)
-            if (
-                not binding.isdisjoint(said[max(0, place - 2) : place])
-                and said[place + 1 : place + 2]
-                and said[place + 1] in binding
-            ):
-                governed.add(stem)
-    return found + values, frozenset(narrow), frozenset(governed)
+    return found + values, frozenset(narrow)
 
 
 def _is_measure(behind: Sequence[str]) -> bool:
@@ -239,18 +234,6 @@ def _value_kind(raw: str, place: int) -> str:
     if word in _words("months") and (word not in _BOTH_MONTH_AND_WORD or (place and raw[:1].isupper())):
         return "month"
     return "name" if (place and len(raw) > 1 and not raw.islower()) or _NAMED.search(raw) else ""
-
-
-Meaning = Callable[[Sequence[tuple[str, str]]], Sequence[float | None] | None]
-"""How near the texts of each pair are in meaning, 1 at most; None where nothing can tell, of a pair or of any."""
-
-_HALF, _THIRD = 0.45, 0.3  # of the words of a statement: what two of one thing share, and what they share where one tells a change
-_VALUE = 3  # words of a value
-_HOME_ONLY = 2  # words of where somebody lives
-_COMPOUND = ({"name", "number"}, {"month", "number"})  # kinds of words that one value is made of
-_NEAR = 0.5  # nearness in meaning of two whose form alone does not decide
-_RARE = 8  # words of a statement by which it is filed, the rarest
-_COMPARED = 20  # statements that share a rare word, the latest: what more of them have tells nothing
 
 
 class Relation(Enum):
@@ -321,7 +304,7 @@ def _find_slots(
             value.append(word)
             others.append(word)
             continue
-        if any(each.stem not in statement.governed for each in value):
+        if value:
             places.add((before, word.stem[:STEM]))
         before, value = word.stem[:STEM], []
     return places, tuple(value), tuple(others)
@@ -354,12 +337,12 @@ def _relate_things(earlier: ValueStatement, later: ValueStatement, frame: _Frame
     """Of statements that name another thing: another one who does alone what one does alone, and a word and its opposite."""
     said, before = later.says.words, earlier.says.words
     if len(frame.old) == 1 == len(frame.new):
-        if later.sole and later.turned and not frame.opens:
+        if later.sole and later.tells_change and not frame.opens:
             return Relation.REPLACES
         if frame.opens and has_opposites(said - before, before - said):
             return Relation.MAY_REPLACE
     two_bans = earlier.denials > 0 and later.denials > 0  # "never edit A, run B instead" leaves "never edit C" alone
-    told = frame.opens and later.loud and frame.shared >= _HALF and not two_bans
+    told = frame.opens and later.tells_loudly and frame.shared >= _HALF and not two_bans
     return Relation.MAY_REPLACE if told else Relation.APART
 
 
@@ -380,7 +363,7 @@ def _is_another_value(earlier: ValueStatement, later: ValueStatement, frame: _Fr
         return True
     has_one = earlier.is_state and later.is_state and "name" not in kinds | others
     is_value = all(len(each) == 1 or each in _COMPOUND for each in (kinds, others)) and "" not in kinds | others
-    return is_value and bool(kinds & others) and (later.turned or has_one)
+    return is_value and bool(kinds & others) and (later.tells_change or has_one)
 
 
 def _relate_told_change(earlier: ValueStatement, later: ValueStatement, frame: _Frame) -> Relation:
@@ -393,7 +376,7 @@ def _relate_told_change(earlier: ValueStatement, later: ValueStatement, frame: _
         return Relation.MAY_REPLACE
     if frame.shared >= _HALF and frame.own >= _THIRD:
         return Relation.REPLACES_IF_NEAR
-    begins = earlier.words[0] not in frame.old and later.words[0] not in frame.new and later.loud
+    begins = earlier.words[0] not in frame.old and later.words[0] not in frame.new and later.tells_loudly
     near = (begins or frame.shared >= _THIRD) and valued and earlier.is_short and later.is_short
     return Relation.MAY_REPLACE if near else Relation.APART
 
