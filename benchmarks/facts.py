@@ -17,8 +17,8 @@ from kept.core.event import Author, Event, EventKind, Pointer, Precision
 from kept.core.memory import Accepted, Held
 from kept.extraction.gate import judge
 from kept.extraction.rules.candidates import extract_candidates
-from kept.extraction.rules.view import LOOKBACK
-from kept.extraction.segment import segment
+from kept.extraction.rules.patterns import LOOKBACK
+from kept.extraction.stretches import segment
 from kept.profiles import load_profile
 from kept.profiles.language import choose_lexicon
 

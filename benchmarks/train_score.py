@@ -24,7 +24,7 @@ from kept.core.memory import WISH
 from kept.core.sentences import split_sentences
 from kept.core.spans import typed_spans
 from kept.evaluation.turns import AnnotatedTurn, load_annotations
-from kept.extraction.rules.prompts import propose_prompt_tellings
+from kept.extraction.rules.candidates import propose_prompt_tellings
 from kept.extraction.score import NEAR, ScoreModel, features, score
 from kept.profiles import load_profile
 from kept.profiles.language import choose_lexicon

@@ -8,9 +8,8 @@ import pytest
 from kept.core.event import Author, EventKind, ToolUse
 from kept.core.handover import CAUSE, REWORDED, is_suggestion_tool
 from kept.core.memory import USER_SCOPE, Accepted
-from kept.extraction.rules.handover import propose_handed_over
+from kept.extraction.rules.handover import propose_handed_over, reply_lines
 from kept.extraction.rules.passages import count_content_words
-from kept.extraction.rules.suggestions import reply_lines
 from talk import LEXICON, PROFILE, agent, judge, output, talk, user
 
 RULE = "Never deploy the billing service on a Friday afternoon"

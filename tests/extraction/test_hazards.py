@@ -2,7 +2,7 @@
 
 import pytest
 
-from kept.extraction.rules.hazards import is_harmful_command
+from kept.extraction.rules.harms import is_harmful_command
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kept.extraction.rules.installs import places_unnamed, requires_unnamed
+from kept.extraction.rules.harms import places_unnamed, requires_unnamed
 
 ABSENT = "ModuleNotFoundError: No module named 'requests'"
 NODE = "Error: Cannot find module 'left-pad/lib'"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kept.extraction.polarity import find_distortion
+from kept.extraction.questions.support import find_distortion
 
 TURNED = [
     ("never squash, only merge", "we only squash"),

@@ -7,7 +7,7 @@ import pytest
 import re2
 
 from kept.core.spans import LONGEST
-from kept.extraction.rules import patterns, prompts, tellings
+from kept.extraction.rules import candidates, patterns, tellings
 from kept.extraction.rules.candidates import extract_candidates
 from kept.profiles import load_profile
 from talk import LEXICON, agent, edit, output, talk, user
@@ -36,7 +36,7 @@ class Counting:
 @pytest.mark.parametrize("way", ["coding", "journal"])
 def test_cues_are_asked_about_bounded_text_and_a_bounded_number_of_times(monkeypatch, seed, way):
     lengths = []
-    for module in (patterns, prompts, tellings):
+    for module in (candidates, patterns, tellings):
         monkeypatch.setattr(module, "compile_pattern", lambda source: Counting(source, lengths))
     vast = seed * (60_000 // len(seed))
     events = talk(user(vast), agent(vast), edit("src/a.py"), output(vast), user("yes"))

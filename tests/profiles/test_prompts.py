@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from kept.core.errors import ConfigError
-from kept.extraction.questions.form import SCHEMA
+from kept.extraction.questions.question import SCHEMA
 from kept.llm.reply import parse_reply
 from kept.profiles import list_profiles, load_profile
 from kept.profiles.prompts import BUILT_IN, compose_prompt, default_prompt_text, load_prompt, with_declared_categories

@@ -18,7 +18,7 @@ from kept.core.spans import typed_text
 from kept.core.summary import SummaryBullet, SummaryPart, WorkNote
 from kept.core.text import jaccard_similarity, number_tokens, one_line, tokenize
 from kept.days.gist import find_decision, find_open_question, find_outcome, find_request, telling_words
-from kept.extraction.rules.view import is_prompt
+from kept.extraction.rules.patterns import is_prompt
 
 MOST = 15  # lines of a condensed day (K10: 30 to 50 become 10 to 15)
 _CLOSING = 3  # replies at the end of what was worked on, among which the outcome stands

@@ -22,7 +22,7 @@ from kept.core.lexicon import Lexicon, TellingPatterns
 from kept.core.memory import SAID_ONCE, Accepted
 from kept.evaluation.turns import AnnotatedTurn, TurnScore, compare_with_turns, load_annotations, normalize_text
 from kept.extraction.gate import judge
-from kept.extraction.rules.prompts import propose_prompt_tellings
+from kept.extraction.rules.candidates import propose_prompt_tellings
 from kept.local.progress import Progress, ignore_progress
 from kept.memories.browse import to_export
 from kept.pipeline.run import RunOptions, run_pipeline

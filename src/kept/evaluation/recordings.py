@@ -18,7 +18,7 @@ from kept.core.digest import digest
 from kept.core.errors import UsageError
 from kept.evaluation.turns import normalize_text
 from kept.extraction.questions import END, PURPOSE
-from kept.extraction.questions.form import SCHEMA
+from kept.extraction.questions.question import SCHEMA
 from kept.llm.ask import Ask, CompleteReply, Fault, Reply, UnreachableReply, UnreadableReply
 from kept.llm.reply import InvalidReply, parse_reply
 

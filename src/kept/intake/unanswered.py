@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from kept.core.event import Author, Event, EventKind
 from kept.core.spans import typed_text
 from kept.core.text import one_line
-from kept.extraction.rules.suggestions import suggestions
-from kept.extraction.rules.view import is_prompt
+from kept.extraction.rules.handover import suggestions
+from kept.extraction.rules.patterns import is_prompt
 from kept.intake.triggers import has_trigger
 from kept.workspace import Workspace
 

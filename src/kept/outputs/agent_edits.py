@@ -16,8 +16,7 @@ from kept.core.event import Event, EventKind
 from kept.core.markup import parse_fact
 from kept.core.pattern import compile_late
 from kept.core.text import normal_form, tokenize
-from kept.extraction.rules.actions import is_shell
-from kept.extraction.rules.commands import find_output, is_reading, steps_of, unquote_word
+from kept.extraction.rules.commands import find_output, is_reading, is_shell, steps_of, unquote_word
 from kept.local.files import FileStamp
 from kept.outputs.render import ViewEdits, ViewEntry
 from kept.outputs.targets import Target

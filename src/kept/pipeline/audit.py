@@ -14,7 +14,7 @@ from kept.core.times import EARLIEST
 from kept.curation.curate.clusters import find_clusters
 from kept.curation.curate.values import find_value_pairs, parse_value_statement
 from kept.extraction.expiry import find_end
-from kept.extraction.rules.hazards import is_harmful_command
+from kept.extraction.rules.harms import is_harmful_command
 from kept.memories.foreign import ForeignNote
 from kept.memories.foreign_stores import read_stored_notes
 from kept.recall.index.reader import UnitKind

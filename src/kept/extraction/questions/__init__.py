@@ -2,12 +2,10 @@
 itself.
 """
 
-from kept.extraction.questions.answer import KINDS, SURE, TASK, Answer, apply_overrulings, overruled_candidate_ids, read_answer
-from kept.extraction.questions.chunks import Chunk, Turn, chunks
-from kept.extraction.questions.outcome import build_condense_ask, merge_points, read_condensed_points
+from kept.extraction.questions.answer import SURE, TASK, Answer, apply_overrulings, overruled_candidate_ids, read_answer
 from kept.extraction.questions.question import END, PURPOSE, Excerpt, Hint, build_question_ask, hints, split_reply
-from kept.extraction.questions.reading import ChunkReading, Claim
-from kept.extraction.questions.turns import estimate_tokens_high, is_worth_asking, render_turn
+from kept.extraction.questions.reading import KINDS, ChunkReading, Claim, build_condense_ask, merge_points, read_condensed_points
+from kept.extraction.questions.turns import Chunk, Turn, chunks, estimate_tokens_high, is_worth_asking, render_turn
 
 __all__ = [
     "END",

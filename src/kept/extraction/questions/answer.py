@@ -32,11 +32,8 @@ from kept.core.pattern import Pattern
 from kept.core.statement import is_same_statement, parse_statement
 from kept.core.summary import SummaryPoint
 from kept.core.text import jaccard_similarity, one_line, tokenize
-from kept.extraction.questions.form import Citation, HintVerdict, NotePoint, Notes, ProposedMemory, ReplyForm
-from kept.extraction.questions.question import Hint
-from kept.extraction.questions.reading import CEILING, SUPPORT, WEIGHTS, ChunkReading, Claim, confidence
-from kept.extraction.questions.remedy import holds_harmful_command
-from kept.extraction.questions.rewording import stands_alone
+from kept.extraction.questions.question import Citation, Hint, HintVerdict, NotePoint, Notes, ProposedMemory, ReplyForm
+from kept.extraction.questions.reading import CEILING, KINDS, SUPPORT, WEIGHTS, ChunkReading, Claim, confidence, stands_alone
 from kept.extraction.questions.support import (
     QUOTE_CHARS,
     complete_passage,
@@ -46,14 +43,19 @@ from kept.extraction.questions.support import (
     supported_share,
     whole_sentences,
 )
-from kept.extraction.questions.trust import FIX, UNSUPPORTED, claim_authority, find_trust_fault, is_disputed, is_turned_down
-from kept.extraction.rules.patterns import count_mass
-from kept.extraction.rules.scopes import choose_scope
-from kept.extraction.rules.view import evidence_of
+from kept.extraction.questions.trust import (
+    FIX,
+    UNSUPPORTED,
+    claim_authority,
+    find_trust_fault,
+    holds_harmful_command,
+    is_disputed,
+    is_turned_down,
+)
+from kept.extraction.rules.patterns import choose_scope, count_mass, evidence_of
 from kept.llm.reply import parse_as
 from kept.profiles.profile import Profile
 
-KINDS = ("problems", "solutions", "decisions", "questions")
 MOST = 20  # claims a reply may make: more is a flood
 SURE = 0.85  # from this confidence on rules are not overruled, only doubted
 TASK = "task"  # where a model puts what is not to be kept

@@ -1,7 +1,8 @@
-"""The question a model is asked: the stable text first, then one conversation or several small ones, what rules found, a reminder.
+"""The question a model is asked: the stable text first, then one conversation or several small ones, what rules found, a reminder;
+and the form of the reply.
 
 Small conversations travel together. Their events are numbered on, from one to the next, and a reply is divided again by the numbers
-it names.
+it names. In a reply categories and verdicts are plain text: an unknown one costs its item only.
 """
 
 import re
@@ -11,11 +12,85 @@ from typing import Any
 
 from kept.core.memory import Candidate
 from kept.core.pattern import Pattern
-from kept.extraction.questions.chunks import Chunk
-from kept.extraction.questions.form import SCHEMA, SCHEMA_WITH_HINTS
-from kept.extraction.questions.turns import estimate_tokens_high
+from kept.extraction.questions.turns import Chunk, estimate_tokens_high
 from kept.llm.ask import Ask
+from kept.llm.reply import schema_of
 from kept.profiles.prompts import Prompt
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HintVerdict:
+    """What the model says of a hint: confirm, reword (``content`` is the better sentence) or refuse (``reason`` says why)."""
+
+    hint: str
+    verdict: str
+    content: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Citation:
+    """An event by its id, and words that stand in it."""
+
+    event: str
+    quote: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProposedMemory:
+    """A memory that the model proposes: a passage of an event, which becomes its content.
+
+    ``about`` names what the passage speaks of where its own words do not say. ``rewording`` takes the passage's place where that
+    does not stand by itself; ``quotes`` are the further words that it rests on, or by which the person agreed. ``later`` names
+    another task that needs it; ``worth`` says how much is lost without it: 3 (much) to 1, 0 where the reply does not say.
+    """
+
+    category: str
+    event: str
+    passage: str
+    about: str
+    rewording: str
+    quotes: tuple[Citation, ...]
+    later: str
+    worth: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NotePoint:
+    """A point of what the part came to, and the events that say so."""
+
+    text: str
+    events: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Notes:
+    """What the part came to."""
+
+    problems: tuple[NotePoint, ...]
+    solutions: tuple[NotePoint, ...]
+    decisions: tuple[NotePoint, ...]
+    questions: tuple[NotePoint, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReplyForm:
+    """A whole reply; ``hints`` are asked for only where there are some."""
+
+    hints: tuple[HintVerdict, ...]
+    memories: tuple[ProposedMemory, ...]
+    notes: Notes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _ReplyFormNoHints:
+    memories: tuple[ProposedMemory, ...]
+    notes: Notes
+
+
+SCHEMA = schema_of(_ReplyFormNoHints)
+SCHEMA_WITH_HINTS = schema_of(ReplyForm)
+
 
 PURPOSE = "extract"
 MOST_TOKENS = 4_096

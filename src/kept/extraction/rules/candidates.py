@@ -1,15 +1,396 @@
-"""Proposes what to remember: of an episode what the person told to remember, what notes list and what the session's agent handed
-over; of a session which errors were mended how. Decides nothing.
+"""Candidates: what to remember of a person's prompts, of the lists of notes, and of what the session's agent handed over.
+
+Of prompts these are explicit tellings, and the standing wishes that count once several sessions say them. Each candidate's content
+is one contiguous passage of the typed words; what it is about, where it does not say so itself, stands beside it. Of notes and
+journals these are the items under headings which a profile names (decisions, open questions, themes, what was learnt), marks
+included, with the trust of whoever wrote the note; nothing else of a note is read. Knows nothing of tools, errors and fixes, and
+decides nothing.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import PurePosixPath
 
-from kept.core.event import Event
-from kept.core.lexicon import Lexicon
-from kept.core.memory import Candidate
-from kept.extraction.rules import handover, headings, prompts
-from kept.profiles.profile import Profile
+from kept.core.artifact import find_artifacts
+from kept.core.codec import digest
+from kept.core.event import Author, Event, EventKind, Origin, is_note
+from kept.core.lexicon import Lexicon, TellingPatterns
+from kept.core.memory import SAID_ONCE, USER_SCOPE, WISH, Candidate, Frame
+from kept.core.pattern import Pattern
+from kept.core.sentences import split_sentences
+from kept.core.spans import typed_spans
+from kept.core.text import one_line
+from kept.extraction.rules.assertion import unasserted_reason
+from kept.extraction.rules.framing import is_announced
+from kept.extraction.rules.handover import propose_handed_over
+from kept.extraction.rules.patterns import (
+    LOOKBACK,
+    authorship_doubt,
+    choose_scope,
+    compile_pattern,
+    evidence_of,
+    has_match,
+    is_prompt,
+)
+from kept.extraction.rules.tellings import COMMAND, DECIDED, Telling, is_command, parse_memory_command, tellings, wishes
+from kept.profiles.lexicons import join_alternatives, word_list
+from kept.profiles.profile import Category, Profile, Shape
+
+CERTAIN = 0.95  # an explicit telling: nothing about it is a guess
+WAITING = 0.5  # until a trained score says more
+LEAN = "points at something outside of its words"
+_READ = 20_000  # characters of a prompt that are read
+_SENTENCES = 400
+_ABOUT = 160  # characters of the line before
+_NEAR = 5  # words of a passage among which one that points outside makes it lean on what stands before
+# What stands before a passage in its own sentence says nothing of it.
+_SENTENCE = Pattern(r"[^.!?\n。！？]*$")
+_NAME = Pattern(r"\s*(\p{Lu}[\p{Ll}\p{M}]+)(?:\P{L}|$)")
+_WORD = Pattern(r"\p{L}+")
+_NO_ONE = word_list("assertion", "no_one")
+_CHANGES = ("edit", "write", "create", "patch", "replace", "update", "insert")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Prompt:
+    """A prompt with what it looks back on, by whose rules it is read, and the scope it belongs to."""
+
+    event: Event
+    before: Sequence[Event]
+    profile: Profile
+    lexicon: Lexicon
+    scope: str
+
+    def spoken_patterns(self, telling: Telling) -> list[TellingPatterns]:
+        """The patterns of the language whose words told; of every language for a command."""
+        return [
+            telling_patterns for telling_patterns in self.lexicon.tellings if telling.language in ("", telling_patterns.language)
+        ]
+
+
+def propose_prompt_tellings(
+    events: Sequence[Event], start: int, stop: int, *, profile: Profile, lexicon: Lexicon, scope: Callable[[str], str]
+) -> tuple[Candidate, ...]:
+    """The candidates anchored at the prompts in ``[start, stop)``, in order."""
+    found: dict[str, Candidate] = {}
+    for index in range(start, stop):
+        event = events[index]
+        if is_prompt(event):
+            before = events[max(0, index - LOOKBACK) : index]
+            prompt = _Prompt(event=event, before=before, profile=profile, lexicon=lexicon, scope=scope(event.project))
+            made = [candidate for telling in _tellings(event, lexicon) if (candidate := _candidate(prompt, telling))]
+            # Where one telling of a prompt may be somebody else's words, those beside it may be of the same text.
+            framed = any(candidate.doubt in tuple(Frame) for candidate in made)
+            for candidate in made:
+                doubted = (
+                    replace(candidate, doubt=Frame.QUOTED, confidence=WAITING) if framed and not candidate.doubt else candidate
+                )
+                found.setdefault(doubted.id, doubted)
+    return tuple(found.values())
+
+
+def _tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
+    text = event.text[:_READ]
+    given = parse_memory_command(text)
+    if given is not None:
+        return [given]
+    if is_command(text):
+        return []
+    spans = [
+        span
+        for typed_span in typed_spans(event)
+        for span in split_sentences(text, typed_span.start, typed_span.end)
+        if not span.aside
+    ][:_SENTENCES]
+    told = dict(tellings(text, spans, lexicon.tellings))
+    rest = [(place, span) for place, span in enumerate(spans) if place not in told]
+    told.update(wishes(text, rest, lexicon.spoken))
+    return [told[place] for place in sorted(told)]
+
+
+def _candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
+    event, profile, spoken = prompt.event, prompt.profile, prompt.spoken_patterns(telling)
+    content = event.text[telling.start : telling.end]
+    intent, category = _choose_category(content, telling, prompt, spoken)
+    if category is None:
+        return None
+    about = _resolve_reference(prompt, content, telling, spoken)
+    unsure = authorship_doubt(event)
+    doubt = (
+        unsure
+        or telling.doubt
+        or (LEAN if about != "" else "")
+        or (Frame.LED if is_announced((*prompt.before, event), event) else "")
+    )
+    if not doubt and telling.trigger not in (COMMAND, WISH):
+        doubt = unasserted_reason(event.text, telling.start, telling.end)
+    doubt = SAID_ONCE if telling.trigger == WISH and not unsure else doubt
+    where = choose_scope(content, category, prompt.scope, spoken, around=event.text)
+    return Candidate(
+        id=digest(profile.id, intent, where, telling.trigger, event.key, content),
+        profile=profile.id,
+        category=intent,
+        scope=where,
+        content=content,
+        confidence=WAITING if doubt else CERTAIN,
+        trigger=telling.trigger,
+        at=event.at,
+        origin=event.origin,
+        artifacts=find_artifacts(content),
+        evidence=(evidence_of(event, content),),
+        reasoning=", ".join(
+            filter(None, (telling.trigger, telling.language, "names artifacts" if find_artifacts(content) else ""))
+        ),
+        about=about or "",
+        doubt=doubt,
+        subject=_person_of(content, prompt.lexicon.tellings) if intent == "person" and category.shape is Shape.DOSSIER else "",
+    )
+
+
+def _person_of(content: str, spoken: Sequence[TellingPatterns]) -> str:
+    """Whom a passage about a person in the speaker's life names; empty where it names nobody."""
+    for patterns in spoken:
+        kin = compile_pattern(patterns.kin).search(content) if patterns.kin else None
+        if kin is None:
+            continue
+        said = kin[0].strip(" \"'“«(*_>,;:")
+        if compile_pattern(patterns.kin).search(said.casefold()) is None:  # it begins with the name
+            return _given_name(said)
+        return _given_name(content[kin.end() :] if content.startswith(said) else content)
+    return ""
+
+
+def _is_about_person(content: str, spoken: Sequence[TellingPatterns]) -> bool:
+    """Whether a passage tells of somebody in the speaker's life: a pronoun ("Ich mag …", "nobody likes …") names no one."""
+    found = (compile_pattern(telling_patterns.kin).search(content) for telling_patterns in spoken if telling_patterns.kin)
+    return any(_WORD.findall(kin[0])[0].casefold() not in _NO_ONE for kin in found if kin)
+
+
+def _given_name(text: str) -> str:
+    """The name that a text begins with; empty where it begins with another word."""
+    name = _NAME.match(text)
+    return name[1] if name else ""
+
+
+def _choose_category(
+    content: str, telling: Telling, prompt: _Prompt, spoken: Sequence[TellingPatterns]
+) -> tuple[str, Category | None]:
+    """What a passage is (a decision, a preference, a rule …), and the category the profile files it in: a telling is filed in any
+    case.
+
+    What is told of people may be in another language than the words that tell ("Remember: ich wohne in …").
+    """
+    profile, every = prompt.profile, prompt.lexicon.tellings
+    told = _without_change(content)
+    kinds = [
+        (
+            "decision",
+            telling.trigger == DECIDED or any(has_match(telling_patterns.decided, content) for telling_patterns in spoken),
+        ),
+        ("person", _is_about_person(told, every)),
+        ("goal", any(has_match(telling_patterns.goal, content) for telling_patterns in spoken)),
+        ("preference", any(has_match(telling_patterns.preference, content) for telling_patterns in spoken)),
+        ("identity", any(has_match(telling_patterns.person, told) for telling_patterns in every)),
+        ("convention", any(has_match(telling_patterns.ours, content) for telling_patterns in spoken)),
+        ("constraint", any(has_match(telling_patterns.rule, told) for telling_patterns in spoken)),
+        ("convention", any(has_match(telling_patterns.convention, content) for telling_patterns in spoken)),
+        ("project_fact", True),
+    ]
+    likely = [intent for intent, holds in kinds if holds]
+    spare = ["project_fact", "constraint", "preference", "decision"] if telling.trigger != WISH else []
+    for intent in (*likely, *spare):
+        category = profile.category_for(intent)
+        if category is not None:
+            return intent, category
+    return "", None
+
+
+@cache
+def _change_pattern() -> re.Pattern[str]:
+    return re.compile(rf"(?i)\b(?:{join_alternatives('change', 'gone', spaced=True)})\b")
+
+
+def _without_change(content: str) -> str:
+    """A passage without the words for what is no longer so: they forbid nothing."""
+    return " ".join(_change_pattern().sub(" ", content).split())
+
+
+def _resolve_reference(prompt: _Prompt, content: str, telling: Telling, spoken: Sequence[TellingPatterns]) -> str | None:
+    """What a passage speaks of where one of its first words points outside: the one file changed before it, else the line before
+    it.
+
+    Empty where it points at nothing; None where there is nothing to point at.
+    """
+    if telling.trigger == COMMAND or not any(_has_unresolved_reference(content, telling_patterns) for telling_patterns in spoken):
+        return ""
+    before = one_line(str(_SENTENCE.sub("", prompt.event.text[: telling.start])))
+    if _has_words(before):
+        return before if len(before) <= _ABOUT else f"…{before[-_ABOUT:].partition(' ')[2]}"
+    files: dict[str, None] = {}
+    for event in reversed(prompt.before):
+        if is_prompt(event):
+            break
+        if event.author is Author.ASSISTANT and event.kind is EventKind.TOOL_CALL and (name := _changed_file(event)):
+            files.setdefault(name)
+        elif event.author is Author.ASSISTANT and event.kind is EventKind.RESPONSE and event.text.strip() and not before:
+            last = event.text.strip().rsplit("\n", 1)[-1]
+            before = one_line(last)[:_ABOUT] if _has_words(last) else ""
+    return next(iter(files)) if len(files) == 1 else before or None
+
+
+def _has_words(line: str) -> bool:
+    """True if a line says something: a fence or a rule does not."""
+    return any(map(str.isalnum, line)) and not line.lstrip().startswith(("```", "~~~"))
+
+
+def _has_unresolved_reference(content: str, patterns: TellingPatterns) -> bool:
+    """Whether one of the first words points at something outside, the words of the telling itself aside."""
+    for source in (patterns.here, patterns.from_now_on, patterns.remember, patterns.decided):
+        content = compile_pattern(source).sub(" ", content) if source else content
+    if patterns.reason and (reason := compile_pattern(patterns.reason).search(content)):
+        content = content[: reason.start()]  # a reason speaks of what stands before it
+    near = " ".join(content.split()[:_NEAR]) if patterns.spaced else content[: 2 * _NEAR]
+    return has_match(patterns.outside, near)
+
+
+def _changed_file(event: Event) -> str:
+    """The name of the file that a call changes; empty for any other call."""
+    tool = event.tool
+    if tool is None or not any(word in tool.name.lower() for word in _CHANGES) or "\n" in tool.target or " " in tool.target:
+        return ""
+    return PurePosixPath(tool.target).name[:80]
+
+
+HEADING = "heading"
+AGENT = 0.7  # what an agent noted, not the person: enough where a category asks for no more
+_LINES, _CHARS = 400, 40_000
+_LEAST, _MOST = 4, 480
+_TITLE = Pattern(r"^\s{0,3}(?:#{1,6}\s+(.+?)\s*#*|(?:\*\*|__)([^*_]+?)(?:\*\*|__)\s*:?)\s*$")
+_BARE = Pattern(r"^\s{0,3}([^\s#>|*+-][^.!?]{1,40}?)\s*[:：]\s*$")
+_ITEM = Pattern(r"^(\s*)(?:[-*+•]|\d{1,3}[.)])\s+(\S.*)$")
+_LABELLED = Pattern(r"^(?:\*\*|__)?([^\s*_:：|`][^*_:：|`]{1,38}?)(?:(?::|：)(?:\*\*|__)?|(?:\*\*|__)(?::|：))\s+(\S.*)$")
+_BOLD_NAME = Pattern(r"^(?:\*\*|__)([^*_]{1,38}?)(?:\*\*|__)")
+_CHECKBOX = Pattern(r"^\[[ xX]\]\s")
+_EDGE = Pattern(r"^[^\pL]+|[^\pL\pN)]+$")
+_STAMP = Pattern(r"\s*\([^()]*\)\s*$")
+_FENCE = ("```", "~~~")
+_NOT_PROSE = ("|", ">", "<", "![")
+_NO_ITEM = (join_alternatives("assertion", "nothing", spaced=apart) for apart in (True, False))
+_NOTHING = Pattern(rf"(?i)^(?:{'|'.join(_NO_ITEM)})\b.{{0,20}}$")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Item:
+    """The characters ``[start, end)`` of a note: one item below the heading ``under``."""
+
+    start: int
+    end: int
+    under: str
+
+
+def propose_heading_items(
+    events: Sequence[Event], start: int, stop: int, *, profile: Profile, scope: Callable[[str], str]
+) -> tuple[Candidate, ...]:
+    """The candidates anchored at the notes in ``[start, stop)``, in order. Empty where the profile names no headings."""
+    named = {name.casefold(): category for category in profile.categories for name in category.headings}
+    if not named:
+        return ()
+    found: dict[str, Candidate] = {}
+    for event in events[start:stop]:
+        for item in items(event.text, frozenset(named)) if is_note(event) else ():
+            category = named[item.under]
+            content = event.text[item.start : item.end]
+            where = USER_SCOPE if category.user_wide else scope(event.project)
+            candidate = Candidate(
+                id=digest(profile.id, category.id, where, HEADING, event.key, content),
+                profile=profile.id,
+                category=category.id,
+                scope=where,
+                content=content,
+                confidence=CERTAIN if event.origin is Origin.USER else AGENT,
+                trigger=HEADING,
+                at=event.at,
+                origin=event.origin,
+                artifacts=find_artifacts(content),
+                evidence=(evidence_of(event, content),),
+                subject=_subject(content) if category.shape is Shape.DOSSIER else "",
+                reasoning=f"under the heading “{item.under}”",
+            )
+            found.setdefault(candidate.id, candidate)
+    return tuple(found.values())
+
+
+def _subject(content: str) -> str:
+    """Whom an item is about: the name it begins with, in bold."""
+    name = _BOLD_NAME.match(content)
+    return name[1].strip(" @:") if name else ""
+
+
+def items(text: str, names: frozenset[str]) -> Iterator[Item]:
+    """The items below headings of these names (in small letters), in order; a line "Decision: …" is one below its own."""
+    under, fenced, open_item = "", False, None
+    at = 0
+    for line in [*text[:_CHARS].splitlines(keepends=True)[:_LINES], ""]:
+        start, at = at, at + len(line)
+        bare = line.strip()
+        fence = bare.startswith(_FENCE)
+        goes_on = open_item is not None and not fence and _continues_item(line)
+        if goes_on and open_item is not None:
+            open_item = Item(start=open_item.start, end=start + len(line.rstrip()), under=open_item.under)
+            continue
+        if open_item is not None:
+            yield from _check_item(text, open_item)
+            open_item = None
+        fenced ^= fence
+        if fenced or fence or not bare or bare.startswith(_NOT_PROSE):
+            continue
+        title = _title(line)
+        if title is not None:
+            under = title if title in names else ""
+            continue
+        open_item = _start_item(line, start, under, names)
+
+
+def _title(line: str) -> str | None:
+    """The name of a heading in small letters, without number, time and marks; None for any other line."""
+    match = _TITLE.match(line.rstrip()) or _BARE.match(line.rstrip())
+    words = next((group for group in match.groups() if group), None) if match else None
+    return normalize_heading(words) if words else None
+
+
+def normalize_heading(words: str) -> str:
+    """A heading as it is compared: in small letters, without what stands around its words."""
+    return str(_EDGE.sub("", str(_EDGE.sub("", str(_STAMP.sub("", words)))))).casefold()
+
+
+def _start_item(line: str, start: int, under: str, names: frozenset[str]) -> Item | None:
+    """The item that a line begins: a point of a list or a line of prose below a named heading, or a line with such a label."""
+    point = _ITEM.match(line.rstrip())
+    low = point.start(2) if point else len(line) - len(line.lstrip())
+    words = line[low:].rstrip()
+    label = _LABELLED.match(words)
+    if label and normalize_heading(label[1]) in names:
+        return Item(start=start + low + label.start(2), end=start + low + len(words), under=normalize_heading(label[1]))
+    if not under or _CHECKBOX.match(words):
+        return None
+    return Item(start=start + low, end=start + low + len(words), under=under)
+
+
+def _continues_item(line: str) -> bool:
+    """Whether a line only goes on with the item before it: indented, or wrapped by an editor."""
+    bare = line.strip()
+    if not bare or _ITEM.match(line.rstrip()) or _title(line) is not None or bare.startswith(_NOT_PROSE):
+        return False
+    return line.startswith("  ") or bare[0].islower() or bare[0] in "`(\"'"
+
+
+def _check_item(text: str, item: Item) -> Iterator[Item]:
+    words = text[item.start : item.end]
+    dense = sum(1 for char in words if not char.isascii())
+    if len(words) <= _MOST and len(words.split()) + dense // 3 >= _LEAST and not _NOTHING.match(words):
+        yield item
 
 
 def extract_candidates(
@@ -27,15 +408,13 @@ def extract_candidates(
 
     ``suggested`` says whether what the session's agent handed over counts.
     """
-    candidates = prompts.propose_prompt_tellings(events, start, stop, profile=profile, lexicon=lexicon, scope=scope)
-    listed = headings.propose_heading_items(events, start, stop, profile=profile, scope=scope)
-    handed = handover.propose_handed_over(events, start, stop, profile=profile, scope=scope) if suggested else ()
+    candidates = propose_prompt_tellings(events, start, stop, profile=profile, lexicon=lexicon, scope=scope)
+    listed = propose_heading_items(events, start, stop, profile=profile, scope=scope)
+    handed = propose_handed_over(events, start, stop, profile=profile, scope=scope) if suggested else ()
     return (*handed, *(_place_in_category(candidate, profile) for candidate in (*candidates, *listed)))
 
 
 def _place_in_category(candidate: Candidate, profile: Profile) -> Candidate:
     """The candidate in the category that the profile files such a thing under."""
-    category = (
-        profile.category(candidate.category) if candidate.trigger == headings.HEADING else profile.category_for(candidate.category)
-    )
+    category = profile.category(candidate.category) if candidate.trigger == HEADING else profile.category_for(candidate.category)
     return candidate if category is None else replace(candidate, category=category.id)

@@ -13,10 +13,17 @@ from kept.core.memory import Frame
 from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan, split_sentences
 from kept.core.text import NEGATIONS, tokenize
-from kept.extraction.rules.assertion import is_correction, is_doubt, is_limit, is_restriction
-from kept.extraction.rules.clipped import MARKS, QUOTES, is_contrasting, is_disowned
-from kept.extraction.rules.patterns import EDGE, SPACE, compile_pattern, has_match, match_words, skip_filler
-from kept.extraction.rules.view import turn_before
+from kept.extraction.rules.assertion import (
+    MARKS,
+    QUOTES,
+    is_contrasting,
+    is_correction,
+    is_disowned,
+    is_doubt,
+    is_limit,
+    is_restriction,
+)
+from kept.extraction.rules.patterns import EDGE, SPACE, compile_pattern, has_match, match_words, skip_filler, turn_before
 from kept.profiles.lexicons import join_alternatives, list_fragments, load_telling_patterns, word_list
 
 _PARTS = 8

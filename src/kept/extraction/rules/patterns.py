@@ -1,11 +1,19 @@
-"""Looks for a lexicon's patterns in text, each compiled once, and counts words."""
+"""What extraction looks at, and with what: a person's prompts and how sure that is, a lexicon's patterns, each compiled once, and
+whom a memory is for.
+"""
 
+from collections.abc import Sequence
 from functools import cache
 
+from kept.core.artifact import find_artifacts
+from kept.core.event import Author, Event, EventKind, is_choice, is_unconfirmed
 from kept.core.lexicon import TellingPatterns
+from kept.core.memory import CHOSEN, UNCONFIRMED, USER_SCOPE, Evidence
 from kept.core.pattern import Pattern
+from kept.core.spans import quote_origin
 from kept.core.text import is_cjk
 from kept.profiles.lexicons import join_alternatives
+from kept.profiles.profile import Category
 
 SPACE = " \t\r\n,;:.!…–—-*_>\"'“”«»「」，、：；。！"
 EDGE = r"[^\w\x{80}-\x{1FFF}]"  # letters of every script that writes words apart lie in this range
@@ -54,3 +62,61 @@ def count_mass(words: str) -> int:
     """The words of a text; two characters of a script without spaces count as one."""
     dense = 0 if words.isascii() else sum(map(is_cjk, words))
     return len(words.split()) + dense // 2 - (1 if dense else 0)
+
+
+LOOKBACK = 300
+
+
+def is_prompt(event: Event) -> bool:
+    """Whether the event is a prompt that a person typed."""
+    return event.kind is EventKind.PROMPT and event.author is Author.HUMAN
+
+
+def authorship_doubt(event: Event) -> str:
+    """Why a prompt's words may not be the person's own, however often they come; empty where nothing says so."""
+    return CHOSEN if is_choice(event) else UNCONFIRMED if is_unconfirmed(event) else ""
+
+
+def evidence_of(event: Event, quote: str, *, by_span: bool = False) -> Evidence:
+    """A passage of an event as evidence, as trusted as the event; ``by_span``: as those who wrote the passage itself."""
+    return Evidence(
+        quote=quote,
+        event=event.key,
+        session=event.session,
+        path=event.pointer.path,
+        at=event.at,
+        author=event.author.value,
+        origin=quote_origin(event, quote) if by_span else event.origin,
+    )
+
+
+def turn_before(events: Sequence[Event], event: Event) -> tuple[str, str]:
+    """The words of the prompt before an event, of the same session, and of the last reply to it; empty where there is none."""
+    prompt = reply = ""
+    for item in events:
+        if item.key == event.key:
+            break
+        if item.session != event.session:
+            continue
+        if is_prompt(item):
+            prompt, reply = item.text, ""
+        elif item.kind is EventKind.RESPONSE and item.author is Author.ASSISTANT and item.text.strip():
+            reply = item.text
+    return prompt, reply
+
+
+def choose_scope(
+    content: str, category: Category | None, project: str, spoken: Sequence[TellingPatterns], *, around: str = ""
+) -> str:
+    """The scope of a passage: its project, unless the person says "everywhere" or its category is about the person.
+
+    ``around`` is the prompt it stands in, whose words count where it says little more. A passage that speaks of "this project", or
+    names one of its files, is for the project in any category.
+    """
+    said = around if around and len(around) < 2 * len(content) else content
+    if any(has_match(patterns.everywhere, said) for patterns in spoken):
+        return USER_SCOPE
+    local = any(has_match(patterns.here, content) for patterns in spoken) or any(
+        "/" in artifact and "://" not in artifact for artifact in find_artifacts(content)
+    )
+    return USER_SCOPE if category is not None and category.user_wide and not local else project

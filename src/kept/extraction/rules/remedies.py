@@ -11,9 +11,7 @@ from functools import lru_cache
 from kept.core.error_fingerprint import error_location, error_message
 from kept.core.event import Event
 from kept.core.pattern import Pattern
-from kept.extraction.rules.actions import Command, Edit
-from kept.extraction.rules.commands import Step, unquote_word
-from kept.extraction.rules.toolwords import (
+from kept.extraction.rules.commands import (
     CARRIERS,
     CONFIG,
     GENERAL,
@@ -24,6 +22,10 @@ from kept.extraction.rules.toolwords import (
     REHEARSES,
     REPORTS,
     UNTELLING,
+    Command,
+    Edit,
+    Step,
+    unquote_word,
 )
 
 CHANGE_CHARS = 120

@@ -1,0 +1,287 @@
+"""What may stand in the slots of a fix: an error without anybody's prose, and a command that a later agent may run unasked.
+
+What a tool printed and what an agent ran are shown to later sessions as they stand, so a sentence in them would be an order, a
+command that destroys or opens something would be repeated, and a package that the failure does not name would run a stranger's
+code. Decided by form: names are one token, and words in a row are prose; the name of a package counts where an error line says that
+it is missing, or where the failed command asks for it itself. A module whose package has another name is known by the short list
+below alone; whatever else is placed waits for a person.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+from kept.core.pattern import Pattern
+from kept.core.text import NEGATIONS
+from kept.extraction.rules.commands import (
+    CONFIG,
+    DESTROYS,
+    INTERPRETERS,
+    MAKERS,
+    MANIFEST,
+    NAMES,
+    PACKAGES,
+    RUNS,
+    UNTELLING,
+    WEAKENS,
+    Step,
+    steps_of,
+    unquote_word,
+)
+from kept.profiles.lexicons import word_list
+
+# A quotation mark that opens, and behind it the one token and the mark that closes, where it names one thing.
+_QUOTED = Pattern(
+    r"(?:^|[\s(\[{=:,])(?:'([^\s'\"`<>*]*['’])?|\"([^\s\"`<>*]*\")?|`([^\s'\"`<>*]*[`'])?|“([^\s”<>*]*”)?|‘([^\s’<>*]*’)?|«([^»<>*]*»)?)"
+)
+_MARKUP = Pattern(r"<[/!A-Za-z]|\*\*|\]\(|&[a-z]+;")
+_LABEL = Pattern(r"^\S+ ERR! ")  # of npm: no end of a sentence
+_NEXT = Pattern(r"[.!?;。！？]\s+\S|\s[-–—]\s")
+_BINDS = "|".join(sorted(map(re.escape, word_list("assertion", "binds") - NEGATIONS - {"only"})))
+_ORDER = Pattern(rf"(?i)(?:^|[,;:(]\s)[^,;:(]*\b(?:{_BINDS})\b(?:\s+\S+){{4}}")
+_TOLD = Pattern(rf"(?i)(?:^|[\s'\"=:,(])(?:{_BINDS})(?:\s+[^\W\d_]+){{2}}")
+_IN_A_ROW = Pattern(r"(?:(?:^|[\s'\"=:,(])[^\W\d_]+(?:['’][^\W\d_]+)?[,.:;!?]?){7}(?:$|[\s'\"),])")
+_ARGUMENT = Pattern(r"\"[^\"]*\"?|'[^']*'?")
+_SPOKEN = Pattern(r"[^\W\d_]{2,}[,.:;]?\s+[^\W\d_]{2,}[,.:;]?\s+[^\W\d_]{2,}")
+_REMARK = Pattern(r"(?:^|\s)(?:#|//|/\*|<!--)")
+
+_HERE = Pattern(r"^(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::\d+)?(?:/|$)")
+_ADDRESS = Pattern(r"(?:\w+\+)?\w+://[^\s'\"]+")
+_INNER = Pattern(r"(?:[$<]\(|`)([^()`]+)")
+_ACTS = frozenset({"-delete", "-exec", "-execdir", "-ok", "-okdir"})  # of find
+_PICKS = frozenset({"-name", "-iname", "-path", "-ipath"})
+_INLINE = Pattern(r"-[A-Za-z]{0,3}[ceE]|-[ce]\w*\W.*|--eval.*|--print.*")
+_ALSO_INLINE = {"php": "-r", "node": "-p"}
+_INLINE_SHELL = Pattern(r"-[A-Za-z]{0,3}c")
+_OUTSIDE = Pattern(r"^(?:/|~|\$|\.\.|\.$|\./?\*?$|\*|[A-Za-z]:\\)")
+_OPENED = Pattern(
+    r"[0-7]?[0-7]{2}[2367]|[augo]*[ao][augo]*[+=][rx]*w[rx]*|[+=][rx]*w[rx]*|0?[2-7][0-7]{3}|[ugoa]*[+=][rwxX]*s[rwxXst]*"
+)
+_PIECES = Pattern(r"[A-Za-z]+")
+
+
+def named_error(line: str) -> str:
+    """The part of an error line that holds no prose of a tool's: up to the first quoted text that is no name, the first markup and
+    the end of its first sentence.
+    """
+    label = _LABEL.match(line)
+    head = label[0] if label else ""
+    rest = line[len(head) :]
+    ends = [found.start() for pattern in (_MARKUP, _NEXT, _ORDER) if (found := pattern.search(rest))]
+    ends += [match.start() for match in _QUOTED.finditer(rest) if not any(match.groups())][:1]
+    return f"{head}{rest[: min(ends, default=len(rest))]}".rstrip(" .:,;=([{")
+
+
+def plain_command(command: str) -> str:
+    """A command up to the first thing in it that speaks to somebody: a remark, markup, or words in a row."""
+    ends = [match.start() for match in _ARGUMENT.finditer(command) if _SPOKEN.search(match[0])][:1]
+    ends += [found.start() for pattern in (_REMARK, _MARKUP, _TOLD, _IN_A_ROW) if (found := pattern.search(command))]
+    return command[: min(ends, default=len(command))].rstrip()
+
+
+def is_spoken(passage: str) -> bool:
+    """Whether a command, or a line that was changed, holds a remark or words that speak to somebody."""
+    return plain_command(passage) != passage.rstrip()
+
+
+def is_harmful_command(command: str) -> bool:
+    """Whether a command destroys, opens, loads from elsewhere or switches a check off, so that only a person may pass it on."""
+    return bool(
+        WEAKENS.search(command)
+        or DESTROYS.search(command)
+        or any(not _HERE.match(address) for address in _ADDRESS.findall(command))
+        or any(map(_is_harmful, steps_of(command)))
+        or any(_is_harmful(step) for inner in _INNER.findall(command) for step in steps_of(inner))
+    )
+
+
+def _is_harmful(step: Step) -> bool:
+    words = [unquote_word(word) for word in step.words]
+    if "sudo" in (*step.settings, *words) or "doas" in words:
+        return True
+    if step.program == "find" and _ACTS & set(words):
+        return _is_wide_delete(words) or any(_is_harmful_call(words[place:], "") for place in range(1, len(words)))
+    if step.program in NAMES["wrappers"]:
+        reads_names = step.program in ("xargs", "parallel")
+        return (
+            (reads_names and bool(NAMES["removers"] & set(words)))
+            or (not reads_names and _destroys(words))
+            or any(_is_harmful_call(words[place:], "" if reads_names else step.joint) for place in range(1, len(words)))
+        )
+    return _destroys(words) or _is_harmful_call(words, step.joint)
+
+
+def _is_wide_delete(words: list[str]) -> bool:
+    """Whether a ``find`` that acts on what it finds looks outside of the current folder or for files of any name."""
+    first = next(place for place, word in enumerate(words) if place and word[:1] in ("-", "(", "!"))
+    picked = any(word in _PICKS and name.strip("*?./") for word, name in pairwise(words))
+    return not picked or any(_OUTSIDE.match(root) and root not in (".", "./") for root in words[1:first])
+
+
+def _is_harmful_call(words: list[str], joint: str) -> bool:
+    """Whether a command of some words, behind an operator, does harm by itself."""
+    if not words:
+        return False
+    program, operands = words[0].rsplit("/", 1)[-1], [word for word in words[1:] if not word.startswith("-")]
+    if operands[:1] and (operands[0] in NAMES["trusts"] or ("config" in words[1:3] and any(map(RUNS.search, words[2:])))):
+        return True
+    if program in NAMES["removers"]:
+        return any(_OUTSIDE.match(word) for word in operands)
+    if program == "chmod":
+        return any(_OPENED.fullmatch(word) for word in operands)
+    if INTERPRETERS.fullmatch(program):
+        inline = _INLINE_SHELL if program.endswith("sh") else _INLINE
+        options = words[1 : words.index("-m")] if "-m" in words else words[1:]
+        return joint == "|" or any(inline.fullmatch(word) for word in options) or _ALSO_INLINE.get(program) in options
+    return program in NAMES["loaders"] and not (operands and all(_HERE.match(word) for word in operands))
+
+
+def _destroys(words: list[str]) -> bool:
+    """Whether a program, subcommand or long option says that something goes that no command brings back. No cache counts."""
+    said = [word for word in words if "/" not in word and (word.startswith("--") or not word.startswith("-"))][:6]
+    pieces = {piece.lower() for word in said for piece in _PIECES.findall(word.partition("=")[0])} - {words[0] if words else ""}
+    if "dropdb" in words or "cache" in pieces or (words[:1] == ["git"] and "reset" in pieces):  # `reset --hard` is told apart above
+        return "dropdb" in words
+    return bool(pieces & NAMES["destroyers"]) or (bool(pieces & NAMES["cleans"]) and not any(map(MAKERS.fullmatch, words[:1])))
+
+
+_PIECE = Pattern(r"[a-z]\w{3,}")
+_ENDING = Pattern(r"(?:[\d.]+|\.exe|\.cmd)$")
+# Programs that fetch packages, with the words behind them that do so.
+_RUNS = NAMES["runs"]
+_FETCHERS = {
+    **dict.fromkeys(NAMES["node"], NAMES["node_verbs"] | _RUNS),
+    **dict.fromkeys(NAMES["fetchers"], NAMES["fetcher_verbs"]),
+    "go": frozenset({"get", "install", "run"}),
+}
+_RUNNERS = frozenset({"npx", "bunx", "pnpx", "uvx"})
+_LOCAL = Pattern(r"\.{1,2}(?:/[\w./-]*)?(?:\[[\w,-]*\])?|[<>&|)].*|\d[\d.]*")  # or a version
+_PACKAGE = Pattern(r"(@?[\w.+/-]+?)(?:\[[\w,.-]*\])?(?:(?:[<>=!~^]{1,2}=?|@)[v^~<>=]*(?:\d[\w.*+,<>=!~^-]*|latest|next))?")
+_WRITTEN = Pattern(r"(?:>\s*|\btee\s+(?:-a\s+)?|-i\S*\s.*\s)['\"]?([\w./-]+)")
+
+_NAME = r"['\"`‘“«]?(@?[A-Za-z0-9_][\w.+/@~^-]*)['\"`’”»]?"
+_THINGS = (
+    r"modules?|packages?|crates?|gems?|librar(?:y|ies)|plugins?|dependency|dependencies|distribution|extension|formula"
+    r"|resolve import|resolve|import|peer of|load such file --|module provides package"
+)
+_BETWEEN = "command|executable|file|program|module|package|distribution|library|is|was|could|has been"
+_MISSING = tuple(
+    Pattern(f"(?i){shape}")
+    for shape in (
+        rf"\b(?:{_THINGS})(?: named| called| for)?:? {_NAME}",
+        rf"(?:^|[\s:(]){_NAME}(?::?(?: (?:{_BETWEEN}))*) not (?:be )?(?:found|installed|available|recogni[sz]ed)\b",
+        rf"\b(?:command not found|install|unmet dependency|use of undeclared crate or module):? {_NAME}",
+        r"\b(?:missing|requires?|needs?) ['\"`‘“«](@?[\w.+/@~^-]+)['\"`’”»]",
+        rf"(?:^|: ){_NAME} (?:is|are) (?:required|missing|needed)\b",
+    )
+)
+_RUN = Pattern(r"^\s*-?\s*(?:RUN\s+|run:\s*)")
+# What stands in a manifest for a package: a version behind a name, a name in a list, a call.
+_PAIR = Pattern(r"[\"']?([@\w][\w./@-]*)[\"']?\s*[:=]\s*(?:[\"']([^\"']*)[\"']|\{(.*)\})")
+_SPEC = Pattern(r"[\^~<>=v ]*\d[\w.*+<>=, |^~-]*|\*|latest|next|")
+_ELSEWHERE = Pattern(r"(?i)^[\w+]+:|^[\w.-]+/[\w.-]+(?:#.*)?$|\b(?:git|path|url|package|registry)\s*=|://|\s@\s|=>")
+_ASKED = Pattern(
+    r"(?:gem|brew|cask|require|implementation|api|\{:|<artifactId>)\s*\(?[\"':]?([\w./:@-]+).*|([\w./-]+) v\d.*"
+    r"|[-\s]*[\"']?([A-Za-z@][\w./@-]*)(?:\[[\w,-]*\])?\s*(?:(?:[<>=!~^]=?|@)[^\"']*)?[\"']?"
+)
+
+
+def places_unnamed(passages: Iterable[str], errors: Sequence[str], failed: str) -> bool:
+    """Whether a command or line places a package that neither the ``errors`` nor the ``failed`` command name."""
+    fetched = [item for passage in passages for item in _fetched(_RUN.sub("", passage))]
+    if not fetched:
+        return False
+    known = _missing(errors) | {_bare_name(name) for name, _ in _fetched(failed)}
+    pieces = {piece for line in errors for piece in _PIECE.findall(line.casefold())}
+    return not all(_bare_name(name) in known or (runs and _bare_name(name) in pieces) for name, runs in fetched)
+
+
+def requires_unnamed(name: str, old: str, new: str, errors: Sequence[str]) -> bool:
+    """Whether the lines that are new in a file called ``name`` ask for a package that neither ``errors`` nor the old lines name."""
+    if not MANIFEST.fullmatch(name.rsplit("/", 1)[-1]):
+        return False
+    lines = new.splitlines()
+    known = _missing(errors) | {_bare_name(item) for line in old.splitlines() for item in _required(line)}
+    return not all(_bare_name(item) in known for line in lines if line not in old.splitlines() for item in _required(line))
+
+
+def _fetched(command: str) -> Iterator[tuple[str, bool]]:
+    """The packages that a command fetches, as they are written, and whether it only runs them; what a file of the project lists
+    is none.
+    """
+    for line in (command, *_INNER.findall(command)):
+        for step in steps_of(line):
+            yield from _of_step(step)
+    yield from ((path, False) for path in _WRITTEN.findall(command) if MANIFEST.fullmatch(path.rsplit("/", 1)[-1]))
+
+
+def _of_step(step: Step) -> Iterator[tuple[str, bool]]:
+    words = [unquote_word(word) for word in step.words]
+    for place, word in enumerate(words):
+        program = _ENDING.sub("", word.rsplit("/", 1)[-1])
+        rest = words[place + 1 :]
+        verbs = _FETCHERS.get(program, frozenset())
+        at = next((index for index, each in enumerate(rest[:5]) if each in verbs), -1)
+        if program in NAMES["foreign"] or (at >= 0 and step.program in ("xargs", "parallel")):
+            yield " ".join(words), False
+        elif program in _RUNNERS or (at >= 0 and rest[at] in _RUNS):
+            named = [*_by_option(rest, {*NAMES["naming"]})] or [*_operands(rest[at + 1 :])][:1]
+            yield from ((name, True) for name in named)
+        elif verbs:
+            yield from ((name, False) for name in _by_option(rest, NAMES["naming"] - {"-p"}))
+            yield from ((name, False) for name in _operands(rest[at + 1 :]) if at >= 0)
+        else:
+            continue
+        return
+
+
+def _by_option(words: Sequence[str], options: Iterable[str]) -> Iterator[str]:
+    """The packages that options name."""
+    for before, word in zip(("", *words), words, strict=False):
+        option, equals, value = word.partition("=")
+        if before in options or (equals and option in options):
+            yield value if option in options else word
+
+
+def _operands(words: Sequence[str]) -> Iterator[str]:
+    """The packages behind a verb."""
+    for before, word in zip(("", *words), words, strict=False):
+        if before in NAMES["files"] and CONFIG.fullmatch(word.rsplit("/", 1)[-1]):
+            continue
+        if not (word.startswith("-") or before in NAMES["valued"] or before in NAMES["naming"] - {"-p"} or _LOCAL.fullmatch(word)):
+            yield word
+
+
+def _required(line: str) -> Iterator[str]:
+    """The packages that a line of a manifest asks for; the whole line where it takes one from elsewhere, for no error says that."""
+    text = line.strip().rstrip(",")
+    pair = _PAIR.fullmatch(text)
+    if _ELSEWHERE.search((pair.group(2) or pair.group(3) or "") if pair else text):
+        yield text
+    elif pair:
+        if pair.group(1) not in NAMES["settings"] and _SPEC.fullmatch(pair.group(2) or ""):
+            yield pair.group(1)
+    elif asked := _ASKED.fullmatch(text):
+        yield next(filter(None, asked.groups()))
+
+
+def _missing(errors: Sequence[str]) -> frozenset[str]:
+    """What error lines say is missing, in the names that packages may have for it."""
+    found: set[str] = set()
+    for name in (name for line in errors for shape in _MISSING for name in shape.findall(line)):
+        parts = _bare_name(name.rstrip(".:,;")).split("/")
+        if parts[0].startswith("@"):
+            found.add("/".join(parts[:2]))
+        elif "." in parts[0] and len(parts) > 1:  # a Go module, or a package of one
+            found |= {"/".join(parts[:end]) for end in range(2, len(parts) + 1)}
+        else:
+            found |= {parts[0], parts[0].split(".", 1)[0]}
+    found = {name for name in found if not UNTELLING.fullmatch(name)}
+    others = {package for name in found for package in PACKAGES.get(name, "").split()}
+    return frozenset(found | others | {f"@types/{name}" for name in found})
+
+
+def _bare_name(package: str) -> str:
+    """The name of a package without its version, as registries compare names."""
+    whole = _PACKAGE.fullmatch(package)
+    return str(whole.group(1) if whole else package).casefold().replace("_", "-")
