@@ -15,7 +15,14 @@ from kept.core.codec import json_fields
 from kept.core.erasure import ErasureMatch
 from kept.core.errors import UsageError
 from kept.memories import person
-from kept.pipeline.erase.forget import ErasureReport, ErasureRequest, find_erasure_places, forget, make_erasure_request
+from kept.pipeline.erase.forget import (
+    ErasureReport,
+    ErasureRequest,
+    find_erasure_places,
+    forget,
+    make_erasure_request,
+    make_retention_request,
+)
 from kept.workspace import Workspace
 
 
@@ -33,6 +40,9 @@ def command(
     project: Annotated[str, typer.Option(metavar="NAME", help="A project whole, by its name or folder.")] = "",
     since: Annotated[str, typer.Option(metavar="DATE", help="Memories first seen, and turns said, on this day or later.")] = "",
     until: Annotated[str, typer.Option(metavar="DATE", help="Memories first seen, and turns said, on this day or earlier.")] = "",
+    aged: Annotated[
+        bool, typer.Option("--aged", help="Turns older than `archive.keep` says; what a memory rests on stays.")
+    ] = False,
     also: Annotated[list[str] | None, typer.Option(metavar="COPY", help="A near copy to erase as well; may be repeated.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
@@ -50,16 +60,21 @@ def command(
             raise UsageError(
                 "ids and words do not go together with --source, --project or dates", hint="forget them one after the other"
             )
-        if not (numbers or words or named or project or since or until):
-            raise UsageError("say what to forget", hint="give ids, --words, --session, --source, --project or --since")
-        request = make_erasure_request(
-            workspace,
-            [person.find_memory(workspace, number) for number in numbers or []],
-            said=words or [],
-            source=named,
-            project=workspace.find_scope(project) if project else "",
-            since=workspace.day_bounds(workspace.day(since))[0] if since else None,
-            until=workspace.day_bounds(workspace.day(until, last=True))[1] if until else None,
+        if aged == bool(numbers or words or named or project or since or until):
+            hint = "--aged stands alone" if aged else "give ids, --words, --session, --source, --project, --since or --aged"
+            raise UsageError("say what to forget", hint=hint)
+        request = (
+            make_retention_request(workspace)
+            if aged
+            else make_erasure_request(
+                workspace,
+                [person.find_memory(workspace, number) for number in numbers or []],
+                said=words or [],
+                source=named,
+                project=workspace.find_scope(project) if project else "",
+                since=workspace.day_bounds(workspace.day(since))[0] if since else None,
+                until=workspace.day_bounds(workspace.day(until, last=True))[1] if until else None,
+            )
         )
         chosen = list(also or [])
         if sys.stderr.isatty():
@@ -73,7 +88,7 @@ def command(
         if as_json:
             show.write_json(erasure_body(gone))
         elif not call_options(context).quiet:
-            show.write_lines(_format_erasure(gone))
+            show.write_lines(_format_erasure(gone, proved=not (aged or gone.remains)))
         show.write_lines(
             [line(f"kept: {problem}") for problem in (*gone.problems, *map(_format_remaining, gone.remains))], sys.stderr
         )
@@ -92,7 +107,7 @@ def _format_remaining(place: str) -> str:
     return f"the words still stand in {place}; run the same command again, or delete the file"
 
 
-def _format_erasure(gone: ErasureReport) -> Iterator[Line]:
+def _format_erasure(gone: ErasureReport, *, proved: bool) -> Iterator[Line]:
     yield line(("Forgotten: ", "green"), ", ".join(gone.memories) or "no memory")
     if gone.sessions:
         yield line(("Sessions erased, never read again: ", "green"), ", ".join(gone.sessions))
@@ -101,7 +116,7 @@ def _format_erasure(gone: ErasureReport) -> Iterator[Line]:
     erased = [f"{name} ({count:,})" for name, count in gone.places.items() if count]
     if erased:
         yield line(("Erased in: ", "green"), ", ".join(erased))
-    if not gone.remains:
+    if proved:
         yield line(("Proved: ", "green"), "every file, row and backup of kept's was read again; none contains the words")
     if gone.near:
         yield line((f"{format_count(len(gone.near), 'near copy', 'near copies')} stay; --also erases one:", "yellow"))

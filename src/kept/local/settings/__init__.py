@@ -44,6 +44,8 @@ TERMINAL_ONLY = frozenset(
 KINDS = {bool: "switch (true or false)", int: "whole number", float: "number", str: "text", tuple: "list of texts"}
 _MOST_TOKENS = 3_000  # a client cuts what a hook gives it at 10,000 characters
 _PASSWORD = re.compile(r"^\w+://[^/?@]*:[^/?@]+@|[?&]password=", re.IGNORECASE)
+_SPAN = re.compile(r"([1-9]\d{0,3}) ?([dwmy])")
+_DAYS = {"d": 1, "w": 7, "m": 31, "y": 366}  # the longest of each: in doubt a turn stays
 _MOST = 1_000_000  # bytes; a settings file beyond this is a mistake
 
 
@@ -115,6 +117,21 @@ class StoreSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ArchiveSettings:
+    """The table ``[archive]``: how long turns are kept (``2y``, ``6m``, ``90d``; empty: for good), and how long those of single
+    ``projects`` are (``harbor=6m``, ``harbor=always``). Nothing goes before a person asks for it.
+    """
+
+    keep: str = ""
+    projects: tuple[str, ...] = ()
+
+    @property
+    def project_days(self) -> Mapping[str, int | None]:
+        """How many days the turns of each of ``projects`` are kept; None: for good. Raises ConfigError."""
+        return {name.strip(): count_days(span) for name, _, span in (item.rpartition("=") for item in self.projects)}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
     """What a person can set, with the defaults.
 
@@ -130,9 +147,9 @@ class Settings:
     own file of instructions gets a section with what is remembered. ``client_memory`` names tools (claude, codex, gemini, blocks)
     whose own memory every run takes up as waiting. ``linked_folders`` are folders below the home that the files kept writes may lie
     in by a link; without them a link leads within its own folder only. ``context_meaning`` lets the hook before a prompt also look
-    for facts by meaning, which loads the model each time. ``llm``, ``recall``, ``journal`` and ``store`` are tables; ``feed`` are
-    the external sources of the journal, ``root`` the folders that every run reads beside the known ones and ``share`` what teams
-    are told of projects, a table each.
+    for facts by meaning, which loads the model each time. ``llm``, ``recall``, ``journal``, ``store`` and ``archive`` are tables;
+    ``feed`` are the external sources of the journal, ``root`` the folders that every run reads beside the known ones and
+    ``share`` what teams are told of projects, a table each.
     """
 
     timezone: str = ""
@@ -155,13 +172,16 @@ class Settings:
     recall: RecallSettings = field(default_factory=RecallSettings)
     journal: JournalSettings = field(default_factory=JournalSettings)
     store: StoreSettings = field(default_factory=StoreSettings)
+    archive: ArchiveSettings = field(default_factory=ArchiveSettings)
     feed: tuple[FeedSettings, ...] = ()
     root: tuple[SourceRoot, ...] = ()
     share: tuple[ShareSettings, ...] = ()
 
 
-_SECTIONS = (LlmSettings, RecallSettings, JournalSettings, StoreSettings)
-Section = TypeVar("Section", LlmSettings, RecallSettings, JournalSettings, StoreSettings, FeedSettings, SourceRoot, ShareSettings)
+_SECTIONS = (LlmSettings, RecallSettings, JournalSettings, StoreSettings, ArchiveSettings)
+Section = TypeVar(
+    "Section", LlmSettings, RecallSettings, JournalSettings, StoreSettings, ArchiveSettings, FeedSettings, SourceRoot, ShareSettings
+)
 
 
 def load_settings(path: Path) -> Settings:
@@ -250,6 +270,8 @@ def _check_value(name: str, value: object, where: str) -> Any:
             return _check_journal(_parse_table(JournalSettings(), value, f"{where}, [{name}]"), where)
         case "store" if isinstance(value, dict):
             return _check_store(_parse_table(StoreSettings(), value, f"{where}, [{name}]"), where)
+        case "archive" if isinstance(value, dict):
+            return _check_archive(_parse_table(ArchiveSettings(), value, f"{where}, [{name}]"), where)
         case "feed" if isinstance(value, list):
             return tuple(checked_feed(feed, f"{where}, [[feed]]") for feed in _parse_tables(FeedSettings(), value, name, where))
         case "root" if isinstance(value, list):
@@ -303,6 +325,30 @@ def _check_store(made: StoreSettings, where: str) -> StoreSettings:
         hint = "leave it out; ~/.pgpass, a certificate or PGPASSWORD gives it"
         raise ConfigError("store.url holds a password, which kept writes into no file", where=where, hint=hint)
     return made
+
+
+def _check_archive(made: ArchiveSettings, where: str) -> ArchiveSettings:
+    try:
+        count_days(made.keep)
+        named = made.project_days
+    except ConfigError as error:
+        raise ConfigError(error.what, where=where, hint=error.hint) from error
+    if "" in named:
+        raise ConfigError("archive.projects names no project", where=where, hint='projects = ["harbor=6m"]')
+    return made
+
+
+def count_days(span: str) -> int | None:
+    """How many days a span is at most (``2y``, ``6m``, ``3w``, ``90d``); None where nothing or ``always`` is said.
+
+    Raises ConfigError.
+    """
+    if span.strip() in ("", "always"):
+        return None
+    match = _SPAN.fullmatch(span.strip())
+    if not match:
+        raise ConfigError(f"{span!r} is no span of time", hint="as 2y, 6m, 3w, 90d or always")
+    return int(match[1]) * _DAYS[match[2]]
 
 
 def _parse_tables(usual: Section, body: Sequence[object], name: str, where: str) -> Iterator[Section]:

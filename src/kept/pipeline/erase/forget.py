@@ -16,6 +16,7 @@ from kept.core.memory import Memory
 from kept.days.day_notes import summarize_threads
 from kept.journal.feed_reading import erase_source
 from kept.local.files import hold_lock
+from kept.local.settings import count_days
 from kept.memories.person import select_conversations, select_memories
 from kept.pipeline.erase.holders import list_holders
 from kept.pipeline.erase.journal import Span, erase_feed_from_entries
@@ -88,6 +89,35 @@ def make_erasure_request(
     if (since or until) and not (source or project):
         times = ((since, until - timedelta(microseconds=1) if until else None),)
     return ErasureRequest(memories=found, words=words, source=source, names=bool(project), times=times)
+
+
+def make_retention_request(workspace: Workspace) -> ErasureRequest:
+    """The turns that are older than the settings keep them, of all projects. Those stay that a memory rests on, also a retired one:
+    they are its evidence. No memory goes, and what goes is known again, so that no transcript brings it back.
+
+    Raises UsageError where the settings keep everything, or name a project that there is not.
+    """
+    archive = workspace.settings.archive
+    usual, named = count_days(archive.keep), {workspace.find_scope(name): days for name, days in archive.project_days.items()}
+    spans = {"": usual, **named}
+    if not any(spans.values()):
+        raise UsageError("the settings keep everything", hint="kept config set archive.keep 2y")
+
+    def find_turns(project: str, days: int | None) -> frozenset[str]:
+        until = workspace.clock() - timedelta(days=days) if days else None
+        return select_conversations(workspace, project=project, until=until).events
+
+    own = frozenset().union(*(find_turns(project, usual) for project in named))
+    aged = (find_turns("", usual) - own).union(*(find_turns(project, days) for project, days in named.items()))
+    memories = [memory for memory in workspace.store.log.memories() if memory.content]
+    within = {candidate for memory in memories for candidate in memory.candidates}
+    judged = (each.candidate for each in workspace.store.log.all_judged_candidates())
+    rests = [
+        *(memory.evidence for memory in memories),
+        *(candidate.evidence for candidate in judged if candidate.id in within),
+    ]
+    cited = {quote.event for evidence in rests for quote in evidence}
+    return ErasureRequest(memories=(), words=ErasureWords(sentences=(), events=aged - cited, lasting=False))
 
 
 def find_erasure_places(workspace: Workspace, request: ErasureRequest, *, quick: bool = False) -> tuple[ErasureMatch, ...]:
