@@ -1,11 +1,13 @@
 """Turns that are older than the settings keep them: shown, erased when a person asks for it, and not read in again."""
 
 import json
+from contextlib import closing
 
 import pytest
 
 from kept.cli.door import main
 from kept.core.errors import ConfigError, UsageError
+from kept.llm.replies import QuestionNote, ReplyCache
 from kept.local.settings import ArchiveSettings, count_days, parse_settings
 from kept.pipeline.erase.forget import find_erasure_places, forget, make_retention_request
 from kept.pipeline.run import RunOptions, run_pipeline
@@ -81,6 +83,19 @@ def test_a_project_is_kept_as_long_as_the_settings_say_of_it(desk_at, said, set_
         forget(workspace, make_retention_request(workspace))
         assert NEAR not in kept_texts(workspace)
         assert YOUNG in kept_texts(workspace)
+
+
+def test_replies_of_models_go_with_the_conversation_they_are_about(desk_at, said, set_keep):
+    set_keep(keep="2y")
+    with desk_at(said) as workspace:
+        run_pipeline(workspace, [said / ".claude"], RunOptions())
+        with closing(ReplyCache(workspace.paths.replies)) as replies:
+            for session in ("old", "young"):
+                note = QuestionNote(key=session, purpose="facts", version="1", schema={}, about=(session,))
+                replies.save_reply(note, "m", {"facts": []}, workspace.clock())
+        forget(workspace, make_retention_request(workspace))
+        with closing(ReplyCache(workspace.paths.replies)) as replies:
+            assert list(replies.find_reply_keys({"old", "young"}, lambda _: False)) == ["young"]
 
 
 def test_nothing_ages_unless_the_settings_say_so(desk_at, said):

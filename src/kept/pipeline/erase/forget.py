@@ -92,8 +92,10 @@ def make_erasure_request(
 
 
 def make_retention_request(workspace: Workspace) -> ErasureRequest:
-    """The turns that are older than the settings keep them, of all projects. Those stay that a memory rests on, also a retired one:
-    they are its evidence. No memory goes, and what goes is known again, so that no transcript brings it back.
+    """The turns that are older than the settings keep them, of all projects, and what models replied about such conversations.
+
+    The turns stay that a memory rests on, also a retired one: they are its evidence. No memory goes, and what goes is known
+    again, so that no transcript brings it back.
 
     Raises UsageError where the settings keep everything, or name a project that there is not.
     """
@@ -103,12 +105,15 @@ def make_retention_request(workspace: Workspace) -> ErasureRequest:
     if not any(spans.values()):
         raise UsageError("the settings keep everything", hint="kept config set archive.keep 2y")
 
-    def find_turns(project: str, days: int | None) -> frozenset[str]:
+    def find_turns(project: str, days: int | None) -> set[tuple[str, str]]:
+        """The aged events, and the sessions they are of."""
         until = workspace.clock() - timedelta(days=days) if days else None
-        return select_conversations(workspace, project=project, until=until).events
+        chosen = select_conversations(workspace, project=project, until=until)
+        return {("event", key) for key in chosen.events} | {("session", session) for session in chosen.sessions if until}
 
-    own = frozenset().union(*(find_turns(project, usual) for project in named))
-    aged = (find_turns("", usual) - own).union(*(find_turns(project, days) for project, days in named.items()))
+    found = find_turns("", usual).difference(*(find_turns(project, usual) for project in named))
+    found = found.union(*(find_turns(project, days) for project, days in named.items()))
+    aged, sessions = ({name for kind, name in found if kind == wanted} for wanted in ("event", "session"))
     memories = [memory for memory in workspace.store.log.memories() if memory.content]
     within = {candidate for memory in memories for candidate in memory.candidates}
     judged = (each.candidate for each in workspace.store.log.all_judged_candidates())
@@ -117,7 +122,8 @@ def make_retention_request(workspace: Workspace) -> ErasureRequest:
         *(candidate.evidence for candidate in judged if candidate.id in within),
     ]
     cited = {quote.event for evidence in rests for quote in evidence}
-    return ErasureRequest(memories=(), words=ErasureWords(sentences=(), events=aged - cited, lasting=False))
+    words = ErasureWords(sentences=(), events=frozenset(aged - cited), about=frozenset(sessions), lasting=False)
+    return ErasureRequest(memories=(), words=words)
 
 
 def find_erasure_places(workspace: Workspace, request: ErasureRequest, *, quick: bool = False) -> tuple[ErasureMatch, ...]:
