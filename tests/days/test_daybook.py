@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from collections import Counter
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -73,6 +74,35 @@ def test_a_day_that_is_over_is_put_together_once_and_says_what_it_rests_on(desk_
         assert sorted(of(workspace, PassageForm.POINT)) == sorted(each.rstrip() for each in FOUR)
         again = run_pipeline(with_model(workspace, model), [], RunOptions())
         assert (again.day_summaries.written, len(model.asked), again.run) == (0, 2, 0)
+
+
+def test_forty_six_prompts_become_ten_to_fifteen_outcomes_decisions_and_questions(desk_at, home):
+    parts = ["parser", "gauge", "ferry", "tide", "harbour", "pier", "quay"]
+    works = ["import", "export", "report", "archive", "index", "chart", "upload"]
+    prompts = [f"Mend {part} {work} of {part}{work}.csv." for part in parts for work in works][:46]
+
+    def puts_together(ask):
+        shown = [line for line in ask.prompt.splitlines() if "Mend " in line]
+        if ask.purpose == "curate":
+            return json.dumps({"operations": []})
+        if ask.purpose == "extract":
+            named = [(line[line.index("Mend") :], line.split("]")[0].strip("[")) for line in shown if line.startswith("[e")]
+            notes = [{"text": words, "events": [event]} for words, event in named]
+            kinds = {"problems": [], "solutions": notes[:34], "decisions": notes[34:40], "questions": notes[40:]}
+            return json.dumps(NOTHING | {"notes": kinds})
+        told = {
+            kind: [{"text": line[line.index("Mend") :], "points": [line.split(" ")[0]]} for line in shown if kind in line]
+            for kind in ("problems", "solutions", "decisions", "questions")
+        }
+        return json.dumps({kind: some[:: max(1, len(some) // 5)] for kind, some in told.items()})
+
+    say(home, "one", *prompts)
+    with desk_at(home) as workspace:
+        run_pipeline(with_model(workspace, Obedient(puts_together)), [], RunOptions())
+        condensed = load_day_view(workspace, DAY).summary.condensed
+    counted = Counter(each.part for each in condensed if each.by)
+    assert 10 <= counted.total() <= len(condensed) <= 15
+    assert min(counted[part] for part in (SummaryPart.WORKED, SummaryPart.DECIDED, SummaryPart.OPEN)) >= 2
 
 
 def test_today_is_not_put_together_before_it_is_over(desk_at, home):

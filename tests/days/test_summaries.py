@@ -256,6 +256,7 @@ def test_a_long_sentence_is_told_whole():
     "decision",
     [
         "Let's not run the import on pull requests",
+        "Lets keep the wsgi file on the root level alone",
         "Rows without a gauge must never reach the archive",
         "Keep the old tables instead of copying them",
     ],
@@ -267,7 +268,7 @@ def test_what_is_settled_inside_a_prompt_is_a_line_of_its_own(decision):
 
 
 def test_questions_wishes_and_what_points_elsewhere_settle_nothing():
-    prompt = "Can you rename the harbour module to port? Should we never import it? This should do."
+    prompt = "Can you rename the harbour module to port? Should we never import it? Then the next release should be good to go."
     assert note_of(user(prompt), agent("It is called port now.")).decision == ""
 
 
