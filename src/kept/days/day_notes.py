@@ -150,12 +150,7 @@ def build_summary(workspace: Workspace, first: date, last: date | None = None, *
     last = last or first
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(last)[1]
     book = load_day_summaries(workspace, first, last)
-    summary_bullets = [
-        bullet
-        for note in drop_repeated_notes(workspace.store.days.notes_between(start, stop))
-        if (scope := _scope_of_note(workspace, note)) in scopes or not scopes
-        for bullet in to_bullets(note.note, scope)
-    ]
+    summary_bullets = [bullet for _, bullet in _notes_between(workspace, start, stop) if bullet.scope in scopes or not scopes]
     remembering = [
         memory_bullet(memory)
         for memory in _active_memories(workspace, workspace.store.log.memories_between(start, stop))
@@ -183,10 +178,8 @@ def build_summary(workspace: Workspace, first: date, last: date | None = None, *
 def day_note_lines(workspace: Workspace) -> dict[date, tuple[Line, ...]]:
     """What each day came to, as the lines of its note; each says whose it is, so that an edit of it is understood."""
     noted: dict[date, list[SummaryBullet]] = {}
-    for note in drop_repeated_notes(workspace.store.days.notes_between(*ALWAYS)):
-        noted.setdefault(note.note.at.astimezone(workspace.zone).date(), []).extend(
-            to_bullets(note.note, _scope_of_note(workspace, note))
-        )
+    for note, bullet in _notes_between(workspace, *ALWAYS):
+        noted.setdefault(note.note.at.astimezone(workspace.zone).date(), []).append(bullet)
     book = load_day_summaries(workspace, date.min, date.max)
     return {day: tuple(_note_lines_of_day(workspace, noted.get(day, ()), day, book)) for day in sorted({*noted, *book})}
 
@@ -255,9 +248,13 @@ def week_bounds(day: date) -> tuple[date, date]:
 
 def notes_of_day(workspace: Workspace, day: date) -> Iterator[tuple[ThreadNote, SummaryBullet]]:
     """What was worked on a day, each thing once, with every line it is told in."""
-    start, stop = workspace.day_bounds(day)
+    return _notes_between(workspace, *workspace.day_bounds(day))
+
+
+def _notes_between(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[tuple[ThreadNote, SummaryBullet]]:
     for note in drop_repeated_notes(workspace.store.days.notes_between(start, stop)):
-        yield from ((note, bullet) for bullet in to_bullets(note.note, _scope_of_note(workspace, note)))
+        scope = workspace.scope(note.project, note.path)
+        yield from ((note, bullet) for bullet in to_bullets(note.note, scope))
 
 
 def drop_repeated_notes(found: Iterable[ThreadNote]) -> Iterator[ThreadNote]:
@@ -267,10 +264,6 @@ def drop_repeated_notes(found: Iterable[ThreadNote]) -> Iterator[ThreadNote]:
         if note.note.event not in seen:
             seen.add(note.note.event)
             yield note
-
-
-def _scope_of_note(workspace: Workspace, noted: ThreadNote) -> str:
-    return workspace.scope(noted.project, noted.path)
 
 
 def _active_memories(workspace: Workspace, memories: Iterable[Memory]) -> Iterator[Memory]:

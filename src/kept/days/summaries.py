@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime
+from operator import attrgetter
 
 from kept.core.event import FORGOTTEN_MARK, Author, Event, EventKind
 from kept.core.lexicon import TellingPatterns
@@ -196,7 +197,8 @@ def condense_bullets(bullets: Sequence[SummaryBullet], most: int = MOST) -> tupl
     others = [bullet for bullet in bullets if bullet.part is not SummaryPart.WORKED]
     told = heaviest_bullets(others, most - min(len(topics), most - most // 2))
     room = most - len(told)
-    summary_bullets = [replace(max(group, key=_weight), weight=sum(map(_weight, group))) for group in join_topics(topics, room)]
+    weight = attrgetter("weight")
+    summary_bullets = [replace(max(group, key=weight), weight=sum(map(weight, group))) for group in join_topics(topics, room)]
     order = {bullet.source: place for place, bullet in enumerate(bullets)}
     return tuple(sorted((*told, *heaviest_bullets(summary_bullets, room)), key=lambda bullet: order[bullet.source]))
 
@@ -228,10 +230,6 @@ def join_topics(topics: Sequence[SummaryBullet], most: int, *, alike: float = _N
         groups[place : place + 2] = [(*groups[place], *groups[place + 1])]
         words[place : place + 2] = [words[place] | words[place + 1]]
     return groups
-
-
-def _weight(bullet: SummaryBullet) -> int:
-    return bullet.weight
 
 
 def heaviest_bullets(bullets: Sequence[SummaryBullet], most: int) -> list[SummaryBullet]:

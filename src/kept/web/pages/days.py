@@ -15,6 +15,7 @@ from kept.core.errors import MissingError
 from kept.core.markup import remove_invisible
 from kept.core.summary import SummaryBullet, SummaryPart
 from kept.days.day_notes import format_authors
+from kept.days.summaries import part_of_category
 from kept.journal import calendar
 from kept.journal.calendar import CalendarDay
 from kept.memories.day_view import DayView
@@ -97,12 +98,8 @@ def day_page(request: Request, day: str, project: ProjectName = "") -> Response:
             "html": Markup(_MARKDOWN.render(remove_invisible(_normalize_line_ends(entry.text)))) if entry else "",  # noqa: S704 - made with html off
             "told": _group_bullets(day_view.summary.condensed),
             "everything": _group_bullets(day_view.summary.detailed),
-            "decided": [
-                memory for memory in day_view.learnt if _is_in_part(memory.id, day_view.summary.detailed, SummaryPart.DECIDED)
-            ],
-            "learnt": [
-                memory for memory in day_view.learnt if _is_in_part(memory.id, day_view.summary.detailed, SummaryPart.LEARNT)
-            ],
+            "decided": [memory for memory in day_view.learnt if part_of_category(memory.category) is SummaryPart.DECIDED],
+            "learnt": [memory for memory in day_view.learnt if part_of_category(memory.category) is SummaryPart.LEARNT],
             "before": which - timedelta(days=1),
             "after": which + timedelta(days=1),
             "month": which.strftime("%Y-%m"),
@@ -125,10 +122,6 @@ def _in_project(found: DayView, scope: str) -> DayView:
 def _normalize_line_ends(text: str) -> str:
     """Line ends stay, for they are what Markdown is made of."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _is_in_part(number: str, bullets: Iterable[SummaryBullet], part: SummaryPart) -> bool:
-    return any(bullet.source == number and bullet.part is part for bullet in bullets)
 
 
 def _group_bullets(bullets: Iterable[SummaryBullet]) -> list[tuple[str, str, list[tuple[str, list[str]]]]]:
