@@ -176,10 +176,6 @@ STATEMENT = (
     "by readRow, and "
     "without it the rows of later days are shifted by one hour."
 )
-VERDICT = (
-    "Replace the hand-written copy in harbor.py with copyTable. The current cloneTable function is a needlessly complicated "
-    "duplicate of what the library offers, and it does not handle days. Call copyTable(table) directly."
-)
 STEPS = """yeah do that and then stop
 Open the folder of your project in your code editor, or in a terminal.
 Go to the file with the settings and look for the section about tides.
@@ -202,7 +198,6 @@ right?"""
         (f"was this fixed, right: {STATEMENT}", "was this fixed, right:"),
         (f"can we look at this one?\n\n{STATEMENT}", "can we look at this one?"),
         (STEPS, "yeah do that and then stop"),
-        (VERDICT, ""),
         ("Repair these:\n\n- `tide.test.js` - `MAX` expected 12, got 9\n- sea.spec.ts: 3 failures (style, focus)", "Repair these:"),
         ("not good\n\nok 1 - loads\nnot ok 2 - rounds\nok 3 - voids", "not good"),
         ("why is it empty?\nrows = [row for row in found if row is not None]", "why is it empty?"),

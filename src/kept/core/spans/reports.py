@@ -53,14 +53,14 @@ def is_report(words: str, *, alone: bool, terse: bool, answered: bool) -> bool:
 
 
 def is_code_report(words: str) -> bool:
-    """Whether a passage is a faultless report that names code, and gives its verdict or orders nothing."""
+    """Whether a passage is a faultless report that names code and orders nothing."""
     parts = split_passage(words)
     return (
         len(parts) > 1
         and is_faultless(words)
         and len(_NAME.findall(words)) >= _NAMES
         and not has_word("person", words)
-        and (has_word("verdicts", words) or not any(_is_order(part) for part in parts))
+        and not any(_is_order(part) for part in parts)
     )
 
 

@@ -7,8 +7,7 @@ that order nothing by themselves; ``duties``: what must be done. ``sources``: wh
 that a label names. ``says``: verbs of saying. ``according``: what makes a sentence that of a source; ``taken``: the same where a
 colon follows. ``material``: nouns that announce a paste when a colon follows. ``digests``: orders that announce a text to work on.
 ``restatements``: how a person brings an earlier prompt of their own again. ``standing``: openings of rules that are to last.
-``reviews``: phrases of a review; ``verdicts``: what one
-finds wrong with code.
+``reviews``: phrases of a review.
 """
 
 import tomllib
