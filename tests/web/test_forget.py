@@ -1,4 +1,4 @@
-"""Forgetting in a real browser, on a store with journals, backups and 1,000 memories."""
+"""Forgetting and deciding in a real browser, on one store with journals, backups and 1,000 memories."""
 
 import sqlite3
 from contextlib import closing
@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from kept.changes import apply_person_change
+from conftest import serving
 from kept.core.event import Origin
 from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import Add
@@ -14,55 +14,59 @@ from kept.memories import person
 from kept.memories.backups import create_backup, make_daily_backup
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.write_journal import make_entry_options, write_journal_entry
+from kept.store.archive import blocks
+from kept.store.packing import unpack
 from kept.store.values import Draft
 from talking import say
 
 DAY = date(2026, 1, 5)
 SAID = "Never deploy the harbour service on Fridays, because the tide crew is away."
 NEAR = "Don't deploy the harbour service on a Friday, the tide crew is away."
+PRICES = "Never round the prices of walnuts, because the auditors add them up again."
+NEAR_PRICES = "Don't round prices of walnuts, the auditors add them up again."
+
+
+def add_thousand(workspace):
+    """Remember a thousand sentences that a person told."""
+    now = workspace.clock()
+    told = {"profile": "coding", "category": "decision", "scope": "user", "status": Status.ACTIVE, "confidence": 1.0}
+    told |= {"origin": Origin.USER, "first_seen": now, "last_seen": now, "artifacts": (), "owned": True, "trigger": "told"}
+    contents = [f"Warehouse {number} keeps its walnuts in crate {number * 7} of hall {number % 13}." for number in range(1_000)]
+    memories = [Memory(id=f"{number:010x}", content=content, **told) for number, content in enumerate(contents)]
+    adds = tuple(Add(memory=each.id, at=now, reason="told", value=each) for each in memories)
+    number = workspace.store.log.start_run("import", now)
+    workspace.store.log.commit(Draft(run=number, stage="import", subject="", actor=Actor.PERSON, recorded_at=now, operations=adds))
+    workspace.store.log.end_run(number, now, {})
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A store of 1,000 memories, with a journal entry, a daily backup and one made by hand. Each test takes its own memories."""
+    home = tmp_path_factory.mktemp("large")
+    say(home, "a", SAID, "Please rewrite the tide reader in `tides.py` so that it reads all gauges.", PRICES, day=DAY.isoformat())
+    say(home, "b", f"As I said: {SAID.upper()} So wait.", day="2026-01-06")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        patch.setenv("KEPT_HOME", str(home))
+        with serving(home) as served:
+            with served.workspace() as workspace:
+                run_pipeline(workspace, [], RunOptions())
+                assert {SAID, PRICES} <= {each.content for each in workspace.store.log.memories()}
+                add_thousand(workspace)
+                for each in (NEAR, NEAR_PRICES):
+                    person.create_memory(workspace, each, "decision")
+                for each in ("Never ship walnuts on a Friday.", "Always count the crates twice."):
+                    person.create_memory(workspace, each, "constraint", agent=True)
+                write_journal_entry(workspace, make_entry_options(workspace), DAY)
+                make_daily_backup(workspace)
+                create_backup(workspace, tmp_path_factory.mktemp("backups") / "by-hand.db")
+            yield served
 
 
 @pytest.fixture
-def large(served, home, tmp_path):
-    """A store of 1,000 memories, with a journal entry, a daily backup and one made by hand."""
-    say(home, "a", SAID, "Please rewrite the tide reader in `tides.py` so that it reads all gauges.", day=DAY.isoformat())
-    say(home, "b", f"As I said: {SAID.upper()} So wait.", day="2026-01-06")
-    with served.workspace() as workspace:
-        run_pipeline(workspace, [], RunOptions())
-        if not any(each.content == SAID for each in workspace.store.log.memories()):
-            person.create_memory(workspace, SAID, "constraint")
-        person.create_memory(workspace, NEAR, "decision")
-        now = workspace.clock()
-        memories = [
-            Memory(
-                id=f"{number:010x}",
-                profile="coding",
-                category="decision",
-                scope="user",
-                status=Status.ACTIVE,
-                content=f"Warehouse {number} keeps its walnuts in crate {number * 7} of hall {number % 13}.",
-                confidence=1.0,
-                origin=Origin.USER,
-                first_seen=now,
-                last_seen=now,
-                artifacts=(),
-                owned=True,
-                trigger="told",
-            )
-            for number in range(1, 1_001)
-        ]
-        adds = tuple(Add(memory=each.id, at=now, reason="told", value=each) for each in memories)
-        number = workspace.store.log.start_run("import", now)
-        workspace.store.log.commit(
-            Draft(run=number, stage="import", subject="", actor=Actor.PERSON, recorded_at=now, operations=adds)
-        )
-        workspace.store.log.end_run(number, now, {})
-        apply_person_change(workspace, lambda: None)
-    with served.workspace() as workspace:
-        write_journal_entry(workspace, make_entry_options(workspace), DAY)
-        make_daily_backup(workspace)
-        create_backup(workspace, tmp_path / "by-hand.db")
-    return served
+def served(large):
+    """The page that ``browse`` opens."""
+    return large
 
 
 def held(home, words):
@@ -78,26 +82,18 @@ def held(home, words):
     return found
 
 
-def test_a_memory_that_backups_and_entries_hold_is_forgotten_with_the_copy_that_was_ticked(large, browse, home):
-    page = browse("/?q=tide+crew")
-    row = page.locator(".row", has_text="Never deploy").first
-    row.locator("summary").click()
-    row.get_by_role("button", name="Forget …").click()
-    dialog = page.locator("dialog[open]")
-    dialog.get_by_text("Backups: 2 places").wait_for()
-    assert "This cannot be undone." in dialog.inner_text()
-    boxes = dialog.get_by_role("checkbox")
-    assert boxes.count() >= 1
-    assert not any(box.is_checked() for box in boxes.all())
-    dialog.get_by_role("checkbox", name="Don't deploy").first.check()
-    dialog.get_by_role("button", name="Erase for good").click()
-    page.get_by_text("Forgotten for good.").wait_for()
-    assert "backups: 2" in dialog.inner_text()
-    assert "none has the words" in dialog.inner_text()
-    assert held(home, "tide crew is away") == []
-    with large.workspace() as workspace:
-        assert len([each for each in workspace.store.log.memories() if "Warehouse" in each.content]) == 1_000
-        assert workspace.store.find_damage() == ()
+def test_review_decides_with_one_key_and_reads_no_archived_text(large, browse, monkeypatch):
+    page = browse("/review")
+    page.locator(".decide:focus").wait_for()
+    words = page.locator(".decide .says").first.inner_text()
+    unpacked = []
+    monkeypatch.setattr(blocks, "unpack", lambda body: unpacked.append(body) or unpack(body))
+    with page.expect_response("**/approve") as answered:
+        page.keyboard.press("y")
+    assert answered.value.ok
+    page.locator(".decide.done").wait_for()
+    assert large.memory(words).status is Status.ACTIVE
+    assert unpacked == []
 
 
 def test_the_question_stands_before_what_it_is_about_is_found(large, browse):
@@ -120,12 +116,34 @@ def test_the_question_stands_before_what_it_is_about_is_found(large, browse):
     assert dialog.get_by_role("button", name="Erase for good").is_enabled()
 
 
+def test_a_memory_that_backups_and_entries_hold_is_forgotten_with_the_copy_that_was_ticked(large, browse):
+    page = browse("/?q=tide+crew")
+    row = page.locator(".row", has_text="Never deploy").first
+    row.locator("summary").click()
+    row.get_by_role("button", name="Forget …").click()
+    dialog = page.locator("dialog[open]")
+    dialog.get_by_text("Backups: 2 places").wait_for()
+    assert "This cannot be undone." in dialog.inner_text()
+    boxes = dialog.get_by_role("checkbox")
+    assert boxes.count() >= 1
+    assert not any(box.is_checked() for box in boxes.all())
+    dialog.get_by_role("checkbox", name="Don't deploy").first.check()
+    dialog.get_by_role("button", name="Erase for good").click()
+    page.get_by_text("Forgotten for good.").wait_for()
+    assert "backups: 2" in dialog.inner_text()
+    assert "none has the words" in dialog.inner_text()
+    assert held(large.home, "tide crew is away") == []
+    with large.workspace() as workspace:
+        assert len([each for each in workspace.store.log.memories() if "Warehouse" in each.content]) == 1_000
+        assert workspace.store.find_damage() == ()
+
+
 def test_what_would_be_erased_is_told_over_the_api_and_nothing_is(large):
-    number = large.memory("Never deploy").id
+    number = large.memory("Never round").id
     status, _, told = large.ask("POST", "/api/forget", {"memories": [number], "sure": False})
     assert status == 200
     assert told["places"]["backups"] == 2
     assert [copy["text"] for copy in told["near"]]
-    assert large.memory("Never deploy").content
+    assert large.memory("Never round").content
     status, _, told = large.ask("POST", "/api/forget", {"memories": [number], "sure": True})
     assert (status, told["remains"], told["problems"]) == (200, [], [])
