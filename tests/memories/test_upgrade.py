@@ -7,19 +7,25 @@ db2.internal, …", "we prefer short functions in the parser", "Remember that th
 """
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from kept.core.memory import Status
+from kept.core.memory import Actor, Status
+from kept.curation.passes import curate_changed_groups
 from kept.memories import person
 from kept.memories.history import undo
+from kept.memories.waiting import list_pending_proposals
 from kept.pipeline.outdated import find_outdated_memories
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.upgrade import preview_upgrade, run_upgrade
+from kept.store.run_number import RunNumber
+from kept.store.values import Draft, Span
 
 PIP = "Never use pip in this repo, always use `uv sync` instead."
 BROKER = "the broker is NATS and never RabbitMQ."
+FALSE = "Never use pip in `api.py`, always use `uv sync` instead."
 BUTTON = "The button in the header should be blue instead of green."
 
 
@@ -66,6 +72,40 @@ def test_an_upgrade_spares_what_a_person_pinned_edited_or_added(workspace):
     person.create_memory(workspace, "Releases leave on Tuesdays.", "decision")
     run_upgrade(workspace)
     assert active(workspace) == sorted([PIP, BROKER, BUTTON, "We use poetry in `api/`.", "Releases leave on Tuesdays."])
+
+
+def falsify(workspace, trigger):
+    """Have rules of earlier versions put a file in the place of what the person said."""
+    number = RunNumber(workspace.store.log, workspace.clock, "run")
+    for thread in workspace.store.archive.threads():
+        judged = [(each.ordinal, each.judged) for each in workspace.store.log.thread_proposals(thread.id, 0)]
+        worded = tuple(
+            (place, replace(each, candidate=replace(each.candidate, content=FALSE, trigger=trigger, id="f" * 32)))
+            if each.candidate.content == PIP
+            else (place, each)
+            for place, each in judged
+        )
+        span = Span(thread=thread.id, start=0, judged=worded)
+        workspace.store.log.commit(
+            Draft(run=number(), stage="extract", subject="s", actor=Actor.MACHINE, recorded_at=workspace.clock(), span=span)
+        )
+    curate_changed_groups(workspace, number, allow=True)
+
+
+@pytest.mark.parametrize("trigger", ["correction", "rule"])
+def test_an_upgrade_gives_people_the_words_back_that_rules_replaced_and_asks_nothing_in_review(workspace, trigger):
+    falsify(workspace, trigger)
+    before = active(workspace)
+    assert FALSE in before
+    assert PIP not in before
+    shown = preview_upgrade(workspace)
+    assert FALSE in [each.content for each in shown.retired]
+    assert PIP in [each.content for each in shown.made]
+    assert list_pending_proposals(workspace) == ()
+    run_upgrade(workspace)
+    assert active(workspace) == sorted([PIP, BROKER])
+    undo(workspace)
+    assert active(workspace) == before
 
 
 def test_a_run_says_how_many_memories_wait_for_an_upgrade(workspace):
