@@ -205,6 +205,26 @@ SEASON = "Sommerregen2031!"
             )
         ),
         ("the pin for the safe is {}", "4711"),
+        *(
+            (words, "c3j27xdcg2lMLzgeonyL")
+            for words in (
+                "From now on always log in with user root and {} as the password.",
+                "Remember to use {} as the API key in the staging tests.",
+                "Merke dir: für Grafana gilt {} als Passwort.",
+                "{} <- that's our production API key, don't print it",
+                "my openweather api key:\n{}",
+                "the access token of the billing page:\n  {}\nplease wire it up",
+            )
+        ),
+        *(
+            (words, "Kranich7-Zf9")
+            for words in (
+                "the password for the database on the staging host is {}",
+                "La contraseña de la base de datos es {}",
+                "Das Passwort für die Datenbank auf dem neuen Server ist {}",
+            )
+        ),
+        ("PresharedKey = {}", "yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk="),
         ("die PIN ist {}", "4711"),
     ],
 )
@@ -245,6 +265,11 @@ def test_a_password_or_a_code_of_a_door_that_a_sentence_tells_is_gone(words: str
         "the app password: this must stay here",
         "app password is what that must have been",
         "my app passwort ist alle vier auch hier",
+        "use the commit id as the API key in tests",
+        "we use bcrypt as the password hash",
+        "the password for the admin page of the new portal is required",
+        "the API key:\nsee docs/keys/README.md",
+        "generate_secret_key <- makes the API key of a tenant",
     ],
 )
 def test_speaking_of_passwords_and_other_codes_changes_nothing(text: str) -> None:

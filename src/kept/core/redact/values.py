@@ -70,7 +70,7 @@ _KEY_KINDS = frozenset(
     b"""
         api access secret private auth account signing sign encryption encrypt master storage shared session role service license
         licence admin app application client deploy webhook sas subscription token crypt jwt hmac aes rsa ssh root user consumer
-        write integration
+        write integration preshared
     """.split()
 )
 _TOKEN_KINDS = frozenset(b"access auth refresh api bearer bot secret security session personal".split())
