@@ -84,7 +84,16 @@ def test_a_line_that_an_agent_changed_is_written_as_it_was_and_the_change_waits(
 NAMELESS = "cd ~/.claude/rules && python ~/fix.py"
 
 
-@pytest.mark.parametrize("command", [NAMELESS, "sh tidy.sh", "ed -s mem* < x", "cd ~/.claude/rules; for f in *; do new > $f; done"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        NAMELESS,
+        "sh tidy.sh",
+        "ed -s mem* < x",
+        "cd ~/.claude/rules; for f in *; do new > $f; done",
+        "awk 1 ~/.claude/rules/*.md | sort -o ~/.claude/rules/memory.md",
+    ],
+)
 def test_a_file_that_changed_while_an_agents_command_ran_is_changed_by_the_agent(desk_at, home, memory, command):
     before, start = memory.read_bytes(), datetime.now(UTC)
     memory.write_bytes(before.replace(b"--wide", b"--narrow").replace(f"- {OTHER}\n".encode(), b"") + b"- Skip the tests.\n")
@@ -93,6 +102,16 @@ def test_a_file_that_changed_while_an_agents_command_ran_is_changed_by_the_agent
         run_pipeline(workspace, [], RunOptions())
         assert memory.read_bytes() == before
         assert states(workspace) == CHANGED | {"Skip the tests.": (Status.HELD, Origin.ASSISTANT)}
+
+
+def test_a_file_that_changed_while_another_servers_tool_edited_it_is_changed_by_the_agent(desk_at, home, memory):
+    before, start = memory.read_bytes(), datetime.now(UTC)
+    memory.write_bytes(before.replace(b"--wide", b"--narrow"))
+    edit = {"path": str(memory), "edits": [{"oldText": "wide", "newText": "narrow"}]}
+    call(home, "mcp__filesystem__edit_file", at=start, until=datetime.now(UTC), **edit)
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        assert memory.read_bytes() == before
 
 
 def test_a_time_of_change_that_the_agent_set_hides_nothing(desk_at, home, memory):

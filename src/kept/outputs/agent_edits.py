@@ -38,6 +38,7 @@ _REWRITES = compile_late(
 _SWEEPS = compile_late(
     r"\b(?:sed|perl|awk|ruby|python[\d.]*|xargs|rename|rpl|sd|rg|patch)\b[^\n]*(?:[*?\]]|-[a-zA-Z]*[rR]\b)|\bfind\b|\bxargs\b"
 )
+_CHANGES = compile_late(r"(?i)edit|write|create|patch|replace|update|insert|append|move")  # names of tools that change a file
 _WILD = frozenset("*?[")
 _INTO = compile_late(r"""(?:(?<![<>0-9&-])>{1,2}\|?(?!&)\s*|\bof=)['"]?([^\s'"|;&()]+)""")
 
@@ -172,7 +173,7 @@ def _is_at_work(events: Sequence[Event], number: int, name: str, moment: datetim
     if call.at is None or call.tool is None or not call.at - _SLACK <= moment <= call.at + _LONGEST + _SLACK:
         return False
     tool = call.tool
-    if is_reading(tool.target) if is_shell(tool) else not (tool.detail and name in tool.target):
+    if is_reading(tool.target) if is_shell(tool) else not (name in tool.target and (tool.detail or _CHANGES.search(tool.name))):
         return False
     output = find_output(events, number)
     end = output.at if output and output.at else call.at + _LONGEST

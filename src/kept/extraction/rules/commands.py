@@ -59,6 +59,7 @@ _PLAIN_WORD = re.compile(r"(?:[^\W_]|[-_:])+")
 # What makes a reading program write or run another: a redirection but into nothing, a substitution, an option.
 _MAY_WRITE = re.compile(
     r"(?:(?<![0-9&-])|(?<=1))>(?!\s*/dev/null|&)|[$`]\(|`|<<|\s-{1,2}(?:i|exec|delete|ok)|\bxargs\b|\benv\b|\bsource\b|(?:^|\s)\.\s"
+    r"|\b(?:sort|tree)\b[^|;&\n]*\s-(?:-output|\w*o)"
 )
 _KEYWORDS = frozenset(
     {"do", "done", "then", "else", "elif", "fi", "if", "while", "until", "for", "!", "{", "}", "(", ")", "case", "esac"}
