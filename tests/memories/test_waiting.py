@@ -117,6 +117,15 @@ def test_a_wish_is_decided_by_its_id_like_a_held_memory_and_found_by_it_afterwar
     assert [decisions.find_decidable(workspace, each.id).status for each in (first, second)] == [Status.ACTIVE, Status.REJECTED]
 
 
+def test_both_ids_of_a_wish_find_it_while_it_is_remembered_and_after_that_is_undone(workspace):
+    wish = list_pending_proposals(workspace)[0].memory
+    became = decisions.approve(workspace, wish.id)
+    assert became.id != wish.id
+    assert person.find_memory(workspace, wish.id[:10]) == became
+    undo(workspace)
+    assert decisions.find_decidable(workspace, became.id[:6]).id == wish.id
+
+
 STANDING = "Make sure the tests never touch the network."
 
 

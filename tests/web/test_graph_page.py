@@ -86,3 +86,12 @@ def test_markup_in_what_is_remembered_is_only_words(browse, served):
 def test_the_graph_is_empty_and_says_so_where_nothing_is_remembered(browse):
     page = browse("/graph")
     page.get_by_role("heading", name="Nothing is remembered yet").wait_for()
+
+
+def test_the_list_stands_before_the_picture(browse, served):
+    served.add("Use `parser.py` for feeds.")
+    served.add("Never edit `parser.py` by hand.")
+    page = browse("/graph")
+    page.wait_for_selector("#graph[data-nodes]")
+    listed = page.get_by_role("button", name="parser.py", exact=True).bounding_box()
+    assert listed["y"] < page.locator("#graph").bounding_box()["y"]

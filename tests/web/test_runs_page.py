@@ -298,3 +298,12 @@ def test_many_decisions_one_after_the_other_are_one_entry(browse, served):
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     page.locator(".row:focus-within details[open]", has_text="Pass").wait_for()
+
+
+def test_changes_stand_under_the_day_they_were_made(browse, served):
+    served.add("The harbour has six docks.", "project_fact")
+    served.add("The harbour has one crane.", "project_fact")
+    page = browse("/history")
+    with served.workspace() as workspace:
+        today = workspace.clock().astimezone(workspace.zone).date().isoformat()
+    assert page.locator("#runs .day h2").all_inner_texts() == [today]

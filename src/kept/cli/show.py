@@ -31,6 +31,8 @@ class Line:
 
 def to_safe_line(text: str) -> str:
     """The text on one line, without any character that moves a cursor, hides or reorders what is shown."""
+    if text.isascii() and text.isprintable():
+        return text
     return remove_invisible("".join(" " if char.isspace() else char for char in text))
 
 

@@ -17,10 +17,7 @@ def find_decidable(workspace: Workspace, number: str) -> Memory:
         try:
             return waiting.find_pending_wish(workspace, number)
         except MissingError:
-            became = workspace.store.log.memory(person.accepted_memory_id(number))
-            if became is None:
-                raise missing from None
-            return became
+            raise missing from None
 
 
 def find_explainable(workspace: Workspace, number: str) -> Memory:

@@ -21,7 +21,7 @@ from kept.core.redact import redact
 from kept.core.text import normal_form, one_line
 from kept.intake.directories import note_directory
 from kept.memories.browse import memory_revision
-from kept.memories.waiting import find_refused, to_held_memory
+from kept.memories.waiting import accepted_memory_id, find_refused, to_held_memory
 from kept.store.run_number import RunNumber
 from kept.store.values import Draft, Thread
 from kept.workspace import Workspace
@@ -43,7 +43,14 @@ def find_memory(workspace: Workspace, number: str) -> Memory:
         if found is not None:
             return found
     if not ids:
-        raise MissingError(f"no memory {number!r}", hint="see `kept list` for ids")
+        missing = MissingError(f"no memory {number!r}", hint="see `kept list` for ids")
+        try:  # the id of a proposal, which a person decided on since
+            became = workspace.store.log.memory(accepted_memory_id(find_refused(workspace, number).candidate.id))
+        except MissingError:
+            raise missing from None
+        if became is None:
+            raise missing
+        return became
     named = [memory for item in ids[:_LISTED] if (memory := workspace.store.log.memory(item)) is not None]
     could = ", ".join(f"{item.id} “{item.content[:_SHORT]}”" for item in named)
     raise MissingError(f"several ids begin with {number!r}", hint=could + (", …" if len(ids) > _LISTED else ""))
@@ -331,11 +338,6 @@ def reject_refused(workspace: Workspace, candidate: str) -> Memory:
             Reject(memory=value.id, at=now, reason=reason),
         )
         return find_memory(workspace, value.id)
-
-
-def accepted_memory_id(candidate: str) -> str:
-    """The id of the memory that a refused candidate becomes once a person decides on it."""
-    return digest("admitted", candidate, size=5)
 
 
 def _memory_of_refused(workspace: Workspace, candidate: str, status: Status) -> Memory:

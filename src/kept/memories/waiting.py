@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from kept.core.digest import digest
 from kept.core.errors import MissingError
 from kept.core.memory import SAID_ONCE, Candidate, CandidateVerdict, Memory, Refused, Status
 from kept.core.text import normal_form
@@ -75,9 +76,15 @@ def describe_set_aside(reasons: Mapping[str, int], most: int | None = 3) -> str:
 
 
 def find_pending_wish(workspace: Workspace, number: str) -> Memory:
-    """The wish said once that has this id, or a beginning of it (at least 4 characters), as a memory. Raises MissingError."""
+    """The wish said once that has this id, or a beginning of it (at least 4 characters), as a memory: its own, or the one under
+    which it was remembered before that was undone. Raises MissingError.
+    """
     matches = (
-        [memory for memory, stored in _collect_pending(workspace) if not stored and memory.id.startswith(number)]
+        [
+            memory
+            for memory, stored in _collect_pending(workspace)
+            if not stored and (memory.id.startswith(number) or accepted_memory_id(memory.id).startswith(number))
+        ]
         if len(number) >= 4
         else []
     )
@@ -85,6 +92,11 @@ def find_pending_wish(workspace: Workspace, number: str) -> Memory:
         hint = f"it could be {', '.join(memory.id for memory in matches[:3])}" if matches else "see `kept review --all` for ids"
         raise MissingError(f"nothing that waits has the id {number!r}", hint=hint)
     return matches[0]
+
+
+def accepted_memory_id(candidate: str) -> str:
+    """The id of the memory that a refused candidate becomes once a person decides on it."""
+    return digest("admitted", candidate, size=5)
 
 
 def find_refused(workspace: Workspace, number: str) -> CandidateVerdict:
