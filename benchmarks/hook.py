@@ -38,8 +38,8 @@ from kept.paths import find_paths
 from kept.recall.embed import create_embedder
 from kept.recall.embed_server.client import ask_for_memories
 from kept.recall.index import UnitKind
-from kept.recall.index.queue import open_queue
 from kept.recall.index.vectors import VectorEntry, update_vectors
+from kept.recall.indexing import open_queue
 from kept.recall.search import text_hash
 from kept.store.sqlite import SqliteStore
 from kept.store.values import Draft

@@ -32,8 +32,8 @@ from kept.recall.embed import create_embedder
 from kept.recall.embed_server.query import make_query_context, memories_in_process
 from kept.recall.failures import message_fingerprints
 from kept.recall.index import UnitKind
-from kept.recall.index.queue import open_queue
 from kept.recall.index.vectors import VectorEntry, update_vectors
+from kept.recall.indexing import open_queue
 from kept.recall.relevance import SEED, RecallWeights
 from kept.recall.search import text_hash
 from kept.store.reader import RecallNote, StoreReader

@@ -29,8 +29,8 @@ from kept.paths import Paths
 from kept.recall import embed
 from kept.recall.embed import create_embedder
 from kept.recall.index import UnitKind
-from kept.recall.index.queue import open_queue
 from kept.recall.index.vectors import VectorEntry, update_vectors
+from kept.recall.indexing import open_queue
 from kept.recall.search import search, text_hash
 from kept.workspace import Workspace, open_workspace
 

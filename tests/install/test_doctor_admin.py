@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from test_doctor import calling, claude, command_of, edited, place, script, wrong  # noqa: F401 - the fixture
 
-from kept.install import client_checks, doctor, machine_checks
+from kept.install import checks, client_checks, doctor
 
 ANOTHER = 12_345  # the number of a user who is not there
 
@@ -55,7 +55,7 @@ def without_room(monkeypatch, number):
     def refuse(**_):
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(machine_checks, "TemporaryFile", refuse)
+    monkeypatch.setattr(checks, "TemporaryFile", refuse)
 
 
 def plugged(paths, version):

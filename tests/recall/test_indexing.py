@@ -10,9 +10,8 @@ from kept.pipeline.safety import rebuild_store
 from kept.recall import indexing
 from kept.recall.index import UnitKind, open_index
 from kept.recall.index.head import vector_model
-from kept.recall.index.queue import open_queue
 from kept.recall.index.vectors import Vectors
-from kept.recall.indexing import update_index, vector_status
+from kept.recall.indexing import open_queue, update_index, vector_status
 from kept.recall.relevance import ACROSS, DOUBT
 from kept.recall.search import find_near_memories, search
 from talking import forget_ids

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Precision, RecordAccount
-from kept.sources.arrays import read_elements
-from kept.sources.exports import CHATGPT
+from kept.sources.exports import CHATGPT, read_elements
 from kept.sources.exports import CLAUDE_AI as CLAUDE
 from reading import human, read, said
 
@@ -335,7 +334,7 @@ JSON = st.recursive(
 def test_elements_are_those_that_json_sees_wherever_the_chunks_end(values, stride, pretty):
     data = json.dumps(values, indent=2 if pretty else None).encode()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kept.sources.arrays.STRIDE", stride)
+        patch.setattr("kept.sources.exports.STRIDE", stride)
         found = list(read_elements(io.BytesIO(data)))
     assert [json.loads(each.data) for each in found] == values
     assert [json.loads(data[each.start : each.end]) for each in found] == values
@@ -343,8 +342,8 @@ def test_elements_are_those_that_json_sees_wherever_the_chunks_end(values, strid
 
 def test_an_element_above_the_limit_is_passed_over_in_bounded_memory():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kept.sources.arrays.LINE_LIMIT", 50)
-        patch.setattr("kept.sources.arrays.STRIDE", 16)
+        patch.setattr("kept.sources.exports.LINE_LIMIT", 50)
+        patch.setattr("kept.sources.exports.STRIDE", 16)
         found = list(read_elements(io.BytesIO(b'[{"a": 1}, {"b": "' + b"x" * 500 + b'"}, {"c": 2}]')))
     assert [each.data for each in found] == [b'{"a": 1}', None, b'{"c": 2}']
 

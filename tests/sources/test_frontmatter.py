@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kept.sources.documents import split_rows
-from kept.sources.frontmatter import NODES_LIMIT, FrontMatter, read_front_matter
+from kept.sources.markdown import NODES_LIMIT, FrontMatter, read_front_matter
 
 
 def front(text):

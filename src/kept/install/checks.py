@@ -1,13 +1,32 @@
-"""What every check of the installation shares: a finding, and a program run for a bounded time."""
+"""Doctor's look at the machine: which kept a shell runs, the environment, kept's own files, disk, clock, a run's lock. And what
+every check shares: a finding, and a program run for a bounded time.
+"""
 
 import os
+import re
+import resource
 import shlex
+import shutil
 import signal
+import sqlite3
 import subprocess
-from collections.abc import Mapping, Sequence
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from stat import S_ISDIR, S_ISLNK, S_ISREG
+from tempfile import TemporaryFile
+from zoneinfo import ZoneInfo
+
+from kept import __version__
+from kept.core.errors import BusyError
+from kept.local.files import hold_lock, read_text
+from kept.local.queue import queue_path
+from kept.local.settings import load_settings
+from kept.paths import Paths
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,3 +87,181 @@ def kept_version(program: str) -> str:
     """What version a kept says it is; empty where it does not answer."""
     env = {name: os.environ[name] for name in ("HOME", "PATH") if name in os.environ}
     return run_limited([program, "--version"], seconds=15, env=env).out.strip()
+
+
+_ROOM = 200_000_000  # bytes free below which a backup may fail
+_HOURS = 12  # a run that holds its lock longer is stuck; a night's model alone may take four, and other steps follow
+_DAY = 86_400.0  # seconds that clocks may differ by
+
+
+def check_program(home: Paths) -> Iterator[CheckFinding]:
+    """Python, SQLite, and which kept a shell and the plugin run."""
+    yield CheckFinding(
+        name="python", well=sys.version_info >= (3, 11), detail=sys.version.split()[0], fix="install Python 3.11 or newer"
+    )
+    options = {row[0] for row in sqlite3.connect(":memory:").execute("PRAGMA compile_options")}
+    full_text = any("FTS5" in option for option in options)
+    yield CheckFinding(
+        name="sqlite",
+        well=full_text,
+        detail=f"{sqlite3.sqlite_version}{'' if full_text else ' without full-text search'}",
+        fix="use a Python whose SQLite has FTS5",
+    )
+    yield _check_path_program()
+    path = Path(read_text(home.state / "program").strip() or "/")
+    if path != Path("/") and not os.access(path, os.X_OK):
+        detail = f"the plugin looks for kept at {path}, which cannot be run"
+        yield make_fault("program", detail, "kept setup", repair="program")
+    elif path != Path("/") and __version__ not in (said := kept_version(str(path))):
+        detail = f"the plugin runs {path} ({said[:80] or 'it does not answer'}); this is kept {__version__}"
+        yield make_fault("program", detail, "kept setup", repair="program")
+
+
+def _check_path_program() -> CheckFinding:
+    """Which kept a shell runs: it should be this one."""
+    found, own = shutil.which("kept"), Path(sys.executable).with_name("kept")
+    if found is None:
+        detail = "`kept` is not on your PATH; hooks and the schedule call it by its full path"
+        return CheckFinding(name="command", well=None, detail=detail, fix=f"export PATH={own.parent}:$PATH")
+    if own.is_file() and not own.samefile(found):
+        said = kept_version(found)
+        detail = f"{found} is first on the PATH ({said[:80] or 'it does not answer'}); this is kept {__version__} in {own.parent}"
+        return CheckFinding(
+            name="command", well=None if __version__ in said else False, detail=detail, fix=f"export PATH={own.parent}:$PATH"
+        )
+    return CheckFinding(name="command", well=True, detail=found)
+
+
+def check_settings_file(home: Paths) -> Iterator[CheckFinding]:
+    """The settings can be followed, and nothing in the environment leads elsewhere."""
+    load_settings(home.settings)
+    zone = os.environ.get("TZ", "").removeprefix(":")
+    if zone and not Path(zone).is_absolute() and not re.fullmatch(r"[A-Za-z]{3,5}[-+0-9:,./MJA-Za-z]*", zone):
+        try:
+            ZoneInfo(zone)
+        except (LookupError, ValueError, OSError):
+            yield make_fault("zone", f"TZ names {zone}, which is not a time zone, so days follow UTC", "unset TZ")
+    usual = home.user / ".local" / "share" / "kept" / "kept.db"
+    if home.root != home.user and os.environ.get("KEPT_HOME") and usual.exists():
+        detail = f"KEPT_HOME makes kept use {home.root}; there is another store in {usual.parent}"
+        yield CheckFinding(
+            name="store elsewhere", well=None if home.store.exists() else False, detail=detail, fix="unset KEPT_HOME"
+        )
+
+
+def check_folders(home: Paths) -> Iterator[CheckFinding]:
+    """Kept's own folder: private, writable, on a disk with room, of this time."""
+    if not home.state.exists():
+        yield CheckFinding(name="home", well=None, detail=f"nothing is kept in {home.state} yet", fix="kept run")
+        return
+    for item in (home.state, Path(queue_path(str(home.state), ""))):
+        if item.exists() and not item.is_dir():
+            yield make_fault("folder", f"{item} is a file", f"mv {item} {item}.aside; kept run")
+            return
+    mode = home.state.stat().st_mode & 0o7777
+    fix = "kept doctor --fix"
+    yield CheckFinding(
+        name="folder",
+        well=mode & 0o777 == 0o700,
+        detail=f"{home.state} has mode {mode:04o}",
+        fix=f"chmod 700 {home.state}",
+        repair="private" if mode & 0o777 != 0o700 else "",
+    )
+    open_files = find_exposed_paths(home)
+    if open_files:
+        detail = f"{len(open_files)} files can be read by others, or not by you, such as {open_files[0]}"
+        yield make_fault("private", detail, fix, repair="private")
+    owner = os.geteuid() or home.user.stat().st_uid  # who uses sudo leaves files in somebody's home that are root's
+    strange = [path for path in home.state.rglob("*") if _is_other_users(path, owner)]
+    if strange:
+        detail = f"{strange[0]} belongs to another user"
+        yield make_fault("owner", detail, f"sudo chown -R {owner} {home.state}")
+    yield from _check_disk(home)
+    yield from _check_file_clock(home)
+
+
+def find_exposed_paths(home: Paths) -> list[Path]:
+    """Files and folders of kept's own that others may open, or that their owner may not."""
+    return [path for path in sorted(home.state.rglob("*")) if _is_exposed(path)]
+
+
+def _is_exposed(path: Path) -> bool:
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:  # a run took it meanwhile
+        return False
+    if not (S_ISREG(mode) or S_ISDIR(mode)):
+        return False
+    return bool(mode & 0o077 or mode & 0o600 != 0o600 or (S_ISDIR(mode) and not mode & 0o100))
+
+
+def _is_other_users(path: Path, owner: int) -> bool:
+    try:
+        status = path.lstat()
+    except FileNotFoundError:  # as above
+        return False
+    return not S_ISLNK(status.st_mode) and status.st_uid != owner
+
+
+def _check_disk(home: Paths) -> Iterator[CheckFinding]:
+    """What is written arrives on the disk, and a backup would."""
+    try:
+        with TemporaryFile(dir=home.state) as proof:
+            proof.write(b"kept" * 16_384)
+            proof.flush()
+            os.fsync(proof.fileno())
+    except OSError as error:
+        yield make_fault("writable", f"{home.state}: {error.strerror}", f"df -h {home.state}; ls -ld {home.state}")
+    else:
+        yield CheckFinding(name="writable", well=True, detail=str(home.state))
+    needed = max(_ROOM, 2 * home.store.stat().st_size if home.store.exists() else 0)
+    free = shutil.disk_usage(home.state).free
+    detail, fix = f"{free // 1_000_000:,} MB free", "make room: a backup needs as much as the store"
+    yield CheckFinding(name="room", well=free > needed, detail=detail, fix=fix)
+    state = os.statvfs(home.state)
+    if state.f_files and state.f_favail < 100:
+        yield make_fault("room", "the disk has no room for further files", f"df -i {home.state}")
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    if most != resource.RLIM_INFINITY and most < needed:
+        yield make_fault("limit", f"a file may have {most:,} bytes at most here", "ulimit -f unlimited")
+
+
+def _check_file_clock(home: Paths) -> Iterator[CheckFinding]:
+    """The clock of this machine against that of the disk, and against what kept's own program and store are of."""
+    with suppress(OSError), TemporaryFile(dir=home.state) as proof:
+        apart = abs(os.fstat(proof.fileno()).st_mtime - time.time())
+        if apart > _DAY:
+            yield make_fault("clock", "the disk and this machine disagree on the date", "timedatectl set-ntp true")
+    newest = max((path.stat().st_mtime for path in (Path(__file__), home.store) if path.exists()), default=0.0)
+    if newest > time.time() + _DAY:
+        day = datetime.fromtimestamp(newest, tz=UTC).date()
+        detail = f"it is {datetime.now(UTC).date()} here, but kept's own files are dated {day}"
+        yield make_fault("clock", detail, "timedatectl set-ntp true")
+
+
+def check_run_lock(home: Paths) -> Iterator[CheckFinding]:
+    """A run that holds the lock for hours, or was stopped, keeps all others out."""
+    if not home.lock.exists():
+        return
+    try:
+        with hold_lock(home.lock):
+            return
+    except BusyError as error:
+        search_match = re.search(r"process (\d+)", str(error))
+    number = search_match.group(1) if search_match else ""
+    state, hours = _process_state(number)
+    stands = state in ("T", "t", "Z")
+    stuck = stands or hours > _HOURS
+    detail = f"process {number or 'unknown'} has been running it for {hours:.1f} hours{' without any progress' if stands else ''}"
+    fix = f"kill -9 {number}; kept run" if stuck else "wait for it"
+    yield CheckFinding(name="run", well=False if stuck else None, detail=detail, fix=fix)
+
+
+def _process_state(number: str) -> tuple[str, float]:
+    """The state of a process, as Linux names it, and for how many hours it has been running."""
+    try:
+        fields = Path(f"/proc/{number}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        up = float(Path("/proc/uptime").read_text(encoding="utf-8").split()[0])
+    except (OSError, ValueError):
+        return "", 0.0
+    return fields[0], (up - int(fields[19]) / os.sysconf("SC_CLK_TCK")) / 3600

@@ -18,9 +18,17 @@ from urllib.parse import urlsplit
 
 from kept.changes import apply_person_change
 from kept.core.errors import KeptError, StoreError
-from kept.install.checks import CheckFinding, make_fault, run_limited
+from kept.install.checks import (
+    CheckFinding,
+    check_folders,
+    check_program,
+    check_run_lock,
+    check_settings_file,
+    find_exposed_paths,
+    make_fault,
+    run_limited,
+)
 from kept.install.client_checks import check_clients, find_misplaced_settings
-from kept.install.machine_checks import check_folders, check_program, check_run_lock, check_settings_file, find_exposed_paths
 from kept.install.schedule import InstalledJob, SchedulerKind, list_installed_jobs
 from kept.install.setup import hooked_clients, install_hooks, note_program, plan_hooks, used_clients
 from kept.intake.discovery import survey

@@ -26,7 +26,7 @@ from kept.core.text import normal_form, one_line
 from kept.local import files
 from kept.memories.person import clean_memory_text, make_memory
 from kept.outputs.agent_edits import AgentEdits
-from kept.outputs.compose.lines import contradicted_texts
+from kept.outputs.compose.sheet import contradicted_texts
 from kept.outputs.merge_edits import is_fact
 from kept.outputs.targets import Target
 from kept.paths import Paths

@@ -1,25 +1,89 @@
-"""Indexing by meaning: vectors for what is new, after a run, as far as its time reaches; the next run goes on from there.
-A model reads some 250 words, so a long text gets a vector for each of its pieces.
+"""Indexing by meaning: vectors for what is new, after a run, as far as its time reaches; the next run goes on from there. What
+waits for a vector, and how often memories were used, is the part of the store's file that recall itself writes.
 
-Search by words needs none of this: the store keeps its words in order by itself.
+A model reads some 250 words, so a long text gets a vector for each of its pieces. Nothing here is canonical: what is lost is made
+again or missed by nobody. Search by words needs none of this: the store keeps its words in order by itself.
 """
 
+import json
+import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
-from kept.core.errors import KeptError
+from kept.core.errors import KeptError, StoreError
 from kept.local.progress import Progress, ignore_progress
 from kept.recall.embed import HASHING, Embedder, check_memory_limit, create_embedder, find_model_name
 from kept.recall.embed.levels import find_scale
 from kept.recall.index import Index, UnitKind, open_index
 from kept.recall.index.head import count_units, vector_model
-from kept.recall.index.queue import VectorQueue, open_queue
+from kept.recall.index.reader import load_statements
 from kept.recall.search import text_hash
 from kept.workspace import Workspace
+
+_BUSY_MS = 30_000
+
+
+class VectorQueue:
+    """Units whose vector is to be made, or dropped where they are gone. Raises StoreError."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection = connection
+        self._path = path
+
+    def count_pending(self) -> dict[UnitKind, int]:
+        """How many units wait, by kind."""
+        return {UnitKind(row["kind"]): row["units"] for row in self._execute("waiting").fetchall()}
+
+    def pending_units(self) -> tuple[tuple[UnitKind, int], ...]:
+        """The units: memories first, then summaries, then what was said, of each kind the latest first."""
+        return tuple((UnitKind(row["kind"]), row["item"]) for row in self._execute("pending_units").fetchall())
+
+    def done(self, units: Iterable[tuple[UnitKind, int]]) -> None:
+        """Note that units wait no longer."""
+        self._execute("done_waiting", units=json.dumps([[kind.value, item] for kind, item in units]))
+
+    def requeue_all(self) -> None:
+        """Let everything wait."""
+        for name in ("refill_memories", "refill_summaries", "refill_turns"):
+            self._execute(name)
+
+    def add_uses(self, times: Mapping[str, int]) -> None:
+        """Add to how often memories (by id) were used; those that are not there are left out."""
+        for memory, count in times.items():
+            self._execute("used", memory=memory, times=count)
+
+    def _execute(self, name: str, **values: Any) -> sqlite3.Cursor:
+        try:
+            return self._connection.execute(load_statements()[name], values)
+        except sqlite3.Error as error:
+            raise StoreError(f"the store cannot be used: {error}", where=str(self._path), hint="run `kept check`") from error
+
+
+@contextmanager
+def open_queue(path: Path) -> Iterator[VectorQueue]:
+    """The queue of a store file; everything done inside commits together. Raises StoreError."""
+    try:
+        connection = sqlite3.connect(path, isolation_level=None)
+    except sqlite3.Error as error:
+        raise StoreError(
+            f"the store cannot be opened: {error}", where=str(path), hint="check the permissions and the disk"
+        ) from error
+    with closing(connection):
+        connection.row_factory = sqlite3.Row
+        try:
+            for pragma in (f"busy_timeout = {_BUSY_MS}", "synchronous = EXTRA", "secure_delete = ON", "trusted_schema = OFF"):
+                connection.execute(f"PRAGMA {pragma}")
+            connection.execute("BEGIN")
+            yield VectorQueue(connection, path)
+            connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise StoreError(f"the store cannot be used: {error}", where=str(path), hint="run `kept check`") from error
+
 
 # What may keep vectors from being made: where memory is short, not even the library loads.
 UNMADE = (KeptError, OSError, ImportError, MemoryError)

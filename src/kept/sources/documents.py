@@ -3,6 +3,8 @@
 Knows bytes, lines, cursors and keys; knows no format. A changed document is read again from its start: the key of what was said
 comes from its session, author's role, time as written and words, with a counter for repetitions, never from its place, so what
 was there before keeps its key.
+
+Also which prompts in the person's name nothing shows that they typed, whatever the client.
 """
 
 import codecs
@@ -13,13 +15,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from kept.core.digest import hash_bytes, twin_of
 from kept.core.errors import SourceError
 from kept.core.event import (
     IGNORE,
     PROBLEMS_KEPT,
+    UNCONFIRMED_MARK,
     Author,
     Cursor,
     Event,
@@ -31,11 +34,12 @@ from kept.core.event import (
     Slice,
     ToolUse,
 )
+from kept.core.pattern import compile_late
 from kept.core.text import one_line
 from kept.core.times import format_instant
 from kept.sources.json_lines import Outcome
 from kept.sources.message_parts import split_text
-from kept.sources.pieces import call_detail, call_target, hash_texts, parse_object, truncate_name
+from kept.sources.pieces import MessagePiece, call_detail, call_target, count_note, hash_texts, parse_object, truncate_name
 from kept.sources.pieces import shorten_text as cut_text
 from kept.sources.records import SLICE_EVENTS, Reject, open_regular, wide_encoding
 
@@ -409,3 +413,48 @@ def safe_word(value: Any) -> str:
         if len(value) <= 40 and value.isascii() and value.replace("-", "").replace("_", "").replace(".", "").isalpha()
         else "odd"
     )
+
+
+_Prompt = TypeVar("_Prompt", MessagePiece, EventDraft)
+
+
+def label_unconfirmed(pieces: Sequence[_Prompt], noted: dict[str, int], mark: str) -> list[_Prompt]:
+    """Prompts in the person's name that a program or an agent may have sent, counted under what leaves it open: what they tell
+    waits.
+    """
+    own = [piece.kind is EventKind.PROMPT and piece.author is Author.HUMAN for piece in pieces]
+    if any(own):
+        count_note(noted, f"unconfirmed-prompt:{mark}")
+    return [
+        replace(piece, reason=f"{UNCONFIRMED_MARK}{piece.reason}") if unsure else piece
+        for piece, unsure in zip(pieces, own, strict=True)
+    ]
+
+
+# Folders of temporary files and of build machines.
+_UNATTENDED = compile_late(
+    r"^(?:/private)?/(?:tmp|var/tmp|var/folders)(?:/|$)|^/dev/shm(?:/|$)|^/(?:github/workspace|__w|builds)(?:/|$)"
+    r"|^/home/(?:runner|circleci|vsts)/"
+    r"|^/(?:var/lib/)?(?:jenkins|buildkite-agent)(?:/|$)|^[A-Za-z]:\\(?:Users\\[^\\]+\\AppData\\Local\\Temp|Windows\\Temp"
+    r"|a)(?:\\|$)"
+)
+
+PRINTED = "sdk-cli"  # the entry point of `claude -p`, at a terminal or in a script
+# How entry points of Claude Code and originators of Codex begin that a program used: a library, an action of a build, a server.
+_PROGRAMS = ("sdk", "codex_sdk", "claude-code-github-action", "mcp")
+
+
+def is_sdk(entry: object) -> bool:
+    """Whether a session was begun by a program: with a client's library, by an action of a build, over a server."""
+    return isinstance(entry, str) and entry.startswith(_PROGRAMS) and entry != PRINTED
+
+
+def is_unattended(folder: object) -> bool:
+    """Whether a session's folder is one that no person works in; a folder that is not told is taken for such."""
+    return not isinstance(folder, str) or not folder or bool(_UNATTENDED.search(folder))
+
+
+def label_as_program(pieces: Sequence[_Prompt], noted: dict[str, int], mark: str) -> list[_Prompt]:
+    """Prompts as a program's, counted under what marked them so."""
+    count_note(noted, f"program-prompt:{mark}")
+    return [replace(piece, author=Author.INJECTED, reason="machine-session") for piece in pieces]

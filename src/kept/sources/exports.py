@@ -1,4 +1,5 @@
-"""The data exports of ChatGPT and Claude.ai: a ZIP, or the conversations' JSON out of it.
+"""The data exports of ChatGPT and Claude.ai: a ZIP, or the conversations' JSON out of it, a JSON array of any length that is read
+element by element in bounded memory.
 
 A record is a message (of ChatGPT a node of the conversation's tree), one more for a conversation without any. Nothing is unpacked
 to disk, and only members named conversations*.json are opened. The cursor stands at 0 until the whole file was read; its carry then
@@ -13,20 +14,21 @@ import zipfile
 import zlib
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, BinaryIO, NamedTuple
+from typing import IO, Any, BinaryIO, NamedTuple, Protocol
 
 from kept.core.errors import SourceError
 from kept.core.event import Cursor, Slice
-from kept.sources.arrays import Readable, read_elements
 from kept.sources.documents import REWRITTEN, RecordPlace, SourceDocument, make_slice, to_outcomes, unreadable_error
 from kept.sources.formats import chatgpt, claude_ai
 from kept.sources.json_lines import Outcome, hash_prefix
 from kept.sources.records import (
     HEAD_BYTES,
+    LINE_LIMIT,
     SLICE_BYTES,
     SLICE_EVENTS,
+    STRIDE,
     Record,
     RecordFault,
     Reject,
@@ -35,6 +37,85 @@ from kept.sources.records import (
     parse_line,
     refuse_wide_text,
 )
+
+# A string that ends in the same chunk is passed over at once; possessive, so nothing here goes back and forth.
+_OUTSIDE = re.compile(rb'(?s)"[^"\\]*+(?:\\.[^"\\]*+)*+"|["\[\]{}]')
+_INSIDE = re.compile(rb'["\\]')
+_BETWEEN = b" \t\r\n,\xef\xbb\xbf"
+
+
+class Readable(Protocol):
+    """What gives its next bytes, none at its end."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most ``size`` bytes."""
+        ...
+
+
+def read_elements(file: Readable) -> Iterator[SourceLine]:
+    """The elements of an array from the file's position on, or the one object that stands there instead of an array.
+
+    Numbered from 1; the byte ranges count from where reading began. ``data`` is None for an element above the line limit, and
+    ``ended`` is False for a last one that is cut off. What stands between elements and is none is given as an element too.
+    """
+    piece = _ElementBuffer()
+    depth = base = 0  # base: the depth at which elements stand, 1 within an array
+    in_string = skip = False
+    offset = 0
+    while chunk := file.read(STRIDE):
+        position, skip, done = int(skip), False, 0
+        while search_match := (_INSIDE if in_string else _OUTSIDE).search(chunk, position):
+            position, mark = search_match.end(), search_match.group()
+            if mark == b"\\":
+                skip = position == len(chunk)
+                position += 1
+            elif len(mark) > 1:
+                continue
+            elif mark == b'"':
+                in_string = not in_string
+            elif mark in b"[{":
+                if depth == base:
+                    enters = base == 0 and mark == b"["
+                    yield from piece.finish(chunk[done : search_match.start()])
+                    done, base = (position, 1) if enters else (search_match.start(), base)
+                    piece.start = offset + done
+                depth += 1
+            else:
+                depth = max(0, depth - 1)
+                if depth > base:
+                    continue
+                ends = depth < base  # the array itself
+                yield from piece.finish(chunk[done : search_match.start() if ends else position])
+                done, base = position, 0 if ends else base
+                piece.start = offset + done
+        piece.append(chunk[done:])
+        offset += len(chunk)
+    yield from piece.finish(b"", ended=depth <= base)
+
+
+@dataclass(kw_only=True, slots=True)
+class _ElementBuffer:
+    """The bytes being gathered: of an element, or of what stands between two. Given up beyond the line limit."""
+
+    number: int = 0
+    start: int = 0
+    length: int = 0
+    kept: list[bytes] = field(default_factory=list)
+
+    def append(self, data: bytes) -> None:
+        self.length += len(data)
+        self.kept = [*self.kept, data] if self.length <= LINE_LIMIT else []
+
+    def finish(self, data: bytes, *, ended: bool = True) -> Iterator[SourceLine]:
+        self.append(data)
+        whole = b"".join(self.kept).strip(_BETWEEN)
+        fits = self.length <= LINE_LIMIT
+        if whole or not fits:
+            self.number += 1
+            end = self.start + self.length
+            yield SourceLine(number=self.number, start=self.start, end=end, data=whole if fits else None, ended=ended)
+        self.start, self.length, self.kept = self.start + self.length, 0, []
+
 
 # What the library raises for an archive that is damaged, encrypted or packed in a way it does not know.
 _ZIP_FAULTS = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError, OverflowError, struct.error)

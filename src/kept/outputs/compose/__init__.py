@@ -5,8 +5,7 @@ Pure: memories and profiles in, documents out. Knows no file, no store and nothi
 """
 
 from kept.outputs.compose.graph import build_graph
-from kept.outputs.compose.pages import Page, compose_day_notes, compose_pages
-from kept.outputs.compose.routes import OutputRoute, find_routes
+from kept.outputs.compose.pages import OutputRoute, Page, compose_day_notes, compose_pages, find_routes
 from kept.outputs.compose.sheet import HARD_CAP, compose_sheet, is_shown, rank_memories, relevance_score, select_leading
 
 __all__ = [

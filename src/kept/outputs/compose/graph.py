@@ -13,8 +13,8 @@ from math import log2
 
 from kept.core.markup import to_fact_text
 from kept.core.memory import Memory, Status
-from kept.outputs.compose.lines import unique_scope_names
 from kept.outputs.compose.pages import OWNER, PROJECTS, RESOURCES, home_page_of, slug
+from kept.outputs.compose.sheet import unique_scope_names
 from kept.profiles.profile import Profile, format_kind
 
 

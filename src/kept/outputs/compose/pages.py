@@ -1,5 +1,5 @@
 """Knowledge pages: one for each project, for each person or thing with a dossier, and for each resource that several memories name;
-and the notes of days.
+the notes of days; and why a memory is where it is: its day's note, its page, the card or the memory file (A6).
 
 A page holds everything active about it, what was so before, and links to the pages that name it or that it names. One that grows
 over its budget goes on in a further page: nothing is left out. A note is a log: what was decided on a day and has changed since
@@ -18,8 +18,7 @@ from kept.core.document import Document, Fact, Line, Section
 from kept.core.markup import escape, fact_line, size_in_bytes, to_fact_text
 from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.core.times import to_local_day
-from kept.outputs.compose.lines import NAME, recency_of, to_sections, unique_scope_names
-from kept.outputs.compose.sheet import is_shown
+from kept.outputs.compose.sheet import NAME, compose_sheet, is_shown, rank_memories, recency_of, to_sections, unique_scope_names
 from kept.profiles.profile import OutputPlace, Profile, Shape
 
 ENTITIES, PROJECTS, RESOURCES = "entities", "projects", "resources"
@@ -226,3 +225,84 @@ def _day_sections(
         section if section.scope == USER_SCOPE else replace(section, title=f"{section.title} · {section.name}")
         for section in sections
     )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OutputRoute:
+    """One output and a memory: where in it the memory stands (empty: it does not), and why."""
+
+    place: OutputPlace
+    where: str
+    why: str
+
+
+def find_routes(
+    memory: Memory, memories: Sequence[Memory], profile: Profile, *, as_of: datetime, names: Mapping[str, str], zone: ZoneInfo
+) -> tuple[OutputRoute, ...]:
+    """Where one of ``memories`` goes, output by output of its profile, each with the reason."""
+    outputs, status = profile.outputs, memory.status_at(as_of)
+    category = profile.category(memory.category)
+    found = []
+    for place, path in (
+        (OutputPlace.DAILY, outputs.daily_folder),
+        (OutputPlace.PAGE, outputs.pages_folder),
+        (OutputPlace.CARD, outputs.card_file),
+        (OutputPlace.MEMORY, outputs.memory_file),
+        (OutputPlace.VIEW, outputs.view_file),
+    ):
+        if not path:
+            continue
+        if category is not None and place not in category.shown_in:
+            found.append(OutputRoute(place=place, where="", why=f"{category.title} are not shown there"))
+        elif place is OutputPlace.DAILY:
+            found.append(_daily_route(memory, path, zone))
+        elif status is not Status.ACTIVE:
+            found.append(OutputRoute(place=place, where="", why=f"it is {status.value}"))
+        elif place is OutputPlace.PAGE:
+            page, title = home_page_of(memory, profile, unique_scope_names(memories, names))
+            why = (
+                f"it is about {title}"
+                if memory.subject
+                else f"it was said in {title}"
+                if memory.scope != "user"
+                else "it holds everywhere"
+            )
+            found.append(OutputRoute(place=place, where=f"{path}/{page}.md", why=why))
+        elif place is OutputPlace.VIEW:
+            found.append(OutputRoute(place=place, where=path, why="what is active is there"))
+        else:
+            found.append(_sheet_route(memory, memories, profile, place, path, as_of=as_of, names=names, zone=zone))
+    return tuple(found)
+
+
+def _daily_route(memory: Memory, folder: str, zone: ZoneInfo) -> OutputRoute:
+    day = to_local_day(memory.first_seen, zone)
+    if day is None:
+        return OutputRoute(place=OutputPlace.DAILY, where="", why="nobody knows on which day it was said")
+    if memory.status in (Status.HELD, Status.REJECTED, Status.RETIRED):
+        return OutputRoute(place=OutputPlace.DAILY, where="", why=f"it is {memory.status.value}")
+    return OutputRoute(place=OutputPlace.DAILY, where=f"{folder}/{day.isoformat()}.md", why="it was first said on that day")
+
+
+def _sheet_route(
+    memory: Memory,
+    memories: Sequence[Memory],
+    profile: Profile,
+    place: OutputPlace,
+    path: str,
+    *,
+    as_of: datetime,
+    names: Mapping[str, str],
+    zone: ZoneInfo,
+) -> OutputRoute:
+    shown = [memory for memory in memories if memory.status_at(as_of) is Status.ACTIVE and is_shown(memory, (profile,), place)]
+    document = compose_sheet(shown, (profile,), as_of=as_of, names=names, zone=zone, place=place)
+    order = rank_memories(shown, (profile,))
+    rank = f"it ranks {[memory.id for memory in order].index(memory.id) + 1} of {len(order)}"
+    if memory.id in {fact.id for section in document.sections for fact in section.facts}:
+        return OutputRoute(place=place, where=path, why="it is pinned" if memory.pinned else rank)
+    category = profile.category(memory.category)
+    better = [item for item in order if (item.category, item.scope) == (memory.category, memory.scope)]
+    if category is not None and category.budget and [memory.id for memory in better].index(memory.id) >= category.budget:
+        return OutputRoute(place=place, where="", why=f"there are {category.budget} better among its {category.title.lower()}")
+    return OutputRoute(place=place, where="", why=f"there is no room: {rank}")

@@ -17,6 +17,7 @@ from kept.sources.documents import (
     RecordPlace,
     Row,
     SourceDocument,
+    label_unconfirmed,
     read_document,
     rows_place,
     shorten_output,
@@ -28,7 +29,6 @@ from kept.sources.markdown import strip_edges
 from kept.sources.pieces import hash_texts
 from kept.sources.roles import ConversationTime, draft_template
 from kept.sources.stamps import find_stamp
-from kept.sources.unconfirmed import label_unconfirmed
 
 _START = "# aider chat started at "
 _TYPED = "#### "

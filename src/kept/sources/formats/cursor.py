@@ -15,8 +15,7 @@ from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Precision, Slice, ToolUse
 from kept.core.times import parse_instant
 from kept.sources.base import settings_folders
-from kept.sources.conversations import Conversation, parse_value, read_conversations
-from kept.sources.databases import MAGIC, ordinary_tables, table_names
+from kept.sources.databases import MAGIC, Conversation, ordinary_tables, parse_value, read_conversations, table_names
 from kept.sources.documents import (
     DocumentEntry,
     EventDraft,

@@ -21,8 +21,7 @@ from typing import Any
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, Event, EventKind, Pointer, Precision, Slice, ToolUse
 from kept.core.times import parse_instant
-from kept.sources.documents import REWRITTEN, make_slice, read_new_state, safe_word
-from kept.sources.formats.attended import is_unattended, label_as_program
+from kept.sources.documents import REWRITTEN, is_unattended, label_as_program, make_slice, read_new_state, safe_word
 from kept.sources.json_lines import Fetch, Outcome, RecordReader, read_slices
 from kept.sources.pieces import (
     PATH_LIMIT,

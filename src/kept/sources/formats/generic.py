@@ -31,6 +31,7 @@ from kept.sources.documents import (
     Row,
     SourceDocument,
     draft_call,
+    label_unconfirmed,
     read_document,
     requested_tool,
     rows_place,
@@ -42,14 +43,12 @@ from kept.sources.documents import (
     to_outcomes,
 )
 from kept.sources.formats.vault import SUFFIXES, UTC, conversation_stamp, find_project, find_session_id, unsigned_entries
-from kept.sources.frontmatter import read_front_matter
 from kept.sources.json_lines import Outcome, RecordReader, read_slices
-from kept.sources.markdown import strip_edges
+from kept.sources.markdown import read_front_matter, strip_edges
 from kept.sources.pieces import content_text, truncate_name
 from kept.sources.records import Record, sample_records
 from kept.sources.roles import ConversationTime, Role, parse_role
 from kept.sources.stamps import parse_stamp, stamp_instant
-from kept.sources.unconfirmed import label_unconfirmed
 
 _LINES = (".jsonl", ".ndjson")
 _TEXTS = (*SUFFIXES, ".txt")

@@ -25,8 +25,16 @@ from kept.sources.documents import (
     split_prompt,
 )
 from kept.sources.formats.vault import SUFFIXES, UTC, conversation_stamp, find_project
-from kept.sources.frontmatter import FrontMatter, is_ignored, read_front_matter
-from kept.sources.markdown import Heading, find_headings, mark_fenced_rows, strip_edges, strip_hidden
+from kept.sources.markdown import (
+    FrontMatter,
+    Heading,
+    find_headings,
+    is_ignored,
+    mark_fenced_rows,
+    read_front_matter,
+    strip_edges,
+    strip_hidden,
+)
 from kept.sources.pieces import hash_texts
 from kept.sources.roles import ConversationTime, Role, draft_template, parse_role
 from kept.sources.stamps import Stamp, find_stamp, parse_stamp

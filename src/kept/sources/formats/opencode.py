@@ -16,8 +16,7 @@ from typing import Any
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Precision, Slice
 from kept.core.times import parse_instant
-from kept.sources.conversations import Conversation, parse_value, read_conversations
-from kept.sources.databases import MAGIC, add_index, ordinary_tables, table_names
+from kept.sources.databases import MAGIC, Conversation, add_index, ordinary_tables, parse_value, read_conversations, table_names
 from kept.sources.documents import (
     DocumentEntry,
     EventDraft,
@@ -25,15 +24,16 @@ from kept.sources.documents import (
     SourceDocument,
     draft_call,
     draft_output,
+    is_unattended,
+    label_as_program,
+    label_unconfirmed,
     requested_tool,
     safe_word,
     split_prompt,
     to_mapping,
 )
-from kept.sources.formats.attended import is_unattended, label_as_program
 from kept.sources.pieces import content_text, exit_code_of, truncate_name
 from kept.sources.records import Reject
-from kept.sources.unconfirmed import label_unconfirmed
 
 _TABLES = frozenset({"session", "message", "part"})
 

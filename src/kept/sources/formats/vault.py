@@ -30,8 +30,7 @@ from kept.sources.documents import (
     sniff_rows,
 )
 from kept.sources.formats import promptlog
-from kept.sources.frontmatter import FrontMatter, is_ignored, read_front_matter
-from kept.sources.markdown import mark_fenced_rows, strip_edges, strip_hidden
+from kept.sources.markdown import FrontMatter, is_ignored, mark_fenced_rows, read_front_matter, strip_edges, strip_hidden
 from kept.sources.pieces import hash_texts, truncate_text
 from kept.sources.records import open_regular
 from kept.sources.roles import ConversationTime, Role, Turn

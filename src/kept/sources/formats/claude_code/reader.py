@@ -15,25 +15,23 @@ from kept.core.digest import twin_of
 from kept.core.event import Author, Cursor, Event, EventKind, Pointer, Precision, Slice
 from kept.core.text import one_line
 from kept.core.times import format_instant, parse_instant
-from kept.sources.formats.attended import PRINTED
+from kept.sources.documents import PRINTED, label_unconfirmed
 from kept.sources.formats.claude_code.blocks import (
     CALLS,
+    State,
     answer_pieces,
     denial_pieces,
-    message_blocks,
-    to_call_piece,
-    to_result_piece,
-)
-from kept.sources.formats.claude_code.labels import label_record
-from kept.sources.formats.claude_code.state import (
-    State,
     dump_state,
     is_first_time,
+    label_record,
     link_record,
     load_state,
+    message_blocks,
     open_call,
     queue_prompt,
     sent_before,
+    to_call_piece,
+    to_result_piece,
     unqueue_prompt,
 )
 from kept.sources.json_lines import Outcome, RecordReader, read_slices
@@ -41,7 +39,6 @@ from kept.sources.message_parts import is_machine_session_start, split_text
 from kept.sources.pieces import MessagePiece, content_text, count_note, hash_texts, shorten_text, truncate_name
 from kept.sources.records import Record, sample_records
 from kept.sources.retention import claude_folder
-from kept.sources.unconfirmed import label_unconfirmed
 
 # Records that hold no speech; each is its own reason.
 _SILENT = frozenset(

@@ -25,33 +25,30 @@ from kept.core.event import Author, Cursor, Event, EventKind, Pointer, Precision
 from kept.core.text import one_line
 from kept.core.times import parse_instant
 from kept.sources.compressed import MAGIC, read_compressed
-from kept.sources.documents import safe_word
-from kept.sources.formats.attended import is_sdk, is_unattended, label_as_program
+from kept.sources.documents import is_sdk, is_unattended, label_as_program, label_unconfirmed, safe_word
 from kept.sources.formats.codex.labels import (
     CALLS,
     OUTPUTS,
-    client_text_reason,
-    parse_output,
-    prompt_pieces,
-    strip_hook_blocks,
-    to_tool_call,
-)
-from kept.sources.formats.codex.state import (
     WAITING,
     RecordPlace,
     State,
     WaitingPrompt,
+    client_text_reason,
     dump_state,
     load_state,
     next_message_key,
     open_call,
     open_turn,
+    parse_output,
+    prompt_pieces,
     prompt_text,
     record_item,
     record_place,
     record_stamp,
     roll_back,
+    strip_hook_blocks,
     take_prompt,
+    to_tool_call,
 )
 from kept.sources.json_lines import Outcome, RecordReader, read_slices
 from kept.sources.message_parts import is_machine_session_start
@@ -69,7 +66,6 @@ from kept.sources.pieces import (
     truncate_name,
 )
 from kept.sources.records import Record, sample_records
-from kept.sources.unconfirmed import label_unconfirmed
 
 _ITEMS = (*CALLS, *OUTPUTS, "message", "reasoning", "image_generation_call", "compaction", "ghost_snapshot")
 _WRAPPED = ("response_item", "event_msg", "turn_context", "compacted")

@@ -26,8 +26,8 @@ from kept.sources.formats.console.blocks import SAID, BlockForm, ScreenBlock, is
 from kept.sources.formats.console.events import ScreenState, read_entries
 from kept.sources.formats.console.screen import head_rows, screen_rows, snapshot_of
 from kept.sources.formats.vault import UTC, conversation_stamp, find_project
-from kept.sources.frontmatter import FrontMatter, read_front_matter
 from kept.sources.json_lines import Outcome
+from kept.sources.markdown import FrontMatter, read_front_matter
 from kept.sources.records import open_regular
 from kept.sources.roles import find_turns
 from kept.sources.stamps import Stamp, find_stamp
