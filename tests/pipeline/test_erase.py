@@ -530,6 +530,19 @@ def test_a_span_forgotten_whole_takes_its_quotes_from_memories_that_stay(home, d
         assert not [place for place in find_erasure_places(workspace, request) if place.where.startswith("what memory")]
 
 
+def test_a_session_that_is_forgotten_leaves_none_of_its_sentences_in_the_journal(home, desk_at):
+    say(home, "one-session", "Explore the gauge. The tide gauge key hangs behind the blue lantern.", OTHER, day="2026-01-05")
+    say(home, "two-session", "Why does the crane inspector come on the second Tuesday only?", day="2026-01-05")
+    with desk_at(home, also=("journal",)) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        write_journal_entry(workspace, make_entry_options(workspace), DAY)
+        entry = next((home / "journal").rglob(f"{DAY}.md"))
+        assert "behind the blue lantern" in entry.read_text()
+        forget(workspace, make_erasure_request(workspace, source="one-session"))
+    assert "behind the blue lantern" not in entry.read_text()
+    assert "crane inspector" in entry.read_text()
+
+
 def test_a_note_of_the_persons_own_in_the_folder_of_the_journal_is_out_of_reach_and_no_failure(home, desk_at):
     note = home / "journal" / "2026-01-03.md"
     note.parent.mkdir()

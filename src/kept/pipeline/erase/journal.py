@@ -24,9 +24,10 @@ class JournalEntries:
     claims: tuple[str, ...] = ()
 
     def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
-        """The lines of entries that hold the words, or nearly."""
+        """The lines of entries that hold the words, or nearly, or what was said in a conversation that is forgotten."""
+        mark_lines = self._line_marker(words)
         for path, text, _ in _read_entries(self.workspace):
-            held = words.flag_lines(text)
+            held = mark_lines(text)
             for line, holds in zip(text.split("\n"), held, strict=True):
                 if holds:
                     yield ErasureMatch(holder=self.name, where=str(path), text=words.excerpt(line))
@@ -36,7 +37,23 @@ class JournalEntries:
 
     def erase(self, words: ErasureWords) -> int:
         """Put a mark in the place of every line that holds the words. Raises KeptError where an entry cannot be written."""
-        return _rewrite_entries(self.workspace, words.flag_lines)
+        return _rewrite_entries(self.workspace, self._line_marker(words))
+
+    def _line_marker(self, words: ErasureWords) -> Callable[[str], list[bool]]:
+        """What flags the lines to go. An entry has single sentences of the conversations it tells of, so theirs are looked for
+        while the store has them; elsewhere the same words may have been said by others.
+        """
+        archive = self.workspace.store.archive
+        keys = words.events if words.lasting else frozenset()
+        said = {
+            event.text
+            for thread in archive.threads()
+            if keys or thread.session in words.sessions
+            for event in archive.events(thread.id, 0, thread.events)
+            if event.key in keys or event.session in words.sessions
+        }
+        told = ErasureWords(sentences=(), passages=tuple(sorted(said)), spared=words.spared)
+        return lambda text: [any(pair) for pair in zip(words.flag_lines(text), told.flag_lines(text), strict=True)]
 
 
 def entries_between(workspace: Workspace, times: Sequence[Span]) -> Iterator[Path]:
