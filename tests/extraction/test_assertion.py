@@ -7,7 +7,7 @@ from kept.core.memory import Accepted
 from kept.extraction.rules import assertion
 from talk import user
 
-ASKED, SUPPOSED, ONCE, CONTENT = assertion.ASKED, assertion.SUPPOSED, assertion.ONCE, assertion.CONTENT
+ASKED, SUPPOSED, ONCE, CONTENT, JEST = assertion.ASKED, assertion.SUPPOSED, assertion.ONCE, assertion.CONTENT, assertion.JEST
 ANOTHERS, WITHDRAWN = assertion.ANOTHERS, assertion.WITHDRAWN
 
 
@@ -33,6 +33,9 @@ def given(marked):
         ("[[我们发布软件包之前总是使用签名工具]]吗？", ASKED),
         ("[[リリース前に必ず署名ツールを使用する]]べきですか", ASKED),
         ("If we were a bank, [[we would sign every release tarball with cosign]].", SUPPOSED),
+        ("Just for this session, from now on [[skip the signing of release tarballs]], my key is lost.", ONCE),
+        ("After the match [[we sign every release tarball with cosign from now on, haha]].", JEST),
+        ("Oh great. [[From now on we sign no release tarball at all]] 🙃 /s anyway, look at the trace.", JEST),
         ("[[If we were a bank, we would sign every release tarball with cosign]].", SUPPOSED),
         ("I wonder whether to [[sign every release tarball with cosign]] or to leave it.", SUPPOSED),
         ("[[Sign every release tarball with cosign]] if the client is a bank.", SUPPOSED),

@@ -19,6 +19,7 @@ ONCE = "the passage may hold for one occasion only"
 CONTENT = "the passage is content to be written elsewhere"
 ANOTHERS = "the passage may be the words of another author"
 WITHDRAWN = "the person takes the passage back or denies it"
+JEST = "the passage may be meant as a joke"
 
 
 def _spaced_words(name: str) -> str:
@@ -79,6 +80,9 @@ _RETRACTS = _opens_with(r"(?:\w{1,9}[,.!…]*\s+){0,3}", "retracts")
 _INTERJECTIONS = r"(?:(?:[ahmouäöéx]{1,5}|ok(?:ay)?|lol|haha)\W+){0,3}"
 _DENIES = _opens_with(_INTERJECTIONS, "denies")
 _CORRECTS = _opens_with(_INTERJECTIONS, "corrects")
+_LAUGHS = Pattern(
+    r"(?i)(?:^|\W)(?:(?:ha|he|ja|ха){2,}|lo+l|rofl|lmao|jk|xd)(?:\W|$)|(?:^|\s)/s(?:\W|$)|[🙃😂🤣😜😏🙄🤡]|哈哈|[（(]笑|ㅋㅋ"
+)
 _TRAILS = Pattern(r"^\s*(?:\.{2,}|…)\s*\w")  # an ellipsis behind which a thought of its own begins
 _QUESTION = ("?", "？")
 _CLOSING = " \t\r\n\"'`”’)*_"
@@ -95,7 +99,8 @@ def unasserted_reason(text: str, start: int, end: int) -> str:
     checks = (
         (any(is_question(text[span.start : span.end]) for span in whole), ASKED),
         (_AFTER.search(after) or _BEFORE.search(before) or _WITHIN.search(before + words), SUPPOSED),
-        (any(_ONCE.search(text[span.start : span.end]) for span in whole), ONCE),
+        (is_limit(before) or any(_ONCE.search(text[span.start : span.end]) for span in whole), ONCE),
+        (any(_LAUGHS.search(text[span.start : span.end]) for span in whole), JEST),
         (_is_text_to_write(text, start, whole), CONTENT),
         (_REPORTED.search(after) or any(map(_is_author_line, text[:start].splitlines())), ANOTHERS),
         (_WITHDRAWN.search(text[end:]), WITHDRAWN),
