@@ -91,11 +91,11 @@ class Word(NamedTuple):
 class ValueStatement:
     """What of a text tells of values: its telling words in order, and how many of them its first clause has.
 
-    ``narrow`` are those that limit it to a place or occasion. ``tells_change`` says that something is not as it was,
-    ``tells_loudly`` by more than "now", ``ended`` that it is gone, ``once`` that it tells how it was at first, ``open_ended`` that
-    it asks, adds or depends, ``is_sentence`` that it has words that only build one. ``is_state`` says that it has one value at a
-    time, ``is_attribute`` that it is one of something by its name, ``sole`` that one alone does it, ``home`` that it tells where
-    somebody lives, ``moved`` where they moved, which may be no home.
+    ``narrow`` are those that limit it to a place or occasion, ``governed`` those that are all of such a limit. ``tells_change``
+    says that something is not as it was, ``tells_loudly`` by more than "now", ``ended`` that it is gone, ``once`` that it tells
+    how it was at first, ``open_ended`` that it asks, adds or depends, ``is_sentence`` that it has words that only build one.
+    ``is_state`` says that it has one value at a time, ``is_attribute`` that it is one of something by its name, ``sole`` that one
+    alone does it, ``home`` that it tells where somebody lives, ``moved`` where they moved, which may be no home.
     """
 
     text: str
@@ -104,6 +104,7 @@ class ValueStatement:
     clause: int
     denials: int
     narrow: frozenset[str]
+    governed: frozenset[str]
     tells_change: bool
     tells_loudly: bool
     ended: bool
@@ -147,8 +148,8 @@ def parse_value_statement(text: str, says: Statement) -> ValueStatement:
     clause, *rest = _EDGE.split(plain.strip(" ,"), maxsplit=1)
     first = _EDGE.split(text, maxsplit=1)[0]
     is_contrast = _CONTRAST.match(text, len(first)) is not None
-    words, narrow = _read_words(clause, says.chosen, at=int(home))
-    more, narrow_more = _read_words(" ".join(rest), frozenset(), at=1)
+    words, narrow, governed = _read_words(clause, says.chosen, at=int(home))
+    more, narrow_more, _ = _read_words(" ".join(rest), frozenset(), at=1)
     words = [Word(_HOME, "")] * home + words
     said = [word.casefold() for word in _TOKEN.findall(clause)]
     verb = next((place for place, word in enumerate(said) if word in _words("states")), 0)
@@ -159,6 +160,7 @@ def parse_value_statement(text: str, says: Statement) -> ValueStatement:
         clause=len(words),
         denials=parse_statement(first).denials,
         narrow=narrow | narrow_more,
+        governed=governed,
         tells_change=is_contrast or ended or bool(turns),
         tells_loudly=is_contrast or ended or any(turn not in _words("present") for turn in turns),
         ended=ended,
@@ -185,16 +187,17 @@ def _leads() -> tuple[Pattern, ...]:
     return tuple(Pattern(patterns.from_now_on) for patterns in load_telling_patterns() if patterns.from_now_on)
 
 
-def _read_words(text: str, chosen: frozenset[str], at: int) -> tuple[list[Word], frozenset[str]]:
-    """The telling words of a clause, behind all others what is chosen and how much there is; and those behind a word such as
-    "in".
+def _read_words(text: str, chosen: frozenset[str], at: int) -> tuple[list[Word], frozenset[str], frozenset[str]]:
+    """The telling words of a clause, behind all others what is chosen and how much there is; those behind a word such as "in"; and
+    those between two such words.
     """
     found: list[Word] = []
     values: list[Word] = []
     narrow: set[str] = set()
+    governed: set[str] = set()
     raw = _TOKEN.findall(text)
     said = [item.casefold() for item in raw]
-    marks = word_list("change", "marks", spaced=False)
+    marks, binding = word_list("change", "marks", spaced=False), _words("narrow", "toward")
     for place, (item, word) in enumerate(zip(raw, said, strict=True)):
         kind = _value_kind(item, place + at)
         if is_cjk(item):
@@ -213,7 +216,9 @@ def _read_words(text: str, chosen: frozenset[str], at: int) -> tuple[list[Word],
             (values if word in chosen else found).append(Word(stem, "name" if word in chosen else kind))
             if not _words("narrow").isdisjoint(said[max(0, place - 2) : place]):
                 narrow.add(stem)
-    return found + values, frozenset(narrow)
+            if not binding.isdisjoint(said[max(0, place - 2) : place]) and not binding.isdisjoint(said[place + 1 : place + 2]):
+                governed.add(stem)
+    return found + values, frozenset(narrow), frozenset(governed)
 
 
 def _is_measure(behind: Sequence[str]) -> bool:
@@ -304,7 +309,7 @@ def _find_slots(
             value.append(word)
             others.append(word)
             continue
-        if value:
+        if any(each.stem not in statement.governed for each in value):
             places.add((before, word.stem[:STEM]))
         before, value = word.stem[:STEM], []
     return places, tuple(value), tuple(others)
