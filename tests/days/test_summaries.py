@@ -48,6 +48,19 @@ def test_an_outcome_is_prose_before_list_items_and_never_a_plan_a_question_or_a_
     assert note_of(user("make the parser read both formats"), agent(reply)).outcome == "The parser reads both date formats"
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "The import of the gauges might still drop rows without a station.",
+        "If this does not work for the gauges, we can try another import.",
+        "Share the output of `gauges --import` with me.",
+        "For the import of the gauges you have several options here.",
+    ],
+)
+def test_a_guess_an_offer_or_an_instruction_is_no_outcome(reply):
+    assert note_of(user("mend the import of the gauges"), agent(reply)).outcome == ""
+
+
 def test_a_note_never_tells_what_a_harness_or_a_paste_says():
     note = note_of(
         user(

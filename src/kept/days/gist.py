@@ -96,7 +96,7 @@ def find_outcome(replies: Sequence[str], wanted: AbstractSet[str], done: Abstrac
         for line in _prose_sentences(reply):
             told = count_words(line.text) > _LEAST_WORDS and not line.text.endswith((":", "?", "：", "？"))
             heading = not line.item and not line.text.endswith(tuple(_CLOSED)) and count_words(line.text) < _ENOUGH
-            is_step = _pattern("process").search(line.text) or _LABEL.search(line.text)
+            is_step = any(_pattern(name).search(line.text) for name in ("process", "guesses")) or _LABEL.search(line.text)
             if not told or heading or is_step:
                 continue
             score = (
