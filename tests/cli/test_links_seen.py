@@ -84,3 +84,13 @@ def test_what_was_taken_back_is_said_in_words(capsys, home):
     assert "Retired" in kept(capsys, "retire", number)[1]
     assert kept(capsys, "undo")[1].startswith("Undone: 1 retired (pass ")
     assert kept(capsys, "redo")[1].startswith("Redone: 1 retired (pass ")
+
+
+def test_a_store_whose_folder_is_a_link_is_said_to_stay_at_purge(capsys, home):
+    kept(capsys, "add", RULE, "--type", "constraint")
+    state, vault = home / ".local" / "share" / "kept", home / "vault"
+    state.rename(vault)
+    state.symlink_to(vault)
+    code, out, _ = kept(capsys, "uninstall", "--purge", "--yes")
+    assert (code, (vault / "kept.db").exists()) == (1, True)
+    assert f"Not deleted, because it is a link: {state} → {vault}. Delete both yourself." in " ".join(out.split())

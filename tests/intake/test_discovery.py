@@ -86,9 +86,10 @@ def test_a_source_that_is_switched_off_is_found_and_not_read(desk_at, home):
         assert (found.enabled, found.files, found.sessions) == (False, 1, 0)
 
 
-@pytest.mark.parametrize("pattern", ["/x/secret", "/x/sec*", "/x/secret/"])
-def test_what_is_said_in_an_excluded_project_is_not_archived_and_counted(desk_at, home, pattern):
-    say(home, "s1", RULE, cwd="/x/secret/deep")
+@pytest.mark.parametrize("folder", ["/x/secret", "/x/secret/deep"])
+@pytest.mark.parametrize("pattern", ["/x/secret", "/x/sec*", "/x/secret/", "*/secret/*"])
+def test_what_is_said_in_an_excluded_project_is_not_archived_and_counted(desk_at, home, pattern, folder):
+    say(home, "s1", RULE, cwd=folder)
     say(home, "s2", OTHER, cwd="/x/open")
     include_item(find_paths(str(home), {}), "exclude", pattern, there=True)
     with desk_at(home) as workspace:

@@ -97,7 +97,7 @@ def read_slices(file: UnreadFile, without_secrets: Redact) -> Iterator[CleanedSl
         restarted = cursor == Cursor() or REWRITTEN in piece.account.noted
         opted_out = tuple((event.session, event.pointer.path) for event in piece.events if event.session and is_opt_out(event))
         told = label_shared(_file_under(piece, file.project), shared=file.shared)
-        usable = [event for event in told.events if not (event.project and is_excluded(event.project, file.exclude))]
+        usable = [event for event in told.events if not (event.project and is_excluded(f"{event.project}/", file.exclude))]
         with isolate_errors("it cannot be cleaned", str(file.path)):
             clean_events = clean_all(usable, redact=without_secrets, limits=LIMITS)
             cleaned = tuple((event.session, clean) for event, clean in zip(usable, clean_events, strict=True))

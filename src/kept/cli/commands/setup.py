@@ -197,6 +197,16 @@ def uninstall(
         )
     if everything:
         show.write_lines(line("Deleted ", show.format_path(folder)) for folder in delete_own_folders(home))
+        links = [folder for folder in (home.state, home.config) if folder.is_symlink()]
+        show.write_lines(
+            line(
+                ("Not deleted, because it is a link: ", "yellow"),
+                f"{show.format_path(folder)} → {folder.resolve()}. Delete both yourself.",
+            )
+            for folder in links
+        )
+        if links:
+            return 1
     elif home.state.exists():
         show.write_line("The store stays in ", show.format_path(home.state), (" → kept uninstall --purge deletes it", "dim"))
     sys.stdout.flush()
