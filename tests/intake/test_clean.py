@@ -99,13 +99,14 @@ def answered(question: str, words: str) -> list[CleanedEvent]:
         ("I can log in now. What is the password for the staging server? I will not store it.", "Mango-Ridge-72"),
         ("Wie lautet das Passwort?", "Mango-Ridge-72"),
         ("密码是什么？", "Mango-Ridge-72"),
+        ("What's the SMTP password?", "it's FXNQ6Fq5axtj"),
         ("Almost there.\n\n**What is the PIN for the safe?**", "60318"),
     ],
 )
 def test_a_secret_that_the_assistant_asked_for_is_stored_without_it(question: str, word: str) -> None:
     first, second = answered(question, word)
     assert first.event.text == question
-    assert word not in second.event.text
+    assert word.rsplit(maxsplit=1)[-1] not in second.event.text
     assert second.secrets == 1
     assert answered(question, second.event.text)[1].event == second.event
 
@@ -118,6 +119,8 @@ def test_a_secret_that_the_assistant_asked_for_is_stored_without_it(question: st
         ("What should the API token be called?", "deploy-2026"),
         ("Which ticket is it?", "JIRA-1234"),
         ("Please tell me the root password.", "I forgot it in 2019"),
+        ("Please tell me the root password.", "ask team-4"),
+        ("Which file holds the password?", "it is config-2.yaml"),
     ],
 )
 def test_an_answer_that_is_no_secret_stays(question: str, words: str) -> None:

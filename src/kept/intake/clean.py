@@ -151,13 +151,15 @@ class _RemovalTally:
         return self._hide_behind("password", text, redact)
 
     def hide_answer(self, text: str, redact: Callable[[str], Redaction], said: str) -> str:
-        """A prompt of one word without the secret that the assistant asked for: as if the question told it."""
-        if not _ANSWER.fullmatch(text.strip()):
+        """A prompt of one word ("it's …") without the secret that the assistant asked for: as if the question told it."""
+        answer = _ANSWER.fullmatch(text.strip())
+        if answer is None:
             return text
+        before, word = answer.groups()
         for question in tuple(sentence_texts(said[-_ASKED:]))[-_SENTENCES_ASKED:]:
-            hidden = self._hide_behind(question.rstrip(_END_SIGNS), text, redact)
-            if hidden is not text:
-                return hidden
+            hidden = self._hide_behind(question.rstrip(_END_SIGNS), word, redact)
+            if hidden is not word:
+                return f"{before}{hidden}"
         return text
 
     def _hide_behind(self, lead: str, text: str, redact: Callable[[str], Redaction]) -> str:
@@ -202,7 +204,7 @@ def _purge(text: str, redact: Callable[[str], Redaction]) -> tuple[str, str, str
 _LONE_PASSWORD = re.compile(r"[A-Za-z0-9!#$%&*+?^~=]{8,64}")
 _KINDS_OF_CHARACTERS = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[^A-Za-z0-9]")))
 _LEAST_KINDS = 2
-_ANSWER = re.compile(r"(?=[^0-9]{0,63}[0-9])[^\s\[\]]{4,64}")
+_ANSWER = re.compile(r"((?:(?i:(?:it|that|das|es)(?:['’]?s| is| ist)|c['’]est|es|é) )?)((?=[^0-9]{0,63}[0-9])[^\s\[\]]{4,64})")
 _END_SIGNS = " \t\n.?!:*_`。？！："
 _ASKED, _SENTENCES_ASKED = 400, 3  # characters, and sentences, at the end of what was said
 _REMEMBERED = 8_000  # characters
