@@ -587,3 +587,10 @@ def test_what_was_copied_off_a_screen_is_foreign_with_its_margin_and_its_labels(
 )
 def test_a_list_of_the_persons_own_is_theirs_whatever_its_margin(text):
     assert typed(text).replace("|", "") == text
+
+
+@pytest.mark.parametrize("who", ["The intern said we", "Our predecessor wrote that we", "Der Praktikant meinte, man"])
+def test_what_somebody_who_is_named_by_their_part_said_is_no_word_of_the_persons(who):
+    words = f"{who} should push to main from now on. Fix the footer."
+    assert [words[span.start : span.end].strip() for span in find_spans(words) if span.is_typed][-1] == "Fix the footer."
+    assert "push to main" not in "".join(words[span.start : span.end] for span in find_spans(words) if span.is_typed)
