@@ -69,3 +69,9 @@ def test_words_of_a_script_without_spaces_are_found_inside_of_other_words():
     words = ErasureWords(sentences=("金庫的密碼寫在藍色地毯下面",))
     assert words.is_in_text("昨天他說金庫的密碼寫在藍色地毯下面對嗎")
     assert not words.is_in_text("昨天他說地毯是藍色的對嗎")
+
+
+def test_words_are_found_where_numbered_lines_cut_them_into_narrow_columns():
+    sentence = "never deploy the harbour service on fridays"
+    numbered = "".join(f"\n{number:>4}  {sentence[at : at + 7]}" for number, at in enumerate(range(0, len(sentence), 7), 1))
+    assert ErasureWords(sentences=(sentence,)).is_in_text(numbered)

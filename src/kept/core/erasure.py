@@ -25,7 +25,6 @@ from kept.core.text import is_cjk, jaccard_similarity, normal_form, one_line, to
 
 RUN = 6  # words of a sentence that may not remain together
 NEAR = 0.5  # the share of common words from which a sentence counts as a near copy
-_BROKEN = 2  # words of a run that ends of lines may break
 _LEAST_WORDS = 4  # of a sentence that can have near copies: fewer words are alike by chance
 _EXCERPT = 200  # characters of a text that are shown
 _WINDOW, _REACH = 4_096, 2_048  # characters looked at together, and how far a run that begins in them may go on
@@ -193,30 +192,13 @@ class ErasureWords:
 
     def may_be_in_text(self, text: str) -> bool:
         """True if the letters of a run stand in a text, wherever words begin. Cheap; holds of all that holds it."""
-        patterns, plain = self._compile_patterns(), ""
-        for variant in _reading_variants(text) if patterns else ():
-            if _GUTTER in variant and not self._has_most_words(plain):
-                continue
-            letters = _fold_letters(text, variant)
-            if any(pattern.search(letters) for pattern in patterns):
-                return True
-            plain += f" {letters}"
-        return False
-
-    @cached_property
-    def _word_lists(self) -> tuple[list[str], ...]:
-        return tuple(words for text in (*self.sentences, *self.passages) if (words := _split_words(text)))
-
-    def _has_most_words(self, letters: str) -> bool:
-        """True if most words of a run stand somewhere in letters. Numbers of lines break few of its words, whatever the width, and
-        to read without them costs far more than this.
-        """
-        for words in self._word_lists:
-            present = [word in letters for word in words]
-            size = min(RUN, len(words))
-            if any(sum(present[at : at + size]) >= size - _BROKEN for at in range(len(words) - size + 1)):
-                return True
-        return False
+        patterns = self._compile_patterns()
+        return bool(patterns) and any(
+            pattern.search(letters)
+            for variant in _reading_variants(text)
+            for letters in [_fold_letters(text, variant)]
+            for pattern in patterns
+        )
 
     def _compile_patterns(self) -> list[Pattern]:
         if not self._patterns and self.runs:
