@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kept.extraction.rules.candidates import extract_candidates
-from kept.extraction.stretches import segment
+from kept.extraction.segment import segment
 from kept.pipeline.observe import LIVE, ExtractionContext, ObservedConversation, observe_event
 from talk import LEXICON, PROFILE, agent, edit, output, talk, user
 

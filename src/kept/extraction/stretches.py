@@ -1,69 +1,20 @@
-"""Stretches: what the episodes in a part of a thread propose, judged. Values in, values out, so that any process may do it.
-
-An episode is one or more whole exchanges (a person's prompt and what follows it, up to the next prompt) that are analysed together.
-Where one begins depends only on the events to its left and on the event that opens it, so a session that grows keeps every closed
-episode.
-"""
+"""Stretches: what the episodes in a part of a thread propose, judged. Values in, values out, so that any process may do it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kept.core.errors import SourceError
-from kept.core.event import Author, Event, EventKind
+from kept.core.event import Event
 from kept.core.isolation import isolate_errors
 from kept.core.memory import Accepted, CandidateVerdict
 from kept.extraction.rules.candidates import extract_candidates
 from kept.extraction.rules.fixes import AHEAD
 from kept.extraction.rules.fixes import propose_fixes as fixes_of
 from kept.extraction.rules.patterns import LOOKBACK
+from kept.extraction.segment import Episode, segment
 from kept.extraction.verdicts import Rules, judge_candidate, texts_by_key
 from kept.profiles.language import choose_lexicon
-from kept.profiles.profile import Buffer
 from kept.store.values import Span
-
-# An exchange is torn only beyond this many times the buffer's most, so that memory stays bounded.
-TEAR = 20
-# A tear waits at most this many events for a place that is not between a call and its output.
-GRACE = 50
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Episode:
-    """The events ``[start, stop)`` of a session; ``closed`` when later events can no longer change where it ends."""
-
-    start: int
-    stop: int
-    closed: bool
-
-
-def segment(events: Sequence[Event], buffer: Buffer) -> tuple[Episode, ...]:
-    """The episodes of a session, in order, without gaps; the last one is open.
-
-    A prompt opens a new episode when the running one holds ``buffer.most`` events, or ``buffer.least`` and the prompt comes more
-    than ``buffer.seconds`` after the event before it (or either time is unknown).
-    """
-    episodes: list[Episode] = []
-    start = 0
-    for index in range(1, len(events)):
-        if _is_episode_start(events, start, index, buffer):
-            episodes.append(Episode(start=start, stop=index, closed=True))
-            start = index
-    if events:
-        episodes.append(Episode(start=start, stop=len(events), closed=False))
-    return tuple(episodes)
-
-
-def _is_episode_start(events: Sequence[Event], start: int, index: int, buffer: Buffer) -> bool:
-    event, size = events[index], index - start
-    if event.kind is EventKind.PROMPT and event.author is Author.HUMAN:
-        return size >= max(1, buffer.most) or (size >= buffer.least and _has_pause(events[index - 1], event, buffer.seconds))
-    limit = max(1, buffer.most) * TEAR
-    return size >= limit + GRACE or (size >= limit and event.kind is not EventKind.TOOL_OUTPUT)
-
-
-def _has_pause(before: Event, after: Event, seconds: int) -> bool:
-    return before.at is None or after.at is None or (after.at - before.at).total_seconds() > seconds
-
 
 # What counts while a session goes on must be surer than what is accepted of a whole one.
 LIVE = 0.85

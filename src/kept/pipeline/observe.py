@@ -14,7 +14,8 @@ from kept.core.memory import Accepted, Candidate
 from kept.extraction.gate import judge
 from kept.extraction.rules.candidates import extract_candidates
 from kept.extraction.rules.patterns import LOOKBACK
-from kept.extraction.stretches import LIVE, segment
+from kept.extraction.segment import segment
+from kept.extraction.stretches import LIVE
 from kept.profiles.language import choose_lexicon
 from kept.profiles.profile import Profile
 
