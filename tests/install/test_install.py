@@ -165,7 +165,7 @@ def test_purging_deletes_kepts_own_folders_and_nothing_else(desk_at, home, place
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         uninstall_kept(workspace, {}, run=quiet)
-    assert delete_own_folders(place) == (str(place.state),)
+    assert delete_own_folders(place) == ((place.state,), ())
     assert not place.state.exists()
     assert (home / ".claude" / "settings.json").exists()
 

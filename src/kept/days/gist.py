@@ -96,8 +96,8 @@ def find_outcome(replies: Sequence[str], wanted: AbstractSet[str], done: Abstrac
         for line in _prose_sentences(reply):
             told = count_words(line.text) > _LEAST_WORDS and not line.text.endswith((":", "?", "：", "？"))
             heading = not line.item and not line.text.endswith(tuple(_CLOSED)) and count_words(line.text) < _ENOUGH
-            is_step = any(_pattern(name).search(line.text) for name in ("process", "guesses")) or _LABEL.search(line.text)
-            if not told or heading or is_step:
+            is_no_result = any(_pattern(name).search(line.text) for name in ("process", "guesses")) or _LABEL.search(line.text)
+            if not told or heading or is_no_result:
                 continue
             score = (
                 min(len(line.content), _ENOUGH) / 2

@@ -284,14 +284,16 @@ def _remove_empty_folders(home: Paths, folders: Sequence[Path]) -> None:
             path = path.parent
 
 
-def delete_own_folders(home: Paths) -> tuple[str, ...]:
-    """Delete kept's own folders: store, backups, settings, profiles, prompts. There is no way back. Returns what went."""
-    gone = []
-    for folder in (home.state, home.config):
-        if folder.is_dir() and not folder.is_symlink():
-            shutil.rmtree(folder)
-            gone.append(str(folder))
-    return tuple(gone)
+def delete_own_folders(home: Paths) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """Delete kept's own folders: store, backups, settings, profiles, prompts. There is no way back. Returns what went, and links,
+    which stay.
+    """
+    there = [folder for folder in (home.state, home.config) if folder.is_dir()]
+    links = tuple(folder for folder in there if folder.is_symlink())
+    gone = tuple(folder for folder in there if folder not in links)
+    for folder in gone:
+        shutil.rmtree(folder)
+    return gone, links
 
 
 def _load_setup_note(home: Paths) -> dict[str, dict[str, Any]]:

@@ -196,8 +196,8 @@ def uninstall(
             (f"You must remove the plugin of {client.name} yourself", "yellow"), (f" → {PLUGIN_OUT[client.name]}", "dim")
         )
     if everything:
-        show.write_lines(line("Deleted ", show.format_path(folder)) for folder in delete_own_folders(home))
-        links = [folder for folder in (home.state, home.config) if folder.is_symlink()]
+        gone, links = delete_own_folders(home)
+        show.write_lines(line("Deleted ", show.format_path(folder)) for folder in gone)
         show.write_lines(
             line(
                 ("Not deleted, because it is a link: ", "yellow"),
