@@ -105,6 +105,14 @@ def test_nothing_ages_unless_the_settings_say_so(desk_at, said):
             make_retention_request(workspace)
 
 
+def test_where_nothing_is_old_enough_that_is_said(desk_at, said, set_keep):
+    set_keep(keep="99y")
+    with desk_at(said) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        with pytest.raises(UsageError, match="nothing is older"):
+            make_retention_request(workspace)
+
+
 def test_aged_turns_are_shown_and_stay_without_a_yes(said, set_keep, monkeypatch, capsys):
     monkeypatch.setenv("HOME", str(said))
     set_keep(keep="2y")

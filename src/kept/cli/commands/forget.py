@@ -136,7 +136,7 @@ def _format_near_copies(found: Sequence[ErasureMatch]) -> Iterator[Line]:
 def _preview_lines(workspace: Workspace, request: ErasureRequest, found: Sequence[ErasureMatch]) -> Iterator[Line]:
     yield from (memory_line(memory, workspace.zone) for memory in request.memories)
     exact = [place for place in found if not place.near]
-    for holder, group in groupby(sorted(exact, key=lambda place: place.holder), key=lambda place: place.holder):
+    for holder, group in groupby(sorted(exact, key=lambda place: (place.holder, place.where)), key=lambda place: place.holder):
         members = list(group)
         yield line((f"{holder[:1].upper()}{holder[1:]}", "bold"), (f"  {format_count(len(members), 'place')}", "dim"))
         for place in members:

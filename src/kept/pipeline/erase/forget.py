@@ -97,7 +97,7 @@ def make_retention_request(workspace: Workspace) -> ErasureRequest:
     The turns stay that a memory rests on, also a retired one: they are its evidence. No memory goes, and what goes is known
     again, so that no transcript brings it back.
 
-    Raises UsageError where the settings keep everything, or name a project that there is not.
+    Raises UsageError where the settings keep everything, nothing is so old, or they name a project that there is not.
     """
     archive = workspace.settings.archive
     usual, named = count_days(archive.keep), {workspace.find_scope(name): days for name, days in archive.project_days.items()}
@@ -122,6 +122,8 @@ def make_retention_request(workspace: Workspace) -> ErasureRequest:
         *(candidate.evidence for candidate in judged if candidate.id in within),
     ]
     cited = {quote.event for evidence in rests for quote in evidence}
+    if not aged - cited:
+        raise UsageError("nothing is older than the settings keep it", hint="kept config get archive.keep")
     words = ErasureWords(sentences=(), events=frozenset(aged - cited), about=frozenset(sessions), lasting=False)
     return ErasureRequest(memories=(), words=words)
 
