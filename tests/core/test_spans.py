@@ -303,6 +303,15 @@ def test_a_persons_own_brief_is_theirs_whatever_marks_it_up(text):
     assert typed(text) == text
 
 
+def test_a_heading_above_a_long_block_of_code_makes_no_document_of_the_persons_words():
+    text = (
+        "1. Only show errors where a key was entered\n\n### Errors to show\n\n```json\n"
+        + '{"error": "no such model"}\n' * 40
+        + "```"
+    )
+    assert "### Errors to show" in typed(text)
+
+
 def test_the_person_closes_below_a_document():
     document = "A colleague suggests:\n\n### Improvements\n\n1. Validate the ranges.\n\n### Tests\n\n1. Add one for a month."
     assert typed(f"{document}\n\nThoughts?").endswith("Thoughts?")

@@ -51,6 +51,7 @@ _TITLE = 60  # characters of a heading that is underlined
 _FRONT = Pattern(r"(?m)^---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n|-[ \t].*\n){1,20}---[ \t]*$")
 _LABEL_LINE = Pattern(r"(?m)^\*\*[^*\n]{2,60}(?::\*\*|\*\*:)")
 _LABELS = 3  # labelled paragraphs of a report
+_ARTICLE = 400  # characters outside of fences of a text with one heading
 
 
 def is_text_task(words: str) -> bool:
@@ -89,7 +90,7 @@ def find_document_start(text: str) -> int:
     if whole:
         return int(whole.start())
     headings: list[int] = []
-    at, fenced = 0, False
+    at, fenced, shown = 0, False, 0
     lines = text.splitlines(keepends=True)
     for place, line in enumerate(lines):
         fenced = fenced != line.lstrip().startswith(("```", "~~~"))
@@ -97,14 +98,14 @@ def find_document_start(text: str) -> int:
             headings.append(at - len(lines[place - 1]))
         if not fenced and (_DAY.match(line) or (HEADING.match(line) and not _is_comment(lines, place))):
             headings.append(at)
-        at += len(line)
+        at, shown = at + len(line), shown + (len(line) if fenced else 0)
     labels = [match.start() for match in _LABEL_LINE.finditer(text)]
     if len(labels) >= _LABELS and (not headings or labels[0] < headings[0]) and not _is_wishlist(text):
         return int(labels[0])
     findings = {match[1].casefold(): match.start(1) for match in _FINDING.finditer(text)}
     if len(findings) > 1:
         headings = sorted([*headings, *findings.values()])
-    if len(headings) > 1 or (headings and len(text) > 400):
+    if len(headings) > 1 or (headings and len(text) - shown > _ARTICLE):
         return headings[0]
     return len(text)
 
