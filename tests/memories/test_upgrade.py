@@ -92,7 +92,7 @@ def falsify(workspace, trigger):
     curate_changed_groups(workspace, number, allow=True)
 
 
-@pytest.mark.parametrize("trigger", ["correction", "rule"])
+@pytest.mark.parametrize("trigger", ["correction", "remember"])
 def test_an_upgrade_gives_people_the_words_back_that_rules_replaced_and_asks_nothing_in_review(workspace, trigger):
     falsify(workspace, trigger)
     before = active(workspace)
@@ -106,6 +106,14 @@ def test_an_upgrade_gives_people_the_words_back_that_rules_replaced_and_asks_not
     assert active(workspace) == sorted([PIP, BROKER])
     undo(workspace)
     assert active(workspace) == before
+
+
+def test_a_memory_of_a_living_rule_is_outdated_where_it_says_what_no_quote_of_it_does(workspace):
+    run_upgrade(workspace)
+    falsify(workspace, "remember")
+    assert [each.content for each in find_outdated_memories(workspace)] == [FALSE]
+    run_upgrade(workspace)
+    assert active(workspace) == sorted([PIP, BROKER])
 
 
 def test_a_run_says_how_many_memories_wait_for_an_upgrade(workspace):

@@ -36,9 +36,9 @@ class SqliteMemories:
             return self._query_memories("memories")
         return self._query_memories("memories_of", profile=group[0], scope=group[1])
 
-    def memories_with_triggers(self, triggers: Iterable[str]) -> tuple[Memory, ...]:
-        """The memories that one of these triggers made, by id."""
-        return self._query_memories("memories_with_triggers", triggers=json_list(triggers))
+    def outdated_memories(self, retired: Iterable[str], *, verbatim: Iterable[str]) -> tuple[Memory, ...]:
+        """The memories of retired triggers, and those of ``verbatim`` triggers that say what none of their quotes does, by id."""
+        return self._query_memories("outdated_memories", retired=json_list(retired), verbatim=json_list(verbatim))
 
     def outlines(self, moment: datetime) -> list[Outline]:
         """What a list of memories is chosen and sorted by, without reading one."""

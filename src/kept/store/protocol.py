@@ -257,8 +257,8 @@ class Log(Protocol):
         """All memories by id, or those of a (profile, scope)."""
         ...
 
-    def memories_with_triggers(self, triggers: Iterable[str]) -> tuple[Memory, ...]:
-        """The memories that one of these triggers made, by id."""
+    def outdated_memories(self, retired: Iterable[str], *, verbatim: Iterable[str]) -> tuple[Memory, ...]:
+        """The memories of retired triggers, and those of ``verbatim`` triggers that say what none of their quotes does, by id."""
         ...
 
     def outlines(self, moment: datetime) -> list[Outline]:

@@ -477,8 +477,15 @@ INSERT INTO memory_index (memory_index, rowid, words) VALUES ('delete', :rowid, 
 -- name: memories
 SELECT id, body, checksum FROM memories ORDER BY id;
 
--- name: memories_with_triggers
-SELECT id, body, checksum FROM memories WHERE json_extract(body, '$.trigger') IN (SELECT value FROM json_each(:triggers)) ORDER BY id;
+-- name: outdated_memories
+SELECT id, body, checksum FROM memories
+WHERE json_extract(body, '$.trigger') IN (SELECT value FROM json_each(:retired))
+   OR json_extract(body, '$.trigger') IN (SELECT value FROM json_each(:verbatim))
+  AND json_array_length(body, '$.evidence')
+  AND NOT EXISTS (
+      SELECT 1 FROM json_each(body, '$.evidence') WHERE instr(json_extract(value, '$.quote'), json_extract(body, '$.content'))
+  )
+ORDER BY id;
 
 -- name: memories_held
 SELECT id, body, checksum FROM memories WHERE status = 'held' ORDER BY id;

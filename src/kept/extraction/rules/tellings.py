@@ -19,6 +19,7 @@ from kept.profiles.lexicons import word_list
 
 REMEMBER, FROM_NOW_ON, STANDING, BAN, DECIDED = "remember", "from_now_on", "standing", "ban", "decided"
 CORRECTION, NOTE, COMMAND = "corrected", "note", "command"
+TRIGGERS = frozenset({REMEMBER, FROM_NOW_ON, STANDING, BAN, DECIDED, CORRECTION, NOTE, COMMAND, WISH})
 # Why a telling waits for a person.
 UNMEASURED = "the rules of this language are not measured yet"
 ONE_OCCASION = "may hold for one occasion only"
