@@ -15,6 +15,8 @@ from kept.core.memory import (
     CLIENT_MEMORY,
     LASTING,
     SAID_ONCE,
+    TAKES_BACK,
+    WITHDRAWAL,
     Accepted,
     Actor,
     Candidate,
@@ -28,6 +30,7 @@ from kept.core.memory import (
 from kept.core.operation import (
     APPROVED,
     MAY_CONTRADICT,
+    TAKEN_BACK,
     WITHDRAWN,
     Add,
     Approve,
@@ -680,3 +683,50 @@ def test_the_earlier_value_does_not_come_back_when_a_person_retires_the_later_on
     state |= apply_operation(state, Retire(memory=new.id, at=new.last_seen, reason="its line was deleted by hand"), Actor.PERSON)
     assert contents(after(judged, state)) == []
     assert contents(after([*judged, proposal(NPM, 9)], state)) == [NPM]
+
+
+TABS = "From now on indent with tabs in this repository."
+
+
+def withdrawal(text: str, names: str, day: int, *, doubt: str = TAKES_BACK):
+    judged = proposal(text, day, verdict=Held(reason=doubt))
+    return replace(judged, candidate=replace(judged.candidate, trigger=WITHDRAWAL, replaces=names, doubt=doubt))
+
+
+def test_what_a_person_takes_back_later_is_retired_and_comes_back_when_it_is_told_again():
+    judged = [proposal(TABS), proposal(BUN), withdrawal("Forget what I said about tabs.", "tabs", 5)]
+    for order in permutations(judged):
+        state: dict[str, Memory] = {}
+        for number in range(1, 4):
+            state = after(order[:number], state)
+        gone = next(each for each in state.values() if each.content == TABS)
+        assert (gone.status, gone.reason) == (Status.RETIRED, f"{TAKEN_BACK} 2026-01-06")
+        assert [each.content for each in state.values() if each.status in (Status.ACTIVE, Status.HELD)] == [BUN]
+        assert curate(judged, tuple(state.values())) == ()
+    again = after([*judged, proposal(TABS, 9)], state)
+    assert {each.content for each in again.values() if each.status is Status.ACTIVE} == {BUN, TABS}
+    assert {each.content for each in after(judged[:2], state).values() if each.status is Status.ACTIVE} == {BUN, TABS}
+
+
+@pytest.mark.parametrize(
+    ("others", "doubt"),
+    [
+        (("Tabs in Makefiles are two columns wide.",), TAKES_BACK),  # several may be meant
+        ((), "the passage may be the words of another author"),
+    ],
+)
+def test_a_withdrawal_waits_where_it_is_not_clear_and_nothing_is_retired(others, doubt):
+    judged = [proposal(TABS), *map(proposal, others), withdrawal("Forget what I said about tabs.", "tabs", 5, doubt=doubt)]
+    state = after(judged)
+    assert {each.content for each in state.values() if each.status is Status.ACTIVE} == {TABS, *others}
+    assert [each.content for each in state.values() if each.status is Status.HELD] == ["Forget what I said about tabs."]
+    assert curate(judged, tuple(state.values())) == ()
+
+
+def test_a_withdrawal_takes_nothing_from_what_a_person_wrote_and_says_nothing_where_nothing_is_meant():
+    state = after([proposal(TABS)])
+    own = {number: replace(memory, owned=True) for number, memory in state.items()}
+    taken = withdrawal("Forget what I said about tabs.", "tabs", 5)
+    assert sorted(each.status for each in after([proposal(TABS), taken], own).values()) == [Status.ACTIVE, Status.HELD]
+    assert [each.content for each in after([proposal(BUN), taken]).values()] == [BUN]
+    assert only(after([proposal(TABS, 7), taken])).status is Status.ACTIVE

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kept.core.memory import SAID_ONCE, USER_SCOPE, Accepted, Held, Refused
+from kept.core.memory import SAID_ONCE, TAKES_BACK, USER_SCOPE, WITHDRAWAL, Accepted, Held, Refused
 from kept.core.spans import typed_spans
 from kept.core.text import one_line
 from kept.extraction.gate import judge
@@ -545,3 +545,41 @@ def test_a_telling_waits_behind_a_sentence_that_makes_a_text_of_it_limits_it_or_
 )
 def test_a_telling_is_active_behind_a_sentence_that_only_begins_alike(lead):
     assert {verdict for verdict, _ in told(f"{lead} From now on always use the blue theme.")} == {"active"}
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "named"),
+    [
+        ("en", "Forget what I told you last week about tabs, it was too noisy.", "tabs"),
+        ("en", "ok, we dropped the rule about changelog entries", "changelog entries"),
+        ("en", "Please scratch the squash merge rule.", "squash merge"),
+        ("de", "Vergiss, was ich über Tabs gesagt habe.", "Tabs"),
+        ("fr", "Oublie ce que j'ai dit sur les tabulations.", "les tabulations"),
+        ("es", "Olvida lo que te dije sobre los tabuladores.", "los tabuladores"),
+        ("it", "Dimentica quello che ho detto sui tabulatori.", "tabulatori"),
+        ("pt", "Esqueça o que eu disse sobre aspas duplas.", "aspas duplas"),
+        ("ru", "Забудь, что я говорил про отступы.", "отступы"),
+        ("ja", "コミットメッセージについて言ったことは忘れてください。", "コミットメッセージ"),
+        ("zh", "忘了我之前说的关于提交信息的话。", "提交信息"),
+    ],
+)
+def test_a_withdrawal_names_what_it_takes_back_for_the_project_and_the_person(language, sentence, named):
+    events = talk(user(sentence))
+    made = extract_candidates(
+        events, 0, 1, profile=load_profile("coding"), lexicon=load_lexicon((language,)), scope=lambda _: "project:x"
+    )
+    assert [(each.trigger, each.replaces, each.doubt) for each in made] == [(WITHDRAWAL, named, TAKES_BACK)] * 2
+    assert {each.scope for each in made} == {USER_SCOPE, "project:x"}
+
+
+@pytest.mark.parametrize(
+    "prompts",
+    [
+        ("Look at the tabs in the header, they overlap.", "Forget what I said about tabs."),  # of this session
+        ("Forget what I said about it.",),
+        ("Did we drop the rule about tabs?",),
+        ("I dropped the users table.",),
+    ],
+)
+def test_what_concerns_this_session_or_names_nothing_withdraws_nothing(prompts):
+    assert WITHDRAWAL not in {each.trigger for each in found(*map(user, prompts))}

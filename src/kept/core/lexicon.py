@@ -19,7 +19,8 @@ class TellingPatterns:
     mind"). Anywhere: ``from_now_on``, ``later`` ("next time"), ``lasting`` (it is for later), ``must`` (who must, always or
     never), ``ours`` ("we always"), ``here`` (a rule of this project), ``everywhere``, ``practice`` (the work of any agent),
     ``contrast`` ("…, never …"), ``reason``, ``occasion`` (holds once), ``planned`` (thought of for the task at hand),
-    ``errand`` (an order to note work, or to put something on a list), ``taken_back`` (it was not meant, or is another's),
+    ``errand`` (an order to note work, or to put something on a list), ``withdraws`` (what was told in an earlier session holds no
+    more; its inner group, or what stands behind it, names what was told), ``taken_back`` (it was not meant, or is another's),
     ``preference``, ``goal``, ``kin`` (people in the speaker's life), ``rule``, ``convention``, ``wish`` (words of a standing
     wish) and ``outside`` (words for what another sentence names). ``measured`` says that somebody measured how well the
     patterns of this language tell, ``words`` is any word of a telling; ``spaced`` says that words are written apart.
@@ -56,6 +57,7 @@ class TellingPatterns:
     note: str = ""
     label: str = ""
     errand: str = ""
+    withdraws: str = ""
     occasion: str = ""
     planned: str = ""
     refuse: str = ""

@@ -18,11 +18,13 @@ PASSING = "for the task at hand"  # why what a model calls so waits, or is refus
 ALLUDES = "the passage alone does not say what is claimed"  # why one whose wording is not to be trusted waits
 UNTRIED = "a model without a passed trial says so"  # why what it proposes waits
 WISH = "wish"  # the trigger of a standing wish
+WITHDRAWAL = "withdrawal"  # the trigger of what a person no longer wants to hold, told in an earlier session
 UNDERSTOOD = "model"  # the trigger of what a model proposed
 SUGGESTED = "suggested"  # the trigger of a memory that an agent proposed by a call
 CLIENT_MEMORY = "client memory"  # and of one that stands in a client's own memory
 # Why a wish is refused until it was said in several sessions, in whatever words.
 SAID_ONCE = "said once"
+TAKES_BACK = "it takes back what was told before, and which of that is not clear"  # why a withdrawal waits where it does not retire
 # Why words wait however often they are repeated: an agent repeats what it does and what it hands over.
 CHOSEN = "the agent worded it as an option, which was chosen"
 DANGEROUS = "what helped is a command that could do harm"
@@ -87,7 +89,7 @@ class Candidate:
     ``about`` is what the content speaks of where its own words do not say: a file, or the line before it. ``doubt`` is why it waits
     for a person whatever its confidence (empty: it does not). ``scope`` is ``"user"`` or ``"project:<key>"``. ``rewords`` is the id
     of the candidate that this one puts in better words: both become one memory. ``replaces`` are the words of another candidate of
-    the same session that this one takes the place of.
+    the same session that this one takes the place of, or what a withdrawal names of other sessions.
     """
 
     id: str

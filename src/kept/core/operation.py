@@ -28,6 +28,8 @@ ADVISED = "the model says: "
 BOTH_HOLD = f"{ADVISED}both can be so"
 # The beginning of the reason for what gave way to something said later.
 GAVE_WAY = "it was so until"
+# The beginning of the reason for retiring what the person took back in a later session; said again after that, it comes back.
+TAKEN_BACK = "you took it back on"
 # The reason for what waits because something said later may leave no room for it: which of the two holds, a person says.
 MAY_CONTRADICT = "held: these may contradict"
 # The reason for what a person let in: it stays, and gives way to nothing but their own plain words.

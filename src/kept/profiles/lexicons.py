@@ -58,6 +58,7 @@ _AT_START = frozenset(
         "correction",
         "note",
         "refuse",
+        "withdraws",
         "reported",
         "person",
     }
@@ -82,6 +83,7 @@ _TELL = (
     "note",
     "label",
     "errand",
+    "withdraws",
 )
 
 

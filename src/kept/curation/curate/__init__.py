@@ -9,13 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from kept.core.memory import DOUBTED, SAID_ONCE, CandidateVerdict, Held, Memory, Refused, Status, Verdict
+from kept.core.memory import DOUBTED, SAID_ONCE, WITHDRAWAL, CandidateVerdict, Held, Memory, Refused, Status, Verdict
 from kept.core.operation import (
     ANSWERED,
     APPROVED,
     BOTH_HOLD,
     GAVE_WAY,
     MAY_CONTRADICT,
+    TAKEN_BACK,
     WITHDRAWN,
     Add,
     Approve,
@@ -37,7 +38,7 @@ from kept.curation.curate.clusters import (
     is_pending_cluster,
     session_words,
 )
-from kept.curation.curate.conflicts import find_answers, find_conflicts
+from kept.curation.curate.conflicts import find_answers, find_conflicts, find_withdrawn
 from kept.curation.curate.plans import (
     OFTEN,
     Plan,
@@ -86,7 +87,9 @@ def curate(
         for candidate_verdict in judged
         if is_eligible(candidate_verdict.verdict) and candidate_verdict.candidate.id not in blocked
     }
-    proposals = sorted(live.values(), key=time_order)
+    ordered = sorted(live.values(), key=time_order)
+    proposals = [each for each in ordered if each.candidate.trigger != WITHDRAWAL]
+    withdrawals = [each for each in ordered if each.candidate.trigger == WITHDRAWAL]
     standing = [memory for memory in memories if (is_person_owned(memory) or is_agent_suggestion(memory)) and memory.content]
     statements = [
         parse_statement(proposal.candidate.content, proposal.candidate.artifacts, proposal.candidate.fingerprint)
@@ -121,10 +124,15 @@ def curate(
         }
         plans.append(build_plan(members, owners.get(group[0], ()), taken, rules, known, gone=gone))
     conflicts = find_conflicts(plans, rules, meaning)
-    replaced = conflicts.replaced
+    withdrawn, unclear = find_withdrawn(plans, conflicts.replaced, withdrawals)
+    replaced = {place: by for place, by in conflicts.replaced.items() if place not in withdrawn}
+    for each in unclear:
+        nearness[len(plans)] = 0.0
+        plans.append(build_plan([each], _resting_on(memories, each), taken, rules, {}, gone=gone))
     operations = [
         operation
         for place, plan in enumerate(plans)
+        if not (place in withdrawn and _is_taken_back(plan))
         for operation in _plan_operations(
             plan,
             replaced=place in replaced,
@@ -135,6 +143,11 @@ def curate(
     ]
     for place, (by, at) in sorted(replaced.items()):
         operations += _supersede_operations(plans[place], plans[by].number, at)
+    operations += [
+        Retire(memory=plans[place].number, at=at, reason=f"{TAKEN_BACK} {at:%Y-%m-%d}")
+        for place, at in sorted(withdrawn.items())
+        if not _is_taken_back(plans[place])
+    ]
     for question, answer in sorted(find_answers(plans, rules, replaced).items()):
         asked, later = plans[question], plans[answer]
         operations.append(Resolve(memory=asked.number, at=later.last, reason=ANSWERED, by=later.number))
@@ -145,6 +158,15 @@ def curate(
         if item.id not in kept and item.status in (Status.ACTIVE, Status.HELD) and item.candidates and not is_person_owned(item)
     ]
     return tuple(operations)
+
+
+def _resting_on(memories: Sequence[Memory], judged: CandidateVerdict) -> tuple[Memory, ...]:
+    return tuple(memory for memory in memories if judged.candidate.id in memory.candidates)
+
+
+def _is_taken_back(plan: Plan) -> bool:
+    """Whether its memory was retired by a withdrawal."""
+    return plan.winner is not None and plan.winner.status is Status.RETIRED and plan.winner.reason.startswith(TAKEN_BACK)
 
 
 def _pair_by_meaning(

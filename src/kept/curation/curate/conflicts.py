@@ -3,13 +3,14 @@ person should tell apart; which answer which.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from kept.core.event import Origin
-from kept.core.memory import Status
+from kept.core.memory import TAKES_BACK, CandidateVerdict, Status
 from kept.core.operation import APPROVED, BOTH_HOLD
+from kept.core.statement import find_content
 from kept.curation.curate.plans import Plan
 from kept.curation.curate.values import Meaning, find_value_pairs, parse_value_statement
 from kept.curation.lifecycle import CurationRules, is_answer_to_question, is_same_theme
@@ -113,6 +114,33 @@ def _find_handovers(plans: Sequence[Plan], replaced: Mapping[int, tuple[int, dat
             if earlier != later and not taken and plan.stands and not plans[earlier].fixed and candidate.at is not None:
                 found[earlier] = (later, candidate.at)
     return found
+
+
+def find_withdrawn(
+    plans: Sequence[Plan], replaced: Mapping[int, tuple[int, datetime]], withdrawals: Iterable[CandidateVerdict]
+) -> tuple[dict[int, datetime], list[CandidateVerdict]]:
+    """Which plans a person took back in a later session, and when; and the withdrawals of which that is not clear.
+
+    It is clear where one plan alone stood then and says all that the withdrawal names, and is not the person's own. A withdrawal
+    that shares no word with anything that stood says nothing.
+    """
+    found: dict[int, datetime] = {}
+    unclear = []
+    for withdrawal in withdrawals:
+        at, named = withdrawal.candidate.at, find_content(withdrawal.candidate.replaces)
+        near = {
+            place: named <= plan.says.content
+            for place, plan in enumerate(plans)
+            if at and plan.stands and plan.last and plan.last < at and not named.isdisjoint(plan.says.content)
+            if place not in found and (place not in replaced or replaced[place][1] > at)
+        }
+        meant = [place for place, whole in near.items() if whole]
+        clear = len(meant) == 1 and not plans[meant[0]].fixed and withdrawal.candidate.doubt == TAKES_BACK
+        if at and clear:
+            found[meant[0]] = at
+        elif near:
+            unclear.append(withdrawal)
+    return found, unclear
 
 
 def _find_newer_values(

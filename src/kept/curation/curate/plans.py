@@ -23,7 +23,7 @@ from kept.core.memory import (
     Memory,
     Status,
 )
-from kept.core.operation import ADVISED, ANSWERED, FACT_NAMES, FADED, GAVE_WAY, WITHDRAWN, Facts
+from kept.core.operation import ADVISED, ANSWERED, FACT_NAMES, FADED, GAVE_WAY, TAKEN_BACK, WITHDRAWN, Facts
 from kept.core.statement import Statement, parse_statement, strip_opening
 from kept.core.text import normal_form
 from kept.curation.curate.values import find_lead_end
@@ -321,7 +321,8 @@ def _is_returning(memory: Memory, facts: Facts | None, gone: frozenset[str]) -> 
     """Whether what was ended comes back: nobody judged it when its proposals went, and what faded was said again since."""
     again = facts is not None and facts.last_seen is not None and memory.ended_at is not None and facts.last_seen > memory.ended_at
     lost = memory.reason == ANSWERED and memory.resolved_by in gone
-    return memory.reason == WITHDRAWN or lost or (memory.reason.startswith((FADED, ADVISED, ANSWERED)) and again)
+    undecided = memory.reason == WITHDRAWN or memory.reason.startswith(TAKEN_BACK)
+    return undecided or lost or (memory.reason.startswith((FADED, ADVISED, ANSWERED)) and again)
 
 
 def _has_given_way(memory: Memory, others: frozenset[str] | set[str]) -> bool:

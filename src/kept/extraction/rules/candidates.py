@@ -17,10 +17,11 @@ from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
 from kept.core.event import Author, Event, EventKind, Origin, is_note
 from kept.core.lexicon import Lexicon, TellingPatterns
-from kept.core.memory import SAID_ONCE, USER_SCOPE, WISH, Candidate, Frame
+from kept.core.memory import SAID_ONCE, TAKES_BACK, USER_SCOPE, WISH, WITHDRAWAL, Candidate, Frame
 from kept.core.pattern import Pattern
 from kept.core.sentences import split_sentences
-from kept.core.spans import typed_spans
+from kept.core.spans import typed_spans, typed_text
+from kept.core.statement import find_content
 from kept.core.text import one_line
 from kept.extraction.rules.assertion import unasserted_reason
 from kept.extraction.rules.framing import is_announced
@@ -80,7 +81,7 @@ def propose_prompt_tellings(
         if is_prompt(event):
             before = events[max(0, index - LOOKBACK) : index]
             prompt = _Prompt(event=event, before=before, profile=profile, lexicon=lexicon, scope=scope(event.project))
-            made = [candidate for telling in _tellings(event, lexicon) if (candidate := _candidate(prompt, telling))]
+            made = [candidate for telling in _tellings(event, lexicon) for candidate in _candidates(prompt, telling)]
             # Where one telling of a prompt may be somebody else's words, those beside it may be of the same text.
             framed = any(candidate.doubt in tuple(Frame) for candidate in made)
             for candidate in made:
@@ -108,6 +109,20 @@ def _tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
     rest = [(place, span) for place, span in enumerate(spans) if place not in told]
     told.update(wishes(text, rest, lexicon.spoken))
     return [told[place] for place in sorted(told)]
+
+
+def _candidates(prompt: _Prompt, telling: Telling) -> tuple[Candidate, ...]:
+    """What a telling proposes: a withdrawal concerns what is remembered of the project and of the person, unless a prompt before it
+    in its session is what it is about.
+    """
+    made = _candidate(prompt, telling)
+    if made is None or telling.trigger != WITHDRAWAL:
+        return (made,) if made else ()
+    named = find_content(telling.withdrawn)
+    if not named or any(is_prompt(event) and named <= find_content(typed_text(event)) for event in prompt.before):
+        return ()
+    made = replace(made, replaces=telling.withdrawn, doubt=made.doubt or TAKES_BACK, confidence=WAITING)
+    return tuple(replace(made, scope=scope, id=digest(made.id, scope)) for scope in {prompt.scope: 0, USER_SCOPE: 0})
 
 
 def _candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
@@ -223,7 +238,7 @@ def _resolve_reference(prompt: _Prompt, content: str, telling: Telling, spoken: 
 
     Empty where it points at nothing; None where there is nothing to point at.
     """
-    if telling.trigger == COMMAND or not any(_has_unresolved_reference(content, telling_patterns) for telling_patterns in spoken):
+    if telling.trigger in (COMMAND, WITHDRAWAL) or not any(_has_unresolved_reference(content, patterns) for patterns in spoken):
         return ""
     before = one_line(str(_SENTENCE.sub("", prompt.event.text[: telling.start])))
     if _has_words(before):

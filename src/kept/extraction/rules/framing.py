@@ -231,7 +231,10 @@ def _reports(words: str) -> bool:
 
 
 def _takes_back(words: str) -> bool:
-    return any(has_match(patterns.taken_back, words) for patterns in load_telling_patterns())
+    spoken = load_telling_patterns()
+    return any(has_match(patterns.taken_back, words) for patterns in spoken) and not any(
+        has_match(patterns.withdraws, words[skip_filler(words, patterns) :]) for patterns in spoken
+    )
 
 
 def _asks_about(words: str) -> bool:

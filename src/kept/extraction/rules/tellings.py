@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kept.core.lexicon import TellingPatterns
-from kept.core.memory import WISH, Frame
+from kept.core.memory import WISH, WITHDRAWAL, Frame
 from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan
 from kept.core.spans.words import opens_with
@@ -54,7 +54,7 @@ class Telling:
     """The characters ``[start, end)`` of a prompt that are to be remembered.
 
     ``trigger`` says what made it a telling, ``doubt`` why it waits for a person (empty: it is certain), ``language`` whose words
-    told.
+    told, ``withdrawn`` what a withdrawal names.
     """
 
     start: int
@@ -62,6 +62,7 @@ class Telling:
     trigger: str
     language: str
     doubt: str = ""
+    withdrawn: str = ""
 
 
 def tellings(text: str, spans: Sequence[SentenceSpan], patterns: Sequence[TellingPatterns]) -> Iterator[tuple[int, Telling]]:
@@ -131,14 +132,26 @@ def _read_sentence(
         at, doubt = remembered
         yield from _passage_after(text, spans, place, (at, Frame.QUOTED if reported else doubt), patterns)
         return
-    trigger, doubt = _rule(words, head, patterns)
-    if reported and trigger != NOTE:
+    withdrawn = _find_withdrawn(words[head:], patterns)
+    trigger, doubt = (WITHDRAWAL, "") if withdrawn else _rule(words, head, patterns)
+    if reported and trigger not in (NOTE, WITHDRAWAL):
         return
     if span.bullet and _NUMBER.search(text[max(0, span.start - 8) : span.start]):
         doubt = doubt or UNSURE  # options are numbered more often than rules are
     if trigger:
-        telling = Telling(start=span.start + head, end=span.end, trigger=trigger, language=patterns.language, doubt=doubt)
+        telling = Telling(
+            start=span.start + head, end=span.end, trigger=trigger, language=patterns.language, doubt=doubt, withdrawn=withdrawn
+        )
         yield place, _check_telling(text, telling, patterns)
+
+
+def _find_withdrawn(rest: str, patterns: TellingPatterns) -> str:
+    """What a sentence names that holds no more, whatever session told it; empty where it says so of nothing, or tells what does."""
+    match = compile_pattern(patterns.withdraws).match(rest) if patterns.withdraws else None
+    if match is None or has_match(patterns.from_now_on, rest) or _asks(rest, patterns):
+        return ""
+    named = next(filter(None, match.groups()[1:]), rest[match.end(1) :])
+    return str(_DENSE_CLAUSE.split(named.strip(SPACE), 1)[0])
 
 
 def _find_memory_verb(words: str, head: int, patterns: TellingPatterns) -> tuple[int, str] | None:
