@@ -158,6 +158,50 @@ def test_a_commit_written_as_a_here_document_gives_its_subject_and_a_scratch_rep
     assert commit_subject(talk(command('git init && git commit -m "init"'))[0]) == ""
 
 
+def test_a_commit_in_the_text_of_a_ticket_is_none_and_a_pull_request_has_its_title():
+    ticket = EventKind.TOOL_CALL, Author.ASSISTANT, "", ToolUse(name="mcp__tickets__create", target='use `git commit -m "new"`')
+    assert commit_subject(talk(ticket)[0]) == ""
+    body = 'gh pr create --draft --title "Read both date formats" --body "$(cat <<\'EOF\'\n## Summary\nEOF\n)"'
+    assert commit_subject(talk(command(body))[0]) == "Read both date formats"
+
+
+FREEZE = user("Freeze the header of the tide table."), agent("Added a frozen header to the tide table.")
+MENDED = agent("The header of the tide table stays in place now.")
+
+
+@pytest.mark.parametrize(
+    "reaction",
+    ["That does not work.", "I still get the same error", "no, the header is gone", "Freeze the header of the tide table, please."],
+)
+def test_an_attempt_that_is_corrected_later_shows_only_its_end(reaction):
+    assert note_of(*FREEZE, user(reaction), MENDED).outcome == "The header of the tide table stays in place now"
+
+
+def test_an_attempt_that_a_person_ends_is_told_in_their_words():
+    note = note_of(*FREEZE, user("That messed many things up. I reverted it."), agent("The frozen header is gone."))
+    assert note.outcome == "I reverted it"
+
+
+def test_a_failure_that_was_reported_last_stays_open_unless_the_person_says_that_it_works():
+    failing = *FREEZE, user("The header of the table is gone now."), MENDED
+    assert note_of(*failing).question == "The header of the table is gone now"
+    assert note_of(*failing, user("great, that works"), agent("Good to hear.")).question == ""
+
+
+def test_another_request_of_the_same_topic_is_a_note_with_its_own_outcome():
+    events = talk(*FREEZE, user("Colour the station column of the tide table."), agent("Station cells are blue now."))
+    assert [(note.asked, note.outcome) for note in build_notes(events, [(0, 4)], lambda at: at.date())] == [
+        ("Freeze the header of the tide table", "Added a frozen header to the tide table"),
+        ("Colour the station column of the tide table", "Station cells are blue now"),
+    ]
+
+
+def test_a_question_that_a_reply_ends_with_stays_open_where_nobody_answered_it():
+    asking = "The header stays in place. Should the tide table freeze its station column too?"
+    assert note_of(FREEZE[0], agent(asking)).question == "Should the tide table freeze its station column too?"
+    assert note_of(FREEZE[0], agent(asking), user("yes, do"), agent("It is frozen.")).question == ""
+
+
 def test_a_run_over_midnight_is_a_note_a_day():
     events = talk(user("write the tide parser now"), agent("It reads both formats now."), user("and now the tests for it"))
     days = {START: date(2026, 3, 1)}
@@ -197,20 +241,6 @@ def test_forty_bullets_become_fifteen_at_most_and_none_is_reworded():
 def test_a_short_day_is_told_whole():
     few = order_bullets([bullet(1), bullet(2, SummaryPart.DECIDED)])
     assert condense_bullets(few) == few
-
-
-def test_topics_that_follow_each_other_and_are_alike_are_told_by_the_weightier_one():
-    def topic(number, text, weight=2):
-        return SummaryBullet(
-            part=SummaryPart.WORKED, text=text, at=START + timedelta(minutes=number), source=f"e{number}", scope="p", weight=weight
-        )
-
-    day = [topic(1, "Dim the link colour → done (dark.json)"), topic(2, "Green diff is brighter → done (dark.json)", 3)]
-    short = condense_bullets(order_bullets([*day, topic(3, "Release the ferry timetable → v2 is out")]), 2)
-    assert [(each.text, each.weight) for each in short] == [
-        ("Green diff is brighter → done (dark.json)", 5),
-        ("Release the ferry timetable → v2 is out", 2),
-    ]
 
 
 def test_the_project_in_which_most_was_done_comes_first_and_each_keeps_its_order():
@@ -257,7 +287,7 @@ def test_what_was_only_asked_is_left_to_the_detailed_form_where_a_day_is_long_an
     assert condense_bullets((asked,)) == (asked,)
     request = replace(asked, text="Please mend the tide import for empty rows")
     assert set(condense_bullets(order_bullets([request, done]))) == {request, done}
-    assert condense_bullets(order_bullets([request, done]), 1) == (done,)
+    assert condense_bullets(order_bullets([request, replace(done, weight=3)]), 1) == (replace(done, weight=3),)
 
 
 def test_a_long_sentence_is_told_whole():

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 
 from kept.core.artifact import find_artifacts
 from kept.core.event import FORGOTTEN_MARK
@@ -16,7 +17,7 @@ from kept.core.lexicon import TellingPatterns
 from kept.core.pattern import Pattern
 from kept.core.sentences import is_status_report, sentence_texts
 from kept.core.statement import find_content
-from kept.core.text import is_cjk, one_line
+from kept.core.text import is_cjk, jaccard_similarity, one_line, tokenize
 from kept.extraction.rules.assertion import is_question
 from kept.extraction.rules.patterns import compile_pattern, has_match, skip_filler
 from kept.profiles.lexicons import join_alternatives
@@ -26,13 +27,20 @@ _LONGEST = 1_000  # characters of what is no sentence any more
 _READ = 4_000  # characters of each turn
 _LEAST_WORDS = 3
 _ENOUGH = 8  # telling words beyond which a sentence does not say more
+_AGAIN = 0.6  # likeness from which a prompt asks for the same again
+_VERDICT, _VERDICT_CHARS = 3, 80  # sentences and characters at the start of a prompt that judge what was done before it
 _NEAR = 5  # first words among which one that points outside makes a sentence lean on what stands before it
 _MARKS = Pattern(r"^(?:\s*(?:[>#*\-+•|\x{2190}-\x{2BFF}\x{FE0F}\x{1F000}-\x{1FAFF}]+|\d{1,3}[.)])\s*)+|\*\*|__|^\s+")
 _LINK = Pattern(r"\[([^\]\n]{1,200})\]\([^)\n]{1,400}\)")
 _ITEM = Pattern(r"^(?:[*+•-]|\d{1,3}[.)])\s")
 # A label with its value: true, but not what came of it.
 _LABEL = Pattern(r"(?i)^[a-z][\w ()/-]{0,30}: ")
-_AT_START = {"opener": r"(?:\b[\s,.!:;–—-]+|$)", "process": r"\b", "leans": r"\b"}  # what follows those that open a sentence
+_AT_START = {
+    "opener": r"(?:[\s,.!:;–—-]+|$)",
+    "process": r"\b",
+    "leans": r"\b",
+    "follows": r"\b",
+}  # what follows those that open a sentence
 _CLOSED = ".!?。！？…:;)\"'`”’"
 
 
@@ -63,7 +71,9 @@ def telling_words(texts: Iterable[str]) -> frozenset[str]:
 def find_request(prompts: Sequence[str], subject: AbstractSet[str], spoken: Sequence[TellingPatterns]) -> str:
     """The sentence of what was typed that says most of what was wanted; ``subject`` are telling words of what came of it."""
     best, fallback = ("", 0.0), ""
-    for number, prompt in enumerate(prompts):
+    for prompt in prompts:
+        if best[0] and not (is_question(best[0]) or _has_unresolved_reference(best[0], spoken)):
+            break  # what follows puts right how it was done
         for line in _prose_sentences(prompt):
             if FORGOTTEN_MARK in line.text:
                 continue
@@ -76,7 +86,8 @@ def find_request(prompts: Sequence[str], subject: AbstractSet[str], spoken: Sequ
                 + 3 * _is_request(line.text, spoken)
                 - 4 * _has_unresolved_reference(line.text, spoken)
                 - 4 * (len(line.text) > _LONG or line.text.endswith((":", "：")) or line.text.startswith("("))
-                - min(number, 4)
+                - 3 * (line.place > 0 and _pattern("follows").search(line.text) is not None)
+                - min(line.place, 4)
             )
             if best[0] and score + 2 <= best[1]:
                 continue
@@ -84,6 +95,28 @@ def find_request(prompts: Sequence[str], subject: AbstractSet[str], spoken: Sequ
             if not best[0] or score > best[1]:
                 best = line.text, score
     return _strip_end(best[0] or (fallback if count_words(fallback) >= 2 else ""))
+
+
+def continues_attempt(prompt: str, said: Sequence[str], *, same_topic: bool) -> bool:
+    """Whether a prompt goes on with what was ``said`` before it: it says that it failed, asks for it again, or asks for nothing."""
+    words, told = tokenize(prompt), telling_words((prompt,))
+    return (
+        (same_topic and len(told) < _LEAST_WORDS)
+        or any(find_verdict(prompt, name) for name in ("failed", "ended"))
+        or any(len(earlier) < 2 * len(prompt) and jaccard_similarity(words, tokenize(earlier)) > _AGAIN for earlier in said)
+        or bool(find_verdict(prompt, "fails") and (same_topic or not told.isdisjoint(telling_words(said))))
+    )
+
+
+def find_verdict(prompt: str, name: str) -> str:
+    """The one of the first sentences of a prompt that judges what was done before it: it ``failed``, or the person ``ended`` it."""
+    lines = [line.text for line in islice(_prose_sentences(prompt), _VERDICT)]
+    return next((_strip_end(line) for line in lines if _pattern(name).search(line)), "")
+
+
+def confirms_outcome(prompt: str) -> bool:
+    """Whether a prompt says that what was done before it works."""
+    return _pattern("worked").search(prompt[:_VERDICT_CHARS]) is not None and not find_verdict(prompt, "failed")
 
 
 def find_outcome(replies: Sequence[str], wanted: AbstractSet[str], done: AbstractSet[str]) -> str:
@@ -136,6 +169,13 @@ def find_open_question(prompts: Sequence[str], *, answered: bool) -> str:
     return ""
 
 
+def find_closing_question(reply: str) -> str:
+    """The question that a reply ends with, where it says by itself what is to be decided."""
+    lines = list(_prose_sentences(reply[-_READ:]))
+    asks = bool(lines) and reply.rstrip().endswith(lines[-1].text) and is_question(lines[-1].text)
+    return lines[-1].text if asks and len(lines[-1].content) > _LEAST_WORDS else ""
+
+
 def find_decision(prompts: Sequence[str], spoken: Sequence[TellingPatterns]) -> str:
     """The sentence typed that says most of how something is to be: chosen, ruled out, corrected; empty where none does."""
     best = ("", 0.0)
@@ -145,6 +185,7 @@ def find_decision(prompts: Sequence[str], spoken: Sequence[TellingPatterns]) -> 
                 has_match(patterns.decided, line.text) or has_match(patterns.correction, line.text) for patterns in spoken
             )
             unfit = line.text.endswith(("?", "？", ":", "：")) or len(line.text) > _LONG or FORGOTTEN_MARK in line.text
+            unfit = unfit or _pattern("unsure").search(line.text) is not None
             score = min(len(line.content), _ENOUGH) - 4 * _has_unresolved_reference(line.text, spoken)
             if settled and not unfit and count_words(line.text) > _LEAST_WORDS and score > max(best[1], 2):
                 best = line.text, score

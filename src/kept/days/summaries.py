@@ -3,13 +3,10 @@
 Knows no session, no store and no clock: it gets runs of events about one thing, and bullets.
 """
 
-import itertools
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime
-from operator import attrgetter
 
 from kept.core.event import FORGOTTEN_MARK, Author, Event, EventKind
 from kept.core.lexicon import TellingPatterns
@@ -18,7 +15,18 @@ from kept.core.pattern import Pattern
 from kept.core.spans import typed_text
 from kept.core.summary import SummaryBullet, SummaryPart, WorkNote
 from kept.core.text import jaccard_similarity, number_tokens, one_line, tokenize
-from kept.days.gist import find_decision, find_open_question, find_outcome, find_request, telling_words
+from kept.days.gist import (
+    confirms_outcome,
+    continues_attempt,
+    find_closing_question,
+    find_decision,
+    find_open_question,
+    find_outcome,
+    find_request,
+    find_verdict,
+    telling_words,
+)
+from kept.extraction.rules.commands import is_shell
 from kept.extraction.rules.patterns import is_prompt
 
 MOST = 15  # lines of a condensed day (K10: 30 to 50 become 10 to 15)
@@ -26,10 +34,11 @@ _CLOSING = 3  # replies at the end of what was worked on, among which the outcom
 _RESULT = " → "
 _ASKED = 15  # the weight of a question that stayed open
 _FEW = 5  # words of a request of which nothing came that are not worth a line
-_NEIGHBOURS = 0.1  # likeness from which topics that follow each other may be told as one
+_TELLING = 15  # words beyond which a line does not say more
 _LIKE = 0.5  # likeness from which two lines of a day tell the same
 _CHANGING = frozenset({"edit", "write", "multiedit", "notebookedit", "apply_patch", "str_replace", "create", "update", "patch"})
-_COMMIT = Pattern(r"(?s)\bgit\b[^|;&\n]{0,80}?\bcommit\b(.*)")
+_COMMIT = Pattern(r"(?s)\b(?:git\b[^|;&\n]{0,80}?\bcommit|gh\s+(?:pr|release)\s+create)\b(.*)")
+_MESSAGE = Pattern(r"""^[^&]*?\s(?:-a?m|--message|-t|--title)[ =]+(?:"((?:[^"\\\n$]|\\.)+)(?:"|\n)|'([^'\n]+)(?:'|\n))""")
 _HEREDOC = Pattern(r"<<-?\s*'?\"?EOF'?\"?\s*\n([^\n]{3,200})")
 _DECIDED = frozenset({"decision", "decisions", "constraint", "constraints", "convention", "conventions"})
 
@@ -44,25 +53,30 @@ def build_notes(
 ) -> Iterator[WorkNote]:
     """What was worked on in each run ``[start, stop)`` of events about one thing, one note a day of it.
 
-    ``base`` is the ordinal of the first event in its thread, ``spoken`` the patterns of the languages of the events. Runs in which
-    nobody asked for anything, and undated ones, give none.
+    ``base`` is the ordinal of the first event in its thread, ``spoken`` the patterns of the languages of the events. A prompt that
+    says that what was done failed, or asks for it again, goes on with it. What nobody asked for, and undated prompts, give none.
     """
+    attempts: list[list[int]] = []
+    stop = 0
     for start, stop in runs:
-        prompts = [place for place in range(start, stop) if is_prompt(events[place])]
-        days: dict[date, list[int]] = {}
-        for place in prompts:
-            at = events[place].at
-            if at is not None:
-                days.setdefault(day_of(at), []).append(place)
-        groups = list(days.values())
-        for number, places in enumerate(groups):
-            end = groups[number + 1][0] if number + 1 < len(groups) else stop
-            work_note = _summarize_span(events, places, end, base, spoken)
-            if work_note is not None:
-                yield work_note
+        for place in range(start, stop):
+            event = events[place]
+            if not is_prompt(event) or event.at is None:
+                continue
+            before = events[attempts[-1][0] : place] if attempts else ()
+            same_day = before and before[0].at and day_of(before[0].at) == day_of(event.at)
+            said = [earlier.text for earlier in before if is_prompt(earlier) or _is_answer(earlier)]
+            if same_day and continues_attempt(typed_text(event), said, same_topic=attempts[-1][0] >= start):
+                attempts[-1].append(place)
+            else:
+                attempts.append([place])
+    for places, after in zip(attempts, [*attempts[1:], [stop]], strict=False):
+        work_note = _summarize_attempt(events, places, after[0], base, spoken)
+        if work_note is not None:
+            yield work_note
 
 
-def _summarize_span(
+def _summarize_attempt(
     events: Sequence[Event], prompts: Sequence[int], stop: int, base: int, spoken: Sequence[TellingPatterns]
 ) -> WorkNote | None:
     first, span = prompts[0], events[prompts[0] : stop]
@@ -76,23 +90,33 @@ def _summarize_span(
     commits = tuple(dict.fromkeys(subject for event in span if (subject := commit_subject(event))))
     changed = Counter(name for event in span if (name := _changed_file(event)))
     names = tuple(name for name, _ in sorted(changed.items(), key=lambda each: (-each[1], each[0]))[:5])
-    replies = [event.text for event in reversed(span) if _is_answer(event)][:_CLOSING]
+    failed = [number for number, text in enumerate(typed) if number and find_verdict(text, "failed")]
+    standing = events[prompts[failed[-1]] if failed else first : stop]
+    replies = [event.text for event in reversed(standing) if _is_answer(event)][:_CLOSING]
     done = telling_words((*commits, *names))
     asked = find_request(typed, telling_words(replies) | done, spoken)
     if not asked:
         return None
+    ended = [found for prompt in typed[1:] if (found := find_verdict(prompt, "ended"))]
+    outcome = ended[-1] if ended else find_outcome(replies, telling_words((asked,)), done)
     decision = find_decision(typed, spoken)
+    confirmed = confirms_outcome(typed_text(events[stop]) if stop < len(events) else typed[-1])
+    answered = not replies or any(map(_is_answer, events[prompts[-1] + 1 : stop]))
+    question = find_open_question(typed, answered=answered)
+    if not question and replies and answered and not confirmed and stop == len(events):
+        question = find_verdict(typed[failed[-1]], "failed") if failed else find_closing_question(replies[0])
+    told = 5 * (decision == asked) + 3 * confirmed + 2 * bool(outcome)
     return WorkNote(
         ordinal=base + first,
         event=events[first].key,
         at=at,
         asked=asked,
-        outcome=find_outcome(replies, telling_words((asked,)), done),
+        outcome=outcome,
         commits=commits[:5],
         names=names,
-        weight=len(prompts) + min(changed.total(), 20) + 5 * len(commits) + 5 * (decision == asked),
+        weight=len(prompts) + min(changed.total(), 20) + 5 * len(commits) + told,
         decision=decision,
-        question=find_open_question(typed, answered=not replies or any(map(_is_answer, events[prompts[-1] + 1 : stop]))),
+        question=question,
     )
 
 
@@ -102,22 +126,11 @@ def _is_answer(event: Event) -> bool:
 
 def commit_subject(event: Event) -> str:
     """The subject of the commit a tool call made; empty where it made none."""
-    if event.kind is not EventKind.TOOL_CALL or event.tool is None or "git init" in event.tool.target:
+    if event.kind is not EventKind.TOOL_CALL or event.tool is None or not is_shell(event.tool) or "git init" in event.tool.target:
         return ""
-    found = _COMMIT.search(event.tool.target)
-    if found is None:
-        return ""
-    here = _HEREDOC.search(found.group(1))
-    if here is not None:
-        return one_line(here.group(1))
-    try:
-        words = shlex.split(found.group(1).split("\n\n", 1)[0].split("&&", 1)[0], posix=True)
-    except ValueError:
-        return ""  # cut off inside a quotation
-    for flag, value in itertools.pairwise(words):
-        if flag in ("-m", "-am", "--message") and not value.startswith("$("):
-            return one_line(value.splitlines()[0]) if value.strip() else ""
-    return ""
+    made = _COMMIT.search(event.tool.target)
+    found = made and (_MESSAGE.search(made[1]) or _HEREDOC.search(made[1]))
+    return one_line(next(filter(None, found.groups()))).replace('\\"', '"') if found else ""
 
 
 def _changed_file(event: Event) -> str:
@@ -189,52 +202,19 @@ def order_bullets(bullets: Iterable[SummaryBullet]) -> tuple[SummaryBullet, ...]
 def condense_bullets(bullets: Sequence[SummaryBullet], most: int = MOST) -> tuple[SummaryBullet, ...]:
     """The lines of a day that matter later: half of them what was decided, learnt or is open, the rest the topics of the day.
 
-    No bullet is changed. Where topics are too many, those of a project that follow each other and are most alike are told by the
-    one that weighs most, and what was only asked is left to the detailed form where its project has more to tell; a few words
-    ("go on") always are.
+    No bullet is changed. A few words ("go on") of which nothing came are left to the detailed form.
     """
     topics = [bullet for bullet in bullets if bullet.part is SummaryPart.WORKED]
     others = [bullet for bullet in bullets if bullet.part is not SummaryPart.WORKED]
     told = heaviest_bullets(others, most - min(len(topics), most - most // 2))
-    room = most - len(told)
-    weight = attrgetter("weight")
-    summary_bullets = [replace(max(group, key=weight), weight=sum(map(weight, group))) for group in join_topics(topics, room)]
-    order = {bullet.source: place for place, bullet in enumerate(bullets)}
-    return tuple(sorted((*told, *heaviest_bullets(summary_bullets, room)), key=lambda bullet: order[bullet.source]))
-
-
-def join_topics(topics: Sequence[SummaryBullet], most: int, *, alike: float = _NEIGHBOURS) -> list[tuple[SummaryBullet, ...]]:
-    """The topics of days in their order, each by itself; where they are too many, those of a project that follow each other and
-    are most alike together, until they are few enough or none are ``alike``. What was only asked goes then where its project has
-    more to tell, and a few words always.
-    """
-    if len(topics) > most:
-        weighty = [bullet for bullet in topics if bullet.weight > 1 or _RESULT in bullet.text]
-        told = {bullet.scope for bullet in weighty}
-        topics = [bullet for bullet in topics if bullet in weighty or bullet.scope not in told]
-    topics = [bullet for bullet in topics if _RESULT in bullet.text or len(tokenize(bullet.text)) >= _FEW] or topics
-    groups: list[tuple[SummaryBullet, ...]] = [(bullet,) for bullet in topics]
-    words = [tokenize(bullet.text) for bullet in topics]
-    while len(groups) > most:
-        _, before = max(
-            (
-                (jaccard_similarity(words[place], words[place + 1]) / len((*groups[place], *groups[place + 1])), -place)
-                for place in range(len(groups) - 1)
-                if groups[place][0].scope == groups[place + 1][0].scope
-            ),
-            default=(0.0, 1),
-        )
-        place = -before
-        if before > 0 or jaccard_similarity(words[place], words[place + 1]) < alike:
-            break
-        groups[place : place + 2] = [(*groups[place], *groups[place + 1])]
-        words[place : place + 2] = [words[place] | words[place + 1]]
-    return groups
+    telling = [bullet for bullet in topics if _RESULT in bullet.text or len(tokenize(bullet.text)) >= _FEW]
+    told += heaviest_bullets(telling or topics, most - len(told))
+    return tuple(bullet for bullet in bullets if bullet in told)
 
 
 def heaviest_bullets(bullets: Sequence[SummaryBullet], most: int) -> list[SummaryBullet]:
     """At most so many bullets, none like another: the weightiest of each project first, then the weightiest."""
-    ranked = sorted(bullets, key=lambda one: (-one.weight, one.source))
+    ranked = sorted(bullets, key=lambda one: (-one.weight, -min(len(tokenize(one.text)), _TELLING), one.source))
     first = {bullet.scope: bullet.source for bullet in reversed(ranked)}
     chosen: list[SummaryBullet] = []
     for bullet in sorted(ranked, key=lambda one: first[one.scope] != one.source):

@@ -18,7 +18,6 @@ from kept.days.summaries import (
     MOST,
     build_notes,
     heaviest_bullets,
-    join_topics,
     order_bullets,
     part_of_category,
     to_bullets,
@@ -36,7 +35,6 @@ _SLOTS = {SummaryPart.DECIDED: Slot.DECIDED, SummaryPart.LEARNT: Slot.LEARNT, Su
 _REAL = (Status.ACTIVE, Status.SUPERSEDED, Status.RESOLVED, Status.RETIRED)
 _LATELY = timedelta(days=14)
 _REPEATED = 0.6  # likeness from which two things of a project are one
-_STEPS = 3  # of what is told in one paragraph
 _FILES = 8  # names of a project
 _LOOKED = 4_000  # events of a thread after a prompt
 _JOURNALS = "journal"  # the source whose files tell no prompts
@@ -135,9 +133,9 @@ def _work_items(found: list[tuple[ThreadNote, str]], *, detailed: bool) -> Itera
     of_event = {note.note.event: note.note for note, _ in found}
     bullets = order_bullets(bullet for note, scope in found for bullet in to_bullets(note.note, scope))
     topics = [bullet for bullet in bullets if bullet.part is SummaryPart.WORKED]
-    for group in [(bullet,) for bullet in topics] if detailed else join_topics(topics, MOST, alike=0.0):
-        text = group[0].text if detailed else _narrate_notes([of_event[bullet.source] for bullet in group])
-        yield ContextItem(slot=Slot.WORKED, text=text, scope=group[0].scope, weight=float(sum(bullet.weight for bullet in group)))
+    for bullet in topics if detailed else order_bullets(heaviest_bullets(topics, MOST)):
+        text = bullet.text if detailed else _narrate_note(of_event[bullet.source])
+        yield ContextItem(slot=Slot.WORKED, text=text, scope=bullet.scope, weight=float(bullet.weight))
     others = [bullet for bullet in bullets if bullet.part is not SummaryPart.WORKED]
     told = others if detailed else heaviest_bullets(others, MOST // 2)
     for bullet in (bullet for bullet in others if bullet in told):
@@ -153,16 +151,12 @@ def _work_items(found: list[tuple[ThreadNote, str]], *, detailed: bool) -> Itera
             yield ContextItem(slot=Slot.FILES, text=listed, scope=scope, weight=0.4)
 
 
-def _narrate_notes(group: Sequence[WorkNote]) -> str:
-    """Notes about one thing as a paragraph: what was attempted, how each ended, and the files; of many the weightiest."""
-    weightiest = sorted(group, key=lambda note: -note.weight)[:_STEPS]
-    told = []
-    for note in sorted(weightiest, key=lambda note: note.ordinal):
-        ended = [text for text in (note.outcome, *(f"Committed: {subject}" for subject in note.commits[:2])) if text]
-        told.append(" ".join((f"**{_end_sentence(note.asked)}**", *map(_end_sentence, ended))))
-    names = dict.fromkeys(name for note in weightiest for name in note.names[:3])
-    files = [name for name in names if not any(name in text for text in told)][:_STEPS]
-    return " Then: ".join(told) + (f" Changed: {', '.join(files)}." if files else "")
+def _narrate_note(note: WorkNote) -> str:
+    """A note as a paragraph: what was attempted, how it ended, and the files."""
+    ended = [text for text in (note.outcome, *(f"Committed: {subject}" for subject in note.commits[:2])) if text]
+    told = " ".join((f"**{_end_sentence(note.asked)}**", *map(_end_sentence, ended)))
+    files = [name for name in note.names[:3] if name not in told]
+    return told + (f" Changed: {', '.join(files)}." if files else "")
 
 
 def _end_sentence(sentence: str) -> str:
