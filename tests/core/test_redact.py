@@ -351,19 +351,28 @@ def test_a_secret_split_by_what_cannot_be_seen_is_found_after_stripping(disguise
     "text",
     [
         f"next: {token()[:22]}\n{token()[22:]}\nend",
+        f"next: {token()[:22]}\\\n    {token()[22:]}\nend",
+        f"> {token()[:22]}\r\n> {token()[22:]}\r\n",
         f"b64 {base64.b64encode(token().encode()).decode()}",
         "url https%3A%2F%2Fu%3A" + quote("Xk29fj0qLm") + "%40host.io%2F",
         f'{{\\"k\\":\\"{token()}\\"}}',
         f'"out":"A=1\\nGITHUB_TOKEN={token()}\\nB=2"',
         f"token=3D{token()[:10]}=\n{token()[10:]}",
     ],
-    ids=["wrapped", "base64", "percent", "json in json", "escaped newline", "quoted-printable"],
+    ids=["wrapped", "continued", "cited", "base64", "percent", "json in json", "escaped newline", "quoted-printable"],
 )
 def test_a_disguised_secret_is_found(text: str) -> None:
     done = redact(text, key=KEY)
     assert done.found
     assert not leftover(token(), done.text)
     assert "Xk29fj0qLm" not in done.text
+
+
+@pytest.mark.parametrize("before", ["Heroku token ", "the API key is ", "access token `"])
+def test_a_bare_uuid_behind_the_name_of_a_token_is_a_secret(before: str) -> None:
+    number = "3cb77b2e-582f-c771-4899-2613778e384b"
+    assert gone(before + number, number)
+    assert redact(f"the idempotency key is {number}, session {number}", key=KEY).found == ()
 
 
 def full_width(text: str) -> str:

@@ -101,6 +101,10 @@ def answered(question: str, words: str) -> list[CleanedEvent]:
         ("密码是什么？", "Mango-Ridge-72"),
         ("What's the SMTP password?", "it's FXNQ6Fq5axtj"),
         ("Almost there.\n\n**What is the PIN for the safe?**", "60318"),
+        ("Enter the 2FA backup code:", "4821 9930"),
+        ("What is the PIN for the safe?", "60 31"),
+        ("And the vault passphrase?", "silver moth under lantern"),
+        ("What's the wifi password?", "it's purple kettle harbour"),
     ],
 )
 def test_a_secret_that_the_assistant_asked_for_is_stored_without_it(question: str, word: str) -> None:
@@ -121,6 +125,9 @@ def test_a_secret_that_the_assistant_asked_for_is_stored_without_it(question: st
         ("Please tell me the root password.", "I forgot it in 2019"),
         ("Please tell me the root password.", "ask team-4"),
         ("Which file holds the password?", "it is config-2.yaml"),
+        ("What's the wifi password?", "use the staging one"),
+        ("What's your phone number?", "5551 1234"),
+        ("Which files?", "core gate tests"),
     ],
 )
 def test_an_answer_that_is_no_secret_stays(question: str, words: str) -> None:

@@ -17,9 +17,10 @@ from kept.core.event import Author, Event, EventKind, ToolUse
 from kept.core.fence import NOTICE, TAG
 from kept.core.handover import FENCE
 from kept.core.invisible import strip_invisible
-from kept.core.pattern import Pattern
+from kept.core.pattern import Pattern, compile_late
 from kept.core.sentences import sentence_texts
 from kept.intake.results import unwrap_result
+from kept.profiles.lexicons import common_words, join_alternatives
 
 
 class Redaction(Protocol):
@@ -151,11 +152,13 @@ class _RemovalTally:
         return self._hide_behind("password", text, redact)
 
     def hide_answer(self, text: str, redact: Callable[[str], Redaction], said: str) -> str:
-        """A prompt of one word ("it's …") without the secret that the assistant asked for: as if the question told it."""
+        """A prompt of one word, groups of digits or a phrase ("it's …") without the secret that the assistant asked for: as if the
+        question told it in one word.
+        """
         answer = _ANSWER.fullmatch(text.strip())
-        if answer is None:
+        if answer is None or not common_words().isdisjoint(answer[2].casefold().split()):
             return text
-        before, word = answer.groups()
+        before, word = answer[1], ("" if answer[2][0].isdigit() else "-").join(answer[2].split())
         for question in tuple(sentence_texts(said[-_ASKED:]))[-_SENTENCES_ASKED:]:
             hidden = self._hide_behind(question.rstrip(_END_SIGNS), word, redact)
             if hidden is not word:
@@ -204,7 +207,11 @@ def _purge(text: str, redact: Callable[[str], Redaction]) -> tuple[str, str, str
 _LONE_PASSWORD = re.compile(r"[A-Za-z0-9!#$%&*+?^~=]{8,64}")
 _KINDS_OF_CHARACTERS = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[^A-Za-z0-9]")))
 _LEAST_KINDS = 2
-_ANSWER = re.compile(r"((?:(?i:(?:it|that|das|es)(?:['’]?s| is| ist)|c['’]est|es|é) )?)((?=[^0-9]{0,63}[0-9])[^\s\[\]]{4,64})")
+_ANSWER = compile_late(
+    rf"((?:(?i:{join_alternatives('assertion', 'answers', spaced=True)}) )?)"
+    r"((?=[^0-9]{0,63}[0-9])[^\s\[\]]{4,64}"
+    r"|[0-9]{2,8}(?:[ -][0-9]{2,8}){1,7}|[^\W\d_]{3,12}(?: [^\W\d_]{3,12}){2,11})"
+)
 _END_SIGNS = " \t\n.?!:*_`。？！："
 _ASKED, _SENTENCES_ASKED = 400, 3  # characters, and sentences, at the end of what was said
 _REMEMBERED = 8_000  # characters

@@ -103,7 +103,7 @@ def load_rule_book() -> RuleBook:
         rules=tuple(rules),
         anchors=anchors,
         calls=tuple(frozenset(called) for table in (exact, folded, _DISGUISES) for called in table.values()),
-        broken=compile_re2(rb"(?:" + b"|".join(map(re.escape, long)) + rb")[\w+/=.-]*\n[\w+/=.-]{6,}"),
+        broken=compile_re2(rb"(?:" + b"|".join(map(re.escape, long)) + rb")[\w+/=.-]*\\?\r?\n[ \t>]*[\w+/=.-]{6,}"),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from kept.core.pattern import Pattern
 from kept.core.redact.book import Finder, load_rule_book
 from kept.core.redact.lookalikes import JOINT, PLAIN, SPLIT
 from kept.core.redact.places import SecretSpan, apply_rule, scan_secrets
@@ -17,6 +18,7 @@ from kept.core.redact.values import Setting, decode_base64
 _ESCAPED = compile_re2(rb"%[0-9A-Fa-f]{2}")
 _RUN64 = compile_re2(rb"[A-Za-z0-9+/]{16,}={0,2}|[A-Za-z0-9_-]{16,}={0,2}")
 _JOINT, _SPLIT = compile_re2(JOINT), compile_re2(SPLIT)
+_LINE_END = compile_re2(rb"\\?\r?\n[ \t>]*")
 _ODD = compile_re2(rb"[0-9]|[a-z][A-Z]|[A-Z]{2}[a-z]")
 _WORD = [chr(byte).isascii() and (chr(byte).isalnum() or chr(byte) in "_-&\\<") for byte in range(256)]
 _LONGEST = 512
@@ -69,9 +71,7 @@ def _unescape(data: bytes, sign: bytes) -> _DecodedView:
     jumps: tuple[tuple[int, int], ...]
     for part in parts:
         pair = part[:2]
-        if sign == b"\n":
-            piece, jumps = part, ((0, 1),)
-        elif len(pair) == 2 and pair.isalnum() and all(byte in b"0123456789abcdefABCDEF" for byte in pair):
+        if len(pair) == 2 and pair.isalnum() and all(byte in b"0123456789abcdefABCDEF" for byte in pair):
             piece, jumps = bytes([int(pair, 16)]) + part[2:], ((0, 0), (1, 3))
         elif sign == b"=" and pair[:1] == b"\n":
             piece, jumps = part[1:], ((0, 2),)
@@ -112,13 +112,13 @@ def _find_split_tokens(data: bytes) -> Iterator[SecretSpan]:
     yield from _scan_view(_join_split_tokens(data[low:high]), low)
 
 
-def _join_split_tokens(data: bytes) -> _DecodedView:
+def _join_split_tokens(data: bytes, joints: Pattern = _JOINT) -> _DecodedView:
     """The view without what splits a token, and with the characters that are written as escapes."""
     out, starts, origins = [], [0], [0]
     length = at = 0
-    for joint in _JOINT.finditer(data):
+    for joint in joints.finditer(data):
         start, end = joint.span()
-        written = joint.group(2)
+        written = joint.group(2) if joint.re.groups else None
         if written is None and not (start and _WORD[data[start - 1]] and end < len(data) and _WORD[data[end]]):
             continue
         piece = data[at:start]
@@ -151,12 +151,12 @@ def _find_broken_tokens(data: bytes, called: frozenset[int]) -> Iterator[SecretS
     tokens = [index for index in called if index >= 0 and load_rule_book().rules[index].setting is Setting.SHAPE]
     for hit in islice(load_rule_book().broken.finditer(data), _MOST_BROKEN):
         at = max(0, hit.start() - _BEFORE)
-        view = _unescape(data[at : at + _LONGEST], b"\n")
+        view = _join_split_tokens(data[at : at + _LONGEST], _LINE_END)
         for index in tokens:
             for span in apply_rule(load_rule_book().rules[index], view.data, index):
                 start, end = at + view.place(span.start), at + view.place(span.end - 1) + 1
                 end = _broken_token_end(data, start, end)
-                whole = data[start:end].replace(b"\n", b"")
+                whole = _LINE_END.sub(b"", data[start:end])
                 if b"\n" in data[start:end] and any(
                     secret_span.secret == whole for secret_span in apply_rule(load_rule_book().rules[index], whole, index)
                 ):

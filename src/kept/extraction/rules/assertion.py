@@ -81,7 +81,7 @@ _INTERJECTIONS = r"(?:(?:[ahmouäöéx]{1,5}|ok(?:ay)?|lol|haha)\W+){0,3}"
 _DENIES = _opens_with(_INTERJECTIONS, "denies")
 _CORRECTS = _opens_with(_INTERJECTIONS, "corrects")
 _LAUGHS = Pattern(
-    r"(?i)(?:^|\W)(?:(?:ha|he|ja|ха){2,}|lo+l|rofl|lmao|jk|xd)(?:\W|$)|(?:^|\s)/s(?:\W|$)|[🙃😂🤣😜😏🙄🤡]|哈哈|[（(]笑|ㅋㅋ"
+    rf"(?i)(?:^|\W)(?:{_spaced_words('laughs')})(?:\W|$)|(?:^|\s)/s(?:\W|$)|[🙃😂🤣😜😏🙄🤡]|{_unspaced_words('laughs')}|ㅋㅋ"
 )
 _TRAILS = Pattern(r"^\s*(?:\.{2,}|…)\s*\w")  # an ellipsis behind which a thought of its own begins
 _QUESTION = ("?", "？")
