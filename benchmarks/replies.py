@@ -14,11 +14,14 @@ import subprocess
 import sys
 from collections import defaultdict
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 
 from kept.evaluation.recordings import format_typed
 from kept.evaluation.replies import collect_questions
 from kept.evaluation.turns import AnnotatedTurn, load_annotations, normalize_text
+from kept.extraction.questions import END
+from kept.llm.adapters.base import estimate_tokens, format_full_prompt
 from kept.llm.ask import Ask
 from kept.llm.reply import InvalidReply, parse_reply
 from kept.paths import Paths
@@ -91,6 +94,9 @@ def prepare(transcripts: Path, annotated: Path, out: Path, most: int) -> None:
     body = {"prompts": sorted({asks[number].version for number in chosen}), "of": len(asks), "questions": rows}
     (out / "manifest.json").write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
     print(f"{len(rows)} of {len(asks)} questions, about {sum(row['tokens'] for row in rows):,} tokens, in {out}")
+    ask = next(iter(asks.values()))
+    fixed = estimate_tokens(format_full_prompt(replace(ask, prompt=ask.prompt.rpartition(END)[2])))
+    print(f"of a question {fixed:,} tokens depend on no conversation, counted high")
 
 
 def check(folder: Path) -> int:

@@ -27,7 +27,7 @@ def obey(ask):
         return {"operations": []}
     if ask.purpose == "reword":
         return {"sentences": []}
-    allowed = re.search(r"`category`: one of ([\w, ]+);", ask.system)[1].split(", ")
+    allowed = re.findall(r"(?m)^- (\w+): ", ask.system)
     memories, hints = [], []
     notes = {"problems": [], "solutions": [], "decisions": [], "questions": []}
     broken = False

@@ -35,11 +35,10 @@ def answered(command, env=None, **more):
     return Command(str(command), env=os.environ | (env or {}), **{"timeout": 600.0} | more).ask(ask("What was said?"))
 
 
-def test_the_question_with_its_schema_goes_in_and_the_reply_comes_out(program) -> None:
+def test_the_question_goes_in_with_its_stable_part_first_and_the_reply_comes_out(program) -> None:
     said = answered(f"{program('sys.stdout.write(sys.stdin.read())')} --plain")
     assert isinstance(said, AdapterReply)
     assert "You take notes." in said.text
-    assert '{"facts": ["string"]}' in said.text
     assert said.text.index("You take notes.") < said.text.index("What was said?")
     assert said.usage.calls == 1
     assert said.usage.input_tokens > 30

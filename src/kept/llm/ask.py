@@ -130,7 +130,7 @@ PART_TOKENS = 12_000
 REPLY_TOKENS = 4_096
 VENDORS = 128_000  # tokens of context that every model of a large vendor has
 UNKNOWN_LOCAL = 4_000  # tokens of context that a local model is taken to have where nobody says
-_FIXED = 1_500  # the stable text, the form of the reply, the reminder
+_FIXED = 1_000  # the stable text with its example, the reminder
 _SPARE = 0.85  # what stands before a part, hints, and tokens that are counted too low
 _LEAST = 300
 # The context of models that are known, by how their names begin.

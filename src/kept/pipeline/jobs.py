@@ -2,7 +2,6 @@
 it replied is read as any model's reply is. No key, no network; nothing runs an agent from here.
 """
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -35,7 +34,7 @@ _BY = "the user's own agent"
 _WAITING = "no reply yet"
 _HEAD = """# kept job {id}
 
-Answer the question below with one JSON object of the form at its end. Write that object, complete and nothing else, to this file:
+Answer the question below with one JSON object of the form that it shows. Write that object, and nothing else, to this file:
 
 {reply}
 
@@ -44,12 +43,6 @@ Then: kept jobs commit
 {system}
 # The part to read
 
-"""
-_FORM = """
-
-# The form of the reply, as JSON Schema
-
-{schema}
 """
 
 
@@ -247,8 +240,7 @@ def _write_question(workspace: Workspace, number: str, ask: Ask) -> None:
     reply = jobs_folder(workspace) / f"{number}{_REPLY}"
     # The part stands in the block that kept knows as its own: an agent's transcript of this work is not remembered once more.
     prompt = ask.prompt.replace(TAG, "kept context")
-    form = _FORM.format(schema=json.dumps(ask.schema, ensure_ascii=False))
-    text = f"{_HEAD.format(id=number, reply=reply, system=ask.system)}<{TAG}> {NOTICE}\n{prompt}\n</{TAG}>{form}"
+    text = f"{_HEAD.format(id=number, reply=reply, system=ask.system)}<{TAG}> {NOTICE}\n{prompt}\n</{TAG}>\n"
     path = _job_path(workspace, number)
     files.write_if_unchanged(path, text.encode(), expect=files.read_file(path).stamp, root=workspace.paths.root)
 

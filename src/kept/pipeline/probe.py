@@ -13,7 +13,7 @@ from kept.llm.reply import schema_of
 from kept.workspace import Workspace
 
 _MOST_TOKENS = 200
-_SYSTEM = "You are asked whether you can be reached. Reply with one JSON object of the schema, and nothing else."
+_SYSTEM = 'You are asked whether you can be reached. Reply with one JSON object, such as {"word": "ready"}, and nothing else.'
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

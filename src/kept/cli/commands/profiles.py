@@ -108,7 +108,7 @@ def _profile_body(name: str, each: Profile | str, chosen: str, used: set[str]) -
 def _category_summary(each: Profile) -> list[Line]:
     width = max(len(category.id) for category in each.categories)
     return [
-        hanging_line([("  ", ""), (f"{category.id:<{width}}  ", "cyan")], category.belongs, (f" Not: {category.excludes}", "dim"))
+        hanging_line([("  ", ""), (f"{category.id:<{width}}  ", "cyan")], category.belongs, (_excluded(category), "dim"))
         for category in each.categories
     ]
 
@@ -144,11 +144,16 @@ def _format_profile(found: Profile) -> Iterator[Line]:
         yield from _category_lines(found, category)
 
 
+def _excluded(category: Category) -> str:
+    return f" Not: {category.excludes}" if category.excludes else ""
+
+
 def _category_lines(found: Profile, each: Category) -> Iterator[Line]:
     yield line()
     yield line((each.title, "bold"), (f"  {each.id}", "dim"))
     yield hanging_line([("  belongs  ", "cyan")], each.belongs)
-    yield hanging_line([("  not      ", "cyan")], each.excludes)
+    if each.excludes:
+        yield hanging_line([("  not      ", "cyan")], each.excludes)
     for example in each.examples:
         yield hanging_line([("  such as  ", "cyan")], f"“{example}”")
     yield hanging_line([("  many     ", "cyan")], f"{each.shape.value}: {each.consolidation}")

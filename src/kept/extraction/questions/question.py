@@ -40,19 +40,20 @@ class Citation:
 class ProposedMemory:
     """A memory that the model proposes: a passage of an event, which becomes its content.
 
-    ``about`` names what the passage speaks of where its own words do not say. ``rewording`` takes the passage's place where that
-    does not stand by itself; ``quotes`` are the further words that it rests on, or by which the person agreed. ``later`` names
-    another task that needs it; ``worth`` says how much is lost without it: 3 (much) to 1, 0 where the reply does not say.
+    ``later`` names another task that needs it: what it is and what it is worth are said after that. ``worth`` says how much is
+    lost without it: 3 (much) to 1, 0 where the reply does not say. ``about`` names what the passage speaks of where its own words
+    do not say. ``rewording`` takes the passage's place where that does not stand by itself; ``quotes`` are the further words that
+    it rests on, or by which the person agreed.
     """
 
-    category: str
     event: str
     passage: str
+    later: str
+    category: str
+    worth: int
     about: str
     rewording: str
     quotes: tuple[Citation, ...]
-    later: str
-    worth: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

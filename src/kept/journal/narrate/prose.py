@@ -159,7 +159,7 @@ def build_prose_ask(
     told: Sequence[ContextItem], template: Template, *, span: str, system: str, version: str, about: Sequence[str] = ()
 ) -> Ask:
     """What a model is asked for an entry; ``told`` is its whole context, ``system`` the text of the prompt."""
-    lines = [f"{template.instruction or 'A journal entry.'} It is about {span}."]
+    lines = [f"{template.instruction or 'A journal entry.'} It is about {span}.", f"Parts: {', '.join(_written_slots(template))}."]
     for grade, title in (
         (TrustLevel.SESSION, "What was said and done"),
         (TrustLevel.MEMORY, "Remembered from before"),

@@ -1,6 +1,5 @@
 """What a language model must do, whatever it is, and what an error of a server means. Knows no program, vendor or protocol."""
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -78,23 +77,9 @@ def estimate_tokens(text: str) -> int:
     return len(text.encode("utf-8", "replace")) // 3 + 1
 
 
-def instruction(ask: Ask) -> str:
-    """What tells a model without structured output which form the reply must have."""
-    return f"Answer with one JSON object of this form, and with nothing else:\n{json.dumps(_form(ask.schema), ensure_ascii=False)}"
-
-
-def _form(schema: Mapping[str, Any]) -> Any:
-    """A value of a schema with the types in place of the values: much shorter than the schema, and plainer to a small model."""
-    if "properties" in schema:
-        return {name: _form(each) for name, each in schema["properties"].items()}
-    if "items" in schema:
-        return [_form(schema["items"])]
-    return " or ".join(map(str, schema.get("enum", ()))) or schema["type"]
-
-
 def format_full_prompt(ask: Ask) -> str:
-    """A question as one text: the stable part first."""
-    return f"{ask.system}\n\n{instruction(ask)}\n\n{ask.prompt}\n"
+    """A question as one text: the stable part, which shows the form of the reply, first."""
+    return f"{ask.system}\n\n{ask.prompt}\n"
 
 
 def estimate_usage(ask: Ask, text: str) -> Usage:

@@ -96,7 +96,7 @@ class Command:
     """A program as a model.
 
     ``command`` is the name or path of a known program, with further options if need be; it is called so that it can only answer.
-    Any other command line gets the question with the schema of the reply on its input and prints the reply. ``model`` is handed to
+    Any other command line gets the question on its input and prints the reply. ``model`` is handed to
     a known program; ``more`` names further variables of ``env`` to pass on. ``timeout`` is in seconds.
     """
 

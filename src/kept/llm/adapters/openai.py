@@ -19,7 +19,6 @@ from kept.llm.adapters.base import (
     estimate_tokens,
     estimate_usage,
     format_full_prompt,
-    instruction,
 )
 from kept.llm.ask import Ask, Fault, Usage
 
@@ -88,7 +87,6 @@ class OpenAI(LibraryModel):
             raise
 
     def _request(self, ask: Ask, form: str) -> dict[str, Any]:
-        system = ask.system if form == "schema" else f"{ask.system}\n\n{instruction(ask)}"
         schema = {"name": "reply", "strict": True, "schema": dict(ask.schema)}
         forms: dict[str, dict[str, Any]] = {
             "schema": {"response_format": {"type": "json_schema", "json_schema": schema}},
@@ -97,7 +95,7 @@ class OpenAI(LibraryModel):
         }
         return {
             "model": self._model,
-            "messages": [{"role": "system", "content": system}, {"role": "user", "content": ask.prompt}],
+            "messages": [{"role": "system", "content": ask.system}, {"role": "user", "content": ask.prompt}],
             "max_tokens" if self._local else "max_completion_tokens": ask.most,
         } | forms[form]
 

@@ -96,7 +96,7 @@ def compose_prompt(made: Profile, text: str, origin: str) -> Prompt:
     body = body.strip()
     body = body.replace("{{categories}}", listed) if "{{categories}}" in body else f"{body}\n\n# What to keep\n\n{listed}"
     contract, reminder = (Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("contract.md", "reminder.md"))
-    system = f"{body}\n\n{contract.replace('{{ids}}', ', '.join(category.id for category in profile.categories)).strip()}\n"
+    system = f"{body}\n\n{contract.strip()}\n"
     version = sha256(f"{system}{reminder}".encode()).hexdigest()[:8]
     return Prompt(
         profile=made.id, origin=origin, text=text, system=system, reminder=reminder.strip(), version=version, declared=declared
