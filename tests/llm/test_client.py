@@ -286,7 +286,7 @@ def test_a_reply_is_asked_to_fit_into_the_models_context() -> None:
 @pytest.mark.parametrize("context", [4_096, 8_192, 32_000, 200_000])
 def test_parts_follow_the_context_and_the_longest_question(context: int) -> None:
     room = token_limits_for(context)
-    assert 0 < room.part + room.reply + 1_500 <= context
+    assert 0 < room.part + room.reply + 1_000 <= context
     assert token_limits_for(context, most=4_000).part <= 4_000
     assert token_limits_for(200_000).part == PART_TOKENS
 

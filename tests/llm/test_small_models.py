@@ -37,7 +37,7 @@ def test_every_question_and_its_reply_fit_into_the_context_of_a_small_model(serv
     server.context = CONTEXT
     for number in range(3):
         words = (
-            f"Look at part {number}.{part} of the importer: {'some plain words about rates and rows ' * 9}" for part in range(12)
+            f"Look at part {number}.{part} of the importer: {'some plain words about rates and rows ' * 9}" for part in range(16)
         )
         say(
             tmp_path,
