@@ -27,7 +27,6 @@ def test_every_built_in_profile_is_whole_and_documented():
         made = profiles.load_profile(name)
         for each in made.categories:
             assert each.belongs
-            assert each.excludes
             assert each.examples
             assert each.consolidation
 
