@@ -102,6 +102,7 @@ GUARDED = {
     "trust_agents": True,
     "handover": "ask",
     "store.url": "postgresql://evil.example/x",
+    "sync.folder": "/tmp/evil",
 }
 
 

@@ -76,6 +76,7 @@ _DECISIONS: Mapping[str, frozenset[str]] = {
     "uninstall": frozenset({"--purge"}),
     "projects": frozenset({"join"}),
     "team": frozenset({"share", "leave"}),
+    "sync": frozenset({"--key", "--show-key"}),
 }
 
 

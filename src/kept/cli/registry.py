@@ -249,6 +249,12 @@ GROUPS = {
             ("kept team", "kept team share website --with harbor", "kept team accept 3fa2b1c0de"),
         ),
         Command(
+            "sync",
+            "commands.team:sync",
+            "exchange your memory between your machines through a folder",
+            ("kept config set sync.folder ~/Sync/kept", "kept sync --show-key", "kept sync --key KEY"),
+        ),
+        Command(
             "sources",
             "commands.sources:sources",
             "what is read, what is not and why; add or switch off sources",

@@ -1,12 +1,33 @@
 """What a person decides on what waits, whether the store has it (held) or has the proposal alone (a wish that was said once)."""
 
 from dataclasses import replace
+from datetime import datetime
 
 from kept.core.errors import MissingError, StaleError
-from kept.core.memory import Memory, Refused, Status
-from kept.core.operation import APPROVED
+from kept.core.event import Origin
+from kept.core.memory import Evidence, Memory, Refused, Status
+from kept.core.operation import APPROVED, Add
 from kept.memories import browse, person, waiting
 from kept.workspace import Workspace
+
+
+def hold_clash(number: str, memory: Memory, content: str, at: datetime, *, path: str) -> Add:
+    """What a person said at ``path`` of a memory that was changed elsewhere meanwhile: it waits beside what that says now."""
+    evidence = Evidence(quote=content, event="", session="", path=path, at=at, author="file", origin=Origin.USER)
+    value = person.make_memory(
+        number,
+        content,
+        at,
+        profile=memory.profile,
+        category=memory.category,
+        scope=memory.scope,
+        trusted=False,
+        origin=Origin.USER,
+        trigger="written",
+        evidence=(evidence,),
+    )
+    value = replace(value, superseded_by=memory.id)
+    return Add(memory=number, at=at, reason="held: the line was changed elsewhere meanwhile", value=value)
 
 
 def find_decidable(workspace: Workspace, number: str) -> Memory:

@@ -24,6 +24,7 @@ from kept.core.redact import redact
 from kept.core.redact.scanner import load_scanner
 from kept.core.text import normal_form, one_line
 from kept.local import files
+from kept.memories.decisions import hold_clash
 from kept.memories.person import clean_memory_text, make_memory
 from kept.outputs.agent_edits import AgentEdits
 from kept.outputs.compose.sheet import contradicted_texts
@@ -99,21 +100,7 @@ def _hold_clash(workspace: Workspace, target: Target, memory: Memory, words: str
     number = digest(str(target.path), memory.id, content, size=5)
     if normal_form(content) == normal_form(memory.content) or workspace.store.log.memory(number) is not None:
         return
-    evidence = Evidence(quote=content, event="", session="", path=str(target.path), at=now, author="file", origin=Origin.USER)
-    value = make_memory(
-        number,
-        content,
-        now,
-        profile=memory.profile,
-        category=memory.category,
-        scope=memory.scope,
-        trusted=False,
-        origin=Origin.USER,
-        trigger="written",
-        evidence=(evidence,),
-    )
-    value = replace(value, superseded_by=memory.id)
-    yield Add(memory=number, at=now, reason="held: the line was changed elsewhere meanwhile", value=value)
+    yield hold_clash(number, memory, content, now, path=str(target.path))
 
 
 def _is_contradiction_removed(memory: Memory, words: str, was: str) -> bool:

@@ -5,7 +5,7 @@ curated is done, and the next run goes on from there.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -40,6 +40,7 @@ from kept.memories.team import update_teams
 from kept.outputs.write import WriteReport, merge_hand_edits, write_outputs
 from kept.pipeline.erase.forget import forget_opted_out
 from kept.pipeline.estimate import estimate_run
+from kept.pipeline.machines import hear_machines, tell_machines
 from kept.pipeline.outdated import find_outdated_memories
 from kept.pipeline.trial import is_trusted
 from kept.profiles.profile import Occasion
@@ -203,7 +204,7 @@ def _run_steps(
     report.reading = _read_inputs(workspace, (files_to_read, paths), options, progress, late)
     merge_hand_edits(workspace, run_number, report.written, allow=options.allow)  # after reading: transcripts tell of agents' edits
     record_projects(workspace, report.reading, keep=not options.dry)
-    _import_notes(workspace, paths, options, run_number)
+    report.written.problems += _hear_others(workspace, paths, options, run_number)
     moved = move_memories(workspace, run_number(), progress) if list_misplaced_directories(workspace) else MoveReport()
     report.moved = moved.memories
     grown = _select_threads(workspace, options)
@@ -253,7 +254,7 @@ def _run_steps(
     progress("writing", 0, 0)
     write_outputs(workspace, run_number, report.written)
     if not options.dry:
-        report.written.problems += update_teams(workspace)
+        report.written.problems += (*update_teams(workspace), *tell_machines(workspace).problems)
         _update_vectors(workspace, report, progress, anew=run_number.started)
     _fill_report_counts(workspace, report, before)
     if run_number.started or report.asked.usage.calls:
@@ -319,10 +320,15 @@ def _read_inputs(
     return reading
 
 
-def _import_notes(workspace: Workspace, paths: Sequence[Path], options: RunOptions, run: Callable[[], int]) -> None:
-    """Take up what clients remember themselves, where the settings name them and the run is about everything."""
-    if not (paths or options.dry):
+def _hear_others(workspace: Workspace, paths: Sequence[Path], options: RunOptions, run: RunNumber) -> tuple[str, ...]:
+    """Take up what clients remember themselves, where the settings name them and the run is about everything, and what the
+    person's other machines told. Returns the problems.
+    """
+    if options.dry:
+        return ()
+    if not paths:
         import_client_notes(workspace, run)
+    return hear_machines(workspace, run).problems
 
 
 def _model_name(workspace: Workspace) -> str:

@@ -180,6 +180,11 @@ class SqliteLog(SqliteMemories):
         heads = (_pass_from_row(row).head for row in self._database.run("passes_of", ids=ids))
         return attach_operations(heads, self._query_operations("operations_of", ids=ids))
 
+    def passes_after(self, number: int) -> Iterator[Pass]:
+        """The passes after one, in order, with their operations."""
+        last = self._database.fetch_one("last_pass")
+        return self.passes(range(number + 1, last["id"] + 1 if last else 0))
+
     def _query_operations(self, name: str, **values: Any) -> Iterator[OperationRow]:
         return (OperationRow(**dict(row)) for row in self._database.run(name, **values))
 

@@ -234,6 +234,10 @@ class Log(Protocol):
         """The whole log in order, or only those passes, with their operations."""
         ...
 
+    def passes_after(self, number: int) -> Iterator[Pass]:
+        """The passes after one, in order, with their operations."""
+        ...
+
     def pass_heads(self) -> Iterator[Pass]:
         """The whole log in order, without operations."""
         ...
@@ -399,6 +403,14 @@ class Store(Protocol):
 
     def key(self, name: str) -> bytes:
         """A random secret of this store (32 bytes), made when it is first asked for."""
+        ...
+
+    def note(self, name: str) -> str:
+        """What was noted in this store, on this machine alone, under a name; empty where nothing was."""
+        ...
+
+    def save_note(self, name: str, text: str) -> None:
+        """Note something in this store, on this machine alone."""
         ...
 
     def output_states(self, path: str) -> tuple[Output, ...]:

@@ -114,6 +114,17 @@ class SqliteStore:
             raise self._damage_error(f"the key {name!r} of this store is damaged")
         return bytes.fromhex(row["value"])
 
+    def note(self, name: str) -> str:
+        """What was noted in this store, on this machine alone, under a name; empty where nothing was. Raises DamagedError."""
+        row = self._database.fetch_one("setting", name=f"note:{name}")
+        if row is not None and row["wrong"]:
+            raise self._damage_error(f"the note {name!r} of this store is damaged")
+        return str(row["value"]) if row else ""
+
+    def save_note(self, name: str, text: str) -> None:
+        """Note something in this store, on this machine alone."""
+        self._database.run("put_setting", name=f"note:{name}", value=text)
+
     def output_states(self, path: str) -> tuple[Output, ...]:
         """What was last written to a file, and after it what is being written where a write was cut short; empty where nothing was.
 

@@ -1,4 +1,7 @@
-"""``kept team``: what the people of a project tell each other through the server; sharing, leaving, accepting a line."""
+"""``kept team``: what the people of a project tell each other through the server; sharing, leaving, accepting a line.
+
+``kept sync`` exchanges one person's memory between machines through a folder.
+"""
 
 import os
 from collections.abc import Iterator
@@ -7,14 +10,17 @@ from typing import Annotated
 import typer
 
 from kept.cli import show
-from kept.cli.front import check_choice, command_workspace
+from kept.cli.commands.edit import print_problems
+from kept.cli.front import call_options, check_choice, command_workspace
 from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.codec import json_fields
 from kept.core.errors import UsageError
 from kept.local.agents_shell import agent_variable
 from kept.local.settings.tables import SHARED
 from kept.memories import team as teams
+from kept.memories.synced_folder import SyncFolder
 from kept.memories.team import TeamFact
+from kept.pipeline.machines import sync_machines
 from kept.workspace import Workspace
 
 
@@ -43,6 +49,32 @@ def team(
             show.write_json({"facts": [json_fields(fact) for fact in facts]})
         elif not action:
             show.write_lines(_fact_lines(workspace, facts))
+
+
+def sync(
+    context: typer.Context,
+    *,
+    key: Annotated[str, typer.Option(metavar="KEY", help="The key of your other machines, as --show-key prints it there.")] = "",
+    show_key: Annotated[bool, typer.Option("--show-key", help="Print the key that your other machines need.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> int:
+    """Exchange what you remember with your other machines through the folder of the setting sync.folder. Every run does so too."""
+    with command_workspace(context) as workspace:
+        folder = SyncFolder(workspace=workspace)
+        if show_key:
+            show.write_line(folder.code)
+            return 0
+        if key:
+            folder.join(key)
+        report, written = sync_machines(workspace)
+    if as_json:
+        show.write_json({"taken": report.taken, "clashes": report.clashes, "forgotten": len(report.forgotten), "told": report.told})
+    elif not call_options(context).quiet:
+        taken, told = format_count(report.taken, "change"), format_count(report.told, "change")
+        show.write_line(("Synced: ", "green"), f"{taken} from other machines, {told} to them.")
+        if report.clashes:
+            show.write_line((f"{format_count(report.clashes, 'line')} changed on two machines → kept review", "yellow"))
+    return print_problems(written)
 
 
 def _act(workspace: Workspace, action: str, item: str, role: str, what: str, *, quotes: bool) -> None:

@@ -37,7 +37,7 @@ TERMINAL_ONLY = frozenset(
     {
         *("llm.adapter", "llm.command", "llm.base_url", "llm.key_env", "llm.env", "llm.script", "llm.recording"),
         *("feed", "root", "share", "projects", "journal.folder", "linked_folders", "exclude", "sections", "client_memory"),
-        *("recall.embeddings", "recall.embeddings_model", "trust_agents", "handover", "store.url"),
+        *("recall.embeddings", "recall.embeddings_model", "trust_agents", "handover", "store.url", "sync.folder"),
     }
 )
 #: What the value of each kind of setting is called.
@@ -117,6 +117,13 @@ class StoreSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SyncSettings:
+    """The table ``[sync]``: the ``folder`` that another program keeps the same on the person's machines; empty: none."""
+
+    folder: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ArchiveSettings:
     """The table ``[archive]``: how long turns are kept (``2y``, ``6m``, ``90d``; empty: for good), and how long those of single
     ``projects`` are (``harbor=6m``, ``harbor=always``). Nothing goes before a person asks for it.
@@ -147,8 +154,8 @@ class Settings:
     own file of instructions gets a section with what is remembered. ``client_memory`` names tools (claude, codex, gemini, blocks)
     whose own memory every run takes up as waiting. ``linked_folders`` are folders below the home that the files kept writes may lie
     in by a link; without them a link leads within its own folder only. ``context_meaning`` lets the hook before a prompt also look
-    for facts by meaning, which loads the model each time. ``llm``, ``recall``, ``journal``, ``store`` and ``archive`` are tables;
-    ``feed`` are the external sources of the journal, ``root`` the folders that every run reads beside the known ones and
+    for facts by meaning, which loads the model each time. ``llm``, ``recall``, ``journal``, ``store``, ``sync`` and ``archive`` are
+    tables; ``feed`` are the external sources of the journal, ``root`` the folders that every run reads beside the known ones and
     ``share`` what teams are told of projects, a table each.
     """
 
@@ -172,15 +179,25 @@ class Settings:
     recall: RecallSettings = field(default_factory=RecallSettings)
     journal: JournalSettings = field(default_factory=JournalSettings)
     store: StoreSettings = field(default_factory=StoreSettings)
+    sync: SyncSettings = field(default_factory=SyncSettings)
     archive: ArchiveSettings = field(default_factory=ArchiveSettings)
     feed: tuple[FeedSettings, ...] = ()
     root: tuple[SourceRoot, ...] = ()
     share: tuple[ShareSettings, ...] = ()
 
 
-_SECTIONS = (LlmSettings, RecallSettings, JournalSettings, StoreSettings, ArchiveSettings)
+_SECTIONS = (LlmSettings, RecallSettings, JournalSettings, StoreSettings, SyncSettings, ArchiveSettings)
 Section = TypeVar(
-    "Section", LlmSettings, RecallSettings, JournalSettings, StoreSettings, ArchiveSettings, FeedSettings, SourceRoot, ShareSettings
+    "Section",
+    LlmSettings,
+    RecallSettings,
+    JournalSettings,
+    StoreSettings,
+    SyncSettings,
+    ArchiveSettings,
+    FeedSettings,
+    SourceRoot,
+    ShareSettings,
 )
 
 
@@ -233,6 +250,10 @@ def _check_settings(body: Mapping[str, Any], where: str) -> Settings:
         load_zone(made.timezone)
     if made.llm.model.startswith("-"):  # it is an argument of a program, which would take it for an option
         raise ConfigError(f"llm.model {made.llm.model!r} is no name of a model", where=where, hint='model = "haiku"')
+    if made.store.url and made.sync.folder:
+        raise ConfigError(
+            "store.url and sync.folder exclude each other", where=where, hint="machines meet on a server or in a folder"
+        )
     if made.llm.adapter not in _ADAPTERS:
         raise ConfigError(f"there is no llm.adapter {made.llm.adapter!r}", where=where, hint=f"one of: {', '.join(_ADAPTERS)}")
     return made
@@ -270,6 +291,8 @@ def _check_value(name: str, value: object, where: str) -> Any:
             return _check_journal(_parse_table(JournalSettings(), value, f"{where}, [{name}]"), where)
         case "store" if isinstance(value, dict):
             return _check_store(_parse_table(StoreSettings(), value, f"{where}, [{name}]"), where)
+        case "sync" if isinstance(value, dict):
+            return _check_sync(_parse_table(SyncSettings(), value, f"{where}, [{name}]"), where)
         case "archive" if isinstance(value, dict):
             return _check_archive(_parse_table(ArchiveSettings(), value, f"{where}, [{name}]"), where)
         case "feed" if isinstance(value, list):
@@ -324,6 +347,12 @@ def _check_store(made: StoreSettings, where: str) -> StoreSettings:
     if _PASSWORD.search(made.url):
         hint = "leave it out; ~/.pgpass, a certificate or PGPASSWORD gives it"
         raise ConfigError("store.url holds a password, which kept writes into no file", where=where, hint=hint)
+    return made
+
+
+def _check_sync(made: SyncSettings, where: str) -> SyncSettings:
+    if made.folder and not Path(made.folder).expanduser().is_absolute():
+        raise ConfigError("sync.folder must be an absolute path", where=where, hint='folder = "~/Sync/kept"')
     return made
 
 

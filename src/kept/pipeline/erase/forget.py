@@ -197,7 +197,15 @@ def forget_opted_out(workspace: Workspace, sessions: Collection[str], *, erased:
     ]
     if not (made or erased):
         return ()
-    words = replace(collect_words(workspace, made, sessions=sessions), lasting=False)
+    return _erase(workspace, replace(collect_words(workspace, made, sessions=sessions), lasting=False))
+
+
+def forget_too(workspace: Workspace, memories: Sequence[Memory]) -> tuple[str, ...]:
+    """Erase memories that the person forgot on another machine, in every holder. Returns the problems."""
+    return _erase(workspace, collect_words(workspace, memories)) if memories else ()
+
+
+def _erase(workspace: Workspace, words: ErasureWords) -> tuple[str, ...]:
     erasing = _ErasureRun(workspace=workspace, words=words)
     erasing.erase_everywhere()
     return tuple(erasing.problems)

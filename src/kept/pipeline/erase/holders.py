@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from kept.core.erasure import ErasureMatch, ErasureWords, Holder
 from kept.journal.feed_reading import erase_items, find_items
+from kept.memories.synced_folder import SyncFolder
 from kept.memories.team import SharedLines
 from kept.paths import sample_home
 from kept.pipeline.erase.backups import BackupCopies
@@ -63,6 +64,7 @@ def list_holders(workspace: Workspace, *, quick: bool = False) -> tuple[Holder, 
 
     return (
         SharedLines(workspace=workspace),
+        SyncFolder(workspace=workspace),
         JournalEntries(workspace=workspace),
         FeedItems(workspace=workspace),
         ReplyFile(path=workspace.paths.replies),

@@ -1,0 +1,49 @@
+"""Exchange what is remembered with the person's other machines, through the synced folder of the settings."""
+
+from kept.changes import apply_person_change
+from kept.core.errors import ConfigError, KeptError
+from kept.local.files import hold_lock
+from kept.memories.synced_folder import SyncFolder, SyncReport
+from kept.outputs.write import WriteReport
+from kept.pipeline.erase.forget import forget_too
+from kept.store.run_number import RunNumber
+from kept.workspace import Workspace
+
+
+def hear_machines(workspace: Workspace, run: RunNumber) -> SyncReport:
+    """Take up what other machines told, and forget what was forgotten there. Raises StoreError."""
+    report = SyncFolder(workspace=workspace).hear(run)
+    report.problems += forget_too(workspace, report.forgotten)
+    return report
+
+
+def tell_machines(workspace: Workspace) -> SyncReport:
+    """Tell other machines what changed here."""
+    try:
+        return SyncReport(told=SyncFolder(workspace=workspace).tell())
+    except (KeptError, OSError) as error:
+        return SyncReport(problems=(f"other machines were not told what changed: {error}",))
+
+
+def sync_machines(workspace: Workspace) -> tuple[SyncReport, WriteReport]:
+    """Hear and tell, and write the files. Raises ConfigError where no folder is set, BusyError while a run is under way,
+    StoreError.
+    """
+    if SyncFolder(workspace=workspace).folder is None:
+        raise ConfigError(
+            "no folder is set that your machines share", hint="kept config set sync.folder ~/Sync/kept (docs/team.md)"
+        )
+
+    def exchange() -> SyncReport:
+        run = RunNumber(workspace.store.log, workspace.clock, "sync")
+        report = hear_machines(workspace, run)
+        if run.started:
+            workspace.store.log.end_run(run(), workspace.clock(), {"taken": report.taken, "clashes": report.clashes})
+        told = tell_machines(workspace)
+        report.told, report.problems = report.told + told.told, (*report.problems, *told.problems)
+        return report
+
+    with hold_lock(workspace.paths.lock):
+        report, written = apply_person_change(workspace, exchange, locks=False)
+    written.problems += report.problems
+    return report, written
