@@ -90,6 +90,24 @@ def test_lines_a_person_added_to_memory_md_are_kept_aside_and_named(desk_at, hom
         assert "A line of my own." in Path(aside).read_text()
 
 
+@pytest.mark.parametrize(
+    "words", ["# My rules\n\n- Never touch prod.\n", "\ufeff# Mine\r\n\r\nText here.\r\n\r\n## More\r\n\r\nEnd"]
+)
+def test_a_memory_md_that_was_the_persons_before_kept_came_is_byte_for_byte_as_before(desk_at, home, place, words):
+    memory = home / ".claude" / "rules" / "memory.md"
+    memory.parent.mkdir()
+    memory.write_bytes(words.encode())
+    say(home, "a", RULE)
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        assert b"kept:" in memory.read_bytes()
+        say(home, "b", "Remember that the broker is NATS and never RabbitMQ.")
+        run_pipeline(workspace, [], RunOptions())
+        left = uninstall_kept(workspace, {}, run=quiet)
+    assert memory.read_bytes() == words.encode()
+    assert (left.aside, left.problems) == ([], [])
+
+
 def test_installing_twice_changes_nothing_more_and_still_leaves_cleanly(desk_at, home, place):
     before = tree(home)
     install_hooks(place)

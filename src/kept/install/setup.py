@@ -232,7 +232,9 @@ def _has_kept_entries(text: str) -> bool:
 
 
 def _remove_outputs(workspace: Workspace, left: UninstallReport) -> None:
-    """Take away every file and section kept wrote; one in which a person wrote too is copied aside before."""
+    """Take away every file and section kept wrote. In a file that is as kept left it a person's own lines stay; any other file in
+    which they wrote is copied aside before.
+    """
     targets = [(target.path, bool(target.heading)) for target in list_editable_targets(workspace)] + [
         (path, False) for path, _ in list_views(workspace)
     ]
@@ -246,9 +248,10 @@ def _remove_outputs(workspace: Workspace, left: UninstallReport) -> None:
             block = section.find_section(content.data, where=str(path)) if in_section else None
             inside = content.data if not in_section else block.inside if block else None
             if inside is not None:
-                if _has_person_words(outputs, inside):
+                own = _find_person_lines(outputs, inside)
+                if own is None or (in_section and own.strip()):
                     left.aside.append(str(files.copy_to_quarantine(path, into=workspace.paths.state / "aside")))
-                rest = section.remove_section(content.data, absorbed=inside, where=str(path)) if in_section else b""
+                rest = section.remove_section(content.data, absorbed=inside, where=str(path)) if in_section else own or b""
                 if rest.strip():
                     files.write_if_unchanged(
                         path, rest, expect=content.stamp, root=workspace.paths.boundary(path), links=workspace.linked_folders
@@ -257,18 +260,25 @@ def _remove_outputs(workspace: Workspace, left: UninstallReport) -> None:
                     files.delete_if_unchanged(
                         path, expect=content.stamp, root=workspace.paths.boundary(path), links=workspace.linked_folders
                     )
-                left.removed.append(f"the section in {path}" if rest.strip() else str(path))
+                left.removed.append(f"the {'section' if in_section else 'lines of kept'} in {path}" if rest.strip() else str(path))
             workspace.store.drop_output(str(path))
         except (KeptError, OSError) as error:
             left.problems.append(str(error))
     _remove_empty_folders(workspace.paths, [path.parent for path, _ in targets])
 
 
-def _has_person_words(known: tuple[Output, ...], inside: bytes) -> bool:
-    """Whether the lines of a file of kept's, however they end, are not those kept alone wrote."""
-    now = [line for line, _ in split_lines(inside.removeprefix(BOM.encode()).decode("utf-8", "replace"))]
-    same = next((output for output in known if [line.text for line in output.lines] == now), None)
-    return same is None or any(line.users and line.text.strip() for line in same.lines)
+def _find_person_lines(known: tuple[Output, ...], inside: bytes) -> bytes | None:
+    """The lines of a file of kept's that a person wrote, as they are; None where it is not as kept left it."""
+    text = inside.decode("utf-8", "replace")
+    body = text.removeprefix(BOM)
+    lines = split_lines(body)
+    same = next((output for output in known if [line.text for line in output.lines] == [line for line, _ in lines]), None)
+    if same is None or text.encode() != inside:
+        return None
+    own = [line + end for (line, end), written in zip(lines, same.lines, strict=True) if written.users]
+    if own and lines and not lines[-1][1]:
+        own[-1] = own[-1].rstrip("\r\n")
+    return "".join([text[: len(text) - len(body)], *own]).encode() if own else b""
 
 
 def _remove_empty_folders(home: Paths, folders: Sequence[Path]) -> None:
