@@ -15,17 +15,7 @@ from kept.core.pattern import Pattern
 from kept.core.spans import typed_text
 from kept.core.summary import SummaryBullet, SummaryPart, WorkNote
 from kept.core.text import jaccard_similarity, number_tokens, one_line, tokenize
-from kept.days.gist import (
-    confirms_outcome,
-    continues_attempt,
-    find_closing_question,
-    find_decision,
-    find_open_question,
-    find_outcome,
-    find_request,
-    find_verdict,
-    telling_words,
-)
+from kept.days import gist
 from kept.extraction.rules.commands import is_shell
 from kept.extraction.rules.patterns import is_prompt
 
@@ -66,7 +56,7 @@ def build_notes(
             before = events[attempts[-1][0] : place] if attempts else ()
             same_day = before and before[0].at and day_of(before[0].at) == day_of(event.at)
             said = [earlier.text for earlier in before if is_prompt(earlier) or _is_answer(earlier)]
-            if same_day and continues_attempt(typed_text(event), said, same_topic=attempts[-1][0] >= start):
+            if same_day and gist.continues_attempt(typed_text(event), said, same_topic=attempts[-1][0] >= start):
                 attempts[-1].append(place)
             else:
                 attempts.append([place])
@@ -84,27 +74,26 @@ def _summarize_attempt(
     typed = [typed_text(events[place]) for place in prompts]
     if at is None:
         return None
-    if any(FORGOTTEN_MARK in event.text for event in span):  # what was answered to it may tell it again
-        asked = find_request(typed, frozenset(), spoken)
-        return WorkNote(ordinal=base + first, event=events[first].key, at=at, asked=asked) if asked else None
+    if any(FORGOTTEN_MARK in event.text for event in span):
+        span = ()  # what was answered to it may tell it again
     commits = tuple(dict.fromkeys(subject for event in span if (subject := commit_subject(event))))
     changed = Counter(name for event in span if (name := _changed_file(event)))
     names = tuple(name for name, _ in sorted(changed.items(), key=lambda each: (-each[1], each[0]))[:5])
-    failed = [number for number, text in enumerate(typed) if number and find_verdict(text, "failed")]
-    standing = events[prompts[failed[-1]] if failed else first : stop]
+    failed = [number for number, text in enumerate(typed) if number and gist.find_verdict(text, "failed")]
+    standing = span[prompts[failed[-1]] - first if failed else 0 :]
     replies = [event.text for event in reversed(standing) if _is_answer(event)][:_CLOSING]
-    done = telling_words((*commits, *names))
-    asked = find_request(typed, telling_words(replies) | done, spoken)
+    done = gist.telling_words((*commits, *names))
+    asked = gist.find_request(typed, gist.telling_words(replies) | done, spoken)
     if not asked:
         return None
-    ended = [found for prompt in typed[1:] if (found := find_verdict(prompt, "ended"))]
-    outcome = ended[-1] if ended else find_outcome(replies, telling_words((asked,)), done)
-    decision = find_decision(typed, spoken)
-    confirmed = confirms_outcome(typed_text(events[stop]) if stop < len(events) else typed[-1])
+    ended = [found for prompt in typed[1:] if (found := gist.find_verdict(prompt, "ended"))]
+    outcome = ended[-1] if ended else gist.find_outcome(replies, gist.telling_words((asked,)), done)
+    decision = gist.find_decision(typed, spoken)
+    confirmed = gist.confirms_outcome(typed_text(events[stop]) if stop < len(events) else typed[-1])
     answered = not replies or any(map(_is_answer, events[prompts[-1] + 1 : stop]))
-    question = find_open_question(typed, answered=answered)
+    question = gist.find_open_question(typed, answered=answered)
     if not question and replies and answered and not confirmed and stop == len(events):
-        question = find_verdict(typed[failed[-1]], "failed") if failed else find_closing_question(replies[0])
+        question = gist.find_verdict(typed[failed[-1]], "failed") if failed else gist.find_closing_question(replies[0])
     told = 5 * (decision == asked) + 3 * confirmed + 2 * bool(outcome)
     return WorkNote(
         ordinal=base + first,
