@@ -165,6 +165,13 @@ def test_a_commit_in_the_text_of_a_ticket_is_none_and_a_pull_request_has_its_tit
     assert commit_subject(talk(command(body))[0]) == "Read both date formats"
 
 
+def test_a_ticket_that_was_made_weighs_as_a_changed_file_does_and_names_none():
+    ticket = EventKind.TOOL_CALL, Author.ASSISTANT, "", ToolUse(name="mcp__tickets__create_issue", target='{"title": "Read dates"}')
+    said = user("File a ticket for the date formats."), agent("The date formats have a ticket now.")
+    note = note_of(said[0], ticket, said[1])
+    assert (note.names, note.weight) == ((), note_of(*said).weight + 1)
+
+
 FREEZE = user("Freeze the header of the tide table."), agent("Added a frozen header to the tide table.")
 MENDED = agent("The header of the tide table stays in place now.")
 

@@ -72,7 +72,7 @@ def find_request(prompts: Sequence[str], subject: AbstractSet[str], spoken: Sequ
     """The sentence of what was typed that says most of what was wanted; ``subject`` are telling words of what came of it."""
     best, fallback = ("", 0.0), ""
     for prompt in prompts:
-        if best[0] and not (is_question(best[0]) or _has_unresolved_reference(best[0], spoken)):
+        if best[0] and not _has_unresolved_reference(best[0], spoken):
             break  # what follows puts right how it was done
         for line in _prose_sentences(prompt):
             if FORGOTTEN_MARK in line.text:
@@ -82,12 +82,12 @@ def find_request(prompts: Sequence[str], subject: AbstractSet[str], spoken: Sequ
                 continue
             score = (
                 min(len(line.content), _ENOUGH)
-                + 2 * min(len(line.content & subject), 4)
-                + 3 * _is_request(line.text, spoken)
+                + min(len(line.content & subject), 4)
+                + 4 * _is_request(line.text, spoken)
                 - 4 * _has_unresolved_reference(line.text, spoken)
                 - 4 * (len(line.text) > _LONG or line.text.endswith((":", "：")) or line.text.startswith("("))
                 - 3 * (line.place > 0 and _pattern("follows").search(line.text) is not None)
-                - min(line.place, 4)
+                - min(line.place, 4) / 2
             )
             if best[0] and score + 2 <= best[1]:
                 continue

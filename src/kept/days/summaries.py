@@ -26,7 +26,7 @@ _ASKED = 15  # the weight of a question that stayed open
 _FEW = 5  # words of a request of which nothing came that are not worth a line
 _TELLING = 15  # words beyond which a line does not say more
 _LIKE = 0.5  # likeness from which two lines of a day tell the same
-_CHANGING = frozenset({"edit", "write", "multiedit", "notebookedit", "apply_patch", "str_replace", "create", "update", "patch"})
+_CHANGING = frozenset({"edit", "write", "multiedit", "notebookedit", "apply", "str", "create", "update", "patch", "save"})
 _COMMIT = Pattern(r"(?s)\b(?:git\b[^|;&\n]{0,80}?\bcommit|gh\s+(?:pr|release)\s+create)\b(.*)")
 _MESSAGE = Pattern(r"""^[^&]*?\s(?:-a?m|--message|-t|--title)[ =]+(?:"((?:[^"\\\n$]|\\.)+)(?:"|\n)|'([^'\n]+)(?:'|\n))""")
 _HEREDOC = Pattern(r"<<-?\s*'?\"?EOF'?\"?\s*\n([^\n]{3,200})")
@@ -72,19 +72,17 @@ def _summarize_attempt(
     first, span = prompts[0], events[prompts[0] : stop]
     at = events[first].at
     typed = [typed_text(events[place]) for place in prompts]
-    if at is None:
-        return None
     if any(FORGOTTEN_MARK in event.text for event in span):
         span = ()  # what was answered to it may tell it again
     commits = tuple(dict.fromkeys(subject for event in span if (subject := commit_subject(event))))
     changed = Counter(name for event in span if (name := _changed_file(event)))
-    names = tuple(name for name, _ in sorted(changed.items(), key=lambda each: (-each[1], each[0]))[:5])
+    names = tuple(name for name, _ in sorted(changed.items(), key=lambda each: (-each[1], each[0])) if name[-1:] != " ")[:5]
     failed = [number for number, text in enumerate(typed) if number and gist.find_verdict(text, "failed")]
     standing = span[prompts[failed[-1]] - first if failed else 0 :]
     replies = [event.text for event in reversed(standing) if _is_answer(event)][:_CLOSING]
     done = gist.telling_words((*commits, *names))
     asked = gist.find_request(typed, gist.telling_words(replies) | done, spoken)
-    if not asked:
+    if at is None or not asked:
         return None
     ended = [found for prompt in typed[1:] if (found := gist.find_verdict(prompt, "ended"))]
     outcome = ended[-1] if ended else gist.find_outcome(replies, gist.telling_words((asked,)), done)
@@ -126,9 +124,10 @@ def _changed_file(event: Event) -> str:
     if event.kind is not EventKind.TOOL_CALL or event.tool is None or not event.tool.target:
         return ""
     name = event.tool.name.rsplit("__", 1)[-1].casefold()
-    changes = name in _CHANGING or (bool(event.tool.detail) and "/" in event.tool.target[:400])
     target = event.tool.target.splitlines()[0].strip()
-    return target.rsplit("/", 1)[-1][:60] if changes and len(target) <= 400 and " " not in target else ""
+    changes = name.partition("_")[0] in _CHANGING or (bool(event.tool.detail) and "/" in event.tool.target[:400])
+    is_path = len(target) <= 400 and " " not in target  # else what the tool made is no file, and has no name here
+    return (target.rsplit("/", 1)[-1][:60] if is_path else f"{name} ") if changes else ""
 
 
 def work_bullet(note: WorkNote, scope: str) -> SummaryBullet:
