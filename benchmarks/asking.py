@@ -4,15 +4,18 @@
 
 Learns from ``judged`` and ``requests`` (memories, prompts and judgements of two authors' invented projects), from the prompts of
 ``requests/asks.tsv`` (``work`` asks for something in which a rule may count, ``other`` does not) and the unrelated prompts of
-``paraphrases``. First the meaning of a prompt decides whether it asks (``--write`` writes these weights to
-``recall/embed/asking.json``), then a logistic score over the parts of a likeness which memory helps; it prints the constants of
-``recall/relevance.py``. Each project is judged by weights that were fitted without its prompts, memories and judgements.
+``paraphrases``. First the meaning of a prompt decides whether it asks, then a logistic score over the parts of a likeness which
+memory helps; it prints the constants of ``recall/relevance.py``. Each project is judged by weights that were fitted without its
+prompts, memories and judgements. One part is what requests of a kind need, learnt from ``requests/needs.tsv`` (requests, each with
+the kinds of rules that count for it) and ``requests/rules.tsv`` (rules of these kinds), which belong to no project. ``--write``
+writes ``recall/embed/asking.json``.
 """
 
 import argparse
 import json
 import tempfile
-from collections.abc import Sequence
+from base64 import b64encode
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +25,7 @@ from judged import Prompt
 from numpy.typing import NDArray
 
 import kept.recall.embed.levels
+import kept.recall.search
 from kept.local.recall_settings import RecallSettings
 from kept.paths import find_paths
 from kept.recall import nearby
@@ -32,12 +36,15 @@ FOLDERS = ("judged", "requests")
 CERTAIN = kept.recall.embed.levels._CERTAIN  # noqa: SLF001 - the scale on which the weights count
 SCALED = 10.0  # what inputs of the first fit are multiplied by, so that its penalty is a usual one
 KINDS = ("plain", "few", "none")
-PARTS = ("telling", "bare topic", "topic beside more", "meaning", "always")
+PARTS = ("telling", "bare topic", "topic beside more", "meaning", "always", "need")
 RIDGE = 0.1  # of the second fit, whose inputs lie between 0 and 4
+DIRECTIONS, RANK = 128, 48  # of the meanings in which needs are learnt, and of the product that is kept
+NEED_RIDGE, STEPS = 0.3, 250
 MOST = 3  # lines before a prompt
 SHARES = (0.8, 0.9, 0.95, 0.97)
 
 Array = NDArray[np.float64]
+Meanings = Callable[[Sequence[str]], Array]
 
 
 class Row(NamedTuple):
@@ -61,6 +68,27 @@ def logistic(inputs: Array, right: Array, ridge: float) -> Array:
     return weights
 
 
+def learn_needs(asks: Array, rules: Array, right: Array) -> tuple[Array, Array]:
+    """Two matrices by whose product the meaning of a request (of length one) becomes what is looked for among rules.
+
+    Logistic regression over products of the meanings' main directions, beside how near a rule is; accelerated gradient descent.
+    """
+    main = np.linalg.svd(np.concatenate([asks, rules]), full_matrices=False)[2][:DIRECTIONS].T
+    cosines = asks @ rules.T
+    near = (cosines - cosines.mean(1, keepdims=True)) / cosines.std(1, keepdims=True)
+    bias, weight = logistic(near.reshape(-1, 1), right.ravel(), RIDGE)
+    left, across = asks @ main, rules @ main
+    steepest = np.linalg.norm(left, 2) ** 2 * np.linalg.norm(across, 2) ** 2 / 8 + NEED_RIDGE
+    found = ahead = np.zeros((DIRECTIONS, DIRECTIONS))
+    for step in range(STEPS):
+        odds = 1 / (1 + np.exp(-(left @ ahead @ across.T + bias + weight * near)))
+        slope = left.T @ (odds - right) @ across + NEED_RIDGE * ahead
+        found, before = ahead - slope / steepest, found
+        ahead = found + step / (step + 3) * (found - before)
+    from_left, sizes, to_right = np.linalg.svd(found)
+    return main @ (from_left[:, :RANK] * sizes[:RANK] ** 0.5), main @ (to_right[:RANK].T * sizes[:RANK] ** 0.5)
+
+
 def considered(store: Path, prompts: Sequence[Prompt]) -> list[Row]:
     """Every memory that may be considered for a prompt, with the parts of its likeness, by the program itself."""
     rows: list[Row] = []
@@ -68,7 +96,7 @@ def considered(store: Path, prompts: Sequence[Prompt]) -> list[Row]:
 
     def note(look: nearby.ContextLookup, memory: object, words: object, parts: Likeness) -> object:
         bare = nearby.detect_intent(look.asked.message).bare
-        found = (parts.telling, parts.topic * bare, parts.topic * (not bare), parts.meaning or 0.0, float(parts.always))
+        found = (parts.telling, parts.topic * bare, parts.topic * (not bare), parts.meaning or 0.0, float(parts.always), 0.0)
         rows.append(Row(now[0], memory.id, found))  # type: ignore[attr-defined]
         return kept_piece(look, memory, words, parts)  # type: ignore[arg-type]
 
@@ -106,8 +134,17 @@ def show_curve(name: str, prompts: Sequence[Prompt], rows: Sequence[Row], scores
     return floors
 
 
-def read_all(here: Path) -> tuple[list[Prompt], list[Row]]:
-    """The prompts of all folders, and the memories that may be considered for them."""
+def read_all(
+    here: Path, meaning_of: Callable[[Sequence[str]], Array], needs: tuple[Array, Array]
+) -> tuple[list[Prompt], list[Row]]:
+    """The prompts of all folders, and the memories that may be considered for them: what is needed apart from what is near."""
+    asking, helping = needs
+
+    def find_asked(_model: str, question: Array) -> tuple[float, Array]:
+        meaning = question[-len(asking) :] / (np.linalg.norm(question[-len(asking) :]) or 1.0)
+        return 0.0, np.r_[np.zeros(len(question) - len(asking)), helping @ (meaning @ asking)].astype(np.float32)
+
+    kept.recall.search.find_asked = find_asked  # type: ignore[assignment]
     prompts: list[Prompt] = []
     rows: list[Row] = []
     for folder in FOLDERS:
@@ -115,7 +152,13 @@ def read_all(here: Path) -> tuple[list[Prompt], list[Row]]:
         with tempfile.TemporaryDirectory() as home:
             judged.fill(Path(home), here / folder)
             found = considered(find_paths(home, {"HOME": home}).store, own)
-        rows += [row._replace(prompt=row.prompt + len(prompts)) for row in found]
+        texts = {row[1]: row[3] for row in judged.rows(here / folder, "memories.tsv")}
+        told = dict(zip(texts, meaning_of(list(texts.values())) @ helping, strict=True))
+        wanted = meaning_of([each.text for each in own]) @ asking
+        for row in found:
+            *parts, meaning, always, _ = row.parts
+            need = float(wanted[row.prompt] @ told[row.memory])
+            rows.append(Row(row.prompt + len(prompts), row.memory, (*parts, meaning - need if meaning else 0.0, always, need)))
         prompts += own
     return prompts, rows
 
@@ -133,8 +176,10 @@ def fit_asking(meanings: Array, asking: NDArray[np.bool_], projects: NDArray[np.
     return np.maximum(0.0, CERTAIN - odds)
 
 
-def fit_helping(prompts: Sequence[Prompt], rows: Sequence[Row], doubt: Array) -> None:
-    """Print the weights of the parts, and what is shown by weights that were fitted without a prompt's project."""
+def fit_helping(prompts: Sequence[Prompt], rows: Sequence[Row], doubt: Array) -> float:
+    """Print the weights of the parts, and what is shown by weights that were fitted without a prompt's project; as how many
+    deviations a need counts.
+    """
     inputs, of = np.array([row.parts for row in rows]), np.array([row.prompt for row in rows])
     projects = np.array([each.project for each in prompts])[of]
     right = np.array([row.memory in prompts[row.prompt].wanted for row in rows])
@@ -148,6 +193,7 @@ def fit_helping(prompts: Sequence[Prompt], rows: Sequence[Row], doubt: Array) ->
     weights = logistic(inputs[fits], right[fits], RIDGE)
     print(f"bias {weights[0]:.2f}", *(f"{name} {weight:+.2f}" for name, weight in zip(PARTS, weights[1:], strict=True)), sep=", ")
     print(f"at a floor of 0.3 for 97 %: bias {weights[0] - floors[0.97] + float(np.log(0.3 / 0.7)):.2f}")
+    return float(weights[6] / weights[4])
 
 
 def main() -> None:
@@ -158,19 +204,29 @@ def main() -> None:
     model = create_embedder(LOCAL, stays=True)
     if model is None:
         raise SystemExit("the model's pack is not here: make run brings it")
-    prompts, rows = read_all(here)
+
+    def meaning_of(texts: Sequence[str]) -> Array:
+        return model.embed(texts)[:, getattr(model, "half", 0) :].astype(float)
+
+    rules, needing = judged.rows(here / "requests", "rules.tsv"), judged.rows(here / "requests", "needs.tsv")
+    right = np.array([[kind in kinds.split() for kind, _ in rules] for kinds, _ in needing], float)
+    needs = learn_needs(meaning_of([text for _, text in needing]), meaning_of([text for _, text in rules]), right)
+    prompts, rows = read_all(here, meaning_of, needs)
     asks = judged.rows(here / "requests", "asks.tsv")
     unrelated = [text for _, *texts in judged.rows(here / "paraphrases", "unrelated.tsv") for text in texts]
     texts = [each.text for each in prompts] + [text for *_, text in asks] + unrelated
-    meanings = SCALED * model.embed(texts)[:, getattr(model, "half", 0) :].astype(float)
+    meanings = SCALED * meaning_of(texts)
     asking = np.array([each.kind != "none" for each in prompts] + [kind == "work" for kind, *_ in asks] + [False] * len(unrelated))
-    fit_helping(prompts, rows, fit_asking(meanings, asking, np.array([each.project for each in prompts])))
+    gain = fit_helping(prompts, rows, fit_asking(meanings, asking, np.array([each.project for each in prompts])))
     if given.write:
         bias, *found = logistic(meanings, asking, SCALED)
         scale = float(np.abs(found).max() / 127)
+        largest = np.abs(needs).max()
         body = {
             "bias": round(bias, 3),
             "scale": round(scale * SCALED, 5),
+            "need": round(float(gain * (largest / 127) ** 2), 8),
+            "needs": b64encode(np.round(np.array(needs) / largest * 127).astype(np.int8).tobytes()).decode(),
             "weights": np.round(np.array(found) / scale).astype(int).tolist(),
         }
         path = Path(kept.recall.embed.levels.__file__).with_name("asking.json")

@@ -13,7 +13,7 @@ from kept.core.operation import Revise, to_facts
 from kept.memories import person
 from kept.pipeline.erase.forget import forget, make_erasure_request
 from kept.pipeline.run import RunOptions, run_pipeline
-from kept.recall.context import assemble_context
+from kept.recall.context import assemble_context, failure_marks
 from kept.recall.indexing import count_uses
 from kept.recall.nearby import ContextRequest, RecallEnvironment
 from kept.store.reader import StoreReader
@@ -136,6 +136,19 @@ def test_a_message_of_everyday_words_alone_is_compared_with_no_memory_by_meaning
 
     assert near("go with the second option") == []
     assert near("compare the two queues") == [memory.id]
+
+
+def test_a_failure_brings_no_memory_that_names_nothing_of_it_however_near_it_is(workspace):
+    memory = person.create_memory(workspace, "Zeppelin fixtures come from the hangar factory.", "project_fact", scope=USER_SCOPE)
+    place = RecallEnvironment(str(workspace.paths.store), "/", seconds=30.0, zone=UTC)
+
+    def near(message):
+        asked = ContextRequest(message=message, core=False, days=False, marks=failure_marks(message))
+        found = assemble_context(place, asked, now=workspace.clock(), nearest=lambda _: lambda: {memory.id: 9.0})
+        return [piece.key for piece in found.pieces]
+
+    assert near("ModuleNotFoundError: No module named 'reports.tables'") == []
+    assert near("ModuleNotFoundError: No module named 'hangar.tables'") == [memory.id]
 
 
 def said_before(workspace, passage, reply=""):

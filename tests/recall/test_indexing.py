@@ -1,5 +1,7 @@
 """Indexing by meaning: after a run, resumed, dropped with what it was made of, and never between models."""
 
+from base64 import b64encode
+
 import pytest
 
 from kept.changes import apply_person_change
@@ -8,6 +10,7 @@ from kept.memories import person
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.safety import rebuild_store
 from kept.recall import indexing
+from kept.recall.embed import create_embedder
 from kept.recall.index import UnitKind, open_index
 from kept.recall.index.head import vector_model
 from kept.recall.index.vectors import Vectors
@@ -126,9 +129,21 @@ def test_a_memory_in_another_language_counts_more_for_it_shares_no_words(workspa
 
 
 def test_a_message_that_asks_for_nothing_remembered_is_told_as_a_doubt(workspace, monkeypatch):
-    model = {"hashing/1": {"bias": -1.0, "scale": 0.0, "weights": [0, 0]}}
+    model = {"hashing/1": {"bias": -1.0, "scale": 0.0, "weights": [0, 0], "need": 0.0, "needs": b64encode(bytes(4))}}
     monkeypatch.setattr("kept.recall.embed.levels._load_table", lambda name: model if name == "asking" else {})
     assert find_near_memories(workspace, "store predictions as parquet", scopes(workspace))[DOUBT] == pytest.approx(1.5)
+
+
+def test_a_memory_counts_more_where_messages_of_that_kind_need_such_ones(workspace, monkeypatch):
+    near = find_near_memories(workspace, "store predictions as parquet", scopes(workspace))
+    last = [each for each in near if each != DOUBT][-1]
+    row = workspace.store.log.memory(last)
+    (wanted,) = create_embedder("hashing").embed([row.content])
+    before = near[last]
+    monkeypatch.setattr("kept.recall.search.find_asked", lambda _model, _question: (0.0, 9 * wanted))
+    after = find_near_memories(workspace, "store predictions as parquet", scopes(workspace))
+    assert next(iter(after)) == last
+    assert after[last] == pytest.approx(before + 9, abs=0.1)
 
 
 def test_nothing_is_near_that_is_retired_of_another_scope_or_told_otherwise_since(workspace):

@@ -33,29 +33,11 @@ Said = Callable[[str], Mapping[str, float]]  # turns of a project that a message
 NOTHING = Context((), 0, {})
 _WRITTEN = 30.0  # the weight of a line of the daybook
 _ENDS = 12_000  # characters of each end of a message in which a word of failing is looked for
-_FAILING = (
-    "error",
-    "exception",
-    "traceback",
-    "panic",
-    "fatal",
-    "failed",
-    "failure",
-    "denied",
-    "refused",
-    "not found",
-    "no such",
-    "invalid",
-    "cannot",
-    "can't",
-    "unable to",
-    "exit code",
-    "exit status",
-    "exited",
-    "unexpected",
-    "undefined",
-    "unknown",
-)
+_FAILING_TEXT = """
+error, exception, traceback, panic, fatal, failed, failure, denied, refused, not found, no such, invalid, cannot, can't, unable to,
+exit code, exit status, exited, unexpected, undefined, unknown
+"""
+_FAILING = tuple(item.strip() for item in _FAILING_TEXT.split(","))
 _DONE = 2  # the weight from which on something was done and not only asked
 
 

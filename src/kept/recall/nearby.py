@@ -238,13 +238,16 @@ def _find_facts(look: ContextLookup, message: MessageTerms, meant: Meant) -> lis
         words_of_topic = belonging.get(memory.row, 0)
         aside = words_of_topic * _ASIDE < most  # it names the topic in passing, and others are about it
         topic = 0.0 if aside else topic_nearness(words_of_topic, bare=message.intent.bare)
+        telling = max(words.values(), default=0.0)
+        # What answers a failure names something of it.
+        compared = bool(meaning) and (not look.asked.marks or bool(topic) or telling > PLAIN)
         # What was not compared has no vector yet, or search finds better ones.
         alone = bool(look.asked.marks) or memory.id not in meaning
         parts = Likeness(
             worded,
-            max(words.values(), default=0.0),
+            telling,
             topic,
-            meaning.get(memory.id, 0.0) if meaning else None,
+            meaning.get(memory.id, 0.0) if compared else None,
             meaning.get(DOUBT, 0.0),
             memory.category in CORE_CATEGORIES and memory.scope == "user",
         )

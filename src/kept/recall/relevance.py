@@ -57,8 +57,8 @@ _USUAL, _SPREAD, _SUPPOSED = 0.08, 0.1, 20  # average and deviation that are sup
 _FITTED = 84  # memories of a project of those on whose prompts the weights were fitted
 _FAR, _STEP = 0.2, 0.15  # cosine of texts about different matters, and what counts as a deviation above it anywhere
 _SOLID = 0.53  # a nearness by words that needs no meaning
-# Of a logistic fit (benchmarks/asking.py); the floor of 0.3 lies where 97 of 100 unrelated messages get nothing.
-_BASE, _APART, _SHARED, _TOPICAL, _ALWAYS = -4.64, 1.21, 1.0, 6.0, 5.4
+# Of a logistic fit (benchmarks/asking.py); the floor of 0.3 lies where 98 of 100 unrelated messages get nothing.
+_BASE, _APART, _SHARED, _TOPICAL, _ALWAYS = -4.72, 1.1, 1.06, 5.32, 5.43
 ACROSS = 0.65  # deviations that a memory in another language counts more: no word could be shared
 DOUBT = ""  # as what the doubt stands among memories' ids
 _TOPIC, _TOPIC_WORD = 0.5, 0.08  # the nearness of what belongs to a topic, and what each word of the topic adds

@@ -19,7 +19,7 @@ from kept.core.text import index_words, project_label
 from kept.core.times import format_instant, format_optional_instant, parse_optional_instant
 from kept.local.recall_settings import RecallSettings
 from kept.recall.embed import create_embedder
-from kept.recall.embed.levels import SimilarityScale, detect_language, find_doubt, find_scale
+from kept.recall.embed.levels import SimilarityScale, detect_language, find_asked, find_scale
 from kept.recall.event_time import parse_event_bound
 from kept.recall.index import Index, SearchLimits, SearchUnit, UnitKind, open_index
 from kept.recall.question import build_phrases, find_compounds, is_telling, select_search_terms, telling_words
@@ -35,6 +35,7 @@ _POOL = 300  # units that words and meanings each propose; the best of them are 
 _MANY = 100_000  # archived events from which on everyday words of a question find nothing where rarer ones do:
 _MATCHED = 40_000  # so many turns are ranked
 _OFTEN = 2_000  # a word that more turns have tells no conversation from another
+_CONSIDERED = 60  # memories that a message may need
 _SURROUNDED = 100  # of the best turns, what was said around them is looked at
 _LONGEST = 2_000  # characters of a question whose meaning counts, its last: after a long paste stands what is asked
 _BESIDE = 500  # of a project's memories, so many tell what a message has in common with all of them
@@ -165,27 +166,28 @@ def search(
 
 
 def find_near_memories(workspace: SearchContext, message: str, scopes: Sequence[str]) -> dict[str, float]:
-    """The active memories of these scopes that search finds first for a message: by how many deviations each is nearer to it by
-    meaning than those scopes' memories are, by id, best first; more so in another language, which shares no words. Beside them, as
-    :data:`DOUBT`, how little the message asks for what is remembered at all. Nothing where meanings cannot be compared: a hook
-    ranks by words itself. Raises what :func:`search` raises.
+    """The active memories of these scopes that a message may need: by how many deviations each is nearer to it by meaning than
+    those scopes' memories are, by id, best first; more so where messages of its kind need such memories, and in another language,
+    which shares no words. Beside them, as :data:`DOUBT`, how little the message asks for what is remembered at all. Nothing where
+    meanings cannot be compared: a hook ranks by words itself. Raises what :func:`search` raises.
     """
     if not scopes:
         return {}
     limits = Filters(scopes=tuple(scopes), statuses=("active",))
     with open_index(workspace.paths.store) as index:
         look = _IndexSearch(workspace, index, message, limits, meaning=True)
-        look.floor = min(look.floor, 0.0)  # deviations decide
-        hits = look.find_hits(UnitKind.MEMORY, workspace.settings.recall.most)
-        spread, doubt = look.cosine_spread(), look.doubt()
+        spread, (doubt, near) = look.cosine_spread(), look.find_needed()
+        apart = {item: spread.deviations_above(unit.similarity) + need for item, (unit, need) in near.items()}
+        best = sorted(apart, key=lambda item: (-apart[item], item))[:_CONSIDERED]
+        units = index.load_units(UnitKind.MEMORY, best)
     spoken = detect_language(message)
-    apart = {
-        hit.id: spread.deviations_above(hit.similarity) + ACROSS * (detect_language(hit.text) != spoken)
-        for hit in hits
-        if hit.similarity is not None
+    found = {
+        unit.id: apart[item] + ACROSS * (detect_language(unit.text) != spoken)
+        for item, unit in units.items()
+        if near[item][0].mark == text_hash(unit.text)
     }
-    near = {memory: above for memory, above in apart.items() if above > 0}
-    return near | {DOUBT: doubt} if near else {}
+    above = {memory: found[memory] for memory in sorted(found, key=lambda each: -found[each]) if found[memory] > 0}
+    return above | {DOUBT: doubt} if above else {}
 
 
 class _IndexSearch:
@@ -256,9 +258,19 @@ class _IndexSearch:
         beside = self._asked.of(UnitKind.MEMORY, items[:: 1 + len(items) // _BESIDE]) if self._asked else {}
         return cosine_spread([unit.similarity for unit in beside.values()], len(items))
 
-    def doubt(self) -> float:
-        """How little the question asks for what is remembered, as its meaning tells; 0 where it tells nothing."""
-        return find_doubt(self._asked.model, self._asked.question.tolist()) if self._asked else 0.0
+    def find_needed(self) -> "tuple[float, dict[int, tuple[NearUnit, float]]]":
+        """How little the question asks for what is remembered; and the memories within the limits that are nearest to it or to what
+        questions of its kind need, each with by how much more it is needed.
+        """
+        asked = self._asked
+        if asked is None:
+            return 0.0, {}
+        doubt, need = find_asked(asked.model, asked.question)
+        among = self._index.items_within(UnitKind.MEMORY, self._limits)
+        like = asked.vectors.find_nearest(UnitKind.MEMORY, need, _POOL, among)
+        near = asked.of(UnitKind.MEMORY, {*like, *asked.find_nearest(UnitKind.MEMORY, _POOL, among)})
+        needed = asked.vectors.of(UnitKind.MEMORY, near, need)
+        return doubt, {item: (unit, needed[item].similarity) for item, unit in near.items()}
 
     def hit(self, unit: SearchUnit, score: float, near: "NearUnit | None", reasons: tuple[str, ...]) -> Hit:
         """A unit as a hit."""

@@ -6,16 +6,21 @@ reaches (``benchmarks/levels.py`` makes it). A model that is not in it tells its
 script and its commonest words.
 
 ``asking.json`` gives for a model the weights by which the meaning of a message tells whether it asks for anything that could be
-remembered: "thanks", "explain this line" and general knowledge do not (``benchmarks/asking.py`` makes it).
+remembered ("thanks", "explain this line" and general knowledge do not), and two matrices by whose product the meaning of a message
+becomes that of what it needs: who asks for a new screen needs to know where texts lie, though nothing is said of texts.
+``benchmarks/asking.py`` makes them.
 """
 
 import json
-from collections.abc import Sequence
+from base64 import b64decode
 from functools import lru_cache
 from math import hypot
-from operator import mul
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _CHARACTERS = 1_000  # of a text that are looked at
 _WORD = 3  # letters that a character of a script without spaces counts as
@@ -116,14 +121,20 @@ def find_scale(model: str, question: str) -> SimilarityScale | None:
 _CERTAIN = 0.5  # odds (their logarithm) from which on a message is taken to ask
 
 
-def find_doubt(model: str, question: Sequence[float]) -> float:
-    """How little a message of this meaning asks for what could be remembered, as the logarithm of odds: 0 where it does."""
+def find_asked(model: str, question: "NDArray[np.float32]") -> "tuple[float, NDArray[np.float32]]":
+    """How little a message of this meaning asks for what could be remembered, as the logarithm of odds (0 if it does); and what it
+    needs, of which the product with a memory's vector tells by how many deviations more that counts.
+    """
+    need = question * 0
     table = _load_table("asking").get(model)
     if table is None:
-        return 0.0
-    meaning = question[-len(table["weights"]) :]
-    told: float = sum(map(mul, table["weights"], meaning)) / (hypot(*meaning) or 1.0)
-    return max(0.0, _CERTAIN - table["bias"] - table["scale"] * told)  # type: ignore[no-any-return] # of a file of numbers
+        return 0.0, need
+    import numpy as np  # noqa: PLC0415 - numpy is heavy, and here where there is a question as a vector
+
+    asking, helping = np.frombuffer(b64decode(table["needs"]), np.int8).reshape(2, len(table["weights"]), -1).astype(np.float32)
+    meaning = question[-len(asking) :] / (hypot(*question[-len(asking) :]) or 1.0)
+    need[-len(asking) :] = table["need"] * helping @ (meaning @ asking)
+    return max(0.0, _CERTAIN - table["bias"] - table["scale"] * float(meaning @ np.array(table["weights"]))), need
 
 
 @lru_cache(2)

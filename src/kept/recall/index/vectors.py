@@ -123,7 +123,7 @@ class Vectors:
             some = rows[start : start + _CHUNK]
             cosines[start : start + _CHUNK] = self.rows["body"][some, : self.dimensions].astype(np.float32) @ question
         cosines *= self.rows["scale"][rows]
-        if self._half:  # what the first model does not know is compared by the second alone
+        if question[: self._half].any():  # what the first model does not know is compared by the second alone
             unknown = ~self.rows["body"][rows, :_TOLD].any(axis=1)
             cosines[unknown] /= np.linalg.norm(question[self._half :])
         few = _PIECES * most  # a unit has at most so many rows
