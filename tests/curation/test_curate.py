@@ -730,3 +730,12 @@ def test_a_withdrawal_takes_nothing_from_what_a_person_wrote_and_says_nothing_wh
     assert sorted(each.status for each in after([proposal(TABS), taken], own).values()) == [Status.ACTIVE, Status.HELD]
     assert [each.content for each in after([proposal(BUN), taken]).values()] == [BUN]
     assert only(after([proposal(TABS, 7), taken])).status is Status.ACTIVE
+
+
+def test_what_comes_back_in_a_template_waits_however_often_and_what_is_told_among_other_words_does_not():
+    held = [proposal(TABS, day, verdict=Held(reason="may not be meant as a rule")) for day in range(4)]
+    values = iter(range(100))
+    template = after(held, surroundings=lambda _: frozenset({"opened", "renovate", "update", "conflicts", str(next(values))}))
+    assert only(template).status is Status.HELD
+    assert only(after(held)).status is Status.ACTIVE
+    assert only(after(held, surroundings=lambda _: frozenset())).status is Status.ACTIVE

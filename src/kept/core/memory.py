@@ -30,6 +30,7 @@ CHOSEN = "the agent worded it as an option, which was chosen"
 DANGEROUS = "what helped is a command that could do harm"
 UNNAMED = "what helped installs a package that the error does not name"
 UNCONFIRMED = "nothing shows that the person typed it: a program, an agent or somebody else may have"
+TEMPLATE = "the same words stand around it each time: it may be a text that comes back with other values"
 
 
 class Frame(StrEnum):
@@ -40,7 +41,7 @@ class Frame(StrEnum):
     QUOTED = "may be quoted, taken back or meant for another use"
 
 
-LASTING = frozenset((CHOSEN, *Frame, DANGEROUS, UNNAMED, UNCONFIRMED))
+LASTING = frozenset((CHOSEN, *Frame, DANGEROUS, UNNAMED, UNCONFIRMED, TEMPLATE))
 
 
 class Status(StrEnum):

@@ -35,6 +35,7 @@ from kept.curation.curate.clusters import (
     find_clusters,
     find_pairs_by_meaning,
     find_similar_wishes,
+    hold_template,
     is_pending_cluster,
     session_words,
 )
@@ -122,7 +123,7 @@ def curate(
             (candidate_verdict.candidate.content, candidate_verdict.candidate.artifacts): statements[i]
             for i, candidate_verdict in zip(group, members, strict=False)
         }
-        plans.append(build_plan(members, owners.get(group[0], ()), taken, rules, known, gone=gone))
+        plans.append(build_plan(hold_template(members, surroundings), owners.get(group[0], ()), taken, rules, known, gone=gone))
     conflicts = find_conflicts(plans, rules, meaning)
     withdrawn, unclear = find_withdrawn(plans, conflicts.replaced, withdrawals)
     replaced = {place: by for place, by in conflicts.replaced.items() if place not in withdrawn}

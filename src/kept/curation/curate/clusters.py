@@ -7,10 +7,11 @@ only where they were said often enough. Knows no memories and no model.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from math import ceil
 
-from kept.core.memory import SAID_ONCE, Candidate, CandidateVerdict, Refused
+from kept.core.memory import SAID_ONCE, TEMPLATE, Candidate, CandidateVerdict, Held, Refused
 from kept.core.statement import CLOSE, NEAR, Statement, find_content, has_opposites, is_form, is_same_statement
 from kept.core.text import jaccard_similarity
 from kept.curation.curate.plans import OFTEN, count_sessions
@@ -199,6 +200,18 @@ def _count_distinct_requests(candidates: Sequence[Candidate], surroundings: Surr
 
 def _has_similar_words(left: frozenset[str], right: frozenset[str]) -> bool:
     return jaccard_similarity(left, right) >= _TRIED_AGAIN if left and right else left == right
+
+
+def hold_template(members: Sequence[CandidateVerdict], surroundings: Surroundings) -> Sequence[CandidateVerdict]:
+    """The members; where the same words stand around each of them it is a text that comes back with other values, and no wish,
+    however often it comes.
+    """
+    if len(members) < OFTEN or not all(isinstance(member.verdict, Held) and not member.candidate.fingerprint for member in members):
+        return members
+    first, *others = (surroundings(member.candidate) for member in members)
+    if not (first and all(other and _has_similar_words(first, other) for other in others)):
+        return members
+    return [replace(member, verdict=Held(reason=TEMPLATE)) for member in members]
 
 
 def find_similar_wishes(proposals: Sequence[CandidateVerdict], statements: Sequence[Statement]) -> Iterator[tuple[int, int]]:
