@@ -64,6 +64,7 @@ _AUTHOR = Pattern(
     rf"|{_OPEN}(?:{_spaced_words('wrote')})(?:{_EDGE}[^.]{{0,30}})?[:：]\s*$|{_unspaced_words('author')}"
 )
 _FIRST_PERSON = Pattern(rf"(?i)^\W*(?:(?:{_spaced_words('first_person')}){_SHUT}|{_unspaced_words('first_person')})")
+_INQUIT = Pattern(rf"(?i)[,\"”’]\s*(?:{_spaced_words('reported')}){_SHUT}")  # "…, he said and shut the hatch"
 _REPORTED = Pattern(rf"(?i)^[\s\"'”’,.]*(?:{_spaced_words('reported')}){_SHUT}|^\W*(?:{_unspaced_words('reported')})")
 _WITHDRAWN = Pattern(rf"(?i){_OPEN}(?:{_spaced_words('withdrawn')}){_SHUT}|{_unspaced_words('withdrawn')}")
 
@@ -80,8 +81,8 @@ _RETRACTS = _opens_with(r"(?:\w{1,9}[,.!…]*\s+){0,3}", "retracts")
 _INTERJECTIONS = r"(?:(?:[ahmouäöéx]{1,5}|ok(?:ay)?|lol|haha)\W+){0,3}"
 _DENIES = _opens_with(_INTERJECTIONS, "denies")
 _CORRECTS = _opens_with(_INTERJECTIONS, "corrects")
-_LAUGHS = Pattern(
-    rf"(?i)(?:^|\W)(?:{_spaced_words('laughs')})(?:\W|$)|(?:^|\s)/s(?:\W|$)|[🙃😂🤣😜😏🙄🤡]|{_unspaced_words('laughs')}|ㅋㅋ"
+_JESTS = Pattern(
+    rf"(?i)(?:^|\W)(?:{_spaced_words('jests')})(?:\W|$)|(?:^|\s)/s(?:\W|$)|[🙃😂🤣😜😏🙄🤡]|{_unspaced_words('jests')}|ㅋㅋ"
 )
 _TRAILS = Pattern(r"^\s*(?:\.{2,}|…)\s*\w")  # an ellipsis behind which a thought of its own begins
 _QUESTION = ("?", "？")
@@ -100,9 +101,10 @@ def unasserted_reason(text: str, start: int, end: int) -> str:
         (any(is_question(text[span.start : span.end]) for span in whole), ASKED),
         (_AFTER.search(after) or _BEFORE.search(before) or _WITHIN.search(before + words), SUPPOSED),
         (is_limit(before) or any(_ONCE.search(text[span.start : span.end]) for span in whole), ONCE),
-        (any(_LAUGHS.search(text[span.start : span.end]) for span in whole), JEST),
+        (any(_JESTS.search(text[span.start : span.end]) for span in whole), JEST),
         (_is_text_to_write(text, start, whole), CONTENT),
-        (_REPORTED.search(after) or any(map(_is_author_line, text[:start].splitlines())), ANOTHERS),
+        (_REPORTED.search(after) or any(_INQUIT.search(text[span.start : span.end]) for span in whole), ANOTHERS),
+        (any(map(_is_author_line, text[:start].splitlines())), ANOTHERS),
         (_WITHDRAWN.search(text[end:]), WITHDRAWN),
     )
     return next((reason for sign, reason in checks if sign), "")
