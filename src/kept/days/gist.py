@@ -87,7 +87,8 @@ def find_request(prompts: Sequence[str], subject: AbstractSet[str], spoken: Sequ
                 - 4 * _has_unresolved_reference(line.text, spoken)
                 - 4 * (len(line.text) > _LONG or line.text.endswith((":", "：")) or line.text.startswith("("))
                 - 3 * (line.place > 0 and _pattern("follows").search(line.text) is not None)
-                - min(line.place, 4) / 2
+                - 3 * (line.place < _VERDICT and _pattern("worked").search(line.text) is not None)
+                - min(line.place, 4)
             )
             if best[0] and score + 2 <= best[1]:
                 continue
@@ -102,16 +103,18 @@ def continues_attempt(prompt: str, said: Sequence[str], *, same_topic: bool) -> 
     words, told = tokenize(prompt), telling_words((prompt,))
     return (
         (same_topic and len(told) < _LEAST_WORDS)
-        or any(find_verdict(prompt, name) for name in ("failed", "ended"))
+        or bool(find_verdict(prompt, "failed", "ended"))
         or any(len(earlier) < 2 * len(prompt) and jaccard_similarity(words, tokenize(earlier)) > _AGAIN for earlier in said)
         or bool(find_verdict(prompt, "fails") and (same_topic or not told.isdisjoint(telling_words(said))))
     )
 
 
-def find_verdict(prompt: str, name: str) -> str:
-    """The one of the first sentences of a prompt that judges what was done before it: it ``failed``, or the person ``ended`` it."""
+def find_verdict(prompt: str, *names: str) -> str:
+    """The one of the first sentences of a prompt that judges what was done before it: it ``failed`` (or ``fails``, which some new
+    problem may be as well), or the person ``ended`` it.
+    """
     lines = [line.text for line in islice(_prose_sentences(prompt), _VERDICT)]
-    return next((_strip_end(line) for line in lines if _pattern(name).search(line)), "")
+    return next((_strip_end(line) for line in lines if any(_pattern(name).search(line) for name in names)), "")
 
 
 def confirms_outcome(prompt: str) -> bool:
@@ -163,7 +166,7 @@ def find_open_question(prompts: Sequence[str], *, answered: bool) -> str:
                 continue
             asks = is_question(line.text) and len(line.text) <= _LONG
             put_off = asks and behind is not None and _pattern("put_off").search(behind.text) is not None
-            is_open = _pattern("open").search(line.text) is not None and not line.text.endswith(":")
+            is_open = _pattern("open").search(line.text) is not None and not line.text.endswith((":", "?", "？"))
             if put_off or is_open or (asks and not answered and not number):
                 return _strip_end(line.text)
     return ""

@@ -60,10 +60,9 @@ def build_notes(
                 attempts[-1].append(place)
             else:
                 attempts.append([place])
-    for places, after in zip(attempts, [*attempts[1:], [stop]], strict=False):
-        work_note = _summarize_attempt(events, places, after[0], base, spoken)
-        if work_note is not None:
-            yield work_note
+    ends = [*(places[0] for places in attempts[1:]), stop]
+    notes = (_summarize_attempt(events, places, end, base, spoken) for places, end in zip(attempts, ends, strict=False))
+    yield from filter(None, notes)
 
 
 def _summarize_attempt(
@@ -77,8 +76,10 @@ def _summarize_attempt(
     commits = tuple(dict.fromkeys(subject for event in span if (subject := commit_subject(event))))
     changed = Counter(name for event in span if (name := _changed_file(event)))
     names = tuple(name for name, _ in sorted(changed.items(), key=lambda each: (-each[1], each[0])) if name[-1:] != " ")[:5]
-    failed = [number for number, text in enumerate(typed) if number and gist.find_verdict(text, "failed")]
-    standing = span[prompts[failed[-1]] - first if failed else 0 :]
+    failed = {
+        number: found for number, text in enumerate(typed) if number and (found := gist.find_verdict(text, "failed", "fails"))
+    }
+    standing = span[prompts[max(failed, default=0)] - first :]
     replies = [event.text for event in reversed(standing) if _is_answer(event)][:_CLOSING]
     done = gist.telling_words((*commits, *names))
     asked = gist.find_request(typed, gist.telling_words(replies) | done, spoken)
@@ -91,8 +92,7 @@ def _summarize_attempt(
     answered = not replies or any(map(_is_answer, events[prompts[-1] + 1 : stop]))
     question = gist.find_open_question(typed, answered=answered)
     if not question and replies and answered and not confirmed and stop == len(events):
-        question = gist.find_verdict(typed[failed[-1]], "failed") if failed else gist.find_closing_question(replies[0])
-    told = 5 * (decision == asked) + 3 * confirmed + 2 * bool(outcome)
+        question = failed[max(failed)] if failed else gist.find_closing_question(replies[0])
     return WorkNote(
         ordinal=base + first,
         event=events[first].key,
@@ -101,7 +101,7 @@ def _summarize_attempt(
         outcome=outcome,
         commits=commits[:5],
         names=names,
-        weight=len(prompts) + min(changed.total(), 20) + 5 * len(commits) + told,
+        weight=len(prompts) + min(changed.total(), 20) + 5 * (len(commits) + (decision == asked)) + 3 * confirmed + bool(outcome),
         decision=decision,
         question=question,
     )
