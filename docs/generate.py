@@ -58,7 +58,7 @@ def _parameters(made: Any) -> Lines:
         elif not hidden:
             names = ", ".join((*parameter.opts, *parameter.secondary_opts))
             value = "" if parameter.is_flag else " " + (parameter.metavar or "VALUE")
-            rows.append((names + value, parameter.help or ""))
+            rows.append((names + value, ("Required. " if parameter.required else "") + (parameter.help or "")))
     yield from _table(("argument or option", "meaning"), rows)
 
 

@@ -127,7 +127,26 @@ def test_an_added_sentence_can_belong_to_a_project_and_end(capsys, home):
     assert (memory["valid_until"], memory["status"]) == ("2026-02-01T00:00:00.000Z", "expired")
     code, _, err = kept(capsys, "add", OTHER, "--type", "decision", "--project", home / "nowhere")
     assert code == 2
-    assert "no folder" in err
+    assert "there is no project" in err
+
+
+def test_a_project_is_named_by_its_folder_or_its_name_even_where_the_folder_is_gone(capsys, home):
+    (home / "code/harbor").mkdir(parents=True)
+    say(home, "a", RULE, cwd=str(home / "code/harbor"))
+    assert kept(capsys, "run")[0] == 0
+    (home / "code/harbor").rmdir()
+    by_name = told(capsys, "add", OTHER, "--type", "decision", "--project", "harbor")
+    by_folder = told(capsys, "add", f"{OTHER} Again.", "--type", "decision", "--project", home / "code/harbor")
+    assert by_name["scope"] == by_folder["scope"] != "user"
+    assert {each["id"] for each in told(capsys, "list", "--project", str(home / "code/harbor"))} >= {by_name["id"], by_folder["id"]}
+
+
+def test_what_waits_is_listed_as_the_review_asks_it_and_named_where_a_search_finds_it(capsys, home):
+    say(home, "a", "the user should always see which file was skipped")
+    assert kept(capsys, "run")[0] == 0
+    (waiting,) = told(capsys, "list", "--held")
+    assert "skipped" in waiting["content"]
+    assert f"kept review --approve {waiting['id']}" in kept(capsys, "search", "which file skipped")[1]
 
 
 def test_an_edit_changes_words_and_category(capsys, home, rule):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cli_world import kept
 from kept.core.errors import ConfigError
 from kept.core.handover import START
 from kept.install.doctor import run_checks
@@ -23,6 +24,7 @@ from kept.install.setup import (
     uninstall_system_parts,
 )
 from kept.local.clients import PLUGIN_SUGGEST, SUGGEST, has_hooks, has_plugin, with_codex_permission, with_hooks
+from kept.local.settings import load_settings
 from kept.memories.person import create_memory
 from kept.outputs.routing import routes_by_memory
 from kept.paths import find_paths
@@ -408,3 +410,17 @@ def test_the_nights_job_is_shown_before_it_is_entered_and_nothing_is_written(hom
     assert not any(Path(place).exists() for place in shown)
     install_job(paths, {}, at="03:10", kind="systemd")
     assert {place: Path(place).read_text() for place in shown} == shown
+
+
+def test_where_nothing_runs_the_nights_job_setup_has_each_session_read_when_it_ends(
+    capsys, home, place, tmp_path_factory, monkeypatch
+):
+    program = tmp_path_factory.mktemp("bin") / "systemctl"
+    program.write_text("#!/bin/sh\necho no bus >&2\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    say(home, "a", RULE)
+    _, out, _ = kept(capsys, "setup", "--yes")
+    assert "does not run it yet" in out
+    assert "each session is read when it ends" in out
+    assert load_settings(place.settings).at_session_end == "run"

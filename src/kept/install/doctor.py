@@ -33,7 +33,7 @@ from kept.install.schedule import InstalledJob, SchedulerKind, list_installed_jo
 from kept.install.setup import hooked_clients, install_hooks, note_program, plan_hooks, used_clients
 from kept.intake.discovery import survey
 from kept.local.queue import NIGHT, load_failures, load_hook_log, queue_path, read_lines
-from kept.local.settings import LlmSettings
+from kept.local.settings import LlmSettings, load_settings
 from kept.outputs.write import FileState, file_states
 from kept.paths import Paths
 from kept.pipeline.nightly import load_last_night
@@ -310,9 +310,10 @@ def _check_schedule(home: Paths) -> Iterator[CheckFinding]:
     yield from _check_queue(home)
     for job in there:
         yield from _check_job_program(job)
-        yield CheckFinding(
-            name="schedule", well=job.enabled, detail=f"{job.kind}: {job.detail or 'runs every night'}", fix="kept schedule install"
-        )
+        at_end = load_settings(home.settings).at_session_end == "run"
+        detail = f"{job.kind}: {job.detail or 'runs every night'}" + ("; sessions are read when they end" if at_end else "")
+        fix = "kept schedule install; where that fails: kept config set at_session_end run"
+        yield CheckFinding(name="schedule", well=True if job.enabled else None if at_end else False, detail=detail, fix=fix)
     if not there:
         yield CheckFinding(name="schedule", well=None, detail="no nightly job is installed", fix="kept schedule install")
     night = load_last_night(home)

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from kept.core.codec import digest, dump, json_fields
@@ -90,6 +91,13 @@ def filter_memories(workspace: Workspace, memories: Sequence[Memory], which: Mem
     found = sorted(filter(fits, memories), key=lambda each: each.id)
     found.sort(key=lambda each: format_instant(each.last_seen) if each.last_seen else "", reverse=True)
     return tuple(sorted(found, key=sort_key))
+
+
+def find_scope(workspace: Workspace, word: str) -> str:
+    """The scope of a directory of a known project; any other word as it is, for it may be a part of several names."""
+    place = str(Path(word).expanduser().absolute())
+    known = next((project.directory for project in workspace.store.archive.projects() if project.directory in (word, place)), "")
+    return workspace.scope(known) if word and known else word
 
 
 def matching_scopes(names: Mapping[str, str], project: str) -> frozenset[str]:

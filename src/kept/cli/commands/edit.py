@@ -15,6 +15,7 @@ from kept.cli.lists import changed_line, memory_line
 from kept.cli.show import line
 from kept.core.errors import UsageError
 from kept.core.memory import Memory, Status
+from kept.intake.projects import find_project_family
 from kept.local.agents_shell import agent_variable
 from kept.memories import browse, person
 from kept.memories.browse import to_export
@@ -27,7 +28,8 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, or it
 Ids = Annotated[list[str], typer.Argument(metavar="ID…", help="Ids of memories, or their first characters.")]
 Kind = Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Its category; see `kept profiles`.")]
 Project = Annotated[
-    Path | None, typer.Option("--project", metavar="DIR", help="Only for the project in this folder; else everywhere.")
+    Path | None,
+    typer.Option("--project", metavar="PROJECT", help="Only for the project in this folder, or of this name; else everywhere."),
 ]
 IfMatch = Annotated[
     str, typer.Option("--if-match", metavar="REVISION", help="Only if it is unchanged since you read its `revision` in --json.")
@@ -50,7 +52,7 @@ def add(
     def apply(workspace: Workspace) -> list[Memory]:
         ends = workspace.parse_moment(until) if until else None
         agent = bool(sign) and not workspace.settings.trust_agents
-        return [person.create_memory(workspace, text, kind, project=_project_directory(project), until=ends, agent=agent)]
+        return [person.create_memory(workspace, text, kind, project=_find_directory(workspace, project), until=ends, agent=agent)]
 
     waits = f"An agent ran this ({sign} is set), so it waits for you in `kept review`:"
     return _apply_change(context, "Remembered:", apply, waits=waits, as_json=as_json)
@@ -62,7 +64,10 @@ def suggest(
     kind: Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Its category; without it the likely one.")] = "",
     *,
     project: Annotated[
-        Path | None, typer.Option("--project", metavar="DIR", help="The project it is for; without it that of this folder.")
+        Path | None,
+        typer.Option(
+            "--project", metavar="PROJECT", help="The project it is for, by folder or name; without it that of this folder."
+        ),
     ] = None,
     replaces: Annotated[
         str, typer.Option(metavar="WORDS", help="What was handed over earlier in this session and no longer holds.")
@@ -76,7 +81,7 @@ def suggest(
     del replaces  # read from the transcript, where it is known which session it speaks of
 
     def apply(workspace: Workspace) -> list[Memory]:
-        return [tools.add_suggestion(workspace, text, kind, _project_directory(project or Path()))]
+        return [tools.add_suggestion(workspace, text, kind, _find_directory(workspace, project or Path()))]
 
     if as_json or not is_interactive():
         return _apply_change(context, "Waits until the session is read, or for you in `kept review`:", apply, as_json=as_json)
@@ -224,9 +229,8 @@ def _resolve_ids(workspace: Workspace, numbers: list[str], if_match: str) -> lis
     return [person.find_memory(workspace, number).id for number in numbers]
 
 
-def _project_directory(project: Path | None) -> str:
+def _find_directory(workspace: Workspace, project: Path | None) -> str:
+    """The folder that a person means, or one of the project that is called so. Raises UsageError."""
     if project is None:
         return ""
-    if not project.is_dir():
-        raise UsageError("the project is no folder", where=str(project))
-    return str(project.resolve())
+    return str(project.resolve()) if project.is_dir() else find_project_family(workspace, str(project)).directories[0]

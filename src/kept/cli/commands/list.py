@@ -13,7 +13,7 @@ from kept.cli.lists import grouped_lines
 from kept.cli.show import Line, hanging_line, line
 from kept.core.errors import UsageError
 from kept.core.memory import CandidateVerdict, Memory, Status
-from kept.memories.browse import MemoryFilter, filter_memories, refused_candidates, to_export, to_json_value
+from kept.memories.browse import MemoryFilter, filter_memories, find_scope, refused_candidates, to_export, to_json_value
 from kept.memories.history import memories_at
 from kept.profiles.profile import format_kind
 from kept.workspace import Workspace
@@ -25,10 +25,12 @@ def list_(
     at: Annotated[str, typer.Option("--at", "--as-of", metavar="DATE", help="What was true at the end of a past day.")] = "",
     recorded: Annotated[bool, typer.Option("--recorded", help="With --at: what kept knew then.")] = False,
     refused_: Annotated[bool, typer.Option("--refused", help="The proposals that were refused, and why.")] = False,
-    held: Annotated[bool, typer.Option("--held", help="Only those that wait for your decision.")] = False,
+    held: Annotated[bool, typer.Option("--held", help="What waits for your decision, as `kept review --all` asks.")] = False,
     everything: Annotated[bool, typer.Option("--all", help="Whatever their status: retired, superseded, expired …")] = False,
     category: Annotated[str, typer.Option(metavar="CATEGORY", help="Only this category.")] = "",
-    project: Annotated[str, typer.Option(metavar="NAME", help="Only projects with this in their name.")] = "",
+    project: Annotated[
+        str, typer.Option(metavar="PROJECT", help="Only projects with this in their name, or the one of this folder.")
+    ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
     """List memories: the active ones, by project and category, newest first."""
@@ -40,9 +42,13 @@ def list_(
             _print_refused(workspace, as_json=as_json)
             return
         memories = memories_at(workspace, moment, recorded=recorded) if at else workspace.store.log.memories()
+        if held and not at:
+            from kept.memories.waiting import list_pending_proposals  # noqa: PLC0415 - scores what waits; the other lists do not
+
+            memories = tuple(item.memory for item in list_pending_proposals(workspace))
         _check_category(workspace, category, memories)
         statuses = (Status.HELD,) if held else (Status.ACTIVE,)
-        which = MemoryFilter(statuses=statuses, category=category, project=project, everything=everything)
+        which = MemoryFilter(statuses=statuses, category=category, project=find_scope(workspace, project), everything=everything)
         found = filter_memories(workspace, memories, which, moment)
         if as_json:
             show.write_json([to_export(workspace, memory, moment) for memory in found])

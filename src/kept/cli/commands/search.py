@@ -1,6 +1,6 @@
 """``kept search``: find memories, summaries and archived turns. Read-only."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
@@ -11,7 +11,7 @@ from kept.cli.lists import memory_line, scope_name, turn_line
 from kept.cli.show import Line, hanging_line, line
 from kept.core.memory import Status
 from kept.core.times import format_day
-from kept.memories.browse import to_json_value
+from kept.memories.browse import find_scope, to_json_value
 from kept.recall.index import UnitKind
 from kept.recall.question import telling_words
 from kept.recall.search import Filters, Hit, search_sessions
@@ -30,7 +30,9 @@ def search(
     within: Annotated[
         str, typer.Option("--in", metavar="LAYERS", help="Where to look: memories, summaries, turns (comma-separated).")
     ] = "memories,summaries,turns",
-    project: Annotated[str, typer.Option(metavar="NAME", help="Only projects with this in their name.")] = "",
+    project: Annotated[
+        str, typer.Option(metavar="PROJECT", help="Only projects with this in their name, or the one of this folder.")
+    ] = "",
     category: Annotated[str, typer.Option(metavar="CATEGORY", help="Only memories of this category.")] = "",
     since: Annotated[str, typer.Option(metavar="DATE", help="Only what is dated that day or later.")] = "",
     until: Annotated[str, typer.Option(metavar="DATE", help="Only what is dated that day or earlier.")] = "",
@@ -47,7 +49,7 @@ def search(
     with command_workspace(context) as workspace:
         words = " ".join(query)
         filters = Filters(
-            project=project,
+            project=find_scope(workspace, project),
             category=category,
             since=workspace.day_bounds(workspace.day(since))[0] if since else None,
             until=workspace.day_bounds(workspace.day(until, last=True))[1] if until else None,
@@ -62,8 +64,9 @@ def search(
         else:
             show.write_lines([line((f"Searched for: {asked}", "dim"))] if asked != words else ())
             told, order = telling_words(asked), list(_LAYERS.values())
+            waiting = _waiting_by_turn(workspace) if any(hit.kind is UnitKind.TURN for hit in hits) else {}
             sections = sorted(hits, key=lambda hit: order.index(hit.kind))
-            show.write_lines([_hit_line(workspace, hit, told) for hit in sections] or [line("Nothing found.")])
+            show.write_lines([_hit_line(workspace, hit, told, waiting) for hit in sections] or [line("Nothing found.")])
 
 
 def _search_layers(layers: dict[UnitKind, None], category: str) -> Sequence[UnitKind]:
@@ -71,8 +74,16 @@ def _search_layers(layers: dict[UnitKind, None], category: str) -> Sequence[Unit
     return [kind for kind in layers if kind is UnitKind.MEMORY or not category]
 
 
-def _hit_line(workspace: Workspace, hit: Hit, words: Sequence[str]) -> Line:
-    why = (f"  [{', '.join(hit.reasons)}]", "dim")
+def _waiting_by_turn(workspace: Workspace) -> dict[str, str]:
+    """The ids of the proposals that wait, by the turns that they rest on."""
+    from kept.memories.waiting import list_pending_proposals  # noqa: PLC0415 - only where turns are found
+
+    return {rests.event: item.memory.id for item in list_pending_proposals(workspace) for rests in item.memory.evidence}
+
+
+def _hit_line(workspace: Workspace, hit: Hit, words: Sequence[str], waiting: Mapping[str, str]) -> Line:
+    waits = f" → kept review --approve {waiting[hit.id]}" if hit.kind is UnitKind.TURN and hit.id in waiting else ""
+    why = (f"  [{', '.join(hit.reasons)}]{waits}", "dim")
     match hit.kind:
         case UnitKind.MEMORY if (memory := workspace.store.log.memory(hit.id)) is not None:
             state = "" if hit.status == Status.ACTIVE else hit.status

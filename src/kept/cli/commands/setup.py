@@ -82,17 +82,27 @@ def _install_all(
     for hook in install_hooks(home, changes):
         show.write_line("Wrote ", show.format_path(hook.path), (f"  {hook.what}", "dim"))
     if nightly:
-        try:
-            done = install_job(home, os.environ, at=at, zone=call_options(context).zone or "")
-            show.write_lines(line("Wrote ", show.format_path(place)) for place in done.places)
-            if not done.enabled:
-                show.write_line((f"{done.kind} does not run it yet: {done.detail}", "yellow"))
-        except KeptError as error:
-            show.write_line((f"no nightly job was installed: {error}", "yellow"))
-            code = 1
+        code = _install_job(context, home, at=at)
     code = max(code, run_and_report(context, RunOptions(), ask=ask))
     note_program(home, anew=True)
     return code
+
+
+def _install_job(context: typer.Context, home: Paths, *, at: str) -> int:
+    """Install the nightly job; where nothing would run it, let each session be read when it ends. Returns the exit code."""
+    try:
+        done = install_job(home, os.environ, at=at, zone=call_options(context).zone or "")
+        show.write_lines(line("Wrote ", show.format_path(place)) for place in done.places)
+        problem = "" if done.enabled else f"{done.kind} does not run it yet: {done.detail}"
+    except KeptError as error:
+        done, problem = None, f"no nightly job was installed: {error}"
+    if problem:
+        show.write_line((problem, "yellow"))
+        if hooked_clients(home) and home.root == home.user:
+            change_setting(home, "at_session_end", "run")
+            told = "Instead, each session is read when it ends"
+            show.write_line((told, "yellow"), (" → kept config set at_session_end queue stops that", "dim"))
+    return int(done is None)
 
 
 def _survey_lines(workspace: Workspace) -> Iterator[Line]:
@@ -108,7 +118,9 @@ def _survey_lines(workspace: Workspace) -> Iterator[Line]:
     for tool, count in count_importable_notes(workspace).items():
         what = f"{format_count(count, 'note')} {_OWN[tool]}, not read automatically"
         yield line(f"  {what}", (f" → kept import --from {tool} imports them once, for your review", "dim"))
-    yield line((f"Reading them for the first time takes about {max(1, round(total / 2_000_000)):,} s; no key, no network.", "dim"))
+    if not any(workspace.store.archive.threads()):
+        took = f"Reading them for the first time takes about {max(1, round(total / 2_000_000)):,} s; no key, no network."
+        yield line((took, "dim"))
 
 
 _OWN = {
