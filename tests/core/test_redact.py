@@ -375,6 +375,23 @@ def test_a_bare_uuid_behind_the_name_of_a_token_is_a_secret(before: str) -> None
     assert redact(f"the idempotency key is {number}, session {number}", key=KEY).found == ()
 
 
+@pytest.mark.parametrize("found", [(1, 2), (2, 3), (1, 3)])
+def test_what_another_scanner_finds_goes_in_whole_characters_and_nothing_beside_it(found: tuple[int, int]) -> None:
+    done = redact("aéüb", key=KEY, more=lambda data: [(*found, "other")] if data == "aéüb".encode() else [])
+    assert (done.text[:16], done.text[-3:]) == ("a[redacted:other", "]üb")
+
+
+def test_of_a_table_only_the_columns_of_passwords_go() -> None:
+    text = redact("| host | login name | password |\n|---|---|---|\n| db-4711x | anna-2024x | Xk29fj0qLm |\n", key=KEY).text
+    assert "| db-4711x | anna-2024x | [redacted:" in text
+
+
+@pytest.mark.parametrize("code", ["47a", "471", "4444"])
+def test_a_door_code_has_four_digits_that_are_not_all_the_same(code: str) -> None:
+    assert redact(f"The door code is {code}.", key=KEY).found == ()
+    assert gone("The door code is 4711.", "4711")
+
+
 def full_width(text: str) -> str:
     return "".join(chr(ord(char) + 0xFEE0) for char in text)
 

@@ -118,6 +118,7 @@ def test_rebuilding_gives_the_same_memories_and_mends_derived_damage(store):
     before = store.log.memories()
     store._database.execute_sql("DELETE FROM memories WHERE id = 'm1'")
     store._database.execute_sql("INSERT INTO memory_index (memory_index) VALUES ('delete-all')")
+    store._database.execute_sql("INSERT INTO mentions (memory, operation) SELECT 'm9', id FROM operations LIMIT 1")
     assert store.find_damage() != ()
     store.log.rebuild()
     assert store.log.memories() == before
@@ -304,6 +305,20 @@ def test_words_of_a_forgetting_that_was_cut_short_are_erased_at_the_next_opening
     assert b"xylophon" not in (tmp_path / "kept.db").read_bytes()
 
 
+def test_words_taken_out_of_the_log_are_in_no_byte_of_the_file_after_the_next_opening(tmp_path):
+    words = ErasureWords(sentences=("use xylophone quartz",))
+    with SqliteStore(tmp_path / "kept.db") as opened:
+        archive(opened, event("a", text="hello"))
+        commit(opened, add("m1", "use xylophone quartz"))
+        candidate = replace(judged("c1").candidate, content="use xylophone quartz")
+        commit(opened, stage="extract", span=Span(thread=1, start=0, judged=((0, replace(judged("c1"), candidate=candidate)),)))
+        assert opened.log.erase_words(words)
+        assert opened.find_damage() == ()
+    with SqliteStore(tmp_path / "kept.db") as again:
+        assert again.find_damage() == ()
+    assert b"xylophone" not in (tmp_path / "kept.db").read_bytes()
+
+
 def test_words_that_cannot_be_erased_at_the_next_opening_are_told_by_check(tmp_path, monkeypatch):
     with SqliteStore(tmp_path / "kept.db") as opened:
         archive(opened, event("a", text="use xylophone quartz"))
@@ -348,6 +363,16 @@ def test_a_key_of_what_was_forgotten_that_is_gone_is_not_made_anew(store):
     assert "the key of what was forgotten is gone: it may come back" in store.find_damage()
     with pytest.raises(DamagedError, match="key of what was forgotten"):
         store.key("forget")
+
+
+def test_what_must_not_come_back_is_in_the_rows_of_an_export(store, tmp_path):
+    commit(store, add("m1"))
+    store.key("forget")
+    made = commit(store, Forget(memory="m1", at=AT, reason="x", fingerprints=("f1",)))
+    store.log.erase_memory("m1", (), ("f1",), made)
+    with SqliteStore(tmp_path / "other" / "kept.db") as other:
+        other.load_rows(store.export_rows())
+        assert other.log.forgotten_fingerprints() == {"f1"}
 
 
 def test_rebuilding_brings_back_what_must_not_come_back(store):

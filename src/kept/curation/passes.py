@@ -149,15 +149,11 @@ def _words_around(workspace: Workspace, candidate: Candidate) -> frozenset[str]:
     *before, prompt = workspace.store.archive.events_around(quote.event, _BEFORE, 0) or (None,)
     if prompt is None:
         return frozenset()
-    around = _content_words(typed_text(prompt).replace(quote.quote, " "))
+    around = find_content(typed_text(prompt).replace(quote.quote, " "))
     if len(around) >= _ENOUGH:
         return around
     typed = (typed_text(event) for event in reversed(before) if event is not None and event.session == prompt.session)
-    return _content_words(next(filter(None, typed), ""))
-
-
-def _content_words(text: str) -> frozenset[str]:
-    return find_content(text)
+    return find_content(next(filter(None, typed), ""))
 
 
 def _migrated_candidates(workspace: Workspace, profile: str, scope: str) -> frozenset[str]:

@@ -290,11 +290,9 @@ class SqliteLog(SqliteMemories):
             self._database.execute_many(
                 "amend_candidate", (named_fields(row, "row", "body", "commitment", "verdict") for row in rows.candidates)
             )
+            words_of = {f"o{row.id}": row.words for row in rows.operations} | {f"c{row.row}": row.words for row in rows.candidates}
             self._database.execute_many(
-                "amend_words", ({"owner": f"o{row.id}", "words": row.words} for row in rows.operations if row.words)
-            )
-            self._database.execute_many(
-                "amend_words", ({"owner": f"c{row.row}", "words": row.words} for row in rows.candidates if row.words)
+                "amend_words", ({"owner": owner, "words": left} for owner, left in words_of.items() if left)
             )
             if rows.operations:
                 self.rebuild()

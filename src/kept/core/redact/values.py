@@ -147,14 +147,14 @@ def is_secret_value(setting: Setting, rank: int, value: bytes) -> bool:
         case Setting.BARE | Setting.PROSE:
             return not _is_code(value) and (digits > 0 or len(value) >= 24) and looks_random(value, least=12 if rank == 2 else 16)
         case Setting.NEAR:
-            if len(value) < 8 or _NAMED.search(value):
+            if _NAMED.search(value):
                 return False
             mixed = letters and (digits > 0 or value not in (value.lower(), value.upper()))
             return mixed and not _is_code(value) and (looks_random(value) or _is_chosen(value))
         case Setting.TOLD:
             signs = sum(byte in _TOLD_SIGNS for byte in value)
             named = _NAMED.search(value) or _CALL.search(value) or _DOTTED.search(value) or _KNOWN.search(value)
-            return len(value) >= 8 and letters and (digits >= 2 or (digits > 0 and signs > 0)) and not named
+            return letters and (digits >= 2 or (digits > 0 and signs > 0)) and not named
         case Setting.WORDS:
             return _TELLING_ABOUT.isdisjoint(value.lower().split())
         case Setting.CHOSEN:
