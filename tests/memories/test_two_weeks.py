@@ -3,7 +3,6 @@
 import pytest
 
 from kept.changes import apply_person_change
-from kept.core.errors import StoreError
 from kept.core.memory import Status
 from kept.memories import person
 from kept.memories.browse import to_export
@@ -20,6 +19,7 @@ AWAY = range(5, 12)
 NOWHERE = "postgresql://anna@127.0.0.1:1/gone"
 THEIRS = "The harbor crane is served from five to one."
 OURS = "The harbor crane is served from seven to three."
+ALONE = "The harbor scale is read twice."
 ROUTE, SHIFT = "Release notes go through the harbor office.", "The harbor crane is served from six to two."
 
 
@@ -95,8 +95,9 @@ def test_two_people_and_three_machines_remember_two_weeks_of_one_project(desk_at
         other.run()
         if day in AWAY:
             laptop.at(NOWHERE)
-            with pytest.raises(StoreError, match="cannot be reached"):
-                laptop.run()
+            assert "waits for the server" in laptop.run().written.problems[0]
+            if day == AWAY.start:
+                laptop.add(ALONE)
         else:
             laptop.at(anna)
             laptop.run()
@@ -114,12 +115,12 @@ def test_two_people_and_three_machines_remember_two_weeks_of_one_project(desk_at
     laptop.run()
     assert desk.memories() == laptop.memories()
     assert contents(desk.memories()) == sorted(
-        [ROUTE, SHIFT, *(rule(name, day) for name in ("desk", "laptop") for day in range(1, 14))]
+        [ROUTE, SHIFT, ALONE, *(rule(name, day) for name in ("desk", "laptop") for day in range(1, 14))]
     )
     assert contents(other.memories()) == sorted([ROUTE, *(rule("other", day) for day in range(1, 14))])
     with other.desk() as workspace:
         facts = {fact.content: len(fact.witnesses) for fact in list_team_facts(workspace)}
-    assert facts == {ROUTE: 2, SHIFT: 1}
+    assert facts == {ROUTE: 2, SHIFT: 1, ALONE: 1}
 
 
 def test_a_line_that_was_changed_elsewhere_meanwhile_waits_beside_what_it_says_now(desk_at, postgres, tmp_path):

@@ -1,7 +1,6 @@
 """One memory on a PostgreSQL server, for several machines: each a home of its own that reads what it holds itself."""
 
 import shutil
-from contextlib import closing
 from importlib.resources import files
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from kept.paths import find_paths
 from kept.pipeline.move_store import move_to_file, move_to_server
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.safety import restore_store
-from kept.store.reader import StoreReader
 from kept.store.sqlite import SqliteStore
 from postgres_server import with_role
 from talking import OTHER, RULE, forget_ids, say
@@ -94,24 +92,91 @@ def test_another_machine_takes_part_in_what_one_remembers_and_each_hears_the_oth
     assert "Deploy on Mondays only." in memory_file(second)
 
 
-def test_without_its_server_a_home_is_read_and_nothing_is_written_or_lost(desk_at, machine, postgres):
+@pytest.fixture
+def away(desk_at, machine, postgres):
+    """A machine that knows a memory, whose server is gone; the machine that others of its owner have; and what brings it back."""
     url = postgres()
-    home = machine("home", url, sample=True)
+    home, other = machine("home", url), machine("other", url)
+    say(home, "s1", RULE)
     run(desk_at, home)
-    before = memory_file(home)
+    run(desk_at, other)
     change_setting(paths_of(home), "store.url", "postgresql://anna@127.0.0.1:1/gone")
-    say(home, "later", RULE)
+    return home, other, lambda: change_setting(paths_of(home), "store.url", url)
+
+
+def test_without_its_server_a_home_goes_on_alone_and_the_next_run_that_reaches_it_brings_everything_there(desk_at, away):
+    home, other, come_back = away
+    say(home, "s2", OTHER)
+    report = run(desk_at, home)
+    assert "waits for the server" in report.written.problems[0]
     with desk_at(home) as workspace:
-        with closing(StoreReader(str(workspace.paths.store), 5.0)) as reader:
-            assert reader.count_texts() > 0
-        assert workspace.store.log.search(["parquet"], 5)
-        with pytest.raises(StoreError, match="cannot be reached"):
-            run_pipeline(workspace, [], RunOptions())
-        assert workspace.store.find_damage()[0].startswith("not compared with the server: the server cannot be reached")
-    assert memory_file(home) == before
-    change_setting(paths_of(home), "store.url", url)
-    assert run(desk_at, home).reading.account.events == 2
-    told(desk_at, home)
+        (ours,) = (memory.id for memory in workspace.store.log.memories() if "ISO 8601" in memory.content)
+        apply_person_change(workspace, lambda: person.create_memory(workspace, "Deploy on Mondays only.", "constraint"))
+        apply_person_change(workspace, lambda: person.pin(workspace, ours))
+        (new,) = (memory.id for memory in workspace.store.log.memories() if "uv sync" in memory.content)
+        apply_person_change(workspace, lambda: person.edit(workspace, new, "Only uv is used here."))
+        assert [item.partition(":")[0] for item in workspace.store.find_damage()] == ["not compared with the server"]
+    file = home / ".claude" / "rules" / "memory.md"
+    assert "Deploy on Mondays only." in file.read_text()
+    with desk_at(other) as workspace:
+        apply_person_change(workspace, lambda: person.create_memory(workspace, "The crane is painted yellow.", "constraint"))
+    come_back()
+    assert run(desk_at, home).written.problems == []
+    run(desk_at, other)
+    assert told(desk_at, home) == told(desk_at, other)
+    shown = {entry["content"]: entry["pinned"] for entry in told(desk_at, other) if entry["status"] == "active"}
+    assert set(shown) == {RULE, "Only uv is used here.", "Deploy on Mondays only.", "The crane is painted yellow."}
+    assert shown[RULE]
+    before = told(desk_at, home)
+    run(desk_at, home)
+    assert told(desk_at, home) == before
+
+
+def test_of_two_changes_of_one_memory_made_with_and_without_the_server_one_stands_and_the_other_waits(desk_at, away):
+    home, other, come_back = away
+    for place, words in ((other, "Dates are written as they say them there."), (home, "Dates are written as they say them here.")):
+        with desk_at(place) as workspace:
+            (number,) = (memory.id for memory in workspace.store.log.memories())
+            apply_person_change(workspace, lambda number=number, words=words: person.edit(workspace, number, words))
+    come_back()
+    run(desk_at, home)
+    run(desk_at, other)
+    found = {entry["content"]: entry["status"] for entry in told(desk_at, other)}
+    assert found == {"Dates are written as they say them here.": "active", "Dates are written as they say them there.": "held"}
+    assert told(desk_at, home) == told(desk_at, other)
+
+
+def test_what_was_forgotten_on_the_server_meanwhile_does_not_come_back_with_a_machine_that_was_away(desk_at, away):
+    home, other, come_back = away
+    with desk_at(home) as workspace:
+        (number,) = (memory.id for memory in workspace.store.log.memories())
+        apply_person_change(workspace, lambda: person.pin(workspace, number))
+    with desk_at(other) as workspace:
+        forget_ids(workspace, [number])
+    come_back()
+    run(desk_at, home)
+    run(desk_at, other)
+    for place in (home, other):
+        assert not any(entry["content"] for entry in told(desk_at, place))
+
+
+def test_nothing_is_forgotten_without_the_server_that_holds_it_too(desk_at, away):
+    home, _, come_back = away
+    with desk_at(home) as workspace:
+        (number,) = (memory.id for memory in workspace.store.log.memories())
+        assert any("without it" in problem for problem in forget_ids(workspace, [number]).problems)
+        assert workspace.store.log.memory(number).content
+    come_back()
+    run(desk_at, home)
+    with desk_at(home) as workspace:
+        assert forget_ids(workspace, [number]).problems == ()
+
+
+def test_a_home_that_never_reached_its_server_writes_nothing(desk_at, machine):
+    home = machine("home", "postgresql://anna@127.0.0.1:1/gone")
+    say(home, "s1", RULE)
+    with desk_at(home) as workspace, pytest.raises(StoreError, match="cannot be reached"):
+        run_pipeline(workspace, [], RunOptions())
 
 
 def test_what_is_remembered_moves_to_a_server_and_back_unchanged(desk_at, machine, postgres):

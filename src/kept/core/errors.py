@@ -49,6 +49,10 @@ class StoreError(KeptError):
     """The store could not be opened, read or written; nothing was changed."""
 
 
+class UnreachableError(StoreError):
+    """The server of a store is not there, or not to be reached from here."""
+
+
 class DamagedError(StoreError):
     """The store holds something its own hashes contradict."""
 

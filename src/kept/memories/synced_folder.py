@@ -3,6 +3,7 @@
 A line is what a memory is after a pass, signed with a key that the person's machines share, and says which lines of the others its
 machine knew. So a change made without knowledge of another is seen: of two changes by the person the later stands and the other's
 words wait beside it; what a machine worked out by itself gives way to the person. What was forgotten is a line without words.
+Such lines also lie beside the store while the server of a home cannot be reached.
 """
 
 import hmac
@@ -32,6 +33,7 @@ from kept.store.values import Draft
 from kept.workspace import Workspace
 
 SYNC = "sync"  # the stage of what other machines told, and the note of the store with the key and what was read
+_AWAY = "away"  # the machine of what was changed here without the server
 _FILE = re.compile(r"([a-z0-9-]{1,80})\.(\d{1,6})\b")  # what syncs the folder may add to the name of a copy
 _OTHER = re.compile(r"[^a-z0-9]+")
 _SHOWN = (Status.ACTIVE, Status.HELD)
@@ -194,15 +196,25 @@ class SyncFolder:
             epoch, told = epoch + 1, []
             path = self.folder / f"{machine}.{epoch}.jsonl"
             content = files.read_file(path)
-        said, seen, lines = {line.memory.id: line.memory for line in told}, self.seen(), []
-        for number, change in self._changes(told[-1].place[1] if told else 0, epoch).items():
-            memory = log.memory(number)
+        said = {line.memory.id: line.memory for line in told}
+        lines = self._lines_after(told[-1].place[1] if told else 0, epoch, said, self.seen())
+        if lines:
+            whole = content.data[: content.data.rfind(b"\n") + 1]
+            data = whole + "".join(map(self._format, lines)).encode()
+            files.write_if_unchanged(path, data, expect=content.stamp, root=self.folder)
+        return len(lines)
+
+    def _lines_after(self, after: int, epoch: int, said: Mapping[str, Memory], seen: Mapping[str, Place]) -> list[SyncLine]:
+        """What memories that changed here after a pass are now, unless that was ``said`` of them, by pass."""
+        lines = []
+        for number, change in self._changes(after, epoch).items():
+            memory = self.workspace.store.log.memory(number)
             if memory is None and number in said:  # what added it was undone
                 memory = replace(said[number], status=Status.RETIRED)
             if memory and not (number in said and _says_same(said[number], memory)):
                 lines.append(
                     SyncLine(
-                        machine=machine,
+                        machine=change.machine,
                         place=change.place,
                         at=change.at,
                         person=change.person,
@@ -210,11 +222,32 @@ class SyncFolder:
                         memory=replace(memory, candidates=()),
                     )
                 )
-        if lines:
-            whole = content.data[: content.data.rfind(b"\n") + 1]
-            data = whole + "".join(map(self._format, sorted(lines, key=lambda line: line.place))).encode()
-            files.write_if_unchanged(path, data, expect=content.stamp, root=self.folder)
-        return len(lines)
+        return sorted(lines, key=lambda line: line.place)
+
+    # A time without the server
+
+    @property
+    def _outbox(self) -> Path:
+        return self.workspace.paths.state / "outbox.jsonl"
+
+    def put_by(self, after: int) -> None:
+        """Write what changed here after a pass, without the server, beside the store: :meth:`take_out` brings it there."""
+        seen = {self.machine: (1, after)}
+        path, content = self._outbox, files.read_file(self._outbox)
+        earlier = [text for line, text in self._read(_AWAY, 1, path, []) if line.seen != seen]
+        made = [self._format(replace(line, machine=_AWAY)) for line in self._lines_after(after, 1, {}, seen)]
+        data = "".join((*(f"{text}\n" for text in earlier), *made)).encode()
+        files.write_if_unchanged(path, data, expect=content.stamp, root=path.parent)
+
+    def take_out(self, run: RunNumber) -> SyncReport:
+        """Bring what was put by into the store, as what another machine tells, and the server has it. Raises StoreError."""
+        report, content = SyncReport(), files.read_file(self._outbox)
+        if content.data and self.workspace.store.away_since is None:
+            with self.workspace.store.transaction():
+                for line, _ in self._read(_AWAY, 1, self._outbox, []):
+                    self._take_up(line, run, report)
+            files.delete_if_unchanged(self._outbox, expect=content.stamp, root=self._outbox.parent)
+        return report
 
     def _changes(self, after: int, epoch: int) -> dict[str, Change]:
         """What happened here after a pass to which memories: the last pass of each, and whether the person had a part in any."""
@@ -334,7 +367,7 @@ class SyncFolder:
             key=lambda pass_: pass_.id,
         )
         person = last.actor is Actor.PERSON
-        if last.stage != SYNC:
+        if last.stage != SYNC or self.folder is None:  # the machines of a server count the same passes
             epoch = max((epoch for epoch, _ in self._paths().get(self.machine, ())), default=1)
             return Change(machine=self.machine, place=(epoch, last.id), at=last.recorded_at, person=person)
         machine, *place = last.subject.split()

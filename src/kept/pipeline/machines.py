@@ -1,13 +1,29 @@
-"""Exchange what is remembered with the person's other machines, through the synced folder of the settings."""
+"""Exchange what is remembered with the person's other machines: by their server, or through the synced folder of the settings."""
 
 from kept.changes import apply_person_change
-from kept.core.errors import ConfigError, KeptError
+from kept.core.errors import ConfigError, KeptError, UnreachableError
 from kept.local.files import hold_lock
 from kept.memories.synced_folder import SyncFolder, SyncReport
 from kept.outputs.write import WriteReport
 from kept.pipeline.erase.forget import forget_too
 from kept.store.run_number import RunNumber
 from kept.workspace import Workspace
+
+
+def reach_server(workspace: Workspace) -> tuple[str, ...]:
+    """Take up what other machines wrote on the server, where the store has one; what was changed here without it is put by, for
+    :meth:`SyncFolder.take_out`. Returns why that could not be. Raises StoreError.
+    """
+    store = workspace.store
+    try:
+        if store.away_since is not None:
+            apply_person_change(workspace, lambda: None, locks=False)  # what was edited in the files meanwhile
+            SyncFolder(workspace=workspace).put_by(store.away_since)
+            store.return_to_server()
+        store.refresh()
+    except UnreachableError as error:
+        return (f"what changes here waits for the server: {error.what}",)
+    return ()
 
 
 def hear_machines(workspace: Workspace, run: RunNumber) -> SyncReport:

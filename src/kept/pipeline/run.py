@@ -36,11 +36,12 @@ from kept.local.workers import Workers, start_processes
 from kept.memories.agent_commands import undo_agent_decisions as take_back_decisions
 from kept.memories.backups import make_daily_backup
 from kept.memories.client_memory import import_client_notes
+from kept.memories.synced_folder import SyncFolder
 from kept.memories.team import update_teams
 from kept.outputs.write import WriteReport, merge_hand_edits, write_outputs
 from kept.pipeline.erase.forget import forget_opted_out
 from kept.pipeline.estimate import estimate_run
-from kept.pipeline.machines import hear_machines, tell_machines
+from kept.pipeline.machines import hear_machines, reach_server, tell_machines
 from kept.pipeline.outdated import find_outdated_memories
 from kept.pipeline.trial import is_trusted
 from kept.profiles.profile import Occasion
@@ -170,10 +171,11 @@ def run_pipeline(
     """
     started = monotonic()
     workspace = replace(workspace, llm=_create_client(workspace, options, progress))
-    workspace.store.refresh()
-    trial = workspace.store.trial_transaction() if options.dry else nullcontext()
-    with hold_lock(workspace.paths.lock), trial, ExitStack() as at_end:
+    with hold_lock(workspace.paths.lock), ExitStack() as at_end:
+        unreached = () if options.dry else reach_server(workspace)
+        at_end.enter_context(workspace.store.trial_transaction() if options.dry else nullcontext())
         report = _run_steps(workspace, paths, options, progress, at_end)
+    report.written.problems += unreached
     report.sample = sample
     report.seconds = monotonic() - started
     return report
@@ -250,6 +252,7 @@ def _run_steps(
     report.covered = covering.done()
     report.cut = late()
     if not options.dry:
+        SyncFolder(workspace=workspace).take_out(run_number)
         report.written.problems += forget_opted_out(workspace, report.reading.opted_out, erased=report.reading.erased)
     progress("writing", 0, 0)
     write_outputs(workspace, run_number, report.written)

@@ -22,6 +22,7 @@ from kept.store.schema import foreign_objects, foreign_programs, migration_state
 FORMAT = 5  # PRAGMA user_version of the newest schema
 ERASING = "erasing"  # the setting that stands from the commit that erases words until the file was rewritten without them
 BINDING = "replica"  # the setting that says which rows of a server this store is of, and how far
+AWAY = "away"  # the setting that stands while changes are here that the server does not have: the last pass that it has
 # Their rows are counted.
 TALLIED = ("settings", "files", "projects", "opted_out", "runs", "dirty", "outputs", "notes", "summaries")
 _BUSY_MS = 30_000

@@ -17,7 +17,7 @@ def open_store(path: Path, url: str = "", *, redact: Redact = skip_store_redacti
         return SqliteStore(path, redact=redact)
     from kept.store.replica.store import ReplicaStore  # noqa: PLC0415 - few stores have a server
 
-    return ReplicaStore(path, lambda: connect_server(url), redact=redact)
+    return ReplicaStore(path, lambda: connect_server(url), redact=redact, alone=True)
 
 
 def connect_server(url: str, *, create: bool = False) -> "PostgresServer":

@@ -394,6 +394,15 @@ class Store(Protocol):
         """Take up what other machines wrote to the server of this store, where it has one. Raises StoreError."""
         ...
 
+    @property
+    def away_since(self) -> int | None:
+        """The last pass that the server has, where this machine was changed without it since; else None."""
+        ...
+
+    def return_to_server(self) -> None:
+        """Have this store hold what the server does and nothing else. Raises UnreachableError, StoreError."""
+        ...
+
     def publish(self) -> None:
         """Have the server of this store, where it has one, hold what the store does, whatever it held: after a backup was put back.
 

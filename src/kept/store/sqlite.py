@@ -94,6 +94,14 @@ class SqliteStore:
     def refresh(self) -> None:
         """Take up what other machines wrote: nothing, for this file is the only place."""
 
+    @property
+    def away_since(self) -> int | None:
+        """The last pass that the server has, where this machine was changed without it since: None, for there is no server."""
+        return None
+
+    def return_to_server(self) -> None:
+        """Have this store hold what the server does and nothing else: nothing, for it has none."""
+
     def publish(self) -> None:
         """Have the server of this store hold what it does: nothing, for it has none."""
 

@@ -12,7 +12,7 @@ from psycopg import errors, sql
 from psycopg.conninfo import conninfo_to_dict
 
 from kept.core.codec import to_canonical_json
-from kept.core.errors import StoreError
+from kept.core.errors import StoreError, UnreachableError
 from kept.store.database import FORMAT
 from kept.store.replica.protocol import Head, Key, Row, SharedLine, Table
 
@@ -315,7 +315,8 @@ def _to_store_error(error: psycopg.Error, where: str) -> StoreError:
         case errors.ReadOnlySqlTransaction():
             what, hint = "the server is read-only", "name the primary one in store.url"
         case errors.OperationalError() if error.sqlstate is None:
-            what, hint = f"the server cannot be reached: {text}", "what is remembered can be read; run again when it is back"
+            hint = "what is remembered can be read; run again when it is back"
+            return UnreachableError(f"the server cannot be reached: {text}", where=where, hint=hint)
         case errors.OperationalError():
             what, hint = f"{_GONE}: {text}", "run again; what was not confirmed is done again"
         case _:

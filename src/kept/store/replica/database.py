@@ -3,6 +3,9 @@
 The order of a transaction: the file is locked, then the owner's rows on the server; what others changed comes in; what is done here
 is sent and committed there, then here. A process that dies between the two commits leaves the file one change behind, which the
 next transaction takes up as it does any other's. Nothing is locked while nothing is written, and reading asks nobody.
+
+Without the server a machine may go on alone: what it changes is in its file only, until :meth:`ReplicaDatabase.return_to_server`
+takes up the server's rows in the place of its own. Who keeps what was done meanwhile is told above this layer.
 """
 
 import json
@@ -16,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from kept.core.codec import to_canonical_json
-from kept.core.errors import StoreError, UsageError
-from kept.store.database import BINDING, Database
+from kept.core.errors import StoreError, UnreachableError, UsageError
+from kept.store.database import AWAY, BINDING, ERASING, Database
 from kept.store.replica.protocol import Head, Key, Row, Server, Table
 from kept.store.replica.tables import SHARED, SHARED_SETTING, capture_statements, changed_rows_query, read_tables
 
@@ -29,10 +32,13 @@ _OF_SHARED = frozenset(SHARED) - {"settings"}  # a store's own settings are writ
 class ReplicaDatabase(Database):
     """A store file and the server behind it, which is asked for when it is first written to.
 
-    ``take_up`` applies to this file what changed on the server since a head (None: everything).
+    ``take_up`` applies to this file what changed on the server since a head (None: everything). With ``alone`` it goes on without
+    the server; else what writes raises UnreachableError then.
     """
 
-    def __init__(self, path: Path, connect: Callable[[], Server]) -> None:
+    def __init__(self, path: Path, connect: Callable[[], Server], *, alone: bool = False) -> None:
+        self._alone = alone
+        self._returns = False  # from a time without the server
         self._is_made = False  # making and migrating the file is this machine's own
         self._connect = connect
         self._server: Server | None = None
@@ -63,7 +69,7 @@ class ReplicaDatabase(Database):
         try:
             yield self._server
         except BaseException:
-            self._server.rollback()
+            self._withdraw()
             self.disconnect()
             raise
 
@@ -77,6 +83,23 @@ class ReplicaDatabase(Database):
         """Note which rows of a server this file holds."""
         value = to_canonical_json({"store": head.store, "version": head.version, "base": head.base})
         self.run("put_setting", name=BINDING, value=value)
+
+    @property
+    def is_away(self) -> bool:
+        """Whether this file has changes that the server does not have, because it could not be reached."""
+        return self.fetch_one("setting", name=AWAY) is not None
+
+    def return_to_server(self) -> None:
+        """Have this file hold what the server does and nothing else. Raises UnreachableError, StoreError; nothing is changed
+        then.
+        """
+        self._returns = True
+        try:
+            with self.transaction():
+                self.execute_sql("DELETE FROM looks")  # transcripts that only this file had read are read again
+                self.run("drop_setting", name=AWAY)
+        finally:
+            self._returns = False
 
     def data_version(self) -> int:
         """A number that changes when another connection has changed the store, or this one took up another machine's change."""
@@ -96,7 +119,18 @@ class ReplicaDatabase(Database):
     def _join(self) -> None:
         if not self._is_made:
             return
-        self._head = self._lock_server()
+        if self.is_away and not self._returns:
+            if not self._alone:
+                raise StoreError("changes wait here for the server", where=str(self.path), hint="kept run takes them there")
+            return
+        try:
+            self._head = self._lock_server()
+        except UnreachableError:
+            if self._returns or not self._alone or not self.binding:
+                raise
+            last = self.fetch_one("last_pass")
+            self.run("put_setting", name=AWAY, value=str(last["id"] if last else 0))
+            return
         with self.server() as server:
             if self._head.outdated:
                 self._renew(server, self._head)
@@ -142,8 +176,8 @@ class ReplicaDatabase(Database):
                 where=str(self.path),
                 hint="set store.url back, or take this one there: kept migrate --to URL",
             )
-        if bound is None or bound.version < head.version:
-            self.take_up(server, bound if bound and bound.version >= head.base else None)
+        if bound is None or bound.version < head.version or self._returns:
+            self.take_up(server, bound if bound and bound.version >= head.base and not self._returns else None)
             self._connection.execute("DELETE FROM temp.changed")
             self._taken += 1
             self._head = head if head.store else Head(store=secrets.token_hex(8))
@@ -151,6 +185,12 @@ class ReplicaDatabase(Database):
 
     def _publish(self) -> None:
         if not self._is_made:
+            return
+        if self.is_away:
+            if self.fetch_one("setting", name=ERASING):
+                hint = "forget again when the server can be reached"
+                raise UnreachableError("what is on the server cannot be forgotten without it", where=str(self.path), hint=hint)
+            self._connection.execute("DELETE FROM temp.changed")
             return
         names = [row[0] for row in self._connection.execute("SELECT DISTINCT name FROM temp.changed")]
         with self.server() as server:
@@ -181,6 +221,7 @@ class ReplicaDatabase(Database):
                     _refuse_held(head)
                 server.clear()
                 made = self._send_rows(server, head)
+                self.run("drop_setting", name=AWAY)
                 server.commit(made)
             self._execute("COMMIT", {})
         except BaseException:

@@ -7,7 +7,9 @@ from tempfile import TemporaryDirectory
 
 from kept.core.codec import dump_member, to_canonical_json
 from kept.core.errors import DamagedError, StoreError
+from kept.store.database import AWAY
 from kept.store.door import Redact, skip_store_redaction
+from kept.store.paths import free_name
 from kept.store.replica.database import ReplicaDatabase
 from kept.store.replica.protocol import NOT_COMPARED, Head, Row, Server
 from kept.store.replica.taking_up import take_up_changes
@@ -18,20 +20,37 @@ class ReplicaStore(SqliteStore):
     """An open store file, and the server that ``connect`` reaches when something is first written.
 
     Raises StoreError where the file cannot be opened; where the server cannot be reached, whatever writes raises it, and changes
-    nothing.
+    nothing. With ``alone`` a file that was with its server before is changed alone then, until :meth:`return_to_server`.
     """
 
-    def __init__(self, path: Path, connect: Callable[[], Server], *, redact: Redact = skip_store_redaction) -> None:
-        self._replica = ReplicaDatabase(path, connect)
+    def __init__(
+        self, path: Path, connect: Callable[[], Server], *, redact: Redact = skip_store_redaction, alone: bool = False
+    ) -> None:
+        self._replica = ReplicaDatabase(path, connect, alone=alone)
         tables = tuple(self._replica.tables.values())
         self._replica.take_up = lambda server, since: take_up_changes(self._replica, tables, server, since)
         self._connect = connect
         super().__init__(path, redact=redact, database=self._replica)
 
     def refresh(self) -> None:
-        """Take up what other machines wrote. Raises StoreError."""
-        with self.transaction():
+        """Take up what other machines wrote. Raises UnreachableError, StoreError."""
+        with self._replica.server(), self.transaction():
             pass
+
+    @property
+    def away_since(self) -> int | None:
+        """The last pass that the server has, where this machine was changed without it since; else None."""
+        row = self._replica.fetch_one("setting", name=AWAY)
+        return int(row["value"]) if row else None
+
+    def return_to_server(self) -> None:
+        """Have this store hold what the server does and nothing else; a copy of what it held stays with the backups. Raises
+        UnreachableError, StoreError.
+        """
+        with self._replica.server():
+            pass
+        self._replica.copy_to(free_name(self.path.parent / "backups" / "away.db"))
+        self._replica.return_to_server()
 
     def publish(self) -> None:
         """Have the server hold what this store does, whatever it held: other machines take all of it up. Raises StoreError."""
@@ -80,7 +99,8 @@ class ReplicaStore(SqliteStore):
         """Everything that is wrong with the store, and with what the server holds of it."""
         try:
             self.refresh()
-            apart = tuple(self.compare_with_server())
+            waits = self._replica.is_away
+            apart = (f"{NOT_COMPARED}: changes wait here for it",) if waits else tuple(self.compare_with_server())
         except StoreError as error:
             apart = (f"{NOT_COMPARED}: {error}",)
         return (*super().find_damage(), *apart)
