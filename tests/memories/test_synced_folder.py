@@ -1,12 +1,14 @@
 """One person, two machines, no server: what is remembered goes through a folder that another program keeps the same."""
 
 import json
+from contextlib import suppress
 from datetime import timedelta
+from random import Random
 
 import pytest
 
 from kept.changes import apply_person_change
-from kept.core.errors import UsageError
+from kept.core.errors import KeptError, UsageError
 from kept.core.memory import Status
 from kept.memories import person
 from kept.memories.backups import create_backup
@@ -260,6 +262,57 @@ def test_a_folder_that_is_not_there_is_told_and_everything_else_is_done(two, fol
     report = desk.run()
     assert len(desk.active()) == 1
     assert any("is not there" in problem for problem in report.written.problems)
+
+
+def invent(chance):
+    """A sentence of words that nobody said before."""
+    words = ("".join(chance.choice("bcdfgklmnprst") + chance.choice("aeiou") for _ in range(3)) for _ in range(6))
+    return f"{' '.join(words).capitalize()}."
+
+
+def do_something(machine, chance, forgotten):
+    """One change of a person's, where it can be made, or an exchange."""
+    known = sorted((memory.id, memory.content) for memory in machine.memories().values() if memory.content)
+    changes = (person.retire, person.pin, person.approve, person.reject)
+    number, content = chance.choice(known) if known else ("", "")
+    with suppress(KeptError):
+        match chance.choice(("add", "edit", "edit", "change", "change", "undo", "forget", "sync", "sync", "sync")):
+            case "add":
+                machine.add(invent(chance))
+            case "edit":
+                machine.change(person.edit, number, invent(chance))
+            case "change":
+                machine.change(chance.choice(changes), number)
+            case "undo":
+                machine.change(undo)
+            case "forget" if number:
+                with machine.desk() as workspace:
+                    forget_ids(workspace, [number])
+                forgotten.add(content)
+            case _:
+                machine.sync()
+
+
+@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 40))])
+def test_machines_that_heard_each_other_remember_the_same_whatever_was_done_apart(seed, desk_at, folder, tmp_path):
+    chance, forgotten = Random(seed), set()
+    machines = [Machine(tmp_path / name, folder, desk_at) for name in ("desk", "laptop", "other")[: 2 + seed % 2]]
+    for _ in range(45):
+        do_something(chance.choice(machines), chance, forgotten)
+    for machine in machines * 5:
+        machine.sync()
+    assert [report for machine in machines if (report := machine.sync()).taken or report.told or report.clashes] == []
+    first, *others = (
+        {
+            (memory.id, memory.content, memory.status, memory.pinned)
+            for memory in machine.memories().values()
+            if memory.status in (Status.ACTIVE, Status.HELD)
+        }
+        for machine in machines
+    )
+    assert all(other == first for other in others)
+    told = "".join(path.read_text() for path in folder.iterdir())
+    assert [content for content in forgotten if content in told or content in {each[1] for each in first}] == []
 
 
 def test_a_word_that_is_no_key_is_refused(two):

@@ -21,6 +21,7 @@ from kept.core.codec import digest, dump, load, to_canonical_json
 from kept.core.erasure import ErasureMatch, ErasureWords
 from kept.core.errors import KeptError, UsageError
 from kept.core.fingerprint import is_known_statement
+from kept.core.fold import erase_content
 from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import Add, Merge, Operation, Reaffirm, Reword, to_facts
 from kept.core.text import normal_form
@@ -208,9 +209,7 @@ class SyncFolder:
         """What memories that changed here after a pass are now, unless that was ``said`` of them, by pass."""
         lines = []
         for number, change in self._changes(after, epoch).items():
-            memory = self.workspace.store.log.memory(number)
-            if memory is None and number in said:  # what added it was undone
-                memory = replace(said[number], status=Status.RETIRED)
+            memory = self._find(number)
             if memory and not (number in said and _says_same(said[number], memory)):
                 lines.append(
                     SyncLine(
@@ -253,9 +252,10 @@ class SyncFolder:
         """What happened here after a pass to which memories: the last pass of each, and whether the person had a part in any."""
         log, found = self.workspace.store.log, dict[str, Change]()
         for pass_ in log.passes_after(after):
-            switched = log.passes({*pass_.undoes, *pass_.redoes}) if pass_.undoes or pass_.redoes else ()
             operations = () if pass_.stage == SYNC else pass_.operations
-            for number in _changed((*operations, *(each for other in switched for each in other.operations))):
+            if switched := {*pass_.undoes, *pass_.redoes}:
+                operations = tuple(operation for other in log.passes(switched) for operation in other.operations)
+            for number in _changed(operations):
                 person = pass_.actor is Actor.PERSON or (number in found and found[number].person)
                 found[number] = Change(machine=self.machine, place=(epoch, pass_.id), at=pass_.recorded_at, person=person)
         return found
@@ -282,6 +282,8 @@ class SyncFolder:
                     self._take_up(line, run, report)
             if fresh:
                 self._save_note(seen=seen | {line.machine: line.place for line in fresh})
+        if gone:
+            self.erase(ErasureWords(sentences=(), memories=frozenset(gone)))
         known = (self.workspace.store.log.memory(number) for number in sorted(gone))
         report.forgotten = tuple(memory for memory in known if memory is not None and memory.content)
         report.problems = tuple(
@@ -292,7 +294,7 @@ class SyncFolder:
 
     def _take_up(self, line: SyncLine, run: RunNumber, report: SyncReport) -> None:
         log, theirs = self.workspace.store.log, line.memory
-        mine = log.memory(theirs.id)
+        mine = self._find(theirs.id)
         if mine is None:
             known, key = log.forgotten_fingerprints(), self.workspace.store.key("forget")
             if theirs.status in _SHOWN and not (known and is_known_statement(theirs.content, known, key)):
@@ -311,6 +313,12 @@ class SyncFolder:
         elif line.person:
             self._settle_clash(line, mine, last, run, report)
 
+    def _find(self, number: str) -> Memory | None:
+        """A memory as it is here; as retired where what added it was undone."""
+        log = self.workspace.store.log
+        added = [operation.value for _, operation in log.operations_on(number) if isinstance(operation, Add)]
+        return log.memory(number) or (replace(added[-1], status=Status.RETIRED) if added else None)
+
     def _settle_clash(self, line: SyncLine, mine: Memory, last: Change, run: RunNumber, report: SyncReport) -> None:
         """The later of two changes stands, on every machine; what the other one said waits beside it."""
         theirs_stand = (line.at, line.machine) > (last.at, last.machine)
@@ -321,11 +329,11 @@ class SyncFolder:
             and normal_form(other.content) != normal_form(stands.content)
             and self.workspace.store.log.memory(number) is None
         )
-        operations: list[Operation] = [_replacement(line, mine)] if theirs_stand else []
-        if held:
-            operations.append(hold_clash(number, stands, other.content, self.workspace.clock(), path=where))
-        if operations:
-            self._commit(line, run, operations)
+        if theirs_stand:
+            self._commit(line, run, [_replacement(line, mine)])
+        if held:  # told on as a change of this machine: one that knew of both changes sees no clash
+            clash = hold_clash(number, stands, other.content, self.workspace.clock(), path=where)
+            self._commit(replace(line, person=False), run, [clash], stage="clash")
         report.taken += theirs_stand
         report.clashes += held
 
@@ -344,11 +352,11 @@ class SyncFolder:
                 )
                 return
 
-    def _commit(self, line: SyncLine, run: RunNumber, operations: Iterable[Operation]) -> None:
+    def _commit(self, line: SyncLine, run: RunNumber, operations: Iterable[Operation], *, stage: str = SYNC) -> None:
         self.workspace.store.log.commit(
             Draft(
                 run=run(),
-                stage=SYNC,
+                stage=stage,
                 subject=f"{line.machine} {line.place[0]} {line.place[1]}",
                 actor=Actor.PERSON if line.person else Actor.MACHINE,
                 recorded_at=self.workspace.clock(),
@@ -382,16 +390,18 @@ class SyncFolder:
                 yield ErasureMatch(holder=self.name, where=str(path), text=words.excerpt(line.memory.content))
 
     def erase(self, words: ErasureWords) -> int:
-        """Write this machine's files anew without those lines. Raises KeptError."""
-        held: dict[Path, int] = {}
-        for path, line, text in self._own_lines():
-            held[path] = held.get(path, 0) + _holds(words, line, text)
-        for path in (path for path, count in held.items() if count and self.folder):
-            stamp = files.read_file(path).stamp
-            kept = (text for place, line, text in self._own_lines() if place == path and not _holds(words, line, text))
-            data = "".join(f"{text}\n" for text in kept).encode()
-            files.write_if_unchanged(path, data, expect=stamp, root=path.parent)
-        return sum(held.values())
+        """Write this machine's files anew without those lines; that a memory was forgotten stays. Raises KeptError."""
+        lines, held = tuple(self._own_lines()), 0
+        for path in {path for path, line, text in lines if _holds(words, line, text)}:
+            stamp, kept = files.read_file(path).stamp, []
+            for line, text in ((line, text) for place, line, text in lines if place == path):
+                if not _holds(words, line, text):
+                    kept.append(f"{text}\n")
+                elif line.memory.id in words.memories:
+                    kept.append(self._format(replace(line, memory=erase_content(line.memory))))
+                held += _holds(words, line, text)
+            files.write_if_unchanged(path, "".join(kept).encode(), expect=stamp, root=path.parent)
+        return held
 
     def _own_lines(self) -> Iterator[tuple[Path, SyncLine, str]]:
         if self.folder is not None and self.folder.is_dir():
