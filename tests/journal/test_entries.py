@@ -193,6 +193,17 @@ def test_a_week_tells_once_what_its_days_say_again(journal_at, home):
         assert done.path.read_text().count("skip rows without a gauge") == 1
 
 
+def test_a_week_tells_once_what_another_line_of_it_says_more_fully(journal_at, home):
+    wish = "Please make the nightly tide import skip rows without a gauge"
+    for number, end in enumerate((".", " of the 90 stations.")):
+        say(home, f"s{number}", f"{wish}{end}", day=day(number).isoformat())
+    with journal_at() as workspace:
+        write_all(workspace, [day(0)])
+        text = write_journal_entry(workspace, make_entry_options(workspace, "weekly"), day(0), day(6)).path.read_text()
+        assert text.count("skip rows without a gauge") == 1
+        assert "of the 90 stations" in text
+
+
 def test_doing_a_day_twice_changes_nothing(journal_at, home):
     days_of_work(home)
     with journal_at() as workspace:

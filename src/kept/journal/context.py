@@ -72,15 +72,14 @@ def collect_context(workspace: Workspace, first: date, last: date, *, detailed: 
 
 
 def _without_repeats(told: Sequence[ContextItem]) -> tuple[ContextItem, ...]:
-    """What is told, each thing of a project once, where it weighs most; commits and files as they are."""
+    """What is told, each thing of a project once, where it weighs most or is said most fully; commits and files as they are."""
     chosen: dict[int, ContextItem] = {}
     known: list[tuple[Slot, str, frozenset[str]]] = []
-    for place, thing in sorted(enumerate(told), key=lambda pair: -pair[1].weight):
+    for place, thing in sorted(enumerate(told), key=lambda pair: (-pair[1].weight, -len(pair[1].text))):
         words = tokenize(thing.text)
         if thing.slot not in (Slot.COMMITS, Slot.FILES) and any(
             (slot, scope) == (thing.slot, thing.scope)
-            and jaccard_similarity(words, other) > _REPEATED
-            and number_tokens(words) == number_tokens(other)
+            and (words <= other or (jaccard_similarity(words, other) > _REPEATED and number_tokens(words) == number_tokens(other)))
             for slot, scope, other in known
         ):
             continue
