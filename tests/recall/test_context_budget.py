@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from kept.core.fence import CORE, FACTS, FIXES, LAYERS, PAST, SAID, TAG, ContextPiece, estimate_token_count, render_block
 from kept.core.text import tokenize
+from kept.recall import context_budget
 from kept.recall.context_budget import fit_to_budget
 from kept.recall.relevance import (
     FLOOR,
@@ -27,6 +28,13 @@ def piece(layer, key, text, near=1.0, value=1.0):
 def test_nothing_offered_gives_nothing_not_even_a_frame():
     found = fit_to_budget({}, budget=1_000)
     assert (found.pieces, found.tokens, render_block(found.pieces)) == ((), 0, "")
+
+
+def test_what_a_layer_has_no_place_for_is_compared_with_nothing(monkeypatch):
+    compared = []
+    monkeypatch.setattr(context_budget, "jaccard_similarity", lambda first, second: compared.append((first, second)) or 0.0)
+    found = fit_to_budget({CORE: [piece(CORE, str(number), f"rule {number}") for number in range(400)]}, budget=100_000)
+    assert len(compared) < len(found.pieces) ** 2
 
 
 def test_layers_come_in_their_order_and_each_best_first():

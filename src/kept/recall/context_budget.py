@@ -28,14 +28,12 @@ def fit_to_budget(
     frame = estimate_token_count(f"<{TAG}>\n{NOTICE}\n</{TAG}>")
     room = budget - frame
     for layer in LAYERS:
-        used = 0
+        used = taken = 0
         most = min(room, int(layer.share * (budget - frame)) + _spare_room(layer, offered, room))
         for piece in sorted(offered.get(layer.name, ()), key=lambda each: (-each.score, each.key)):
             cost = estimate_token_count(f"{render_piece(piece)}\n") + (estimate_token_count(f"{layer.title}\n") if not used else 0)
             words = tokenize(piece.text)
-            reason = _omission_reason(
-                piece, layer, words, seen, told, full=used + cost > most, taken=sum(s.layer == layer.name for s in shown)
-            )
+            reason = _omission_reason(piece, layer, words, seen, told, full=used + cost > most, taken=taken)
             if reason:
                 left_out[reason] = left_out.get(reason, 0) + 1
                 omitted.append((piece, reason))
@@ -43,6 +41,7 @@ def fit_to_budget(
             shown.append(piece)
             seen.append(words)
             used += cost
+            taken += 1
         room -= used
     return Context(tuple(shown), budget - room if shown else 0, left_out, tuple(omitted))
 
@@ -70,10 +69,11 @@ def _omission_reason(
         return "below the floor"
     if piece.key in told:
         return SHOWN
-    if any((jaccard_similarity(words, item) >= _SAME and number_tokens(words) == number_tokens(item)) for item in seen):
-        return "in the session already"
-    if layer.name in (PAST, SAID) and any(len(words & item) >= max(_WHOLE * len(item), len(words) / 2) for item in seen):
-        return "in the session already"  # the memory that was made of it is there
     if taken >= layer.most:
         return "enough of its layer"
-    return "over the budget" if full else ""
+    if full:
+        return "over the budget"
+    same = any((jaccard_similarity(words, item) >= _SAME and number_tokens(words) == number_tokens(item)) for item in seen)
+    if same or (layer.name in (PAST, SAID) and any(len(words & item) >= max(_WHOLE * len(item), len(words) / 2) for item in seen)):
+        return "in the session already"  # for the passage, the memory that was made of it
+    return ""

@@ -176,7 +176,7 @@ def find_near_memories(workspace: SearchContext, message: str, scopes: Sequence[
     limits = Filters(scopes=tuple(scopes), statuses=("active",))
     with open_index(workspace.paths.store) as index:
         look = _IndexSearch(workspace, index, message, limits, meaning=True)
-        spread, (doubt, near) = look.cosine_spread(), look.find_needed()
+        spread, doubt, near = look.find_needed()
         apart = {item: spread.deviations_above(unit.similarity) + need for item, (unit, need) in near.items()}
         best = sorted(apart, key=lambda item: (-apart[item], item))[:_CONSIDERED]
         units = index.load_units(UnitKind.MEMORY, best)
@@ -252,25 +252,20 @@ class _IndexSearch:
         found = {item: unit for item, unit in near.items() if unit.similarity >= self.floor}
         return found | self._asked.of(kind, [item for item in also if item not in found])
 
-    def cosine_spread(self) -> Spread:
-        """What the question has in common with the memories within the limits."""
-        items = sorted(self._index.items_within(UnitKind.MEMORY, self._limits))
-        beside = self._asked.of(UnitKind.MEMORY, items[:: 1 + len(items) // _BESIDE]) if self._asked else {}
-        return cosine_spread([unit.similarity for unit in beside.values()], len(items))
-
-    def find_needed(self) -> "tuple[float, dict[int, tuple[NearUnit, float]]]":
-        """How little the question asks for what is remembered; and the memories within the limits that are nearest to it or to what
-        questions of its kind need, each with by how much more it is needed.
+    def find_needed(self) -> "tuple[Spread, float, dict[int, tuple[NearUnit, float]]]":
+        """What the question has in common with the memories within the limits; how little it asks for what is remembered; and the
+        memories that are nearest to it or to what questions of its kind need, each with by how much more it is needed.
         """
-        asked = self._asked
+        asked, among = self._asked, sorted(self._index.items_within(UnitKind.MEMORY, self._limits))
         if asked is None:
-            return 0.0, {}
+            return cosine_spread((), len(among)), 0.0, {}
+        beside = asked.of(UnitKind.MEMORY, among[:: 1 + len(among) // _BESIDE])
         doubt, need = find_asked(asked.model, asked.question)
-        among = self._index.items_within(UnitKind.MEMORY, self._limits)
         like = asked.vectors.find_nearest(UnitKind.MEMORY, need, _POOL, among)
         near = asked.of(UnitKind.MEMORY, {*like, *asked.find_nearest(UnitKind.MEMORY, _POOL, among)})
         needed = asked.vectors.of(UnitKind.MEMORY, near, need)
-        return doubt, {item: (unit, needed[item].similarity) for item, unit in near.items()}
+        found = {item: (unit, needed[item].similarity) for item, unit in near.items()}
+        return cosine_spread([unit.similarity for unit in beside.values()], len(among)), doubt, found
 
     def hit(self, unit: SearchUnit, score: float, near: "NearUnit | None", reasons: tuple[str, ...]) -> Hit:
         """A unit as a hit."""
