@@ -75,3 +75,11 @@ def test_words_are_found_where_numbered_lines_cut_them_into_narrow_columns():
     sentence = "never deploy the harbour service on fridays"
     numbered = "".join(f"\n{number:>4}  {sentence[at : at + 7]}" for number, at in enumerate(range(0, len(sentence), 7), 1))
     assert ErasureWords(sentences=(sentence,)).is_in_text(numbered)
+
+
+def test_what_another_statement_has_of_at_most_half_of_a_sentence_is_a_turn_of_phrase_and_stays():
+    half = ErasureWords(sentences=("one grey heron stands in the canal",), spared=("one grey heron stands in the mud",))
+    assert not half.is_in_text("one grey heron stands in the")
+    assert half.is_in_text("grey heron stands in the canal")
+    whole = ErasureWords(sentences=("one grey heron stands in the canal",), spared=("one grey heron stands in the canal today",))
+    assert whole.is_in_text("one grey heron stands in the canal")
