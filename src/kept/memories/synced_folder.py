@@ -206,11 +206,11 @@ class SyncFolder:
         return len(lines)
 
     def _lines_after(self, after: int, epoch: int, said: Mapping[str, Memory], seen: Mapping[str, Place]) -> list[SyncLine]:
-        """What memories that changed here after a pass are now, unless that was ``said`` of them, by pass."""
+        """What memories that changed here after a pass are now, by pass; of what rules changed, only what was not ``said``."""
         lines = []
         for number, change in self._changes(after, epoch).items():
             memory = self._find(number)
-            if memory and not (number in said and _says_same(said[number], memory)):
+            if memory and (change.person or number not in said or not _says_same(said[number], memory)):
                 lines.append(
                     SyncLine(
                         machine=change.machine,
