@@ -302,6 +302,8 @@ class SyncFolder:
                 report.taken += 1
             return
         if not mine.content or _says_same(mine, theirs):
+            if mine.content and line.person:  # so that the next line is told from this one
+                self._commit(line, run, [_replacement(line, mine)])
             return
         last = self._last_change(theirs.id)
         knew = last.machine == line.machine or last.place <= line.seen.get(last.machine, (0, 0))
@@ -343,7 +345,8 @@ class SyncFolder:
         yield Add(memory=value.id, at=value.last_seen, reason=f"told on {line.machine}", value=value)
         form = normal_form(value.content)
         for other in self.workspace.store.log.memories(group=(value.profile, value.scope)):
-            if other.status in _SHOWN and normal_form(other.content) == form:
+            clash = value.superseded_by or other.superseded_by  # what waits beside another memory is no second one
+            if other.status in _SHOWN and normal_form(other.content) == form and not clash:
                 winner, loser = sorted((value, other), key=lambda each: (each.status is not Status.ACTIVE, each.id))
                 candidates = tuple(sorted({*winner.candidates, *loser.candidates}))
                 facts = replace(to_facts(winner), candidates=candidates)
