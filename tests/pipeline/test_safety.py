@@ -142,6 +142,28 @@ def test_forgetting_reaches_a_backup_that_was_restored_and_those_that_only_the_r
         assert {one, two} <= set(find_backups(workspace))
 
 
+def test_what_was_forgotten_since_a_copy_was_made_is_forgotten_again_where_the_copy_is_restored(
+    desk_at, home, transcripts, tmp_path
+):
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        moved = create_backup(workspace, tmp_path / "made.db").rename(tmp_path / "moved.db")
+        gone = next(each.id for each in workspace.store.log.memories() if "ISO 8601" in each.content)
+        forget_ids(workspace, [gone])
+    before = _turns(moved)
+    done = restore_store(workspace.paths, moved, lambda: desk_at(home))
+    assert done.written.problems == []
+    with desk_at(home) as workspace:
+        assert not workspace.store.log.memory(gone).content
+        assert workspace.store.find_damage() == ()
+    assert before != _turns(workspace.paths.store) == _turns(done.aside)
+
+
+def _turns(path):
+    with SqliteStore(path) as store:
+        return [each.text for thread in store.archive.threads() for each in store.archive.events(thread.id, 0, thread.events)]
+
+
 def test_restoring_works_where_the_present_store_does_not_open(desk_at, home, transcripts):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
@@ -229,6 +251,17 @@ def test_forgetting_rewrites_the_copies_of_the_store_and_leaves_them_whole(desk_
             with SqliteStore(copy) as store:
                 assert store.find_damage() == ()
                 assert [each for each in store.log.memories() if each.content] == others
+
+
+def test_a_backup_that_a_person_named_keeps_its_name_when_something_is_forgotten(desk_at, home, transcripts, tmp_path):
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        (stick := tmp_path / "stick").mkdir()
+        names = [stick / name for name in ("kept-2026-02-01.db", "kept-v1.2.db", "mine.db")]
+        made = [create_backup(workspace, name) for name in names]
+        forget_ids(workspace, [each.id for each in workspace.store.log.memories() if "ISO 8601" in each.content])
+        assert sorted(stick.iterdir()) == sorted(made)
+        assert set(made) <= set(find_backups(workspace))
 
 
 def test_an_archive_gives_an_empty_home_the_same_memories_history_and_evidence(desk_at, home, transcripts, tmp_path):

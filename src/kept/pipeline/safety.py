@@ -1,6 +1,7 @@
 """Safety: proof that the store is whole, what derives from it made anew, everything out and back in."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -12,7 +13,7 @@ from kept.changes import apply_person_change
 from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
 from kept.core.errors import StoreError, UsageError
-from kept.core.event import Origin
+from kept.core.event import FORGOTTEN_MARK, Origin
 from kept.core.fingerprint import is_known_statement
 from kept.core.memory import USER_SCOPE, Actor, Evidence, Memory, Status
 from kept.core.operation import Add
@@ -27,6 +28,7 @@ from kept.memories.backups import record_backup, recorded_backups
 from kept.memories.person import clean_memory_text
 from kept.outputs.write import FileState, WriteReport, file_states, reset_damaged_files
 from kept.paths import Paths
+from kept.pipeline.erase.forget import forget_too
 from kept.recall.indexing import discard_vectors
 from kept.store.backups import restore_backup
 from kept.store.check import IMPORTED
@@ -104,7 +106,7 @@ def restore_store(home: Paths, path: Path, open_desk: Callable[[], AbstractConte
     DamagedError; the present store stays then.
     """
     with hold_lock(home.lock):
-        known, copies = _load_known_outputs(home)
+        known, copies, forgotten = _load_known(home)
         aside = restore_backup(path.absolute(), home.store, home.state / "aside")
         discard_vectors(home.vectors)
         with open_desk() as workspace:
@@ -115,20 +117,53 @@ def restore_store(home: Paths, path: Path, open_desk: Callable[[], AbstractConte
             # The backup was made before it was noted as one, and does not know of younger ones.
             for copy in sorted((copies | {path.absolute()}) - recorded_backups(workspace.store.log)):
                 record_backup(workspace, copy)
-            _, written = apply_person_change(workspace, lambda: None, locks=False)
-            written.problems[:0] = problems
+            again, written = apply_person_change(workspace, lambda: _forget_again(workspace, forgotten), locks=False)
+            written.problems[:0] = [*problems, *again]
     return RestoreReport(aside=aside, written=written)
 
 
-def _load_known_outputs(home: Paths) -> tuple[dict[str, tuple[Output, ...]] | None, frozenset[Path]]:
-    """What the present store wrote to which file (None where it cannot tell), and the copies of it that it notes."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Forgotten:
+    """What a store forgot: the ids of memories, and of events in which words were erased what is left of their text."""
+
+    memories: frozenset[str] = frozenset()
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+def _load_known(home: Paths) -> tuple[dict[str, tuple[Output, ...]] | None, frozenset[Path], _Forgotten]:
+    """What the present store wrote to which file (None where it cannot tell), the copies of it that it notes, what it forgot."""
     if not home.store.exists():
-        return None, frozenset()
+        return None, frozenset(), _Forgotten()
     try:
         with SqliteStore(home.store) as store:
-            return {path: store.output_states(path) for path in store.outputs()}, recorded_backups(store.log)
+            outputs = {path: store.output_states(path) for path in store.outputs()}
+            return outputs, recorded_backups(store.log), _find_forgotten(store)
     except StoreError:
-        return None, frozenset()
+        return None, frozenset(), _Forgotten()
+
+
+def _find_forgotten(store: SqliteStore) -> _Forgotten:
+    threads = tuple(store.archive.threads())
+    events = (event for thread in threads for event in store.archive.events(thread.id, 0, thread.events))
+    return _Forgotten(
+        memories=frozenset(memory.id for memory in store.log.memories() if not memory.content),
+        texts={event.key: event.text for event in events if FORGOTTEN_MARK in event.text},
+    )
+
+
+def _forget_again(workspace: Workspace, forgotten: _Forgotten) -> tuple[str, ...]:
+    """Erase in a restored store what was forgotten since its copy was made. Returns the problems."""
+    memories = [memory for memory in workspace.store.log.memories() if memory.content and memory.id in forgotten.memories]
+    whole, said = set[str](), set[str]()
+    for key, left in forgotten.texts.items():
+        event = workspace.store.archive.event(key)
+        if event is None or FORGOTTEN_MARK in event.text:
+            continue
+        if left == FORGOTTEN_MARK:
+            whole.add(key)
+        elif found := re.fullmatch("(.+)".join(map(re.escape, left.split(FORGOTTEN_MARK))), event.text, re.DOTALL):
+            said.update(found.groups())
+    return forget_too(workspace, memories, said=said, events=whole)
 
 
 def _carry_over_outputs(workspace: Workspace, known: dict[str, tuple[Output, ...]]) -> None:

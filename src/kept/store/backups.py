@@ -140,11 +140,10 @@ def make_working_copy(path: Path, folder: Path) -> Path:
 
 
 def replace_with_copy(copy: Path, path: Path) -> Path:
-    """Put a working copy in the place of the store file it was made of; a kept copy gets the name of its new bytes. Raises
-    OSError.
+    """Put a working copy in the place of the store file it was made of. A name that tells the bytes changes with them; one that a
+    person gave stays. Raises OSError.
     """
-    stem, _, digest = path.stem.rpartition(".")
-    place = path.with_name(f"{stem}.{_digest(copy)}.db") if digest and path.name.startswith("kept-") else path
+    place = path.with_name(f"{path.stem.rpartition('.')[0]}.{_digest(copy)}.db") if is_intact(path) else path
     flush(copy)
     copy.replace(place)
     if place != path:

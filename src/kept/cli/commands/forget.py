@@ -108,7 +108,10 @@ def _format_remaining(place: str) -> str:
 
 
 def _format_erasure(gone: ErasureReport, *, proved: bool) -> Iterator[Line]:
-    yield line(("Forgotten: ", "green"), ", ".join(gone.memories) or "no memory")
+    if not (gone.places.total() or gone.sessions or gone.items):
+        yield line("Nothing that kept holds said this; where it is read later, it is left out.")
+    else:
+        yield line(("Forgotten: ", "green"), ", ".join(gone.memories) or "no memory")
     if gone.sessions:
         yield line(("Sessions erased, never read again: ", "green"), ", ".join(gone.sessions))
     if gone.items:
@@ -136,6 +139,8 @@ def _format_near_copies(found: Sequence[ErasureMatch]) -> Iterator[Line]:
 def _preview_lines(workspace: Workspace, request: ErasureRequest, found: Sequence[ErasureMatch]) -> Iterator[Line]:
     yield from (memory_line(memory, workspace.zone) for memory in request.memories)
     exact = [place for place in found if not place.near]
+    if not exact:
+        yield line("Nothing that kept holds says this.")
     for holder, group in groupby(sorted(exact, key=lambda place: (place.holder, place.where)), key=lambda place: place.holder):
         members = list(group)
         yield line((f"{holder[:1].upper()}{holder[1:]}", "bold"), (f"  {format_count(len(members), 'place')}", "dim"))

@@ -2,6 +2,7 @@
 left.
 """
 
+import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -166,6 +167,7 @@ def forget(workspace: Workspace, request: ErasureRequest, *, also: Collection[st
         words = request.words.with_sentences(place.text for place in near if place.id in also)
         erasing = _ErasureRun(workspace=workspace, words=words)
         transcripts = {event.pointer.path for event in workspace.store.archive.events_with_words(words)}
+        whole = {thread.path for thread in workspace.store.archive.threads() if thread.session in words.sessions}
         ids = workspace.store.log.memory_ids()
         standing = {memory.id for memory in workspace.store.log.memories() if memory.content}
         items = erasing.try_erase("external sources", lambda: _erase_feed(workspace, request.source)) if request.source else 0
@@ -180,6 +182,10 @@ def forget(workspace: Workspace, request: ErasureRequest, *, also: Collection[st
             remains=find_remaining_words(workspace, words),
             out_of_reach=(
                 *((_NAMES,) if request.names else ()),
+                *(
+                    f"{path} still holds the session: the file belongs to another program"
+                    for path in sorted(filter(os.path.isfile, whole))
+                ),
                 *find_out_of_reach(workspace, words, tuple(transcripts), request.times),
             ),
             problems=(*erasing.problems, *written.problems),
@@ -200,9 +206,12 @@ def forget_opted_out(workspace: Workspace, sessions: Collection[str], *, erased:
     return _erase(workspace, replace(collect_words(workspace, made, sessions=sessions), lasting=False))
 
 
-def forget_too(workspace: Workspace, memories: Sequence[Memory]) -> tuple[str, ...]:
-    """Erase memories that the person forgot on another machine, in every holder. Returns the problems."""
-    return _erase(workspace, collect_words(workspace, memories)) if memories else ()
+def forget_too(
+    workspace: Workspace, memories: Sequence[Memory], *, said: Collection[str] = (), events: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Erase in every holder what the person forgot on another machine or since a backup. Returns the problems."""
+    words = collect_words(workspace, memories, said=said, events=events)
+    return _erase(workspace, words) if memories or said or events else ()
 
 
 def _erase(workspace: Workspace, words: ErasureWords) -> tuple[str, ...]:
