@@ -228,7 +228,7 @@ def test_each_category_of_each_profile_has_a_prompt_of_its_own_and_the_stack_is_
     assert not any("{{" in each for each in made.values())
     assert "make a dossier" in made["companion", "people"]
     assert "Each entry says one thing" in made["companion", "preferences"]
-    assert "The assistant's own architecture" in made["companion", "technical"]
+    assert "The assistant's own tools" in made["companion", "technical"]
 
 
 def test_a_question_names_entries_by_short_numbers_and_says_what_may_not_be_touched():

@@ -531,7 +531,7 @@ def test_a_span_forgotten_whole_takes_its_quotes_from_memories_that_stay(home, d
 
 
 def test_a_session_that_is_forgotten_leaves_none_of_its_sentences_in_the_journal(home, desk_at):
-    say(home, "one-session", "Explore the gauge. The tide gauge key hangs behind the blue lantern.", OTHER, day="2026-01-05")
+    say(home, "one-session", "Tell the pilots that the tide gauge key hangs behind the blue lantern.", OTHER, day="2026-01-05")
     say(home, "two-session", "Why does the crane inspector come on the second Tuesday only?", day="2026-01-05")
     with desk_at(home, also=("journal",)) as workspace:
         run_pipeline(workspace, [], RunOptions())

@@ -93,7 +93,7 @@ def mark_paragraphs(marks: SpanMarks) -> None:
     """Mark the paragraphs, and the lines of them, that are not the person's."""
     text = marks.text
     start, closing = find_document_start(text), _find_closing_start(text)
-    brief = start == len(text) or is_brief(text, start)
+    brief = start < len(text) and is_brief(text, start)
     if not brief:
         marks.mark(start, closing if start < closing else len(text), SpanKind.DOCUMENT)
     for first, last in find_screen_lists(text):
