@@ -168,7 +168,9 @@ def _plan_lines(
         ("  what is remembered; edit it as you like", "dim"),
     )
     yield hanging_line(
-        [("  ", "")], show.format_path(home.state), ("  the store; kept uninstall takes all of this away again", "dim")
+        [("  ", "")],
+        show.format_path(home.state),
+        ("  the store; kept uninstall takes the rest away again, --purge the store too", "dim"),
     )
 
 
