@@ -329,6 +329,20 @@ def test_questions_wishes_and_what_points_elsewhere_settle_nothing():
     assert note_of(user(prompt), agent("It is called port now.")).decision == ""
 
 
+@pytest.mark.parametrize(
+    "report",
+    [
+        "I opened the tide chart and got a crash, that should never happen",
+        "The tide import works locally but on the server it always jumps back to the first gauge",
+        "When I send a boat to a mooring the boat drops anchor at that place instead of going there",
+        "Furthermore, the chart shows which gauges must be mended",
+        "The table is complete again, but the tide buttons don't show",
+    ],
+)
+def test_a_report_settles_nothing(report):
+    assert note_of(user(f"Rename the harbour module to port. {report}."), agent("It is called port now.")).decision == ""
+
+
 def test_an_outcome_is_what_is_so_now_before_a_start_or_an_order():
     reply = (
         "Ah, I see the issue with the tide import.\n\nAdd a check for the gauge of the tide import.\n\n"

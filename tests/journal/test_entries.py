@@ -87,6 +87,15 @@ def test_an_entry_tells_the_day_and_says_that_no_model_wrote_it(journal_at, home
         assert sum(head.shares.values()) == pytest.approx(1, abs=0.02)
 
 
+def test_an_entry_of_a_day_without_times_keeps_the_order_of_what_was_said(journal_at, home):
+    path = say(home, "s", "Rename the harbour page.", "Mend the tide import in `tides.py` for every gauge of the north.")
+    path.write_text(re.sub(r"T10:\d\d:\d\d", "T12:00:00", path.read_text()))
+    with journal_at() as workspace:
+        (done,) = write_all(workspace, [date(2026, 1, 5)])
+        text = done.path.read_text()
+    assert text.index("Rename the harbour page") < text.index("Mend the tide import")
+
+
 def test_an_entry_contains_nothing_from_after_its_day_whatever_was_read_before(journal_at, home):
     days_of_work(home)
     with journal_at() as workspace:

@@ -181,16 +181,17 @@ def find_closing_question(reply: str) -> str:
 
 def find_decision(prompts: Sequence[str], spoken: Sequence[TellingPatterns]) -> str:
     """The sentence typed that says most of how something is to be: chosen, ruled out, corrected; empty where none does."""
-    best = ("", 0.0)
+    best = ("", 2)
     for prompt in prompts:
         for line in _prose_sentences(prompt):
             settled = _pattern("settles").search(line.text) or any(
                 has_match(patterns.decided, line.text) or has_match(patterns.correction, line.text) for patterns in spoken
             )
             unfit = line.text.endswith(("?", "？", ":", "：")) or len(line.text) > _LONG or FORGOTTEN_MARK in line.text
-            unfit = unfit or _pattern("unsure").search(line.text) is not None
+            reports = _pattern("fails").search(line.text) is not None and not _is_request(line.text, spoken)
+            unfit = unfit or reports or _pattern("unsure").search(line.text) is not None
             score = min(len(line.content), _ENOUGH) - 4 * _has_unresolved_reference(line.text, spoken)
-            if settled and not unfit and count_words(line.text) > _LEAST_WORDS and score > max(best[1], 2):
+            if settled and not unfit and count_words(line.text) > _LEAST_WORDS and score > best[1]:
                 best = line.text, score
     return _strip_end(best[0])
 

@@ -132,13 +132,12 @@ def _work_items(found: list[tuple[ThreadNote, str]], *, detailed: bool) -> Itera
     of_event = {note.note.event: note.note for note, _ in found}
     bullets = order_bullets(bullet for note, scope in found for bullet in to_bullets(note.note, scope))
     topics = [bullet for bullet in bullets if bullet.part is SummaryPart.WORKED]
-    for bullet in topics if detailed else order_bullets(heaviest_bullets(topics, MOST)):
-        text = bullet.text if detailed else _narrate_note(of_event[bullet.source])
-        yield ContextItem(slot=Slot.WORKED, text=text, scope=bullet.scope, weight=float(bullet.weight))
     others = [bullet for bullet in bullets if bullet.part is not SummaryPart.WORKED]
-    told = others if detailed else heaviest_bullets(others, MOST // 2)
-    for bullet in (bullet for bullet in others if bullet in told):
-        yield ContextItem(slot=_SLOTS[bullet.part], text=bullet.text, scope=bullet.scope, weight=float(bullet.weight))
+    told = bullets if detailed else [*heaviest_bullets(topics, MOST), *heaviest_bullets(others, MOST // 2)]
+    for bullet in (bullet for bullet in bullets if bullet in told):
+        text = bullet.text if detailed or bullet in others else _narrate_note(of_event[bullet.source])
+        slot = _SLOTS.get(bullet.part, Slot.WORKED)
+        yield ContextItem(slot=slot, text=text, scope=bullet.scope, weight=float(bullet.weight))
     commits = dict.fromkeys((scope, commit) for note, scope in found for commit in note.note.commits)
     yield from (ContextItem(slot=Slot.COMMITS, text=text, scope=scope, weight=0.5) for scope, text in commits)
     changed: dict[str, Counter[str]] = {}
