@@ -55,6 +55,12 @@ def test_an_outcome_is_prose_before_list_items_and_never_a_plan_a_question_or_a_
         "If this does not work for the gauges, we can try another import.",
         "Share the output of `gauges --import` with me.",
         "For the import of the gauges you have several options here.",
+        "1. A new import of the gauges by station\n2. Another import of the gauges by day\n\nWhich one?",
+        "Sometimes an import of the gauges is harder to mend than to write.",
+        "I've implemented a comprehensive solution for the import of the gauges.",
+        "Updated TODO list with the import of the gauges.",
+        "Preserve the order of the gauges in the import.",
+        "The import of the gauges reads both files (fixed earlier).",
     ],
 )
 def test_a_guess_an_offer_or_an_instruction_is_no_outcome(reply):
@@ -83,6 +89,11 @@ def test_what_was_wanted_is_the_sentence_that_says_most_of_it_not_the_first(prom
     events = talk(user(prompt), agent("Renamed the harbour module to port; jobs stay in `jobs.db` now."))
     (found,) = build_notes(events, [(0, 2)], lambda at: at.date(), spoken=load_lexicon(("en",)).spoken)
     assert found.asked == wanted
+
+
+@pytest.mark.parametrize("stub", ["The tide console of the harbour gives me", "I see this on the tide page when I get this error"])
+def test_a_sentence_that_breaks_off_stands_for_no_request(stub):
+    assert note_of(user(f"{stub}\n```\nKeyError\n```\nMend the import."), agent("Done.")).asked == "Mend the import"
 
 
 def test_an_outcome_is_the_sentence_that_takes_up_what_was_asked():
@@ -184,6 +195,9 @@ MENDED = agent("The header of the tide table stays in place now.")
         "The header is not visible in the table.",
         "I still get the same error",
         "no, the header is gone",
+        "ok, the problem is not the header of the table",
+        "it seems you broke pretty much all tables",
+        "this seems to not solve anything",
         "Freeze the header of the tide table, please.",
     ],
 )
@@ -200,6 +214,15 @@ def test_a_failure_that_was_reported_last_stays_open_unless_the_person_says_that
     failing = *FREEZE, user("The header of the table is gone now."), MENDED
     assert note_of(*failing).question == "The header of the table is gone now"
     assert note_of(*failing, user("great, that works"), agent("Good to hear.")).question == ""
+
+
+@pytest.mark.parametrize(
+    "taken_back", ["No, the header of the tide table is only drawn twice.", "You're right, the frozen header has gone."]
+)
+def test_an_outcome_that_the_reply_to_the_next_prompt_takes_back_is_not_told(taken_back):
+    events = talk(*FREEZE, user("Does the printed chart of the harbour use it as well?"), agent(taken_back))
+    first, *_ = build_notes(events, [(0, 2), (2, 4)], lambda at: at.date())
+    assert (first.asked, first.outcome) == ("Freeze the header of the tide table", "")
 
 
 def test_another_request_of_the_same_topic_is_a_note_with_its_own_outcome():

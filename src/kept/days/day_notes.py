@@ -156,21 +156,11 @@ def build_summary(workspace: Workspace, first: date, last: date | None = None, *
         for memory in _active_memories(workspace, workspace.store.log.memories_between(start, stop))
         if not scopes or memory.scope in scopes
     ]
-    written = [
-        summary_bullet
-        for page in book.values()
-        for summary_bullet in _summary_bullets(page)
-        if not scopes or summary_bullet.scope in scopes
-    ]
-    short = (
-        [summary_bullet for summary_bullet in summary_bullets if not _is_in_summary(workspace, summary_bullet, book)]
-        + written
-        + remembering
-    )
-    long = summary_bullets + written + remembering
+    written = [line for page in book.values() for line in _summary_bullets(page) if line.scope in scopes or not scopes]
+    fresh = [bullet for bullet in summary_bullets if not _is_in_summary(workspace, bullet, book)]
     within = [
-        [summary_bullet for summary_bullet in some if summary_bullet.at is not None and start <= summary_bullet.at < stop]
-        for some in (long, short)
+        [bullet for bullet in (*some, *written, *remembering) if bullet.at is not None and start <= bullet.at < stop]
+        for some in (summary_bullets, fresh)
     ]
     return Summary(first=first, last=last, detailed=order_bullets(within[0]), condensed=condense_bullets(order_bullets(within[1])))
 

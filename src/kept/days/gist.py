@@ -35,12 +35,10 @@ _LINK = Pattern(r"\[([^\]\n]{1,200})\]\([^)\n]{1,400}\)")
 _ITEM = Pattern(r"^(?:[*+•-]|\d{1,3}[.)])\s")
 # A label with its value: true, but not what came of it.
 _LABEL = Pattern(r"(?i)^[a-z][\w ()/-]{0,30}: ")
-_AT_START = {
+_AT_START = {  # what follows those that open a sentence
     "opener": r"(?:[\s,.!:;–—-]+|$)",
-    "process": r"\b",
-    "leans": r"\b",
-    "follows": r"\b",
-}  # what follows those that open a sentence
+    **dict.fromkeys(("process", "leans", "follows", "withdraws"), r"\b"),
+}
 _CLOSED = ".!?。！？…:;)\"'`”’"
 
 
@@ -75,7 +73,7 @@ def find_request(prompts: Sequence[str], subject: AbstractSet[str], spoken: Sequ
         if best[0] and not _has_unresolved_reference(best[0], spoken):
             break  # what follows puts right how it was done
         for line in _prose_sentences(prompt):
-            if FORGOTTEN_MARK in line.text:
+            if FORGOTTEN_MARK in line.text or _pattern("cut").search(line.text):
                 continue
             if count_words(line.text) < _LEAST_WORDS:
                 fallback = fallback or line.text
@@ -122,6 +120,12 @@ def confirms_outcome(prompt: str) -> bool:
     return _pattern("worked").search(prompt[:_VERDICT_CHARS]) is not None and not find_verdict(prompt, "failed")
 
 
+def withdraws_outcome(reply: str, outcome: str) -> bool:
+    """Whether a reply begins by taking back what was said before it, and is about the same as an outcome."""
+    opening = reply.lstrip()[: 2 * _LONG]
+    return _pattern("withdraws").search(opening) is not None and len(find_content(opening) & find_content(outcome)) > 1
+
+
 def find_outcome(replies: Sequence[str], wanted: AbstractSet[str], done: AbstractSet[str]) -> str:
     """The sentence of the latest replies (the last first) that tells what is so now; empty where none does.
 
@@ -129,8 +133,10 @@ def find_outcome(replies: Sequence[str], wanted: AbstractSet[str], done: Abstrac
     """
     best = ("", 2.0)
     for number, reply in enumerate(replies):
+        offers = reply.rstrip().endswith(("?", "？"))
         for line in _prose_sentences(reply):
             told = count_words(line.text) > _LEAST_WORDS and not line.text.endswith((":", "?", "：", "？"))
+            told = told and not (line.item and offers and not _pattern("done").search(line.text))
             heading = not line.item and not line.text.endswith(tuple(_CLOSED)) and count_words(line.text) < _ENOUGH
             is_no_result = any(_pattern(name).search(line.text) for name in ("process", "guesses")) or _LABEL.search(line.text)
             if not told or heading or is_no_result:

@@ -87,6 +87,8 @@ def _summarize_attempt(
         return None
     ended = [found for prompt in typed[1:] if (found := gist.find_verdict(prompt, "ended"))]
     outcome = ended[-1] if ended else gist.find_outcome(replies, gist.telling_words((asked,)), done)
+    if gist.withdraws_outcome(next((event.text for event in events[stop:] if _is_answer(event)), ""), outcome):
+        outcome = ""
     decision = gist.find_decision(typed, spoken)
     confirmed = gist.confirms_outcome(typed_text(events[stop]) if stop < len(events) else typed[-1])
     answered = not replies or any(map(_is_answer, events[prompts[-1] + 1 : stop]))
@@ -206,9 +208,7 @@ def heaviest_bullets(bullets: Sequence[SummaryBullet], most: int) -> list[Summar
     first = {bullet.scope: bullet.source for bullet in reversed(ranked)}
     chosen: list[SummaryBullet] = []
     for bullet in sorted(ranked, key=lambda one: first[one.scope] != one.source):
-        if len(chosen) < most and not any(
-            _is_repeated(tokenize(bullet.text), tokenize(summary_bullet.text)) for summary_bullet in chosen
-        ):
+        if len(chosen) < most and not any(_is_repeated(tokenize(bullet.text), tokenize(other.text)) for other in chosen):
             chosen.append(bullet)
     return chosen
 
