@@ -3,6 +3,7 @@
 import json
 import os
 import plistlib
+import sys
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from kept.install.doctor import run_checks
 from kept.install.schedule import CommandResult, install_job, job_files
 from kept.install.setup import (
     delete_own_folders,
+    hook_program,
     hooked_clients,
     install_hooks,
     plan_hooks,
@@ -424,3 +426,13 @@ def test_where_nothing_runs_the_nights_job_setup_has_each_session_read_when_it_e
     assert "does not run it yet" in out
     assert "each session is read when it ends" in out
     assert load_settings(place.settings).at_session_end == "run"
+
+
+def test_hooks_call_kept_through_python_where_its_script_names_a_python_that_is_gone(tmp_path, monkeypatch):
+    (tmp_path / "python").symlink_to(sys.executable)
+    script = tmp_path / "kept"
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    script.write_text(f"#!{tmp_path}/python\nimport kept\n")
+    assert hook_program() == str(script)
+    script.write_text("#!/moved/away/bin/python\nimport kept\n")
+    assert hook_program() == f"{tmp_path}/python -m kept"

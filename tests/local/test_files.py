@@ -512,3 +512,9 @@ def dying(call, left):
         return call(*args, **more)
 
     return counted
+
+
+def test_where_a_missing_file_is_denied_its_folder_is_named(tmp_path):
+    with pytest.raises(KeptError) as raised, files.explain_os_errors(tmp_path / "rules" / "memory.md", "writing"):
+        raise PermissionError(errno.EACCES, "denied")
+    assert f"make the folder {tmp_path} readable" in raised.value.hint

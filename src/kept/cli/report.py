@@ -54,11 +54,9 @@ def report_lines(
     yield from missed_lines(report.covered, zone, whole=verbose)
     yield from problem_lines(report, verbose=verbose)
     for path, bytes_ in report.written.files:
-        yield line(
-            ("Would write " if options.dry else "Wrote ", "green"),
-            show.format_path(path),
-            (f" ({show.format_size(bytes_)})", "dim"),
-        )
+        done = ("Would write " if options.dry else "Wrote ") if bytes_ else ("Would remove " if options.dry else "Removed ")
+        size = show.format_size(bytes_) if bytes_ else "nothing is to stand in it"
+        yield line((done, "green"), show.format_path(path), (f" ({size})", "dim"))
     yield from outdated_lines(report)
     yield line((f"{format_count(report.active, 'memory', 'memories')} · {report.seconds:.1f} s", "dim"))
 
@@ -217,7 +215,9 @@ def _select_best_new(new: tuple[Memory, ...], profiles: Sequence[Profile]) -> tu
     )
 
 
-def missed_lines(covered: CoverageReport, zone: ZoneInfo, *, whole: bool, hint: str = "kept run --verbose") -> Iterator[Line]:
+def missed_lines(
+    covered: CoverageReport, zone: ZoneInfo, *, whole: bool, hint: str = "kept run --force --dry-run --verbose"
+) -> Iterator[Line]:
     """What looks worth remembering and is not remembered: how much; where ``whole`` each of it, and the other topics."""
     missed = covered.topics - covered.covered - covered.nothing
     if whole and covered.topics:

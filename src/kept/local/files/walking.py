@@ -38,7 +38,16 @@ def explain_os_errors(path: Path, doing: str) -> Iterator[None]:
         yield
     except OSError as error:
         reason, hint = _REASONS.get(error.errno or 0, (os.strerror(error.errno or 0), ""))
+        if error.errno == errno.EACCES and (denied := _find_denied(path)) != path:
+            hint = f"make the folder {denied} readable and writable for you, or choose another place with --home"
         raise KeptError(f"{doing}: {reason}", where=str(path), hint=hint) from error
+
+
+def _find_denied(path: Path) -> Path:
+    """What keeps a file from being read or replaced: itself, or the nearest folder that there is."""
+    if os.path.lexists(path) and not os.access(path, os.R_OK | os.W_OK):
+        return path
+    return next((folder for folder in path.parents if os.path.lexists(folder)), path)
 
 
 @contextmanager
