@@ -91,7 +91,14 @@ def test_what_was_wanted_is_the_sentence_that_says_most_of_it_not_the_first(prom
     assert found.asked == wanted
 
 
-@pytest.mark.parametrize("stub", ["The tide console of the harbour gives me", "I see this on the tide page when I get this error"])
+@pytest.mark.parametrize(
+    "stub",
+    [
+        "The tide console of the harbour gives me:",
+        "The tide chart must have the form expected in",
+        "I see this on the tide page when I get this error",
+    ],
+)
 def test_a_sentence_that_breaks_off_stands_for_no_request(stub):
     assert note_of(user(f"{stub}\n```\nKeyError\n```\nMend the import."), agent("Done.")).asked == "Mend the import"
 

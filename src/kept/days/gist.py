@@ -73,7 +73,7 @@ def find_request(prompts: Sequence[str], subject: AbstractSet[str], spoken: Sequ
         if best[0] and not _has_unresolved_reference(best[0], spoken):
             break  # what follows puts right how it was done
         for line in _prose_sentences(prompt):
-            if FORGOTTEN_MARK in line.text or _pattern("cut").search(line.text):
+            if FORGOTTEN_MARK in line.text or _pattern("cut").search(_strip_end(line.text)):
                 continue
             if count_words(line.text) < _LEAST_WORDS:
                 fallback = fallback or line.text
