@@ -368,6 +368,18 @@ def test_a_disguised_secret_is_found(text: str) -> None:
     assert "Xk29fj0qLm" not in done.text
 
 
+@pytest.mark.parametrize("width", [72, 80])
+@pytest.mark.parametrize("before", ["", "id_token: ", "Authorization: Bearer "])
+def test_a_web_token_that_a_terminal_wrapped_is_gone_whole(before: str, width: int) -> None:
+    letters = random.Random(width)
+    parts = ["".join(letters.choices(B62, k=count)) for count in (90, 43)]
+    line = f"{before}eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJ{'.'.join(parts)}"
+    wrapped = "\n".join(line[at : at + width] for at in range(0, len(line), width))
+    done = redact(f"{wrapped}\n\nand done", key=KEY)
+    assert all(part[at : at + 20] not in done.text for part in parts for at in (0, 20))
+    assert done.text.endswith("and done")
+
+
 @pytest.mark.parametrize("before", ["Heroku token ", "the API key is ", "access token `"])
 def test_a_bare_uuid_behind_the_name_of_a_token_is_a_secret(before: str) -> None:
     number = "3cb77b2e-582f-c771-4899-2613778e384b"
