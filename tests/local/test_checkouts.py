@@ -1,5 +1,7 @@
 """Which repository a directory belongs to."""
 
+import os
+
 import pytest
 
 from kept.local.git import find_checkout
@@ -50,6 +52,13 @@ def test_a_worktree_belongs_to_the_repository_it_was_made_from(repository, tmp_p
 def test_a_directory_that_is_gone_or_odd_belongs_to_none(tmp_path):
     for name in (str(tmp_path / "gone"), "", "relative/path", "/\0", "../../etc"):
         assert find_checkout(name) is None
+
+
+def test_a_pipe_in_place_of_the_settings_of_a_repository_is_not_waited_for(repository):
+    config = repository / ".git" / "config"
+    config.unlink()
+    os.mkfifo(config)
+    assert find_checkout(str(repository)).remote == ""
 
 
 def test_a_repository_without_origin_is_known_by_its_place(repository):

@@ -82,6 +82,8 @@ def _read_origin_url(git: Path) -> str:
 
 def _read_start(path: Path) -> str:
     try:
+        if not path.is_file():
+            return ""  # a pipe would be waited for without end
         with path.open("rb") as file:
             return file.read(_MOST).decode("utf-8", "replace")
     except OSError:

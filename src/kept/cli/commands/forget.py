@@ -109,7 +109,7 @@ def _format_remaining(place: str) -> str:
 
 def _format_erasure(gone: ErasureReport, *, proved: bool) -> Iterator[Line]:
     if not (gone.places.total() or gone.sessions or gone.items):
-        yield line("Nothing that kept holds said this; where it is read later, it is left out.")
+        yield line("Nothing that kept holds said this; where it is read later, no memory is made of it.")
     else:
         yield line(("Forgotten: ", "green"), ", ".join(gone.memories) or "no memory")
     if gone.sessions:
