@@ -119,7 +119,7 @@ def test_reading_the_folder_again_changes_nothing_and_writes_nothing(two, folder
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     for machine in (laptop, desk, laptop):
         report = machine.sync()
-        assert (report.taken, report.told, report.clashes) == (0, 0, 0)
+        assert (report.received, report.sent, report.clashes) == (0, 0, 0)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
@@ -210,7 +210,7 @@ def test_a_line_that_is_not_whole_yet_is_read_when_it_is(two, folder):
     path.write_text(whole[:-20])
     assert laptop.sync().problems == ()
     path.write_text(whole)
-    assert laptop.sync().taken == 1
+    assert laptop.sync().received == 1
 
 
 def test_a_backup_that_is_put_back_begins_a_new_file_and_takes_up_again_what_others_told(two, folder, tmp_path):
@@ -301,7 +301,7 @@ def test_two_machines_that_heard_each_other_remember_the_same_whatever_was_done_
         do_something(chance.choice(machines), chance, forgotten)
     for machine in machines * 5:
         machine.sync()
-    assert [report for machine in machines if (report := machine.sync()).taken or report.told or report.clashes] == []
+    assert [report for machine in machines if (report := machine.sync()).received or report.sent or report.clashes] == []
     first, *others = (
         {
             (memory.id, memory.content, memory.status, memory.pinned)

@@ -538,7 +538,8 @@ def test_a_session_that_is_forgotten_leaves_none_of_its_sentences_in_the_journal
         write_journal_entry(workspace, make_entry_options(workspace), DAY)
         entry = next((home / "journal").rglob(f"{DAY}.md"))
         assert "behind the blue lantern" in entry.read_text()
-        forget(workspace, make_erasure_request(workspace, source="one-session"))
+        gone = forget(workspace, make_erasure_request(workspace, source="one-session"))
+        assert any("one-session.jsonl still holds the session" in told for told in gone.out_of_reach)
     assert "behind the blue lantern" not in entry.read_text()
     assert "crane inspector" in entry.read_text()
 

@@ -20,12 +20,13 @@ from kept.memories.browse import to_export
 from kept.memories.history import undo
 from kept.outputs.write import FileState
 from kept.paths import Paths
+from kept.pipeline.erase.forget import forget, make_erasure_request
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.safety import check_home, export_archive, import_file, restore_store
 from kept.store.backups import is_intact
 from kept.store.sqlite import SqliteStore
 from kept.workspace import open_workspace
-from talking import forget_ids
+from talking import forget_ids, say
 
 
 def memory_file(home):
@@ -157,6 +158,21 @@ def test_what_was_forgotten_since_a_copy_was_made_is_forgotten_again_where_the_c
         assert not workspace.store.log.memory(gone).content
         assert workspace.store.find_damage() == ()
     assert before != _turns(workspace.paths.store) == _turns(done.aside)
+
+
+def test_a_second_sentence_of_a_prompt_that_was_forgotten_since_goes_too(desk_at, home, tmp_path):
+    first, second = ("The gate code lies under the third blue flower pot.", "The heron nests behind the northern pump house.")
+    say(home, "a", f"{first} Please look at it. {second}")
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        forget(workspace, make_erasure_request(workspace, said=[first]))
+        moved = create_backup(workspace, tmp_path / "made.db").rename(tmp_path / "moved.db")
+        forget(workspace, make_erasure_request(workspace, said=[second]))
+    assert any("heron" in text for text in _turns(moved))
+    restore_store(workspace.paths, moved, lambda: desk_at(home))
+    (prompt,) = [text for text in _turns(workspace.paths.store) if "look at it" in text]
+    assert "gate" not in prompt
+    assert "heron" not in prompt
 
 
 def _turns(path):

@@ -74,8 +74,8 @@ def _summarize_attempt(
     if any(FORGOTTEN_MARK in event.text for event in span):
         span = ()  # what was answered to it may tell it again
     commits = tuple(dict.fromkeys(subject for event in span if (subject := commit_subject(event))))
-    changed = Counter(name for event in span if (name := _changed_file(event)))
-    names = tuple(name for name, _ in sorted(changed.items(), key=lambda each: (-each[1], each[0])) if name[-1:] != " ")[:5]
+    changed = [name for event in span if (name := _changed_file(event)) is not None]
+    names = tuple(name for name, _ in sorted(Counter(filter(None, changed)).items(), key=lambda each: (-each[1], each[0])))[:5]
     failed = {
         number: found for number, text in enumerate(typed) if number and (found := gist.find_verdict(text, "failed", "fails"))
     }
@@ -103,7 +103,7 @@ def _summarize_attempt(
         outcome=outcome,
         commits=commits[:5],
         names=names,
-        weight=len(prompts) + min(changed.total(), 20) + 5 * (len(commits) + (decision == asked)) + 3 * confirmed + bool(outcome),
+        weight=len(prompts) + min(len(changed), 20) + 5 * (len(commits) + (decision == asked)) + 3 * confirmed + bool(outcome),
         decision=decision,
         question=question,
     )
@@ -122,14 +122,16 @@ def commit_subject(event: Event) -> str:
     return one_line(next(filter(None, found.groups()))).replace('\\"', '"') if found else ""
 
 
-def _changed_file(event: Event) -> str:
+def _changed_file(event: Event) -> str | None:
+    """The name of the file that a tool call changed; empty where what it made is no file, None where it changed nothing."""
     if event.kind is not EventKind.TOOL_CALL or event.tool is None or not event.tool.target:
-        return ""
+        return None
     name = event.tool.name.rsplit("__", 1)[-1].casefold()
     target = event.tool.target.splitlines()[0].strip()
     changes = name.partition("_")[0] in _CHANGING or (bool(event.tool.detail) and "/" in event.tool.target[:400])
-    is_path = len(target) <= 400 and " " not in target  # else what the tool made is no file, and has no name here
-    return (target.rsplit("/", 1)[-1][:60] if is_path else f"{name} ") if changes else ""
+    if not changes:
+        return None
+    return target.rsplit("/", 1)[-1][:60] if len(target) <= 400 and " " not in target else ""
 
 
 def work_bullet(note: WorkNote, scope: str) -> SummaryBullet:

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from kept.core.codec import digest, dump, json_fields
@@ -93,11 +92,11 @@ def filter_memories(workspace: Workspace, memories: Sequence[Memory], which: Mem
     return tuple(sorted(found, key=sort_key))
 
 
-def find_scope(workspace: Workspace, word: str) -> str:
-    """The scope of a directory of a known project; any other word as it is, for it may be a part of several names."""
-    place = str(Path(word).expanduser().absolute())
-    known = next((project.directory for project in workspace.store.archive.projects() if project.directory in (word, place)), "")
-    return workspace.scope(known) if word and known else word
+def scope_or_words(workspace: Workspace, project: str) -> str:
+    """The scope of a project that is named by its folder; any other words as they are, for several names may have them. Raises
+    UsageError for a folder of no project.
+    """
+    return workspace.find_scope(project) if project.startswith(("/", "~", ".")) else project
 
 
 def matching_scopes(names: Mapping[str, str], project: str) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""One person, several machines, no server: each machine tells what changed in its memory in a file of its own in a synced folder.
+"""One person, several machines, no server: each machine writes what changed in its memory to a file of its own in a synced folder.
 
 A line is what a memory is after a pass, signed with a key that the person's machines share, and says which lines of the others its
 machine knew. So a change made without knowledge of another is seen: of two changes by the person the later stands and the other's
@@ -33,7 +33,7 @@ from kept.store.run_number import RunNumber
 from kept.store.values import Draft
 from kept.workspace import Workspace
 
-SYNC = "sync"  # the stage of what other machines told, and the note of the store with the key and what was read
+SYNC = "sync"  # the stage of what comes from other machines, and the note of the store with the key and what was read
 _AWAY = "away"  # the machine of what was changed here without the server
 _FILE = re.compile(r"([a-z0-9-]{1,80})\.(\d{1,6})\b")  # what syncs the folder may add to the name of a copy
 _OTHER = re.compile(r"[^a-z0-9]+")
@@ -63,14 +63,14 @@ class SyncLine(Change):
 
 @dataclass(kw_only=True, slots=True)
 class SyncReport:
-    """What came from other machines: changed memories, clashes that wait, memories ``forgotten`` there that are still here, lines
-    told to them, and what was wrong.
+    """What was exchanged: changes ``received`` and lines ``sent``, clashes that wait, memories ``forgotten`` on other machines that
+    are still here, and what was wrong.
     """
 
-    taken: int = 0
+    received: int = 0
     clashes: int = 0
     forgotten: tuple[Memory, ...] = ()
-    told: int = 0
+    sent: int = 0
     problems: tuple[str, ...] = ()
 
 
@@ -181,24 +181,24 @@ class SyncFolder:
             )
         ]
 
-    # Telling the others
+    # Sending
 
-    def tell(self) -> int:
-        """Write what changed here since this machine told last into its file; how many lines that are. Raises KeptError."""
+    def push(self) -> int:
+        """Append what changed here since the last line to this machine's file. Returns the lines added. Raises KeptError."""
         if self.folder is None:
             return 0
         machine, log, wrong = self.machine, self.workspace.store.log, list[str]()
         epoch, path = max(self._paths().get(machine, []), default=(1, self.folder / f"{machine}.1.jsonl"))
         content = files.read_file(path)
-        told = [line for line, _ in self._read(machine, epoch, path, wrong)]
+        written = [line for line, _ in self._read(machine, epoch, path, wrong)]
         if wrong:  # the machines got another key since
-            told, content = [], replace(content, data=b"")
-        elif told and [pass_.recorded_at for pass_ in log.passes([told[-1].place[1]])] != [told[-1].at]:  # a backup was put back
-            epoch, told = epoch + 1, []
+            written, content = [], replace(content, data=b"")
+        elif written and [pass_.recorded_at for pass_ in log.passes([written[-1].place[1]])] != [written[-1].at]:
+            epoch, written = epoch + 1, []  # a backup was restored
             path = self.folder / f"{machine}.{epoch}.jsonl"
             content = files.read_file(path)
-        said = {line.memory.id: line.memory for line in told}
-        lines = self._lines_after(told[-1].place[1] if told else 0, epoch, said, self.seen())
+        said = {line.memory.id: line.memory for line in written}
+        lines = self._lines_after(written[-1].place[1] if written else 0, epoch, said, self.seen())
         if lines:
             whole = content.data[: content.data.rfind(b"\n") + 1]
             data = whole + "".join(map(self._format, lines)).encode()
@@ -229,8 +229,8 @@ class SyncFolder:
     def _outbox(self) -> Path:
         return self.workspace.paths.state / "outbox.jsonl"
 
-    def put_by(self, after: int) -> None:
-        """Write what changed here after a pass, without the server, beside the store: :meth:`take_out` brings it there."""
+    def save_outbox(self, after: int) -> None:
+        """Save what changed here after a pass, without the server, beside the store, for :meth:`apply_outbox`."""
         seen = {self.machine: (1, after)}
         path, content = self._outbox, files.read_file(self._outbox)
         earlier = [text for line, text in self._read(_AWAY, 1, path, []) if line.seen != seen]
@@ -238,13 +238,13 @@ class SyncFolder:
         data = "".join((*(f"{text}\n" for text in earlier), *made)).encode()
         files.write_if_unchanged(path, data, expect=content.stamp, root=path.parent)
 
-    def take_out(self, run: RunNumber) -> SyncReport:
-        """Bring what was put by into the store, as what another machine tells, and the server has it. Raises StoreError."""
+    def apply_outbox(self, run: RunNumber) -> SyncReport:
+        """Apply the saved changes to the store, as those of another machine; so the server gets them. Raises StoreError."""
         report, content = SyncReport(), files.read_file(self._outbox)
         if content.data and self.workspace.store.away_since is None:
             with self.workspace.store.transaction():
                 for line, _ in self._read(_AWAY, 1, self._outbox, []):
-                    self._take_up(line, run, report)
+                    self._apply_line(line, run, report)
             files.delete_if_unchanged(self._outbox, expect=content.stamp, root=self._outbox.parent)
         return report
 
@@ -260,17 +260,17 @@ class SyncFolder:
                 found[number] = Change(machine=self.machine, place=(epoch, pass_.id), at=pass_.recorded_at, person=person)
         return found
 
-    # Hearing the others
+    # Receiving
 
-    def hear(self, run: RunNumber) -> SyncReport:
-        """Take up what other machines told since they were read last, in one transaction. Raises StoreError."""
+    def pull(self, run: RunNumber) -> SyncReport:
+        """Apply what other machines wrote since they were read last, in one transaction. Raises StoreError."""
         report, wrong = SyncReport(), list[str]()
         if self.folder is None:
             return report
         if not self.folder.is_dir():
             return SyncReport(problems=(f"the synced folder {self.folder} is not there",))
         try:
-            report.told = self.tell()  # as what was made without knowing what is heard now
+            report.sent = self.push()  # as what was made without knowing what comes now
             lines, seen = self._lines_of_others(wrong), self.seen()
         except (KeptError, OSError) as error:
             return SyncReport(problems=(f"the synced folder cannot be used: {error}",))
@@ -279,7 +279,7 @@ class SyncFolder:
         with self.workspace.store.transaction():
             for line in fresh:
                 if line.memory.id not in gone:
-                    self._take_up(line, run, report)
+                    self._apply_line(line, run, report)
             if fresh:
                 self._save_note(seen=seen | {line.machine: line.place for line in fresh})
         if gone:
@@ -292,14 +292,14 @@ class SyncFolder:
         )
         return report
 
-    def _take_up(self, line: SyncLine, run: RunNumber, report: SyncReport) -> None:
+    def _apply_line(self, line: SyncLine, run: RunNumber, report: SyncReport) -> None:
         log, theirs = self.workspace.store.log, line.memory
         mine = self._find(theirs.id)
         if mine is None:
             known, key = log.forgotten_fingerprints(), self.workspace.store.key("forget")
             if theirs.status in _SHOWN and not (known and is_known_statement(theirs.content, known, key)):
                 self._commit(line, run, self._additions(line))
-                report.taken += 1
+                report.received += 1
             return
         if not mine.content or _says_same(mine, theirs):
             if mine.content and line.person:  # so that the next line is told from this one
@@ -311,7 +311,7 @@ class SyncFolder:
             return  # what rests on what was said here, or the person decided, no other machine's rules change
         if knew or (line.person and not last.person):
             self._commit(line, run, [_replacement(line, mine)])
-            report.taken += 1
+            report.received += 1
         elif line.person:
             self._settle_clash(line, mine, last, run, report)
 
@@ -333,10 +333,10 @@ class SyncFolder:
         )
         if theirs_stand:
             self._commit(line, run, [_replacement(line, mine)])
-        if held:  # told on as a change of this machine: one that knew of both changes sees no clash
+        if held:  # sent on as a change of this machine: one that knew of both changes sees no clash
             clash = hold_clash(number, stands, other.content, self.workspace.clock(), path=where)
             self._commit(replace(line, person=False), run, [clash], stage="clash")
-        report.taken += theirs_stand
+        report.received += theirs_stand
         report.clashes += held
 
     def _additions(self, line: SyncLine) -> Iterator[Operation]:

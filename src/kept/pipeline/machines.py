@@ -11,14 +11,14 @@ from kept.workspace import Workspace
 
 
 def reach_server(workspace: Workspace) -> tuple[str, ...]:
-    """Take up what other machines wrote on the server, where the store has one; what was changed here without it is put by, for
-    :meth:`SyncFolder.take_out`. Returns why that could not be. Raises StoreError.
+    """Take up what other machines wrote on the server, where the store has one; what was changed here without it is saved for
+    :meth:`SyncFolder.apply_outbox`. Returns why that could not be. Raises StoreError.
     """
     store = workspace.store
     try:
         if store.away_since is not None:
             apply_person_change(workspace, lambda: None, locks=False)  # what was edited in the files meanwhile
-            SyncFolder(workspace=workspace).put_by(store.away_since)
+            SyncFolder(workspace=workspace).save_outbox(store.away_since)
             store.return_to_server()
         store.refresh()
     except UnreachableError as error:
@@ -26,23 +26,23 @@ def reach_server(workspace: Workspace) -> tuple[str, ...]:
     return ()
 
 
-def hear_machines(workspace: Workspace, run: RunNumber) -> SyncReport:
-    """Take up what other machines told, and forget what was forgotten there. Raises StoreError."""
-    report = SyncFolder(workspace=workspace).hear(run)
+def pull_changes(workspace: Workspace, run: RunNumber) -> SyncReport:
+    """Apply the changes of other machines, and forget what was forgotten there. Raises StoreError."""
+    report = SyncFolder(workspace=workspace).pull(run)
     report.problems += forget_too(workspace, report.forgotten)
     return report
 
 
-def tell_machines(workspace: Workspace) -> SyncReport:
-    """Tell other machines what changed here."""
+def push_changes(workspace: Workspace) -> SyncReport:
+    """Write what changed here for the other machines."""
     try:
-        return SyncReport(told=SyncFolder(workspace=workspace).tell())
+        return SyncReport(sent=SyncFolder(workspace=workspace).push())
     except (KeptError, OSError) as error:
-        return SyncReport(problems=(f"other machines were not told what changed: {error}",))
+        return SyncReport(problems=(f"what changed here was not written for other machines: {error}",))
 
 
 def sync_machines(workspace: Workspace) -> tuple[SyncReport, WriteReport]:
-    """Hear and tell, and write the files. Raises ConfigError where no folder is set, BusyError while a run is under way,
+    """Pull and push, and write the files. Raises ConfigError where no folder is set, BusyError while a run is under way,
     StoreError.
     """
     if SyncFolder(workspace=workspace).folder is None:
@@ -52,11 +52,11 @@ def sync_machines(workspace: Workspace) -> tuple[SyncReport, WriteReport]:
 
     def exchange() -> SyncReport:
         run = RunNumber(workspace.store.log, workspace.clock, "sync")
-        report = hear_machines(workspace, run)
+        report = pull_changes(workspace, run)
         if run.started:
-            workspace.store.log.end_run(run(), workspace.clock(), {"taken": report.taken, "clashes": report.clashes})
-        told = tell_machines(workspace)
-        report.told, report.problems = report.told + told.told, (*report.problems, *told.problems)
+            workspace.store.log.end_run(run(), workspace.clock(), {"received": report.received, "clashes": report.clashes})
+        pushed = push_changes(workspace)
+        report.sent, report.problems = report.sent + pushed.sent, (*report.problems, *pushed.problems)
         return report
 
     with hold_lock(workspace.paths.lock):

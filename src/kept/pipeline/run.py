@@ -41,7 +41,7 @@ from kept.memories.team import update_teams
 from kept.outputs.write import WriteReport, merge_hand_edits, write_outputs
 from kept.pipeline.erase.forget import forget_opted_out
 from kept.pipeline.estimate import estimate_run
-from kept.pipeline.machines import hear_machines, reach_server, tell_machines
+from kept.pipeline.machines import pull_changes, push_changes, reach_server
 from kept.pipeline.outdated import find_outdated_memories
 from kept.pipeline.trial import is_trusted
 from kept.profiles.profile import Occasion
@@ -252,12 +252,12 @@ def _run_steps(
     report.covered = covering.done()
     report.cut = late()
     if not options.dry:
-        SyncFolder(workspace=workspace).take_out(run_number)
+        SyncFolder(workspace=workspace).apply_outbox(run_number)
         report.written.problems += forget_opted_out(workspace, report.reading.opted_out, erased=report.reading.erased)
     progress("writing", 0, 0)
     write_outputs(workspace, run_number, report.written)
     if not options.dry:
-        report.written.problems += (*update_teams(workspace), *tell_machines(workspace).problems)
+        report.written.problems += (*update_teams(workspace), *push_changes(workspace).problems)
         _update_vectors(workspace, report, progress, anew=run_number.started)
     _fill_report_counts(workspace, report, before)
     if run_number.started or report.asked.usage.calls:
@@ -331,7 +331,7 @@ def _hear_others(workspace: Workspace, paths: Sequence[Path], options: RunOption
         return ()
     if not paths:
         import_client_notes(workspace, run)
-    return hear_machines(workspace, run).problems
+    return pull_changes(workspace, run).problems
 
 
 def _model_name(workspace: Workspace) -> str:

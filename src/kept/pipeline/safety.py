@@ -1,11 +1,11 @@
 """Safety: proof that the store is whole, what derives from it made anew, everything out and back in."""
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,7 @@ from kept.workspace import Workspace
 
 _LONGEST = 2**20  # bytes of one exported memory
 _MOST = 1_000_000  # memories of one import
+_ERASED = 4  # words of a passage that was erased, from which on it is looked for everywhere
 _CARRIED = 0.5  # of the telling words of a memory stand in its quotes; with less they are about something else
 
 
@@ -157,13 +158,26 @@ def _forget_again(workspace: Workspace, forgotten: _Forgotten) -> tuple[str, ...
     whole, said = set[str](), set[str]()
     for key, left in forgotten.texts.items():
         event = workspace.store.archive.event(key)
-        if event is None or FORGOTTEN_MARK in event.text:
+        if event is None or event.text == left:
             continue
-        if left == FORGOTTEN_MARK:
+        found = [words for words in _find_erased(event.text, left) if words != FORGOTTEN_MARK]
+        if found and all(len(words.split()) >= _ERASED for words in found):
+            said.update(found)
+        else:  # what was erased cannot be told from what stays, or is said in too many places
             whole.add(key)
-        elif found := re.fullmatch("(.+)".join(map(re.escape, left.split(FORGOTTEN_MARK))), event.text, re.DOTALL):
-            said.update(found.groups())
     return forget_too(workspace, memories, said=said, events=whole)
+
+
+def _find_erased(text: str, left: str) -> list[str]:
+    """What stands in a text where marks stand in what is left of it; nothing where the rest does not fit."""
+    parts = left.split(FORGOTTEN_MARK)
+    found, at = [], 0
+    for number, part in enumerate(parts, 1):
+        end = text.find(part, at) if number < len(parts) else len(text) - len(part)
+        found.append(text[at:end])
+        at = end + len(part)
+    fits = not found[0] and "".join(chain(*zip(found, parts, strict=True))) == text
+    return found[1:] if fits else []
 
 
 def _carry_over_outputs(workspace: Workspace, known: dict[str, tuple[Output, ...]]) -> None:

@@ -13,7 +13,7 @@ from kept.cli.lists import grouped_lines
 from kept.cli.show import Line, hanging_line, line
 from kept.core.errors import UsageError
 from kept.core.memory import CandidateVerdict, Memory, Status
-from kept.memories.browse import MemoryFilter, filter_memories, find_scope, refused_candidates, to_export, to_json_value
+from kept.memories.browse import MemoryFilter, filter_memories, refused_candidates, scope_or_words, to_export, to_json_value
 from kept.memories.history import memories_at
 from kept.profiles.profile import format_kind
 from kept.workspace import Workspace
@@ -48,7 +48,9 @@ def list_(
             memories = tuple(item.memory for item in list_pending_proposals(workspace))
         _check_category(workspace, category, memories)
         statuses = (Status.HELD,) if held else (Status.ACTIVE,)
-        which = MemoryFilter(statuses=statuses, category=category, project=find_scope(workspace, project), everything=everything)
+        which = MemoryFilter(
+            statuses=statuses, category=category, project=scope_or_words(workspace, project), everything=everything
+        )
         found = filter_memories(workspace, memories, which, moment)
         if as_json:
             show.write_json([to_export(workspace, memory, moment) for memory in found])

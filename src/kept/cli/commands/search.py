@@ -11,7 +11,7 @@ from kept.cli.lists import memory_line, scope_name, turn_line
 from kept.cli.show import Line, hanging_line, line
 from kept.core.memory import Status
 from kept.core.times import format_day
-from kept.memories.browse import find_scope, to_json_value
+from kept.memories.browse import scope_or_words, to_json_value
 from kept.recall.index import UnitKind
 from kept.recall.question import telling_words
 from kept.recall.search import Filters, Hit, search_sessions
@@ -49,7 +49,7 @@ def search(
     with command_workspace(context) as workspace:
         words = " ".join(query)
         filters = Filters(
-            project=find_scope(workspace, project),
+            project=scope_or_words(workspace, project),
             category=category,
             since=workspace.day_bounds(workspace.day(since))[0] if since else None,
             until=workspace.day_bounds(workspace.day(until, last=True))[1] if until else None,

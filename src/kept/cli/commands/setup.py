@@ -90,19 +90,19 @@ def _install_all(
 
 def _install_job(context: typer.Context, home: Paths, *, at: str) -> int:
     """Install the nightly job; where nothing would run it, let each session be read when it ends. Returns the exit code."""
+    code, runs = 0, False
     try:
         done = install_job(home, os.environ, at=at, zone=call_options(context).zone or "")
-        show.write_lines(line("Wrote ", show.format_path(place)) for place in done.places)
-        problem = "" if done.enabled else f"{done.kind} does not run it yet: {done.detail}"
+        show.write_lines(_installed_lines(done))
+        runs = done.enabled
     except KeptError as error:
-        done, problem = None, f"no nightly job was installed: {error}"
-    if problem:
-        show.write_line((problem, "yellow"))
-        if hooked_clients(home) and home.root == home.user:
-            change_setting(home, "at_session_end", "run")
-            told = "Instead, each session is read when it ends"
-            show.write_line((told, "yellow"), (" → kept config set at_session_end queue stops that", "dim"))
-    return int(done is None)
+        show.write_line((f"no nightly job was installed: {error}", "yellow"))
+        code = 1
+    if not runs and hooked_clients(home) and home.root == home.user:
+        change_setting(home, "at_session_end", "run")
+        hint = " → kept config set at_session_end queue stops that"
+        show.write_line(("Instead, each session is read when it ends", "yellow"), (hint, "dim"))
+    return code
 
 
 def _survey_lines(workspace: Workspace) -> Iterator[Line]:

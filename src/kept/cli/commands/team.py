@@ -68,10 +68,10 @@ def sync(
             folder.join(key)
         report, written = sync_machines(workspace)
     if as_json:
-        show.write_json({"taken": report.taken, "clashes": report.clashes, "forgotten": len(report.forgotten), "told": report.told})
+        show.write_json(json_fields(report, "received", "sent", "clashes") | {"forgotten": len(report.forgotten)})
     elif not call_options(context).quiet:
-        taken, told = format_count(report.taken, "change"), format_count(report.told, "change")
-        show.write_line(("Synced: ", "green"), f"{taken} from other machines, {told} to them.")
+        received, sent = format_count(report.received, "change"), format_count(report.sent, "change")
+        show.write_line(("Synced: ", "green"), f"{received} from other machines, {sent} to them.")
         if report.clashes:
             show.write_line((f"{format_count(report.clashes, 'line')} changed on two machines → kept review", "yellow"))
     return print_problems(written)

@@ -2,7 +2,6 @@
 left.
 """
 
-import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -167,7 +166,6 @@ def forget(workspace: Workspace, request: ErasureRequest, *, also: Collection[st
         words = request.words.with_sentences(place.text for place in near if place.id in also)
         erasing = _ErasureRun(workspace=workspace, words=words)
         transcripts = {event.pointer.path for event in workspace.store.archive.events_with_words(words)}
-        whole = {thread.path for thread in workspace.store.archive.threads() if thread.session in words.sessions}
         ids = workspace.store.log.memory_ids()
         standing = {memory.id for memory in workspace.store.log.memories() if memory.content}
         items = erasing.try_erase("external sources", lambda: _erase_feed(workspace, request.source)) if request.source else 0
@@ -182,10 +180,6 @@ def forget(workspace: Workspace, request: ErasureRequest, *, also: Collection[st
             remains=find_remaining_words(workspace, words),
             out_of_reach=(
                 *((_NAMES,) if request.names else ()),
-                *(
-                    f"{path} still holds the session: the file belongs to another program"
-                    for path in sorted(filter(os.path.isfile, whole))
-                ),
                 *find_out_of_reach(workspace, words, tuple(transcripts), request.times),
             ),
             problems=(*erasing.problems, *written.problems),

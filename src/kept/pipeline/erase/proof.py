@@ -66,6 +66,9 @@ def _places_out_of_reach(workspace: Workspace, words: ErasureWords, transcripts:
     for path in sorted({*map(Path, transcripts), *list_foreign_notes(workspace)}):
         if path.is_file() and not path.is_relative_to(workspace.paths.state) and next(traces(path, words), None):
             yield f"{path} still says it: the file belongs to another program"
+    for path in sorted({Path(thread.path) for thread in workspace.store.archive.threads() if thread.session in words.sessions}):
+        if path.is_file():
+            yield f"{path} still holds the session: the file belongs to another program"
     for path in sorted(workspace.paths.config.rglob("*")):
         if path.is_file() and next(traces(path, words), None):
             yield f"{path} still says it: your own settings"
