@@ -82,7 +82,7 @@ def _waiting_by_turn(workspace: Workspace) -> dict[str, str]:
 
 
 def _hit_line(workspace: Workspace, hit: Hit, words: Sequence[str], waiting: Mapping[str, str]) -> Line:
-    waits = f" → kept review --approve {waiting[hit.id]}" if hit.kind is UnitKind.TURN and hit.id in waiting else ""
+    waits = f" → kept review --approve {show.format_id(waiting[hit.id])}" if hit.kind is UnitKind.TURN and hit.id in waiting else ""
     why = (f"  [{', '.join(hit.reasons)}]{waits}", "dim")
     match hit.kind:
         case UnitKind.MEMORY if (memory := workspace.store.log.memory(hit.id)) is not None:
