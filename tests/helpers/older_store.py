@@ -12,7 +12,6 @@ from kept.core.times import format_instant
 from kept.store.database import checksum
 from kept.store.packing import unpack
 from kept.store.records import likeness_of
-from kept.store.threads import hash_native_id
 
 SCHEMAS = Path(__file__).parents[1] / "store" / "schemas"
 _ARCHIVE = {"blocks", "events", "likenesses", "migrations"}
@@ -44,7 +43,7 @@ def _write_block(store: sqlite3.Connection, number: int, first: int, events: tup
     store.execute("INSERT INTO blocks (id, body, hash) VALUES (?, ?, ?)", block)
     for place, event in enumerate(events):
         at = format_instant(event.at) if event.at else None
-        links = map(hash_native_id, (event.record, event.parent, event.turn))
+        links = map(hash, (event.record, event.parent, event.turn))
         values = (first + place, event.key, event.twin or None, number, place, at, event.kind.value, event.author.value, *links)
         store.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
         if likenesses and (mark := likeness_of(event)):

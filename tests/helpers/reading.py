@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kept.core.event import Author, Cursor, EventKind, RecordAccount
-from kept.store.threads import Tree, find_abandoned, hash_native_id
+from kept.store.threads import Tree, find_abandoned
 
 
 def lines(*records):
@@ -69,11 +69,5 @@ def abandoned_texts(events):
     tree = Tree()
     for event in events:
         human = event.kind is EventKind.PROMPT and event.author in (Author.HUMAN, Author.ABANDONED)
-        tree.append(
-            hash_native_id(event.record),
-            hash_native_id(event.parent),
-            hash_native_id(event.turn),
-            human=human,
-            output=event.kind is EventKind.TOOL_OUTPUT,
-        )
+        tree.append(event.record, event.parent, event.turn, human=human, output=event.kind is EventKind.TOOL_OUTPUT)
     return [event.text for event, gone in zip(events, find_abandoned(tree), strict=True) if gone]

@@ -4,16 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kept.store.threads import Tree, find_abandoned, hash_native_id
+from kept.store.threads import Tree, find_abandoned
 
 
 def tree(*rows):
     """A tree in file order out of (record, parent, kind, turn); kind: h human, a assistant, t tool output."""
     made = Tree()
     for record, parent, kind, *turn in rows:
-        made.append(
-            hash_native_id(record), hash_native_id(parent), hash_native_id("".join(turn)), human=kind == "h", output=kind == "t"
-        )
+        made.append(record, parent, "".join(turn), human=kind == "h", output=kind == "t")
     return made
 
 

@@ -7,6 +7,7 @@ import re
 from functools import lru_cache
 
 from kept.core.digest import digest
+from kept.core.pattern import Pattern
 from kept.core.text import one_line
 
 LINES_KEPT = 6
@@ -43,42 +44,12 @@ _PLAINT = re.compile(
     r"|mismatch|incompatible|out of (?:memory|range)|undefined|not defined|does not|doesn't|is not|not permitted|expired|read-only",
     re.IGNORECASE,
 )
-# Parts of every line that one of the patterns of errors takes; a place in a file is the other sign.
-_SIGNS = (
-    *(
-        "error",
-        "exception",
-        "failure",
-        "panic",
-        "fatal",
-        "err!",
-        "fehler",
-        "erreur",
-        "erro",
-        "warning",
-        "http",
-        "status",
-        "response",
-    ),
-    *(
-        "unauthorized",
-        "forbidden",
-        "bad request",
-        "unprocessable",
-        "internal",
-        "bad gateway",
-        "not ",
-        "no such",
-        "no matches",
-        "needed",
-        "denied",
-        "invalid",
-        "illegal",
-        "unrecogni",
-        "unknown",
-    ),
-    *("unexpected", "can't", "could", "unable", "failed", "refused", "supported", "missing", "must ", "already", "too many"),
-    *("requires", "conflict", "mismatch", "incompatible", "out of", "undefined", "doesn't", "expired", "read-only", "cannot"),
+# Part of every line that one of the patterns of errors takes: a word of theirs, or a place in a file. Most outputs have none.
+_SIGN = Pattern(
+    r"(?i)erro|exception|failure|panic|fatal|err!|fehler|warning|http|status|response|unauthorized|forbidden|bad request"
+    r"|unprocessable|internal|bad gateway|not |no such|no matches|needed|denied|invalid|illegal|unrecogni|unknown|unexpected"
+    r"|can't|cannot|could|unable|failed|refused|supported|missing|must |already|too many|requires|conflict|mismatch"
+    r"|incompatible|out of|undefined|doesn't|expired|read-only|[:(]\d"
 )
 _FRAME = re.compile(r'^\s*(?:at \S|={3}|-{3}|(?:FAIL|PASS|ok)\b|File "|from \S+:\d|\^+~*$|[+-]{1,3}(?: |$|\t)|@@|>{1,3} |\||#\d+ )')
 _CODE = re.compile(
@@ -211,18 +182,12 @@ def find_error_lines(text: str) -> tuple[str, ...]:
     return _rank_error_lines(_head_and_tail(text))
 
 
-def _may_be_error_line(line: str) -> bool:
-    """Whether a line has one of the signs without which no line is told to be an error: most lines of most outputs have none."""
-    folded = line.casefold()
-    return any(map(folded.__contains__, _SIGNS)) or _POSITION.search(line) is not None
-
-
 @lru_cache(maxsize=512)
 def _rank_error_lines(text: str) -> tuple[str, ...]:
     found: dict[str, tuple[int, int, str]] = {}
-    for place, whole in enumerate(text.splitlines()):
+    for place, whole in enumerate(text.splitlines() if _SIGN.search(text) else ()):
         line = whole[:LINE_CHARS].strip()
-        score = score_error_line(line) if _may_be_error_line(line) else 0
+        score = score_error_line(line) if _SIGN.search(line) else 0
         if score:
             found.setdefault(_normalize_line(line), (-score, place, line))
     return tuple(line for _, _, line in sorted(found.values())[:LINES_KEPT])

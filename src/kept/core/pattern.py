@@ -106,10 +106,11 @@ class Pattern:
             data = text.encode()
         else:
             return self._first_wide(anchor, text, pos, end)
-        start = max(0, min(pos, len(data)))
-        stop = len(data) if end is None else max(0, min(end, len(data)))
-        if start > stop:
-            return None
+        start, stop = 0, len(data)
+        if pos or end is not None:
+            start, stop = max(0, min(pos, stop)), stop if end is None else max(0, min(end, stop))
+            if start > stop:
+                return None
         spans = self._run(anchor, data, start, stop)
         return None if spans[0] == _NOWHERE else self._found(self, text, start, stop, spans)
 

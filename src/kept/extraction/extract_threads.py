@@ -22,7 +22,7 @@ from kept.core.memory import Accepted, Actor, CandidateVerdict, Held, Refused, V
 from kept.extraction.rules.fixes import AHEAD, has_open_failure
 from kept.extraction.rules.fixes import propose_fixes_across as fixes_across
 from kept.extraction.rules.patterns import LOOKBACK
-from kept.extraction.stretches import Stretch, Window, analyse_window, analyse_windows
+from kept.extraction.stretches import EVENTS, Stretch, Window, analyse_window, analyse_windows
 from kept.extraction.verdicts import Rules, judge_candidate, rules_for, texts_by_key
 from kept.local.batches import split_batches
 from kept.local.progress import Late, Progress, ignore_progress, never_late
@@ -33,7 +33,6 @@ from kept.store.threads import find_abandoned
 from kept.store.values import SEQUEL, Draft, Proposal, Span, Thread
 from kept.workspace import Workspace
 
-EVENTS = 120  # of the end of a session, and of the beginning of the one after it
 SESSIONS = 3
 REACH = timedelta(days=14)
 _KNOWN = 10_000
@@ -55,9 +54,13 @@ class SessionPairing:
         found, self._verdicts = self._verdicts, []
         return found
 
-    def pair_thread(self, thread: Thread) -> None:
-        """Pair a thread with those before it, and those after it anew, inside a transaction. Raises StoreError."""
+    def pair_thread(self, thread: Thread, *, failing: bool) -> None:
+        """Pair a thread, which may be left ``failing``, with those before it, and those after it anew, inside a transaction.
+
+        Raises StoreError.
+        """
         self.coming.discard(thread.id)
+        self._note_failing(thread, failing=failing)
         begun, ended = thread.first_at, thread.last_at
         if not thread.project or begun is None or ended is None:
             return
@@ -124,10 +127,11 @@ class SessionPairing:
             event.key: event for thread in earlier for event in self._last_events(thread) if event.key not in known
         }  # a copy tells it again
         before = tuple(ends.values())
-        both = (*before, *events)
+        found = fixes_across(before, events, profile=rules.profile, scope=lambda _: rules.scope)
+        both = (*before, *events) if found else ()
         words = choose_lexicon(events, rules.profile.languages)
         by_key, said = {event.key: event for event in both}, texts_by_key(both)
-        for place, candidate in fixes_across(before, events, profile=rules.profile, scope=lambda _: rules.scope):
+        for place, candidate in found:
             yield place, judge_candidate(rules, candidate, by_key, said, words)
 
     def _earlier_threads(self, thread: Thread, begun: datetime) -> tuple[Thread, ...]:
@@ -140,10 +144,13 @@ class SessionPairing:
     def _is_left_failing(self, thread: Thread) -> bool:
         at = (thread.id, thread.events)
         if at not in self._failing:
-            if len(self._failing) >= _KNOWN:
-                self._failing.clear()
-            self._failing[at] = has_open_failure(self._last_events(thread))
+            self._note_failing(thread, failing=has_open_failure(self._last_events(thread)))
         return self._failing[at]
+
+    def _note_failing(self, thread: Thread, *, failing: bool) -> None:
+        if len(self._failing) >= _KNOWN:
+            self._failing.clear()
+        self._failing[thread.id, thread.events] = failing
 
     def _last_events(self, thread: Thread) -> tuple[Event, ...]:
         return self.workspace.store.archive.events(thread.id, max(0, thread.events - EVENTS), thread.events)
@@ -346,7 +353,7 @@ def _extract_thread(
                 workspace.store.archive.save_extraction_progress(thread.id, extracted=closed, seen=stretch.stop)
             if last and not rules.live:
                 with isolate_errors("it cannot be paired with other sessions", thread.path):
-                    sequels.pair_thread(thread)
+                    sequels.pair_thread(thread, failing=stretch.failing)
         yield stretch
         place = stretch.stop
 

@@ -8,7 +8,7 @@ from kept.core.event import Event
 from kept.core.isolation import isolate_errors
 from kept.core.memory import Accepted, CandidateVerdict
 from kept.extraction.rules.candidates import extract_candidates
-from kept.extraction.rules.fixes import AHEAD
+from kept.extraction.rules.fixes import AHEAD, has_open_failure
 from kept.extraction.rules.fixes import propose_fixes as fixes_of
 from kept.extraction.rules.patterns import LOOKBACK
 from kept.extraction.segment import Episode, segment
@@ -16,6 +16,7 @@ from kept.extraction.verdicts import Rules, judge_candidate, texts_by_key
 from kept.profiles.language import choose_lexicon
 from kept.store.values import Span
 
+EVENTS = 120  # of the end of a session, and of the beginning of the one after it, in which one mends what failed in the other
 # What counts while a session goes on must be surer than what is accepted of a whole one.
 LIVE = 0.85
 
@@ -38,12 +39,15 @@ class Window:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stretch:
-    """A part of a thread that was analysed: its candidates, the ordinal up to which episodes are closed, the one to go on from."""
+    """A part of a thread that was analysed: its candidates, the ordinal up to which episodes are closed, the one to go on from,
+    whether it leaves something failing where it is the end of the thread.
+    """
 
     span: Span
     closed: int
     stop: int
     episodes: int
+    failing: bool
 
 
 def analyse_windows(windows: Sequence[Window | None]) -> tuple[Stretch | str | None, ...]:
@@ -81,6 +85,7 @@ def _analyse(window: Window) -> Stretch:
         closed=place + next(unsettled, usable[-1].stop),
         stop=place + usable[-1].stop,
         episodes=len(usable),
+        failing=place + usable[-1].stop == window.length and has_open_failure(events[-EVENTS:]),
     )
 
 

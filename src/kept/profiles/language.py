@@ -2,20 +2,39 @@
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import Any, cast
 
 from kept.core.event import Event, EventKind, is_note
 from kept.core.lexicon import Lexicon
 from kept.core.spans import typed_text
-from kept.profiles.lexicons import detect_languages, load_lexicon
+from kept.profiles.lexicons import detect_languages, load_lexicon, load_telling_patterns
 
 _READ = 4_000  # characters of the latest prompts that tell
 _EACH = 1_500
 
 
+class _LateLexicon:
+    """Stands for the lexicon of some events until something is asked of it that depends on their languages."""
+
+    def __init__(self, events: Sequence[Event], languages: tuple[str, ...]) -> None:
+        self._asked = events, languages
+        self.tellings = load_telling_patterns()
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(_choose_now(*self._asked), name)
+        setattr(self, name, value)
+        return value
+
+
 def choose_lexicon(events: Sequence[Event], languages: tuple[str, ...]) -> Lexicon:
-    """The lexicon of the languages of the prompts and notes among some events; the first one's where nothing tells."""
-    if len(languages) < 2:
-        return load_lexicon(languages)
+    """The lexicon of the languages of the prompts and notes among some events; the first one's where nothing tells.
+
+    It is chosen when its languages are first asked for: most events hold no word that asks.
+    """
+    return load_lexicon(languages) if len(languages) < 2 else cast("Lexicon", _LateLexicon(events, languages))
+
+
+def _choose_now(events: Sequence[Event], languages: tuple[str, ...]) -> Lexicon:
     text, room = [], _READ
     for item in _recent_texts(events):
         text.append(item[:room])

@@ -10,22 +10,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from kept.core.codec import digest
-
 _NONE = -1
-
-
-def hash_native_id(native: str) -> int:
-    """A signed 64-bit hash of a record's native id; 0 for the empty one."""
-    return int.from_bytes(bytes.fromhex(digest(native, size=8)), "big", signed=True) if native else 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tree:
     """The events of a thread in its order, as points of a tree.
 
-    ``record`` and ``parent`` are links to native records (0: none); the events of one record share them. ``turn`` groups the pieces
-    of one assistant message, 0 elsewhere. ``human`` tells the prompts of the user, ``output`` the outputs of tools.
+    ``record`` and ``parent`` are links to native records (hashes of their ids, each process has its own; 0: none); the events of
+    one record share them. ``turn`` groups the pieces of one assistant message, 0 elsewhere. ``human`` tells the prompts of the
+    user, ``output`` the outputs of tools.
     """
 
     record: "array[int]" = field(default_factory=lambda: array("q"))
@@ -34,11 +28,11 @@ class Tree:
     human: bytearray = field(default_factory=bytearray)
     output: bytearray = field(default_factory=bytearray)
 
-    def append(self, record: int, parent: int, turn: int, *, human: bool, output: bool) -> None:
-        """Append the next event."""
-        self.record.append(record)
-        self.parent.append(parent)
-        self.turn.append(turn)
+    def append(self, record: str, parent: str, turn: str, *, human: bool, output: bool) -> None:
+        """Append the next event, by the ids of its native records."""
+        self.record.append(hash(record))
+        self.parent.append(hash(parent))
+        self.turn.append(hash(turn))
         self.human.append(human)
         self.output.append(output)
 

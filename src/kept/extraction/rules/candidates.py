@@ -97,8 +97,8 @@ def _tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
     given = parse_memory_command(text)
     if given is not None:
         return [given]
-    if is_command(text):
-        return []
+    if is_command(text) or not any(has_match(words, text) for each in lexicon.tellings for words in (each.words, each.wish)):
+        return []  # as nearly all prompts: whose words they are, and in which languages, is dear to know
     spans = [
         span
         for typed_span in typed_spans(event)
@@ -107,7 +107,7 @@ def _tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
     ][:_SENTENCES]
     told = dict(tellings(text, spans, lexicon.tellings))
     rest = [(place, span) for place, span in enumerate(spans) if place not in told]
-    told.update(wishes(text, rest, lexicon.spoken))
+    told.update(wishes(text, rest, lexicon))
     return [told[place] for place in sorted(told)]
 
 

@@ -7,7 +7,7 @@ categories, scopes and what happens to a candidate.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from kept.core.lexicon import TellingPatterns
+from kept.core.lexicon import Lexicon, TellingPatterns
 from kept.core.memory import WISH, WITHDRAWAL, Frame
 from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan
@@ -390,17 +390,21 @@ def _can_continue(text: str, end: int, patterns: TellingPatterns) -> bool:
     return not patterns.spaced and text[end - 1] not in _STOPS and following.startswith("\n") and begins
 
 
-def wishes(
-    text: str, spans: Sequence[tuple[int, SentenceSpan]], patterns: Sequence[TellingPatterns]
-) -> Iterator[tuple[int, Telling]]:
+def wishes(text: str, spans: Sequence[tuple[int, SentenceSpan]], lexicon: Lexicon) -> Iterator[tuple[int, Telling]]:
     """The sentences, numbered, that are standing wishes in one of the languages spoken: they want something always, never, or in
     general. Said once such a sentence tells nothing about later sessions; it counts once three sessions say it.
     """
+    patterns = [pattern for pattern in lexicon.tellings if has_match(pattern.wish, text)]
     for place, span in spans:
         words = text[span.start : span.end]
         if not _LEAST_WISH <= count_mass(words) <= _MOST_WISH or words.rstrip().endswith((":", "：")) or is_question(words):
             continue
         for pattern in patterns:
-            if has_match(pattern.wish, words) and not has_match(pattern.occasion, words) and not has_match(pattern.reported, words):
+            if (
+                has_match(pattern.wish, words)
+                and not has_match(pattern.occasion, words)
+                and not has_match(pattern.reported, words)
+                and pattern.language in lexicon.languages
+            ):
                 yield place, Telling(start=span.start, end=span.end, trigger=WISH, language=pattern.language)
                 break

@@ -19,7 +19,7 @@ from kept.store.database import ERASING, Database, checksum, match_all_words
 from kept.store.door import redact_cursor, redact_value
 from kept.store.erasing import erase_from_carry, erase_from_event
 from kept.store.records import merge_event_copy, strip_event
-from kept.store.threads import Tree, has_siblings, hash_native_id
+from kept.store.threads import Tree, has_siblings
 from kept.store.values import EventRow, FileRow, FileState, Mention, OptedOut, Row, SessionActivity, Thread, ThreadRow
 
 if TYPE_CHECKING:
@@ -215,8 +215,8 @@ class SqliteArchive:
             places, place = self._blocks.place_of(row["id"])
             kind = places.kinds[place]
             human = kind is EventKind.PROMPT and places.authors[place] in (Author.HUMAN, Author.ABANDONED)
-            links = (hash_native_id(ids[place]) for ids in (places.records, places.parents, places.turns))
-            tree.append(*links, human=human, output=kind is EventKind.TOOL_OUTPUT)
+            output = kind is EventKind.TOOL_OUTPUT
+            tree.append(places.records[place], places.parents[place], places.turns[place], human=human, output=output)
             marked.append(row["abandoned"])
         return tree, marked
 
