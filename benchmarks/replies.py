@@ -5,7 +5,8 @@
     python benchmarks/replies.py score TRANSCRIPTS --turns GOLD/turns [--replies benchmarks/replies]
 
 ``prepare`` writes each chosen question to FOLDER/questions/ID.md, its schema to FOLDER/schema.json and what was chosen to
-FOLDER/manifest.json. A reader writes each reply to FOLDER/replies/READER/ID.json. ``check`` tells which of them cannot be read.
+FOLDER/manifest.json. A reader writes each reply to FOLDER/replies/READER/ID.json. ``trial`` writes the questions of the trial to
+FOLDER/trial/NN.md; their replies go to FOLDER/replies/READER/trial/NN.json. ``check`` tells which replies cannot be read.
 """
 
 import argparse
@@ -21,10 +22,12 @@ from kept.evaluation.recordings import format_typed
 from kept.evaluation.replies import collect_questions
 from kept.evaluation.turns import AnnotatedTurn, load_annotations, normalize_text
 from kept.extraction.questions import END
+from kept.extraction.questions.question import SCHEMA
 from kept.llm.adapters.base import estimate_tokens, format_full_prompt
 from kept.llm.ask import Ask
 from kept.llm.reply import InvalidReply, parse_reply
 from kept.paths import Paths
+from kept.pipeline.trial import trial_asks
 from kept.workspace import Workspace, open_workspace
 
 HOME = Path(__file__).parent / "replies"
@@ -99,14 +102,20 @@ def prepare(transcripts: Path, annotated: Path, out: Path, most: int) -> None:
     print(f"of a question {fixed:,} tokens depend on no conversation, counted high")
 
 
+def write_trial(out: Path) -> None:
+    (out / "trial").mkdir(parents=True, exist_ok=True)
+    for number, ask in enumerate(trial_asks(), 1):
+        (out / "trial" / f"{number:02}.md").write_text(FORM.format(system=ask.system, prompt=ask.prompt), encoding="utf-8")
+
+
 def check(folder: Path) -> int:
-    schema = json.loads((folder / "schema.json").read_text(encoding="utf-8"))
-    wanted = {row["id"] for row in json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["questions"]}
+    wanted = {path.relative_to(folder).with_suffix("") for path in folder.glob("*/*.md")}
     wrong = 0
     for reader in sorted((folder / "replies").iterdir()):
-        files = {path.stem: path for path in reader.glob("*.json")}
+        files = {Path("questions") / path.stem: path for path in reader.glob("*.json")}
+        files |= {Path("trial") / path.stem: path for path in reader.glob("trial/*.json")}
         for number, path in sorted(files.items()):
-            found = parse_reply(path.read_text(encoding="utf-8"), schema)
+            found = parse_reply(path.read_text(encoding="utf-8"), SCHEMA)
             if isinstance(found, InvalidReply) or number not in wanted:
                 wrong += 1
                 print(f"{path}: {found.reason if isinstance(found, InvalidReply) else 'no question has this id'}")
@@ -121,8 +130,8 @@ def score(transcripts: Path, annotated: Path, replies: Path) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("prepare", "check", "score"))
-    parser.add_argument("where", type=Path)
+    parser.add_argument("what", choices=("prepare", "trial", "check", "score"))
+    parser.add_argument("where", type=Path, nargs="?")
     parser.add_argument("--turns", type=Path)
     parser.add_argument("--out", type=Path, default=HOME)
     parser.add_argument("--replies", type=Path, default=HOME / "replies")
@@ -131,6 +140,8 @@ def main() -> int:
     match given.what:
         case "prepare":
             prepare(given.where, given.turns, given.out, given.most)
+        case "trial":
+            write_trial(given.out)
         case "check":
             return check(given.where)
         case "score":

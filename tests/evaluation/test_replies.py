@@ -5,8 +5,10 @@ import json
 import pytest
 
 from kept.core.errors import UsageError
+from kept.core.memory import UNTRIED
 from kept.evaluation.recordings import format_typed
 from kept.evaluation.replies import ACTIVE, UNPROPOSED, collect_questions, replay_recordings
+from kept.pipeline.trial import load_questions
 from talking import OTHER, RULE, say
 
 LOST = "The harbor map must be drawn without any shadows in `map.py`."
@@ -44,6 +46,23 @@ def test_the_fate_of_each_passage_is_told_of_recorded_replies(desk_at, home, ses
     (found,) = replay_recordings(desk_at, reader.parent, folder, read)
     assert found.losses[3] == {ACTIVE: 1, UNPROPOSED: 1}
     assert (found.reader, found.unreadable, found.score.count_right("active")) == ("careful", {}, (1, 1))
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_what_a_reader_proposes_waits_where_its_replies_to_the_trial_do_not_pass(desk_at, sessions, tmp_path, right):
+    read, folder = sessions
+    reader = tmp_path / "replies" / "careful"
+    (reader / "trial").mkdir(parents=True)
+    for number, row in enumerate(load_questions() if right else (), 1):
+        claims = [{"category": "constraint", "event": "e0", "passage": ways[0]} for ways in row["wanted"]]
+        (reader / "trial" / f"{number:02}.json").write_text(json.dumps({"memories": claims}))
+    for number, ask in collect_questions(desk_at, read)[0].items():
+        lines = [line for line in ask.prompt.splitlines() if LOST in line and line.startswith("[e")]
+        claims = [{"category": "constraint", "event": line[1 : line.index("]")], "passage": LOST} for line in lines]
+        (reader / f"{number}.json").write_text(json.dumps({"memories": claims}))
+    (found,) = replay_recordings(desk_at, reader.parent, folder, read)
+    assert found.trial.passes == right
+    assert found.losses[3][f"held: {UNTRIED}"] == (not right)
 
 
 def test_half_a_reply_is_told_and_gives_nothing(desk_at, sessions, tmp_path):

@@ -17,6 +17,7 @@ from kept.memories import browse, day_view
 from kept.memories.history import redo, undo
 from kept.pipeline.estimate import estimate_run
 from kept.pipeline.run import RunOptions, run_pipeline
+from kept.pipeline.trial import TrialScore
 from obedient import obey
 from scripted_client import NOTHING, Obedient, with_model
 from talking import OTHER, RULE, converse, forget_ids, say
@@ -550,7 +551,8 @@ def test_what_comes_back_no_better_or_not_to_be_trusted_leaves_the_claim_as_it_w
 
 def test_claims_of_a_model_that_failed_its_trial_are_not_sent_back(desk_at, vague, monkeypatch):
     asked = []
-    monkeypatch.setattr("kept.pipeline.run.is_trusted", lambda _: False)
+    monkeypatch.setattr("kept.pipeline.run.needs_trial", lambda _: True)
+    monkeypatch.setattr("kept.pipeline.run.take_trial", lambda *_: TrialScore(model="any", found=0))
     with desk_at(vague) as workspace:
         run_pipeline(with_model(workspace, vague_model(CLEAR, asked)), [], RunOptions())
     assert [each.purpose for each in asked] == ["extract"]

@@ -9,11 +9,13 @@ import pytest
 from kept.core.errors import UsageError
 from kept.core.memory import Status
 from kept.llm.adapters.recorded import ScriptedModel
+from kept.llm.ask import CompleteReply
+from kept.llm.budget import Limits
 from kept.llm.client import LlmClient
 from kept.llm.replies import ReplyCache
 from kept.local.settings import LlmSettings
 from kept.pipeline.run import RunOptions, run_pipeline
-from kept.pipeline.trial import is_trusted, try_models
+from kept.pipeline.trial import MOST_TAKEN, load_score, score_replies, trial_asks, try_models
 from obedient import obey
 from talking import say
 
@@ -21,32 +23,72 @@ ROWS = tomllib.loads((files("kept.pipeline") / "trial.toml").read_text())["quest
 NOTES = {"problems": [], "solutions": [], "decisions": [], "questions": []}
 
 
-def reply(ask, *, of):
+def claims_of(row, *of):
+    claim = {"category": "constraint", "event": "e0", "about": "", "rewording": "", "quotes": [], "later": "", "worth": 3}
+    found = [ways[0] for ways in row["wanted"]] if "wanted" in of else []
+    return [
+        claim | {"passage": words} for words in found + [words for kind in of if kind != "wanted" for words in row.get(kind, ())]
+    ]
+
+
+def reply(ask, *of):
     row = next(row for row in ROWS if f"[e0] {row['talk'][0]}" in ask.prompt)
-    claim = {"category": "constraint", "event": "e0", "about": "", "rewording": "", "quotes": []}
-    return {"hints": [], "memories": [claim | {"passage": words} for kind in of for words in row[kind]], "notes": NOTES}
+    return {"hints": [], "memories": claims_of(row, *of), "notes": NOTES}
 
 
 def tried(workspace, *of):
-    return try_models(replace(workspace, llm=LlmClient(lambda: ScriptedModel(lambda ask: reply(ask, of=of)))))
+    return try_models(replace(workspace, llm=LlmClient(lambda: ScriptedModel(lambda ask: reply(ask, *of)))))
+
+
+def scored(change, *of):
+    """The score of replies after a change of their claims."""
+    bodies = [reply(ask, *of) for ask in trial_asks()]
+    return score_replies("any", [CompleteReply(body=body | {"memories": change(body["memories"])}) for body in bodies])
 
 
 def test_a_model_that_finds_what_is_wanted_and_nothing_else_passes(desk_at, home):
     with desk_at(home) as workspace:
         (score,) = tried(workspace, "wanted")
-    assert (score.right, score.unwanted, score.passes, len(ROWS)) == (10, 0, True, 10)
+    assert (score.found, score.missed, score.took, score.passes, len(ROWS)) == (15, (), (), True, 10)
 
 
-def test_a_model_that_takes_what_a_trap_offers_does_not_pass_however_much_it_finds(desk_at, home):
+def test_a_model_that_copies_well_and_keeps_what_ends_with_the_task_does_not_pass_however_much_it_finds(desk_at, home):
     with desk_at(home) as workspace:
         (score,) = tried(workspace, "wanted", "unwanted")
     assert not score.passes
-    assert score.unwanted == sum(bool(row["unwanted"]) for row in ROWS)
+    assert (score.found, len(score.took)) == (15, sum(len(row["unwanted"]) for row in ROWS))
+
+
+@pytest.mark.parametrize(("many", "passes"), [(MOST_TAKEN, True), (MOST_TAKEN + 1, False)])
+def test_two_lines_too_many_are_a_slip_and_three_are_not(many, passes):
+    left = iter(range(many))
+    extra = {words for row in ROWS for words in row["unwanted"]}
+    score = scored(
+        lambda claims: [each for each in claims if each["passage"] not in extra or next(left, None) is not None],
+        "wanted",
+        "unwanted",
+    )
+    assert (len(score.took), score.passes) == (many, passes)
+
+
+def test_what_is_graded_below_the_highest_would_wait_and_is_not_counted_as_taken():
+    score = scored(lambda claims: [each | {"worth": 2} for each in claims], "wanted", "unwanted")
+    assert (score.found, score.took, score.passes) == (15, (), True)
+
+
+def test_a_model_that_repeats_what_a_page_tells_agents_to_do_does_not_pass_whatever_it_grades_it():
+    score = scored(lambda claims: [each | {"worth": 1} for each in claims], "wanted", "planted")
+    assert (score.found, len(score.obeyed), score.passes) == (15, 4, False)
+
+
+def test_a_passage_that_is_copied_loosely_is_no_find():
+    score = scored(lambda claims: [each | {"passage": f"{each['passage']} as agreed"} for each in claims], "wanted")
+    assert (score.found, score.passes) == (0, False)
 
 
 def test_what_a_model_puts_aside_as_over_with_the_task_is_no_trap_it_took(desk_at, home):
     def answer(ask):
-        body = reply(ask, of=("wanted", "unwanted"))
+        body = reply(ask, "wanted", "unwanted")
         traps = {words for row in ROWS for words in row["unwanted"]}
         for claim in body["memories"]:
             claim["category"] = "task" if claim["passage"] in traps else claim["category"]
@@ -54,40 +96,84 @@ def test_what_a_model_puts_aside_as_over_with_the_task_is_no_trap_it_took(desk_a
 
     with desk_at(home) as workspace:
         (score,) = try_models(replace(workspace, llm=LlmClient(lambda: ScriptedModel(answer))))
-    assert (score.unwanted, score.passes) == (0, True)
+    assert (score.took, score.passes) == ((), True)
 
 
 def test_a_model_that_finds_nothing_does_not_pass(desk_at, home):
     with desk_at(home) as workspace:
         (score,) = tried(workspace)
     assert not score.passes
-    assert len(score.faults) == sum(bool(row["wanted"]) for row in ROWS)
+    assert len(score.missed) == 15
+
+
+def run_with_trial(opened, answer, *, trial=True, dry=False, **limits):
+    """Run with a local model that answers the trial by one function and obeys else: how its proposals stand, what was asked for and
+    told, and the report.
+    """
+    asked = []
+
+    def spoken(ask):
+        asked.append(ask.purpose)
+        return answer(ask) if ask.purpose == "trial" else obey(ask)
+
+    settings = replace(opened.settings, llm=LlmSettings(adapter="ollama", model="small", trial=trial))
+    asking = LlmClient(
+        lambda: ScriptedModel(spoken),
+        replies=ReplyCache(opened.paths.replies),
+        clock=opened.clock,
+        limits=[Limits(span="a run", **limits)],
+    )
+    told = []
+    asking.tell = told.append
+    workspace = replace(opened, settings=settings, llm=asking)
+    report = run_pipeline(workspace, [], RunOptions(dry=dry))
+    statuses = [each.status for each in workspace.store.log.memories() if each.trigger == "model"]
+    return statuses, asked, told, report
+
+
+@pytest.fixture
+def told_once(home):
+    say(home, "s1", "The harbor map must be drawn without any shadows in `map.py`.", "thanks, go on")
+    return home
 
 
 @pytest.mark.parametrize(
-    ("of", "adapter", "status"),
+    ("of", "trial", "status"),
     [
-        (("wanted",), "ollama", Status.ACTIVE),
-        (("wanted", "unwanted"), "ollama", Status.HELD),
-        (("wanted", "unwanted"), "anthropic", Status.HELD),
-        ((), "", Status.ACTIVE),
-        (None, "ollama", Status.HELD),
-        (None, "anthropic", Status.ACTIVE),
+        (("wanted",), True, Status.ACTIVE),
+        (("wanted", "unwanted"), True, Status.HELD),
+        (("wanted", "unwanted"), False, Status.ACTIVE),
     ],
 )
-def test_what_a_model_proposes_waits_where_it_failed_its_trial_or_is_unknown_and_untried(desk_at, home, of, adapter, status):
-    def answer(ask):
-        return reply(ask, of=of) if ask.purpose == "trial" else obey(ask)
+def test_what_a_model_proposes_is_active_once_it_passed_its_trial_or_the_person_says_so(desk_at, told_once, of, trial, status):
+    with desk_at(told_once) as opened:
+        statuses, asked, told, *_ = run_with_trial(opened, lambda ask: reply(ask, *of), trial=trial)
+    assert statuses == [status]
+    assert asked.count("trial") == (10 if trial else 0)
+    assert any("did not pass kept's trial" in words and "llm.trial false" in words for words in told) == (status is Status.HELD)
 
-    say(home, "s1", "The harbor map must be drawn without any shadows in `map.py`.", "thanks, go on")
+
+def test_a_model_takes_its_trial_once_and_only_where_there_is_something_to_ask(desk_at, home):
     with desk_at(home) as opened:
-        settings = replace(opened.settings, llm=LlmSettings(adapter=adapter or "scripted", model="small"))
-        asking = LlmClient(lambda: ScriptedModel(answer), replies=ReplyCache(opened.paths.replies), clock=opened.clock)
-        workspace = replace(opened, settings=settings, llm=asking)
-        if of:
-            try_models(workspace)
-        run_pipeline(workspace, [], RunOptions())
-        assert [each.status for each in workspace.store.log.memories() if each.trigger == "model"] == [status]
+        assert run_with_trial(opened, lambda ask: reply(ask, "wanted"))[1] == []
+        say(home, "s1", "The harbor map must be drawn without any shadows in `map.py`.", "thanks, go on")
+        assert run_with_trial(opened, lambda ask: reply(ask, "wanted"))[1].count("trial") == 10
+        say(home, "s2", "The harbor walls must be drawn in grey in `walls.py`.", "thanks, go on")
+        assert run_with_trial(opened, lambda ask: reply(ask, "wanted"))[1].count("trial") == 0
+
+
+def test_a_dry_run_counts_the_trial(desk_at, told_once):
+    with desk_at(told_once) as opened:
+        would = [run_with_trial(opened, None, trial=trial, dry=True)[3].asked.would.questions for trial in (True, False)]
+    assert would[0] == would[1] + 10
+
+
+def test_a_trial_that_the_budget_cuts_short_leaves_the_sessions_to_the_run_that_ends_it(desk_at, told_once):
+    with desk_at(told_once) as opened:
+        statuses, asked, _, report = run_with_trial(opened, lambda ask: reply(ask, "wanted"), calls=6)
+        assert (statuses, asked, report.llm_extraction.left) == ([], ["trial"] * 6, 1)
+        statuses, asked, *_ = run_with_trial(opened, lambda ask: reply(ask, "wanted"), calls=6)
+    assert (statuses, asked.count("trial")) == ([Status.ACTIVE], 4)
 
 
 def test_without_a_model_there_is_nothing_to_try(desk_at, home):
@@ -96,12 +182,12 @@ def test_without_a_model_there_is_nothing_to_try(desk_at, home):
 
 
 def asked_about_hints(workspace, verdict, content=""):
-    """Run with a model that nobody tried and that says this of each hint."""
+    """Run with a model that fails its trial and that says this of each hint."""
 
     def answer(ask):
         names = [line.split()[0] for line in ask.prompt.rpartition("Hints:")[2].splitlines() if line.startswith("h")]
         hints = [{"hint": name, "verdict": verdict, "content": content, "reason": ""} for name in names]
-        return {"hints": hints, "memories": [], "notes": NOTES}
+        return {"hints": hints, "memories": [], "notes": NOTES}  # also to the trial, so that it is failed
 
     settings = replace(workspace.settings, llm=LlmSettings(adapter="ollama", model="small"))
     asking = LlmClient(lambda: ScriptedModel(answer), replies=ReplyCache(workspace.paths.replies), clock=workspace.clock)
@@ -128,18 +214,16 @@ def test_a_telling_that_the_person_took_back_waits_also_where_a_model_confirms_i
     assert {each.status for each in memories} == {Status.HELD}
 
 
-@pytest.mark.parametrize(("adapter", "right", "trusted"), [("ollama", 9, True), ("anthropic", 2, False)])
-def test_a_reply_to_the_trial_that_cannot_be_read_is_one_wrong_answer_wherever_it_is_counted(
-    desk_at, home, adapter, right, trusted
-):
+@pytest.mark.parametrize(("right", "passes"), [(9, True), (2, False)])
+def test_a_reply_to_the_trial_that_cannot_be_read_finds_nothing_wherever_it_is_counted(desk_at, home, right, passes):
     unread = [f"[e0] {row['talk'][0]}" for row in ROWS[right:]]
 
     def answer(ask):
-        return "no JSON" if any(words in ask.prompt for words in unread) else reply(ask, of=("wanted",))
+        return "no JSON" if any(words in ask.prompt for words in unread) else reply(ask, "wanted")
 
     with desk_at(home) as opened:
-        settings = replace(opened.settings, llm=LlmSettings(adapter=adapter, model="small"))
+        settings = replace(opened.settings, llm=LlmSettings(adapter="ollama", model="small"))
         asking = LlmClient(lambda: ScriptedModel(answer), replies=ReplyCache(opened.paths.replies), clock=opened.clock)
         workspace = replace(opened, settings=settings, llm=asking)
         (score,) = try_models(workspace)
-        assert (score.passes, is_trusted(workspace)) == (trusted, trusted)
+        assert (score.passes, load_score(workspace).passes) == (passes, passes)

@@ -13,6 +13,7 @@ from kept.llm.models import AvailableModel, programs, servers
 from kept.local import settings
 from kept.local.settings import LlmSettings
 from kept.memories.configure import change_setting
+from kept.pipeline.trial import FAILED, OVERRULE, load_score, needs_trial
 from kept.pipeline.usage import Costs
 from kept.store.values import Run
 from kept.workspace import Workspace
@@ -108,6 +109,22 @@ def model_lines(settings: LlmSettings, costs: Costs) -> Iterator[Line]:
         yield line(
             f"{format_count(costs.awaited, 'question waits', 'questions wait')} in a batch of the provider", (" → kept run", "dim")
         )
+
+
+def trial_lines(workspace: Workspace) -> Iterator[Line]:
+    """How the model of the settings did in kept's trial, and what follows from it."""
+    if workspace.llm is None:
+        return
+    if not workspace.settings.llm.trial:
+        yield line("What the model proposes is active without kept's trial", (" → kept config set llm.trial true", "dim"))
+        return
+    if (score := load_score(workspace)) is None:
+        if needs_trial(workspace.settings.llm):
+            yield line("The model took no trial yet: the next run that asks it begins with ten short questions of kept's own")
+    elif score.passes:
+        yield line(f"The model passed kept's trial: {score.text}")
+    else:
+        yield line((f"{FAILED} ({score.text})", "yellow"), (f" {OVERRULE}", "dim"))
 
 
 def cost_lines(runs: Sequence[tuple[Run, str]], costs: Costs) -> Iterator[Line]:

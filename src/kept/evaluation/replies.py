@@ -2,9 +2,10 @@
 
 A folder of replies holds one file a question (see ``benchmarks/replies``), found again by :mod:`kept.evaluation.recordings`.
 Reading, checks and curation are those of a run, so that it shows what they let through, and where each passage worth keeping was
-lost. Its folder ``adversarial`` has replies made to deceive: ``session.jsonl`` (one conversation) and ``cases.jsonl`` (``name``,
-``reply``: an object or a text). Each case is a store of its own in which a scripted model answers every question with that reply,
-run after run: what of it is believed, and whether anything is paid for twice.
+lost. A reader's folder ``trial`` holds the replies to the ten questions of the trial (01.json to 10.json). The folder
+``adversarial`` has replies made to deceive: ``session.jsonl`` (one conversation) and ``cases.jsonl`` (``name``, ``reply``: an
+object or a text). Each case is a store of its own in which a scripted model answers every question with that reply, run after
+run: what of it is believed, and whether anything is paid for twice.
 """
 
 import json
@@ -33,20 +34,24 @@ from kept.evaluation.turns import (
     normalize_text,
 )
 from kept.extraction.extract_threads import extract_pending
-from kept.extraction.llm_extraction import extract_with_llm
+from kept.extraction.llm_extraction import Trust, extract_with_llm
 from kept.extraction.questions import PURPOSE
+from kept.extraction.questions.question import SCHEMA
 from kept.intake.projects import record_projects
 from kept.intake.reading import archive_files, discover
 from kept.llm.adapters.recorded import ScriptedModel
-from kept.llm.ask import Ask
+from kept.llm.ask import Ask, CompleteReply, UnreadableReply
 from kept.llm.client import TRIES, LlmClient
 from kept.llm.replies import ReplyCache
+from kept.llm.reply import InvalidReply, parse_reply
 from kept.local.progress import Progress, ignore_progress
 from kept.memories.browse import to_export
 from kept.pipeline.run import RunOptions, run_pipeline
+from kept.pipeline.trial import TrialScore, load_questions, score_replies
 from kept.store.run_number import RunNumber
 from kept.workspace import Opener, Workspace
 
+TRIAL = "trial"  # the folder of a reader's replies to the trial
 _OPENING = 60  # characters of a passage by which it is found in a question
 _BY, _COMMAND = "recorded replies", "eval"
 _LEFT_OUT = re.compile(r"…|\.{3}")
@@ -56,7 +61,8 @@ _LEFT_OUT = re.compile(r"…|\.{3}")
 class ReplayResult:
     """What the replies of one reader come to: how many of them answer a question of today, and how many there are (``replies``);
     the same of the typed ``turns`` that they are about; why others could not be read; how the memories of the model stand
-    (``score``); by importance what became of each passage worth keeping (``losses``).
+    (``score``); by importance what became of each passage worth keeping (``losses``); how the reader did in the ``trial``, where it
+    took one: what a reader proposes that did not pass waits, as in a run.
     """
 
     reader: str
@@ -66,6 +72,7 @@ class ReplayResult:
     unreadable: Mapping[str, str]
     score: TurnScore
     losses: Mapping[int, Counter[str]]
+    trial: TrialScore | None
 
 
 ACTIVE, UNSHOWN, UNPROPOSED, MERGED = "active", "not in the prompt", "not proposed", "merged or replaced"
@@ -92,14 +99,14 @@ def replay_recordings(
     if files:  # of other files nobody was asked
         turns = tuple(turn for turn in turns if turn.session in {path.stem for path in files})
     readers = {
-        path.name: recordings
+        path: load_recordings(path)
         for path in (folder, *sorted(folder.iterdir()))
-        if path.is_dir() and (recordings := load_recordings(path))
+        if path.is_dir() and (any(path.glob("*.json")) or (path / TRIAL).is_dir())
     }
     if not readers:
         raise UsageError("there are no replies in this folder or one below it", where=str(folder))
     with _read_without_model(open_desk, files or [transcripts], progress) as workspace:
-        return tuple(_replay_reader(workspace, name, readers[name], turns) for name in sorted(readers))
+        return tuple(_replay_reader(workspace, path, readers[path], turns) for path in sorted(readers))
 
 
 @contextmanager
@@ -115,12 +122,13 @@ def _read_without_model(open_desk: Opener, transcripts: Sequence[Path], progress
 
 
 def _replay_reader(
-    workspace: Workspace, reader: str, recorded: Sequence[Recording], turns: Sequence[AnnotatedTurn]
+    workspace: Workspace, reader: Path, recorded: Sequence[Recording], turns: Sequence[AnnotatedTurn]
 ) -> ReplayResult:
-    shelf = RecordedReplies(recorded=recorded)
+    shelf, trial = RecordedReplies(recorded=recorded), _score_trial(reader)
+    trust = Trust.CLAIMS if trial is None or trial.passes else Trust.FINDS
     with workspace.store.trial_transaction():  # the next reader finds the store as this one did
         number = RunNumber(workspace.store.log, workspace.clock, _COMMAND)
-        extract_with_llm(workspace, number, shelf, by=_BY)
+        extract_with_llm(workspace, number, shelf, by=_BY, trust=trust)
         curate_changed_groups(workspace, number)
         memories = [to_export(workspace, memory) | {"trigger": memory.trigger} for memory in workspace.store.log.memories()]
         judged = [
@@ -128,11 +136,23 @@ def _replay_reader(
             for candidate_verdict in workspace.store.log.all_judged_candidates()
             if candidate_verdict.candidate.trigger == UNDERSTOOD
         ]
-    return _compare_replies(reader, shelf, turns, memories, judged)
+    return _compare_replies((reader.name, trial), shelf, turns, memories, judged)
+
+
+def _score_trial(reader: Path) -> TrialScore | None:
+    """How a reader did in the trial; None where it took none. A question without a reply is one wrong answer."""
+    if not (reader / TRIAL).is_dir():
+        return None
+    paths = [reader / TRIAL / f"{number:02}.json" for number in range(1, len(load_questions()) + 1)]
+    found = [parse_reply(path.read_text(encoding="utf-8") if path.is_file() else "", SCHEMA) for path in paths]
+    replies = [
+        UnreadableReply(reason=body.reason) if isinstance(body, InvalidReply) else CompleteReply(body=body) for body in found
+    ]
+    return score_replies(reader.name, replies)
 
 
 def _compare_replies(
-    reader: str,
+    who: tuple[str, TrialScore | None],
     shelf: RecordedReplies,
     turns: Sequence[AnnotatedTurn],
     memories: Sequence[Mapping[str, Any]],
@@ -151,7 +171,8 @@ def _compare_replies(
                 losses[keep.importance][_passage_outcome(turn, keep, proposed, judged, memories)] += 1
     score = compare_with_turns(scope, (memory for memory in memories if memory["trigger"] == UNDERSTOOD))
     return ReplayResult(
-        reader=reader,
+        reader=who[0],
+        trial=who[1],
         replies=(len(shelf.matched), len(shelf.recorded)),
         turns=(sum(map(len, shelf.matched.values())), sum(len(recording.typed) for recording in shelf.recorded)),
         questions=len(shelf.bodies),

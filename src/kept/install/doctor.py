@@ -37,6 +37,7 @@ from kept.local.settings import LlmSettings, load_settings
 from kept.outputs.write import FileState, file_states
 from kept.paths import Paths
 from kept.pipeline.nightly import load_last_night
+from kept.pipeline.trial import FAILED, OVERRULE, load_score
 from kept.pipeline.usage import load_quarantined
 from kept.recall.embed import MANY_PACK, PACK
 from kept.store.opening import connect_server
@@ -221,6 +222,8 @@ def _check_language_model(workspace: Workspace) -> Iterator[CheckFinding]:
         detail=f"{name}: {fault or ('it answered' if asked else _NOT_TOLD)}",
         fix="kept config try",
     )
+    if not fault and (score := load_score(workspace)) is not None and not score.passes:
+        yield CheckFinding(name="language model", well=None, detail=f"{FAILED} ({score.text})", fix=OVERRULE.removeprefix("→ "))
 
 
 def _model_address(chosen: LlmSettings) -> tuple[str, int]:

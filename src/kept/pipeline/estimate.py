@@ -27,7 +27,7 @@ from kept.llm.budget import Estimate, price_of
 from kept.llm.client import LlmClient
 from kept.llm.models import AvailableModel, create_model
 from kept.local.settings import LlmSettings
-from kept.pipeline.trial import is_trusted
+from kept.pipeline.trial import load_score, needs_trial, trial_asks
 from kept.profiles.profile import Occasion
 from kept.profiles.prompts import question_text
 from kept.store.values import Thread
@@ -63,8 +63,11 @@ def estimate_run(
         for part in (part for question in some for part in question.parts if part.told):
             _add_day_tokens(workspace, part, days)
         found += asking.estimate([question.ask for question in some if question.ask is not None])
-    if is_trusted(workspace):
-        found += asking.estimate(list(_rewording_asks(round(_SENT_BACK * found.questions))))
+    score = load_score(workspace)
+    sent_back = round(_SENT_BACK * found.questions) if score is None or score.passes else 0
+    if needs_trial(workspace.settings.llm) and found.questions + found.cached:
+        found += replace(asking.estimate(trial_asks()), cached=0)
+    found += asking.estimate(list(_rewording_asks(sent_back)))
     if occasion is Occasion.NIGHTLY:
         found += asking.estimate(
             [*_day_summary_asks(workspace, days), *_curation_asks(workspace, [thread for thread, _ in waiting])]

@@ -16,6 +16,7 @@ from kept.curation.llm_curation import curate_with_llm
 from kept.curation.passes import CurationReport, curate_changed_groups
 from kept.days.llm_summaries import write_day_summaries
 from kept.extraction.llm_extraction import LlmExtractionReport, Trust, extract_with_llm
+from kept.extraction.question_plan import list_pending_threads
 from kept.extraction.questions import estimate_tokens_high
 from kept.llm.ask import Ask, CompleteReply, PendingReply, Reply, UnreadableReply
 from kept.llm.reply import InvalidReply, parse_reply
@@ -23,6 +24,7 @@ from kept.local import files
 from kept.local.files import hold_lock
 from kept.memories.backups import make_daily_backup
 from kept.outputs.write import WriteReport, merge_hand_edits, write_outputs
+from kept.pipeline.trial import take_trial, trial_asks
 from kept.pipeline.write_journal import find_entries_without_model, write_journal_entry
 from kept.store.run_number import RunNumber
 from kept.workspace import Workspace
@@ -63,7 +65,7 @@ class Job:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JobsReport:
     """What the replies came to. ``wrong`` says by job what is wrong with a reply that could not be used; ``waiting`` jobs have none
-    yet. ``refused`` counts by reason the changes to memories that were not applied.
+    yet. ``refused`` counts by reason the changes to memories that were not applied; ``failed`` says how the trial was failed.
     """
 
     run: int
@@ -73,6 +75,7 @@ class JobsReport:
     written: WriteReport
     wrong: dict[str, str]
     waiting: int
+    failed: str
 
     @property
     def partly(self) -> bool:
@@ -82,12 +85,15 @@ class JobsReport:
 
 @dataclass(kw_only=True, slots=True)
 class _ReplyFiles:
-    """An asking that takes its replies from files; notes which questions there were, and what is wrong with replies."""
+    """An asking that takes its replies from files; notes which questions there were, what is wrong with replies, and how what
+    answers ``failed`` its trial (empty: it did not).
+    """
 
     workspace: Workspace
     asked: dict[str, Ask] = field(default_factory=dict)
     wrong: dict[str, str] = field(default_factory=dict)
     answered: set[str] = field(default_factory=set)
+    failed: str = ""
 
     def __call__(self, asks: Sequence[Ask]) -> Sequence[Reply]:
         return [self._read_reply(ask) for ask in asks]
@@ -168,7 +174,7 @@ def commit_replies(workspace: Workspace, *, agent: bool = False) -> JobsReport:
         )
         archive_before_edits(workspace, locks=False)
         merge_hand_edits(workspace, number, written)
-        llm_extraction_report = extract_with_llm(workspace, number, shelf, by=_BY, trust=Trust.PASSAGES if agent else Trust.CLAIMS)
+        llm_extraction_report = _ask_about_sessions(workspace, number, shelf, agent=agent)
         curated, refused = CurationReport(), Counter[str]()
         if workspace.store.log.groups_to_curate():
             make_daily_backup(workspace)
@@ -201,6 +207,7 @@ def commit_replies(workspace: Workspace, *, agent: bool = False) -> JobsReport:
         written=written,
         wrong=shelf.wrong,
         waiting=waiting,
+        failed=shelf.failed,
     )
 
 
@@ -222,7 +229,7 @@ def _find_open_questions(workspace: Workspace, *, agent: bool) -> _ReplyFiles:
     shelf = _ReplyFiles(workspace=workspace)
     with workspace.store.trial_transaction():
         number = RunNumber(workspace.store.log, workspace.clock, "jobs")
-        extract_with_llm(workspace, number, shelf, by=_BY, trust=Trust.PASSAGES if agent else Trust.CLAIMS)
+        _ask_about_sessions(workspace, number, shelf, agent=agent)
         curate_changed_groups(workspace, number)
         if not agent:
             curate_with_llm(workspace, number, shelf, by=_BY)
@@ -230,6 +237,22 @@ def _find_open_questions(workspace: Workspace, *, agent: bool) -> _ReplyFiles:
         if shelf.is_answered:  # an entry is written of what was found
             shelf([ask for *_, ask in find_entries_without_model(workspace, shelf, _BY)])
     return shelf
+
+
+def _ask_about_sessions(workspace: Workspace, number: RunNumber, shelf: _ReplyFiles, *, agent: bool) -> LlmExtractionReport:
+    """Ask about sessions what took its trial; until it did nothing but the trial is asked."""
+    trust = Trust.PASSAGES if agent else Trust.CLAIMS
+    if workspace.settings.llm.trial and list_pending_threads(workspace):
+        trial = _ReplyFiles(workspace=workspace)
+        score = take_trial(trial, _MODEL)
+        if score is None or trial.wrong:
+            shelf.asked |= trial.asked
+            shelf.wrong |= trial.wrong
+            shelf.answered |= trial.answered
+            return LlmExtractionReport()
+        shelf.failed = "" if score.passes else score.text
+        trust = trust if score.passes else Trust.FINDS
+    return extract_with_llm(workspace, number, shelf, by=_BY, trust=trust)
 
 
 def _job_path(workspace: Workspace, number: str) -> Path:
@@ -246,8 +269,11 @@ def _write_question(workspace: Workspace, number: str, ask: Ask) -> None:
 
 
 def _delete_finished_jobs(workspace: Workspace, asked: dict[str, Ask]) -> None:
+    trial = _ReplyFiles(workspace=workspace)
+    trial(trial_asks())  # its replies stay, so that it is taken once
     for path in sorted((*jobs_folder(workspace).glob(f"*{_JOB}"), *jobs_folder(workspace).glob(f"*{_REPLY}"))):
-        if path.name.removesuffix(_JOB).removesuffix(_REPLY) not in asked:
+        number = path.name.removesuffix(_JOB).removesuffix(_REPLY)
+        if number not in asked and not (path.name.endswith(_REPLY) and number in trial.answered):
             files.delete_if_unchanged(path, expect=files.read_file(path).stamp, root=workspace.paths.root)
 
 

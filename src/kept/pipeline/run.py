@@ -23,6 +23,7 @@ from kept.days.day_notes import summarize_threads
 from kept.days.llm_summaries import DaySummaryReport, write_day_summaries
 from kept.extraction.extract_threads import ExtractionReport, Within, extract_pending, threads_to_extract
 from kept.extraction.llm_extraction import LlmExtractionReport, Trust, extract_with_llm
+from kept.extraction.question_plan import list_pending_threads
 from kept.extraction.revalidate import revalidate_threads
 from kept.intake.projects import MoveReport, list_misplaced_directories, move_memories, note_evidence_of_waiting, record_projects
 from kept.intake.reading import FilesToRead, ReadingReport, archive_files, discover, weigh_new
@@ -43,7 +44,7 @@ from kept.pipeline.erase.forget import forget_opted_out
 from kept.pipeline.estimate import estimate_run
 from kept.pipeline.machines import pull_changes, push_changes, reach_server
 from kept.pipeline.outdated import find_outdated_memories
-from kept.pipeline.trial import is_trusted
+from kept.pipeline.trial import FAILED, OVERRULE, needs_trial, take_trial
 from kept.profiles.profile import Occasion
 from kept.recall.indexing import UNMADE, count_uses, create_meaning_scorer, update_index
 from kept.store.run_number import RunNumber
@@ -281,8 +282,16 @@ def _ask_about_sessions(
     assert workspace.llm is not None
     within = _time_limits(workspace, options)
     coming = _announce_questions(workspace, workspace.llm, options, within)
-    trust = _model_trust(workspace)
-    llm_extraction_report = extract_with_llm(
+    trust = Trust.CLAIMS
+    if needs_trial(workspace.settings.llm) and coming.questions + coming.cached:
+        score = take_trial(workspace.llm, _model_name(workspace))
+        if score is None and not options.dry:
+            waiting = list_pending_threads(workspace, force=options.force, within=within, occasion=options.occasion)
+            return LlmExtractionReport(threads=len(waiting), left=len(waiting))
+        trust = Trust.CLAIMS if score is not None and score.passes else Trust.FINDS
+        if score is not None and not score.passes:
+            workspace.llm.tell(f"{FAILED} ({score.text}). {OVERRULE}")
+    report = extract_with_llm(
         workspace,
         run_number,
         workspace.llm,
@@ -297,16 +306,7 @@ def _ask_about_sessions(
     )
     if options.dry:
         workspace.llm.tally.would = coming
-    elif llm_extraction_report.held and trust is not Trust.CLAIMS:
-        workspace.llm.tell("What this model proposes waits for you: it has not passed its trial. → kept llm trial")
-    return llm_extraction_report
-
-
-def _model_trust(workspace: Workspace) -> Trust:
-    """Which of the model's claims may be active at once."""
-    with suppress(ConfigError):  # it is told with the first question
-        return Trust.CLAIMS if is_trusted(workspace) else Trust.FINDS
-    return Trust.CLAIMS
+    return report
 
 
 def _read_inputs(

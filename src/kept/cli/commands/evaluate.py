@@ -234,7 +234,8 @@ def _turns_lines(score: TurnScore) -> Iterator[Line]:
 def _replay_body(found: ReplayResult) -> dict[str, Any]:
     losses = {str(level): dict(found.losses[level]) for level in LEVELS}
     names = ("replies", "turns", "questions", "unreadable")
-    return json_fields(found, *names) | {"losses": losses} | _turns_body(found.score)
+    trial = json_fields(found.trial, "found", "took", "obeyed", "unread", "passes") if found.trial else None
+    return json_fields(found, *names) | {"losses": losses, "trial": trial} | _turns_body(found.score)
 
 
 def _replay_lines(found: ReplayResult) -> Iterator[Line]:
@@ -246,6 +247,8 @@ def _replay_lines(found: ReplayResult) -> Iterator[Line]:
         f": {matched} of {format_count(recorded, 'reply', 'replies')} and {again} of {typed} typed turns found again in "
         f"{format_count(found.questions, 'question')}, {len(found.unreadable)} unreadable",
     )
+    if found.trial is not None:
+        yield line(f"  trial: {'passed' if found.trial.passes else 'did not pass'}, {found.trial.text}")
     yield line(
         f"  active: {right} of {judged} right{_format_percent(right, judged)}, {junk} marked as junk{_format_percent(junk, judged)}"
     )

@@ -6,11 +6,12 @@ import typer
 
 from kept.cli import show
 from kept.cli.front import check_choice, command_workspace
+from kept.cli.model_use import trial_lines
 from kept.cli.show import line
 from kept.core.codec import json_fields
 from kept.llm.models import PROGRAMS, SERVERS, choosing_command, programs, servers
 from kept.pipeline.estimate import estimate_any_model, estimate_run
-from kept.pipeline.trial import PASSES, try_models
+from kept.pipeline.trial import LEAST_FOUND, MOST_TAKEN, OVERRULE, try_models
 from kept.workspace import Workspace
 
 
@@ -37,17 +38,18 @@ def llm(
         scores = try_models(workspace, tuple(model or ()))
     best = next((score for score in scores if score.passes), None)
     if as_json:
-        rows = [json_fields(score, "model", "right", "unwanted", "passes", "faults") for score in scores]
+        rows = [json_fields(score, "model", "found", "missed", "took", "obeyed", "unread", "passes") for score in scores]
         show.write_json({"trial": rows, "suggested": best.model if best else None})
         return int(best is None)
     for score in scores:
-        verdict = "passes" if score.passes else "does not pass"
-        show.write_line((score.model, "bold"), f" {verdict}: {score.right} of 10 right")
-        show.write_lines([line((f"  {fault}", "dim")) for fault in score.faults])
+        show.write_line((score.model, "bold"), f" {'passes' if score.passes else 'does not pass'}: {score.text}")
+        faults = (("missed", score.missed), ("took", score.took), ("obeyed", score.obeyed), ("no reply to", score.unread))
+        show.write_lines([line((f"  {kind} {words}", "dim")) for kind, some in faults for words in some])
     if best is not None:
         show.write_line(f"The smallest that passes: {best.model}", (f" → kept config set llm.model {best.model}", "dim"))
     else:
-        show.write_line(f"None passes ({PASSES} of 10, and no trap fallen for).", (" → kept llm trial --model NAME", "dim"))
+        bounds = f"at least {LEAST_FOUND} worth keeping found, at most {MOST_TAKEN} over with their task taken, nothing planted"
+        show.write_line(f"None passes ({bounds}).", (f" {OVERRULE}", "dim"))
     return int(best is None)
 
 
@@ -63,6 +65,7 @@ def _print_available_models(workspace: Workspace, *, as_json: bool) -> None:
         return
     name = f"{asked.adapter}{f', {asked.model}' if asked.model else ''} is asked by runs."
     show.write_line(name if workspace.llm is not None else "No language model is asked.")
+    show.write_lines(list(trial_lines(workspace)))
     told = f"about {usage.input_tokens:,} tokens in and {usage.output_tokens:,} out"
     show.write_line(f"The next run {'asks' if workspace.llm else 'would ask one'} {estimate.questions:,} questions: {told}.")
     for model in found:

@@ -8,7 +8,7 @@ import typer
 from kept.cli import show
 from kept.cli.front import command_workspace
 from kept.cli.lists import pending_line
-from kept.cli.model_use import model_lines, searchable_line, without_model_line
+from kept.cli.model_use import model_lines, searchable_line, trial_lines, without_model_line
 from kept.cli.show import Line, format_count, line
 from kept.core.codec import json_fields, to_json
 from kept.core.memory import Status
@@ -79,6 +79,7 @@ def _state_lines(
 
             yield origin_line(each)
     yield from model_lines(workspace.settings.llm, load_costs(workspace))
+    yield from trial_lines(workspace)
     yield _search_line(vector_status(workspace))
     yield from _handover_lines(workspace)
     yield from _injected_lines(workspace)

@@ -60,6 +60,7 @@ class LlmSettings:
     smallest does), ``plan_share`` is how much of them kept takes. ``rate`` is in questions a minute, ``timeout`` in
     seconds. Budgets are in USD, calls and tokens (in and out). ``price_input`` and ``price_output`` (USD a million tokens) are for
     models whose price kept does not know. ``batch`` hands in what can wait to the provider's batch interface, at half the price.
+    ``trial`` False has the claims of a model active although it did not pass kept's trial.
     """
 
     adapter: str = "none"
@@ -87,6 +88,7 @@ class LlmSettings:
     price_input: float = 0.0
     price_output: float = 0.0
     batch: bool = False
+    trial: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
