@@ -1,71 +1,23 @@
 """One person, two machines, no server: what is remembered goes through a folder that another program keeps the same."""
 
 import json
-from contextlib import suppress
 from datetime import timedelta
-from random import Random
 
 import pytest
 
-from kept.changes import apply_person_change
-from kept.core.errors import KeptError, UsageError
+from kept.core.errors import UsageError
 from kept.core.memory import Status
 from kept.memories import person
 from kept.memories.backups import create_backup
-from kept.memories.configure import change_setting
 from kept.memories.history import undo
 from kept.memories.synced_folder import SyncFolder
 from kept.memories.waiting import list_pending_proposals
 from kept.paths import find_paths
-from kept.pipeline.machines import sync_machines
-from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.safety import restore_store
+from machines import KEY, Machine
 from talking import OTHER, RULE, forget_ids, say
 
 SHIFT, THEIRS, OURS = (f"The harbor crane is served from {times}." for times in ("six to two", "seven to three", "five to one"))
-KEY = "ab" * 32
-
-
-class Machine:
-    """A home whose person works in the project harbor and shares a folder with the others."""
-
-    def __init__(self, home, folder, desk_at, key=KEY) -> None:
-        self.home, self._desk_at = home, desk_at
-        home.mkdir()
-        change_setting(find_paths(str(home), {"HOME": str(home)}), "sync.folder", str(folder))
-        with self.desk() as workspace:
-            SyncFolder(workspace=workspace).join(key)
-
-    def desk(self):
-        return self._desk_at(self.home)
-
-    def run(self):
-        with self.desk() as workspace:
-            report = run_pipeline(workspace, [], RunOptions())
-            assert workspace.store.find_damage() == ()
-            return report
-
-    def sync(self):
-        with self.desk() as workspace:
-            return sync_machines(workspace)[0]
-
-    def change(self, change, *arguments):
-        with self.desk() as workspace:
-            return apply_person_change(workspace, lambda: change(workspace, *arguments))[0]
-
-    def add(self, text):
-        return self.change(lambda workspace: person.create_memory(workspace, text, "constraint", project="/x/harbor")).id
-
-    def memories(self):
-        with self.desk() as workspace:
-            assert workspace.store.find_damage() == ()
-            return {memory.id: memory for memory in workspace.store.log.memories()}
-
-    def active(self):
-        return {memory.content for memory in self.memories().values() if memory.status is Status.ACTIVE}
-
-    def file(self):
-        return (self.home / ".claude" / "rules" / "memory.md").read_text()
 
 
 @pytest.fixture
@@ -262,56 +214,6 @@ def test_a_folder_that_is_not_there_is_told_and_everything_else_is_done(two, fol
     report = desk.run()
     assert len(desk.active()) == 1
     assert any("is not there" in problem for problem in report.written.problems)
-
-
-def invent(chance):
-    """A sentence of words that nobody said before."""
-    words = ("".join(chance.choice("bcdfgklmnprst") + chance.choice("aeiou") for _ in range(3)) for _ in range(6))
-    return f"{' '.join(words).capitalize()}."
-
-
-def do_something(machine, chance, forgotten):
-    """One change of a person's, where it can be made, or an exchange."""
-    known = sorted((memory.id, memory.content) for memory in machine.memories().values() if memory.content)
-    changes = (person.retire, person.pin, person.approve, person.reject)
-    number, content = chance.choice(known) if known else ("", "")
-    with suppress(KeptError):
-        match chance.choice(("add", "edit", "edit", "change", "change", "undo", "forget", "sync", "sync", "sync")):
-            case "add":
-                machine.add(invent(chance))
-            case "edit":
-                machine.change(person.edit, number, invent(chance))
-            case "change":
-                machine.change(chance.choice(changes), number)
-            case "undo":
-                machine.change(undo)
-            case "forget" if number:
-                with machine.desk() as workspace:
-                    forget_ids(workspace, [number])
-                forgotten.add(content)
-            case _:
-                machine.sync()
-
-
-@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 60))])
-def test_two_machines_that_heard_each_other_remember_the_same_whatever_was_done_apart(seed, desk_at, folder, tmp_path):
-    chance, forgotten = Random(seed), set()
-    machines = [Machine(tmp_path / name, folder, desk_at) for name in ("desk", "laptop")]
-    for _ in range(45):
-        do_something(chance.choice(machines), chance, forgotten)
-    for machine in machines * 5:
-        machine.sync()
-    assert [report for machine in machines if (report := machine.sync()).received or report.sent or report.clashes] == []
-    first, *others = (
-        {
-            (memory.id, memory.content, memory.status, memory.pinned)
-            for memory in machine.memories().values()
-            if memory.status in (Status.ACTIVE, Status.HELD)
-        }
-        for machine in machines
-    )
-    assert all(other == first for other in others)
-    assert forgotten.isdisjoint(content for _, content, _, _ in first)
 
 
 def test_a_word_that_is_no_key_is_refused(two):

@@ -1,8 +1,9 @@
 """One person, several machines, no server: each machine writes what changed in its memory to a file of its own in a synced folder.
 
 A line is what a memory is after a pass, signed with a key that the person's machines share, and says which lines of the others its
-machine knew. So a change made without knowledge of another is seen: of two changes by the person the later stands and the other's
-words wait beside it; what a machine worked out by itself gives way to the person. What was forgotten is a line without words.
+machine knew. What a memory is follows from all of its lines, in whatever order they came (:func:`settle_lines`): of changes made
+without knowledge of each other the person's goes before what a machine worked out, then the later, and words that the person said
+in another wait beside it. What was forgotten is a line without words.
 Such lines also lie beside the store while the server of a home cannot be reached.
 """
 
@@ -10,7 +11,7 @@ import hmac
 import json
 import platform
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
@@ -23,7 +24,7 @@ from kept.core.errors import KeptError, UsageError
 from kept.core.fingerprint import is_known_statement
 from kept.core.fold import erase_content
 from kept.core.memory import Actor, Memory, Status
-from kept.core.operation import Add, Merge, Operation, Reaffirm, Reword, to_facts
+from kept.core.operation import Add, Merge, Operation, Pass, Reaffirm, Retire, Reword, to_facts
 from kept.core.text import normal_form
 from kept.core.times import format_instant, parse_stored_instant
 from kept.local import files
@@ -44,32 +45,59 @@ Place = tuple[int, int]  # of a line: the epoch of its file, and the pass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Change:
-    """Who changed a memory: on which ``machine``, in which pass (``place``) and when, the ``person`` or rules."""
+class SyncLine:
+    """What a ``memory`` is after a change: on which ``machine``, in which pass (``place``) and when, by the ``person`` or by rules;
+    ``seen`` is how far its machine had read the others then.
+    """
 
     machine: str
     place: Place
     at: datetime
     person: bool
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SyncLine(Change):
-    """What a ``memory`` is after a change; ``seen`` is how far its machine had read the others then."""
-
     seen: Mapping[str, Place]
     memory: Memory
+
+    def is_known_to(self, other: "SyncLine") -> bool:
+        """Whether who made another line could know this one."""
+        return self.place < other.place if self.machine == other.machine else self.place <= other.seen.get(self.machine, (0, 0))
+
+    @property
+    def words(self) -> str:
+        """What it says, for comparing."""
+        return normal_form(self.memory.content)
+
+    @property
+    def clash(self) -> str:
+        """The id under which its words wait where another line stands: the same on each machine."""
+        return _clash(self.memory, of=self.memory.id)
+
+
+def settle_lines(lines: Iterable[SyncLine]) -> tuple[SyncLine, list[SyncLine]]:
+    """Which line of a memory stands, and which others have words of the person's that nobody who knew them gave up."""
+    ordered = sorted(lines, key=lambda line: (line.person, line.at, line.machine, line.place))
+    newest = [line for line in ordered if not any(map(line.is_known_to, ordered))]
+    waiting = []
+    for number, line in enumerate(ordered):
+        later = ordered[number + 1 :] if line.person and line.memory.status in _SHOWN else []
+        same = [other for other in ordered if other.words == line.words]
+        if not any(other in same for other in later) and any(
+            not (line.is_known_to(other) or other.is_known_to(line) or any(each.is_known_to(other) for each in same))
+            for other in later
+        ):
+            waiting.append(line)
+    return (newest or ordered)[-1], waiting
 
 
 @dataclass(kw_only=True, slots=True)
 class SyncReport:
     """What was exchanged: changes ``received`` and lines ``sent``, clashes that wait, memories ``forgotten`` on other machines that
-    are still here, and what was wrong.
+    are still here (``said``: words of theirs that are no memory here), and what was wrong.
     """
 
     received: int = 0
     clashes: int = 0
     forgotten: tuple[Memory, ...] = ()
+    said: tuple[str, ...] = ()
     sent: int = 0
     problems: tuple[str, ...] = ()
 
@@ -169,17 +197,16 @@ class SyncFolder:
         key = bytes.fromhex(self.code)
         return hmac.new(key, f"{machine}.{epoch}\n{to_canonical_json(body)}".encode(), sha256).hexdigest()
 
-    def _lines_of_others(self, wrong: list[str]) -> list[SyncLine]:
-        own = self.machine
-        return [
-            line
-            for machine, paths in self._paths().items()
-            if machine != own
-            for line in sorted(
-                (line for epoch, path in paths for line, _ in self._read(machine, epoch, path, wrong)),
-                key=lambda line: line.place,
-            )
-        ]
+    def _all_lines(self, wrong: list[str]) -> list[SyncLine]:
+        return sorted(
+            (
+                line
+                for machine, paths in self._paths().items()
+                for epoch, path in paths
+                for line, _ in self._read(machine, epoch, path, wrong)
+            ),
+            key=lambda line: (line.machine, line.place),
+        )
 
     # Sending
 
@@ -207,19 +234,20 @@ class SyncFolder:
 
     def _lines_after(self, after: int, epoch: int, said: Mapping[str, Memory], seen: Mapping[str, Place]) -> list[SyncLine]:
         """What memories that changed here after a pass are now, by pass; of what rules changed, only what was not ``said``."""
+        log, changes = self.workspace.store.log, dict[str, tuple[Pass, bool]]()
+        for pass_ in log.passes_after(after):
+            operations = () if pass_.stage == SYNC else pass_.operations
+            if switched := {*pass_.undoes, *pass_.redoes}:
+                operations = tuple(operation for other in log.passes(switched) for operation in other.operations)
+            for number in _changed(operations):
+                changes[number] = (pass_, pass_.actor is Actor.PERSON or (number in changes and changes[number][1]))
         lines = []
-        for number, change in self._changes(after, epoch).items():
+        for number, (pass_, person) in changes.items():
             memory = self._find(number)
-            if memory and (change.person or number not in said or not _says_same(said[number], memory)):
+            if memory and (person or number not in said or not _says_same(said[number], memory)):
+                place, memory = (epoch, pass_.id), replace(memory, candidates=())
                 lines.append(
-                    SyncLine(
-                        machine=change.machine,
-                        place=change.place,
-                        at=change.at,
-                        person=change.person,
-                        seen=seen,
-                        memory=replace(memory, candidates=()),
-                    )
+                    SyncLine(machine=self.machine, place=place, at=pass_.recorded_at, person=person, seen=seen, memory=memory)
                 )
         return sorted(lines, key=lambda line: line.place)
 
@@ -244,21 +272,20 @@ class SyncFolder:
         if content.data and self.workspace.store.away_since is None:
             with self.workspace.store.transaction():
                 for line, _ in self._read(_AWAY, 1, self._outbox, []):
-                    self._apply_line(line, run, report)
+                    self._settle([*self._last_line(line.memory.id), line], run, report)
             files.delete_if_unchanged(self._outbox, expect=content.stamp, root=self._outbox.parent)
         return report
 
-    def _changes(self, after: int, epoch: int) -> dict[str, Change]:
-        """What happened here after a pass to which memories: the last pass of each, and whether the person had a part in any."""
-        log, found = self.workspace.store.log, dict[str, Change]()
-        for pass_ in log.passes_after(after):
-            operations = () if pass_.stage == SYNC else pass_.operations
-            if switched := {*pass_.undoes, *pass_.redoes}:
-                operations = tuple(operation for other in log.passes(switched) for operation in other.operations)
-            for number in _changed(operations):
-                person = pass_.actor is Actor.PERSON or (number in found and found[number].person)
-                found[number] = Change(machine=self.machine, place=(epoch, pass_.id), at=pass_.recorded_at, person=person)
-        return found
+    def _last_line(self, number: str) -> Iterator[SyncLine]:
+        """What a memory is here, as a line of its last pass: the machines of a server count the same passes."""
+        log, memory = self.workspace.store.log, self._find(number)
+        history = [pass_ for pass_, operation in log.operations_on(number) if number in _changed((operation,))]
+        ids = {pass_.id for pass_ in history}
+        history += [pass_ for pass_ in log.undo_redo_passes() if ids & {*pass_.undoes, *pass_.redoes}]
+        if memory and history:
+            last = max(history, key=lambda pass_: pass_.id)
+            person = last.actor is Actor.PERSON
+            yield SyncLine(machine=self.machine, place=(1, last.id), at=last.recorded_at, person=person, seen={}, memory=memory)
 
     # Receiving
 
@@ -271,49 +298,37 @@ class SyncFolder:
             return SyncReport(problems=(f"the synced folder {self.folder} is not there",))
         try:
             report.sent = self.push()  # as what was made without knowing what comes now
-            lines, seen = self._lines_of_others(wrong), self.seen()
+            lines, seen = self._all_lines(wrong), self.seen()
         except (KeptError, OSError) as error:
             return SyncReport(problems=(f"the synced folder cannot be used: {error}",))
+        store, told = self.workspace.store, dict[str, list[SyncLine]]()
+        for line in lines:
+            told.setdefault(line.memory.id, []).append(line)
         gone = {line.memory.id for line in lines if not line.memory.content}
         fresh = [line for line in lines if line.place > seen.get(line.machine, (0, 0))]
-        with self.workspace.store.transaction():
-            for line in fresh:
-                if line.memory.id not in gone:
-                    self._apply_line(line, run, report)
+        touched = {line.memory.id for line in fresh} - gone
+        with store.transaction():
+            for number in sorted(touched):
+                self._settle(told[number], run, report, told)
+            self._join_same(touched, run)
             if fresh:
                 self._save_note(seen=seen | {line.machine: line.place for line in fresh})
+        known, key = store.log.forgotten_fingerprints(), store.key("forget")
+        words = {line.memory.content for line in lines if line.clash in gone}
+        report.said = tuple(sorted(text for text in words if not is_known_statement(text, known, key)))
         if gone:
             self.erase(ErasureWords(sentences=(), memories=frozenset(gone)))
-        known = (self.workspace.store.log.memory(number) for number in sorted(gone))
-        report.forgotten = tuple(memory for memory in known if memory is not None and memory.content)
+        here = [store.log.memory(number) for number in sorted(gone)]
+        if gone & {line.memory.id for line in fresh}:  # what waits beside them was another wording of theirs
+            here += [each for each in store.log.memories() if each.id == _clash(each, of=each.superseded_by)]
+        report.forgotten = tuple(
+            memory for memory in here if memory and memory.content and {memory.id, memory.superseded_by} & gone
+        )
         report.problems = tuple(
             f"{wrong.count(name)} lines of {name} are not signed with this machine's key → kept sync --key"
             for name in dict.fromkeys(wrong)
         )
         return report
-
-    def _apply_line(self, line: SyncLine, run: RunNumber, report: SyncReport) -> None:
-        log, theirs = self.workspace.store.log, line.memory
-        mine = self._find(theirs.id)
-        if mine is None:
-            known, key = log.forgotten_fingerprints(), self.workspace.store.key("forget")
-            if theirs.status in _SHOWN and not (known and is_known_statement(theirs.content, known, key)):
-                self._commit(line, run, self._additions(line))
-                report.received += 1
-            return
-        if not mine.content or _says_same(mine, theirs):
-            if mine.content and line.person:  # so that the next line is told from this one
-                self._commit(line, run, [_replacement(line, mine)])
-            return
-        last = self._last_change(theirs.id)
-        knew = last.machine == line.machine or last.place <= line.seen.get(last.machine, (0, 0))
-        if not line.person and ((mine.candidates and not mine.owned) or (last.person and not knew)):
-            return  # what rests on what was said here, or the person decided, no other machine's rules change
-        if knew or (line.person and not last.person):
-            self._commit(line, run, [_replacement(line, mine)])
-            report.received += 1
-        elif line.person:
-            self._settle_clash(line, mine, last, run, report)
 
     def _find(self, number: str) -> Memory | None:
         """A memory as it is here; as retired where what added it was undone."""
@@ -321,68 +336,67 @@ class SyncFolder:
         added = [operation.value for _, operation in log.operations_on(number) if isinstance(operation, Add)]
         return log.memory(number) or (replace(added[-1], status=Status.RETIRED) if added else None)
 
-    def _settle_clash(self, line: SyncLine, mine: Memory, last: Change, run: RunNumber, report: SyncReport) -> None:
-        """The later of two changes stands, on every machine; what the other one said waits beside it."""
-        theirs_stand = (line.at, line.machine) > (last.at, last.machine)
-        stands, other, where = (line.memory, mine, last.machine) if theirs_stand else (mine, line.memory, line.machine)
-        number = digest(SYNC, mine.id, other.content, size=5)
-        held = (
-            other.status in _SHOWN
-            and normal_form(other.content) != normal_form(stands.content)
-            and self.workspace.store.log.memory(number) is None
-        )
-        if theirs_stand:
-            self._commit(line, run, [_replacement(line, mine)])
-        if held:  # sent on as a change of this machine: one that knew of both changes sees no clash
-            clash = hold_clash(number, stands, other.content, self.workspace.clock(), path=where)
-            self._commit(replace(line, person=False), run, [clash], stage="clash")
-        report.received += theirs_stand
-        report.clashes += held
+    def _settle(self, lines: Sequence[SyncLine], run: RunNumber, report: SyncReport, told: Container[str] = frozenset()) -> None:
+        """Have a memory be what its lines say; what is ``told`` of what waits beside it goes before."""
+        log, (line, waiting) = self.workspace.store.log, settle_lines(lines)
+        theirs, mine = line.memory, self._find(line.memory.id)
+        change: Add | None = None
+        if mine is None:
+            known, key = log.forgotten_fingerprints(), self.workspace.store.key("forget")
+            if theirs.status in _SHOWN and not (known and is_known_statement(theirs.content, known, key)):
+                owned = theirs.status is Status.ACTIVE
+                value = replace(theirs, candidates=(), owned=owned, trigger=IMPORTED)
+                change = Add(memory=value.id, at=value.last_seen, reason=f"told on {line.machine}", value=value)
+        elif (
+            mine.content
+            and not _says_same(mine, theirs)
+            # What rests on what was said here, no other machine's rules change.
+            and (line.person or (line.machine != self.machine and (mine.owned or not mine.candidates)))
+        ):
+            change = _replacement(line, mine)
+        if change:
+            self._commit(run, change, subject=line.machine, person=line.person)
+            report.received += 1
+        waits = {each.clash: each for each in waiting} if mine is None or mine.content else {}
+        for each in lines:
+            beside, held = waits.get(each.clash), log.memory(each.clash)
+            if each.clash in told or (beside and self._find(each.clash)):
+                continue
+            if beside:
+                words = each.memory.content
+                clash = hold_clash(each.clash, theirs, words, each.at, path=each.machine)
+                self._commit(run, clash, subject=each.machine)
+                report.clashes += 1
+            elif held and held.status is Status.HELD:  # its words stand again
+                self._commit(run, Retire(memory=held.id, at=held.last_seen, reason=SYNC), subject=each.machine)
 
-    def _additions(self, line: SyncLine) -> Iterator[Operation]:
-        """The operations of a memory that is new here; with one that says the same it becomes one, the same on each machine."""
-        value = replace(line.memory, candidates=(), owned=line.memory.status is Status.ACTIVE, trigger=IMPORTED)
-        yield Add(memory=value.id, at=value.last_seen, reason=f"told on {line.machine}", value=value)
-        form = normal_form(value.content)
-        for other in self.workspace.store.log.memories(group=(value.profile, value.scope)):
-            clash = value.superseded_by or other.superseded_by  # what waits beside another memory is no second one
-            if other.status in _SHOWN and normal_form(other.content) == form and not clash:
-                winner, loser = sorted((value, other), key=lambda each: (each.status is not Status.ACTIVE, each.id))
-                candidates = tuple(sorted({*winner.candidates, *loser.candidates}))
+    def _join_same(self, numbers: Container[str], run: RunNumber) -> None:
+        """Have those of ``numbers`` that say the same as another memory be one with it."""
+        log, groups = self.workspace.store.log, dict[tuple[str, ...], list[Memory]]()
+        for memory in log.memories() if numbers else ():
+            if memory.status in _SHOWN and not memory.superseded_by:  # what waits beside another memory is no second one
+                groups.setdefault((memory.profile, memory.scope, normal_form(memory.content)), []).append(memory)
+        for same in groups.values():
+            if len(same) > 1 and any(memory.id in numbers for memory in same):
+                winner, *losers = sorted(same, key=lambda each: (each.status is not Status.ACTIVE, each.id))
+                candidates = tuple(sorted({candidate for memory in same for candidate in memory.candidates}))
                 facts = replace(to_facts(winner), candidates=candidates)
-                yield Merge(
-                    memory=winner.id, at=value.last_seen, reason="said on several machines", losers=(loser.id,), facts=facts
-                )
-                return
+                reason, ids = "said on several machines", tuple(loser.id for loser in losers)
+                merge = Merge(memory=winner.id, at=winner.last_seen, reason=reason, losers=ids, facts=facts)
+                self._commit(run, merge, subject=winner.id, stage="join")
 
-    def _commit(self, line: SyncLine, run: RunNumber, operations: Iterable[Operation], *, stage: str = SYNC) -> None:
+    def _commit(self, run: RunNumber, operation: Operation, *, subject: str, person: bool = False, stage: str = SYNC) -> None:
+        """Commit what the lines of the machines come to: no change of this machine's, so that it is not told, but for a join."""
         self.workspace.store.log.commit(
             Draft(
                 run=run(),
                 stage=stage,
-                subject=f"{line.machine} {line.place[0]} {line.place[1]}",
-                actor=Actor.PERSON if line.person else Actor.MACHINE,
+                subject=subject,
+                actor=Actor.PERSON if person else Actor.MACHINE,
                 recorded_at=self.workspace.clock(),
-                operations=tuple(operations),
-                note=format_instant(line.at),
+                operations=(operation,),
             )
         )
-
-    def _last_change(self, number: str) -> Change:
-        """Who changed a memory last, as far as this machine knows."""
-        log = self.workspace.store.log
-        history = [pass_ for pass_, operation in log.operations_on(number) if number in _changed((operation,))]
-        ids = {pass_.id for pass_ in history}
-        last = max(
-            (*history, *(pass_ for pass_ in log.undo_redo_passes() if ids & {*pass_.undoes, *pass_.redoes})),
-            key=lambda pass_: pass_.id,
-        )
-        person = last.actor is Actor.PERSON
-        if last.stage != SYNC or self.folder is None:  # the machines of a server count the same passes
-            epoch = max((epoch for epoch, _ in self._paths().get(self.machine, ())), default=1)
-            return Change(machine=self.machine, place=(epoch, last.id), at=last.recorded_at, person=person)
-        machine, *place = last.subject.split()
-        return Change(machine=machine, place=(int(place[0]), int(place[1])), at=parse_stored_instant(last.note), person=person)
 
     # Words
 
@@ -393,24 +407,31 @@ class SyncFolder:
                 yield ErasureMatch(holder=self.name, where=str(path), text=words.excerpt(line.memory.content))
 
     def erase(self, words: ErasureWords) -> int:
-        """Write this machine's files anew without those lines; that a memory was forgotten stays. Raises KeptError."""
-        lines, held = tuple(self._own_lines()), 0
-        for path in {path for path, line, text in lines if _holds(words, line, text)}:
-            stamp, kept = files.read_file(path).stamp, []
-            for line, text in ((line, text) for place, line, text in lines if place == path):
-                if not _holds(words, line, text):
-                    kept.append(f"{text}\n")
-                elif line.memory.id in words.memories:
-                    kept.append(self._format(replace(line, memory=erase_content(line.memory))))
-                held += _holds(words, line, text)
+        """Have no line of this machine's files hold the words; that a memory was forgotten stays. Raises KeptError."""
+        lines = [(path, line, text, _holds(words, line, text)) for path, line, text in self._own_lines()]
+        for path in {path for path, _, _, held in lines if held}:
+            stamp = files.read_file(path).stamp
+            kept = [self._without(words, line) if held else f"{text}\n" for at, line, text, held in lines if at == path]
             files.write_if_unchanged(path, "".join(kept).encode(), expect=stamp, root=path.parent)
-        return held
+        return sum(held for _, _, _, held in lines)
+
+    def _without(self, words: ErasureWords, line: SyncLine) -> str:
+        """A line in whose place is what the memory is now, which others go on from; nothing of it where that holds the words."""
+        if line.memory.id in words.memories:
+            return self._format(replace(line, memory=erase_content(line.memory)))
+        now = self._find(line.memory.id) or line.memory
+        text = self._format(replace(line, memory=replace(now, candidates=(), evidence=())))
+        return "" if words.is_in_text(text) else text
 
     def _own_lines(self) -> Iterator[tuple[Path, SyncLine, str]]:
         if self.folder is not None and self.folder.is_dir():
             for epoch, path in self._paths().get(self.machine, ()):
                 for line, text in self._read(self.machine, epoch, path, []):
                     yield path, line, text
+
+
+def _clash(memory: Memory, *, of: str) -> str:
+    return digest(SYNC, of, memory.content, size=5)
 
 
 def _holds(words: ErasureWords, line: SyncLine, text: str) -> bool:

@@ -29,7 +29,7 @@ def reach_server(workspace: Workspace) -> tuple[str, ...]:
 def pull_changes(workspace: Workspace, run: RunNumber) -> SyncReport:
     """Apply the changes of other machines, and forget what was forgotten there. Raises StoreError."""
     report = SyncFolder(workspace=workspace).pull(run)
-    report.problems += forget_too(workspace, report.forgotten)
+    report.problems += forget_too(workspace, report.forgotten, said=report.said)
     return report
 
 
