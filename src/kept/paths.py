@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from kept.core.errors import ConfigError, RefusedPathError
+from kept.core.value import dataclass
 from kept.local.clients import CLIENTS, GEMINI, Client
 
 

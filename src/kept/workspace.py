@@ -6,7 +6,6 @@ Every path kept writes to lies below one home; a trial run with ``--home`` touch
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
 from pathlib import Path
@@ -33,6 +32,7 @@ from kept.core.redact import redact
 from kept.core.redact.scanner import load_scanner
 from kept.core.text import project_label
 from kept.core.times import parse_instant
+from kept.core.value import dataclass, replace
 from kept.local import files
 from kept.local import settings as settings_file
 from kept.local.git import Checkout, find_checkout

@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from uuid import uuid4
@@ -14,6 +13,7 @@ from kept.core.memory import Candidate
 from kept.core.redact import redact
 from kept.core.summary import WorkNote
 from kept.core.times import format_instant
+from kept.core.value import dataclass
 from kept.days.summaries import build_notes
 from kept.extraction.coverage import topics
 from kept.intake.clean import Limits, clean

@@ -1,11 +1,11 @@
 """What :class:`kept.Memory` returns: frozen values without a way back to the store. Times are aware and in UTC; None is unknown."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from kept.core.fence import ContextPiece
 from kept.core.memory import USER_SCOPE, Memory
+from kept.core.value import dataclass
 from kept.memories.browse import TimelineEntry
 from kept.recall.search import Hit
 

@@ -4,9 +4,9 @@ Knows no command but by its name.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from kept.core.errors import UsageError
+from kept.core.value import dataclass
 from kept.local.agents_shell import agent_variable
 
 _VALUES = {"--home": "home", "--profile": "profile", "--tz": "zone"}

@@ -7,12 +7,12 @@ import json
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from kept.core.markup import remove_invisible
+from kept.core.value import dataclass
 from kept.local.agents_shell import agent_variable
 
 if TYPE_CHECKING:

@@ -4,8 +4,9 @@ Knows neither where the file lies nor how its bytes are read or written.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import date
+
+from kept.core.value import dataclass, field
 
 HEADER = "header"
 END = "end"  # the key of the last line, which tells that the file is whole

@@ -8,7 +8,6 @@ not where they lie.
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 from itertools import combinations
@@ -22,6 +21,7 @@ from kept.core.pattern import Pattern, compile_late
 from kept.core.redact.lookalikes import PLAIN
 from kept.core.redact.values import decode_base64
 from kept.core.text import is_cjk, jaccard_similarity, normal_form, one_line, tokenize
+from kept.core.value import dataclass, field, replace
 
 RUN = 6  # words of a sentence that may not remain together
 NEAR = 0.5  # the share of common words from which a sentence counts as a near copy

@@ -3,6 +3,9 @@
 Every error says what happened, where, and what to do next, in one line.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class KeptError(Exception):
     """Something kept could not do.
@@ -85,3 +88,29 @@ class GuardError(KeptError):
     """What a person asks for looks like damage rather than like a decision; nothing was changed until they say that they mean
     it.
     """
+
+
+# Programming errors of a format (readers may be plugins) and of a rule; never what the store or a person's settings raise.
+_BROKEN = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    OSError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+
+
+@contextmanager
+def isolate_errors(what: str, where: str) -> Iterator[None]:
+    """Turn a fault into a SourceError that says ``what`` failed and ``where``, by the kind of the fault alone: its text may quote a
+    transcript.
+    """
+    import sqlite3  # noqa: PLC0415 - hooks wait for this module
+
+    try:
+        yield
+    except (*_BROKEN, sqlite3.Error) as error:
+        raise SourceError(f"{what} ({type(error).__name__})", where=where, hint="report it; the rest goes on") from error

@@ -5,9 +5,13 @@ and decides later how far it is trusted.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from kept.core.digest import twin_of
+from kept.core.times import format_instant
+from kept.core.value import dataclass, field
 
 
 class EventKind(StrEnum):
@@ -142,6 +146,29 @@ class Event:
     def origin(self) -> Origin:
         """How far this event's text can be trusted."""
         return origin_of(self.author)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> str:
+            """The twin of an event of which :func:`leave_twin_open` dropped it."""
+            if name != "twin":
+                raise AttributeError(name)
+            _TWIN.__set__(self, make_twin(self))
+            return self.twin
+
+
+_TWIN: Any = Event.__dict__["twin"]
+
+
+def leave_twin_open(event: Event) -> Event:
+    """The event itself, whose twin is now made of its text when it is first asked for: most that are read never are."""
+    _TWIN.__delete__(event)
+    return event
+
+
+def make_twin(event: Event) -> str:
+    """The twin that an event has whose text is as it was read."""
+    return twin_of(event.kind, format_instant(event.at) if event.at else "", event.tool.call if event.tool else "", event.text)
 
 
 def is_note(event: Event) -> bool:

@@ -4,7 +4,7 @@ Every cue field is the source of one case-insensitive RE2 pattern whose last gro
 matches.
 """
 
-from dataclasses import dataclass
+from kept.core.value import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,11 +3,11 @@
 A memory's times are the times of its evidence, never of the processing.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from kept.core.event import Origin
+from kept.core.value import dataclass
 
 USER_SCOPE = "user"
 # Why a candidate of the rules is refused, or held, although they would have it: a model that read the same words says otherwise.

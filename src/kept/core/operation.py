@@ -4,12 +4,12 @@
 undated) and ``reason``. Who did it, when it was recorded and at what cost is said once, by the pass it belongs to.
 """
 
-from dataclasses import dataclass, fields
 from datetime import datetime
 
 from kept.core.event import Origin
 from kept.core.memory import Actor, Evidence, Memory
 from kept.core.summary import Passage
+from kept.core.value import dataclass, fields
 
 # The reason for retiring what a later look at the same events no longer proposes: no judgement on the memory.
 WITHDRAWN = "its evidence is no longer proposed"

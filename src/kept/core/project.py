@@ -6,12 +6,12 @@ The raw working directory is evidence; the project is a recorded alias of it tha
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import count, groupby
 from pathlib import PurePosixPath, PureWindowsPath
 
 from kept.core.codec import digest
 from kept.core.text import flag_mixed_scripts, project_label
+from kept.core.value import dataclass
 
 _SEP = r"[/\\]"
 _NAME = r"[^/\\]+"

@@ -3,7 +3,6 @@ language.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 
@@ -11,6 +10,7 @@ from kept.core.artifact import find_artifacts
 from kept.core.pattern import Pattern
 from kept.core.statement import find_content, stem_word
 from kept.core.text import tokenize
+from kept.core.value import dataclass
 
 # A full stop ends a sentence before white space; in scripts without spaces it always does. Ellipses end one too, and a semicolon
 # before a capital letter.

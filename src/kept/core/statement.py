@@ -6,10 +6,10 @@ candidates or memories.
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 
 from kept.core.text import NEGATIONS, jaccard_similarity, normal_form, number_tokens, split_tokens, word_set
+from kept.core.value import dataclass
 
 NEAR = 0.82  # likeness of their content words from which two statements are one in other words
 CLOSE = 0.67  # the same where both name the same artifacts and one only says more than the other

@@ -1,8 +1,9 @@
 """Summaries: what a day amounted to, as notes of what was worked on and bullets of four kinds, each with the events it rests on."""
 
-from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
+
+from kept.core.value import dataclass
 
 CAME_OF_IT = ("solutions", "decisions")  # the kinds of points that tell what came of a day; problems and questions alone do not
 

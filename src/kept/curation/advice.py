@@ -7,7 +7,6 @@ to. What a person owns is never touched. Whether all changes together take too m
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kept.core.event import least_trusted
@@ -15,6 +14,7 @@ from kept.core.memory import Memory, Status
 from kept.core.operation import ADVISED, BOTH_HOLD, MAY_CONTRADICT, Approve, Merge, Operation, Resolve, Retire, Supersede, to_facts
 from kept.core.statement import has_opposites, parse_statement
 from kept.core.text import jaccard_similarity, one_line, tokenize
+from kept.core.value import dataclass, field, replace
 from kept.llm.ask import Ask
 from kept.llm.reply import parse_as, schema_of
 from kept.profiles.profile import Category, Shape

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from kept.core.event import Origin
@@ -10,6 +9,7 @@ from kept.core.fold import apply_operation
 from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import CONDENSED, FADED, GAVE_WAY, MAY_CONTRADICT, WITHDRAWN, Operation
 from kept.core.statement import parse_statement
+from kept.core.value import dataclass
 
 LEAST = 4  # a category with fewer memories than this is too small for a share to mean anything
 SHARE = 0.5

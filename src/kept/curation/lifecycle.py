@@ -5,13 +5,13 @@ Counts in the project's own time: where nothing happened, nothing fades. Knows n
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from kept.core.memory import Memory, Status
 from kept.core.operation import FADED, Retire
 from kept.core.statement import Statement
 from kept.core.text import jaccard_similarity
+from kept.core.value import dataclass, field
 from kept.profiles.profile import Category, Profile, Shape
 
 GROUND = 0.5  # likeness of their content words from which two themes stand on the same ground

@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from kept.core.event import Event
 from kept.core.memory import USER_SCOPE
+from kept.core.value import dataclass
 from kept.extraction.coverage import Coverage, MemoryCoverage, Topic, collect_coverage, mark_topics, topics
 from kept.profiles.language import choose_lexicon
 from kept.store.values import Thread

@@ -3,7 +3,6 @@ and memories; and a person's edits of a day's lines, as operations of the log.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from types import MappingProxyType
 from zoneinfo import ZoneInfo
@@ -17,6 +16,7 @@ from kept.core.memory import Memory, Status
 from kept.core.operation import Reword
 from kept.core.summary import CAME_OF_IT, Passage, PassageForm, Summary, SummaryBullet, SummaryPart, WorkNote
 from kept.core.times import ALWAYS
+from kept.core.value import dataclass, replace
 from kept.days.llm_summaries import DaySummary, load_day_summaries
 from kept.days.summaries import build_notes, condense_bullets, memory_bullet, order_bullets, part_of_category, to_bullets
 from kept.extraction.coverage import Topic, topics

@@ -7,7 +7,6 @@ Pure; knows no event, store or profile.
 
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 
@@ -18,6 +17,7 @@ from kept.core.pattern import Pattern
 from kept.core.sentences import is_status_report, sentence_texts
 from kept.core.statement import find_content
 from kept.core.text import is_cjk, jaccard_similarity, one_line, tokenize
+from kept.core.value import dataclass
 from kept.extraction.rules.assertion import is_question
 from kept.extraction.rules.patterns import compile_pattern, has_match, skip_filler
 from kept.profiles.lexicons import join_alternatives

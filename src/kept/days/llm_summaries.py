@@ -6,13 +6,13 @@ waits for the next night; until then its points stand as they were noted. Knows 
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from kept.core.codec import digest
 from kept.core.fingerprint import is_known_statement
 from kept.core.summary import Passage, PassageForm, SummaryPoint
 from kept.core.times import ALWAYS
+from kept.core.value import dataclass, replace
 from kept.extraction.questions import build_condense_ask, merge_points, read_condensed_points
 from kept.llm.ask import Ask, Asking, CompleteReply
 from kept.profiles.prompts import question_text

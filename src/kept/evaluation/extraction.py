@@ -9,7 +9,6 @@ changed.
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +19,7 @@ from kept.core.errors import UsageError
 from kept.core.event import Author, Event, EventKind, Pointer, Precision
 from kept.core.lexicon import Lexicon, TellingPatterns
 from kept.core.memory import SAID_ONCE, Accepted
+from kept.core.value import dataclass, fields, replace
 from kept.evaluation.turns import AnnotatedTurn, TurnScore, compare_with_turns, load_annotations, normalize_text
 from kept.extraction.gate import judge
 from kept.extraction.rules.candidates import propose_prompt_tellings

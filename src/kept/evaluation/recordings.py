@@ -9,13 +9,13 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
 from kept.core.digest import digest
 from kept.core.errors import UsageError
+from kept.core.value import dataclass, field
 from kept.evaluation.turns import normalize_text
 from kept.extraction.questions import END, PURPOSE
 from kept.extraction.questions.question import SCHEMA

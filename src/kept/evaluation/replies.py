@@ -13,7 +13,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,6 +21,7 @@ from kept.core.errors import UsageError
 from kept.core.memory import UNDERSTOOD, Accepted, CandidateVerdict, Held, Refused, Status
 from kept.core.spans import typed_text
 from kept.core.text import one_line
+from kept.core.value import dataclass, replace
 from kept.curation.passes import curate_changed_groups
 from kept.evaluation.recordings import RecordedReplies, Recording, load_manifest, load_recordings
 from kept.evaluation.turns import (

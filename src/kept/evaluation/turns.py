@@ -9,13 +9,13 @@ no annotated turn is not judged.
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from kept.core.errors import UsageError
 from kept.core.pattern import Pattern
+from kept.core.value import dataclass, field
 
 TURNS, LABELS = "turns.jsonl", "labels.jsonl"
 LEVELS = (3, 2, 1)

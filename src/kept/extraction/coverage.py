@@ -7,7 +7,6 @@ and nothing is remembered. Knows nothing of how candidates are found.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import log
 
@@ -19,6 +18,7 @@ from kept.core.sentences import sentence_texts
 from kept.core.spans import typed_text
 from kept.core.statement import find_content
 from kept.core.text import one_line
+from kept.core.value import dataclass, replace
 from kept.extraction.rules.patterns import compile_pattern
 
 READ_CHARS = 2_000  # of each turn: a topic shows at its beginning

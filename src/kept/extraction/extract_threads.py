@@ -12,13 +12,12 @@ Both orders of reading end alike: a session is paired with those before it when 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from kept.core.errors import SourceError
+from kept.core.errors import SourceError, isolate_errors
 from kept.core.event import Event
-from kept.core.isolation import isolate_errors
 from kept.core.memory import Accepted, Actor, CandidateVerdict, Held, Refused, Verdict
+from kept.core.value import dataclass, field, replace
 from kept.extraction.rules.fixes import AHEAD, has_open_failure
 from kept.extraction.rules.fixes import propose_fixes_across as fixes_across
 from kept.extraction.rules.patterns import LOOKBACK

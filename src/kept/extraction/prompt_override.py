@@ -4,13 +4,13 @@ Needs no store, so that a prompt that cannot be followed can be mended.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
 
 from kept import profiles
 from kept.core.errors import ConfigError, MissingError, StaleError, UsageError
 from kept.core.redact.check import refuse_secrets
+from kept.core.value import dataclass
 from kept.local import files, settings
 from kept.local.files import FileContent
 from kept.paths import Paths

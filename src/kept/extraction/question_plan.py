@@ -4,10 +4,10 @@ The one plan of what is asked: estimates count it, runs ask it. Asks nobody itse
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from kept.core.event import Event
 from kept.core.memory import Accepted, CandidateVerdict, Held
+from kept.core.value import dataclass
 from kept.extraction.extract_threads import Within, has_events_within
 from kept.extraction.questions import SURE, Chunk, ChunkReading, Excerpt, Hint, build_question_ask, chunks, hints, is_worth_asking
 from kept.llm.ask import Ask, TokenLimits

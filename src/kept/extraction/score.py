@@ -7,7 +7,6 @@ shown, is told as a rank, never as a probability, and decides nothing. Pure.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from math import log2
 from pathlib import Path
@@ -16,6 +15,7 @@ from kept.core.artifact import find_artifacts
 from kept.core.lexicon import TellingPatterns
 from kept.core.memory import WISH
 from kept.core.text import tokenize
+from kept.core.value import dataclass
 from kept.extraction.rules.patterns import count_mass, has_match
 from kept.profiles.lexicons import word_list
 

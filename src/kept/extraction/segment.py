@@ -5,9 +5,9 @@ only on the events to its left and on the event that opens it, so a session that
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kept.core.event import Author, Event, EventKind
+from kept.core.value import dataclass
 from kept.profiles.profile import Buffer
 
 # An exchange is torn only beyond this many times the buffer's most, so that memory stays bounded.

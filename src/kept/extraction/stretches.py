@@ -1,12 +1,11 @@
 """Stretches: what the episodes in a part of a thread propose, judged. Values in, values out, so that any process may do it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
-from kept.core.errors import SourceError
+from kept.core.errors import SourceError, isolate_errors
 from kept.core.event import Event
-from kept.core.isolation import isolate_errors
 from kept.core.memory import Accepted, CandidateVerdict
+from kept.core.value import dataclass, replace
 from kept.extraction.rules.candidates import extract_candidates
 from kept.extraction.rules.fixes import AHEAD, has_open_failure
 from kept.extraction.rules.fixes import propose_fixes as fixes_of

@@ -1,7 +1,6 @@
 """Find a thread's candidates with the lexicons of its languages, and attach the gate's verdict to each."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from zoneinfo import ZoneInfo
 
 from kept.core.event import Author, Event, EventKind
@@ -12,6 +11,7 @@ from kept.core.redact import redact
 from kept.core.spans import typed_text
 from kept.core.statement import find_content
 from kept.core.text import normal_form
+from kept.core.value import dataclass, replace
 from kept.extraction.expiry import add_end
 from kept.extraction.gate import is_grounded, judge
 from kept.extraction.rules.assertion import WITHDRAWN, is_correction, is_denial, is_retraction

@@ -14,7 +14,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from stat import S_ISDIR, S_ISLNK, S_ISREG
@@ -23,6 +22,7 @@ from zoneinfo import ZoneInfo
 
 from kept import __version__
 from kept.core.errors import BusyError
+from kept.core.value import dataclass
 from kept.local.files import hold_lock, read_text
 from kept.local.queue import queue_path
 from kept.local.settings import load_settings

@@ -11,13 +11,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import time
 from enum import StrEnum
 from pathlib import Path
 from xml.sax.saxutils import escape
 
 from kept.core.errors import ConfigError, KeptError, UsageError
+from kept.core.value import dataclass
 from kept.local import files
 from kept.local.settings import load_zone as known_zone
 from kept.paths import Paths

@@ -12,7 +12,6 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from kept.changes import archive_before_edits
 from kept.core.codec import to_canonical_json
 from kept.core.errors import BusyError, KeptError
 from kept.core.markup import BOM, split_lines
+from kept.core.value import dataclass, field
 from kept.install import schedule
 from kept.install.schedule import Run, run_command
 from kept.local import files

@@ -7,7 +7,6 @@ lines that tell of an error stay. It does not know which secrets there are (the 
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sized
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
@@ -19,6 +18,7 @@ from kept.core.handover import FENCE
 from kept.core.invisible import strip_invisible
 from kept.core.pattern import Pattern, compile_late
 from kept.core.sentences import sentence_texts
+from kept.core.value import dataclass, replace
 from kept.intake.results import unwrap_result
 from kept.profiles.lexicons import common_words, join_alternatives
 

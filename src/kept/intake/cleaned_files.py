@@ -6,17 +6,16 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from kept.core.errors import SourceError
+from kept.core.errors import SourceError, isolate_errors
 from kept.core.event import IGNORE, OFF_THE_RECORD, Author, Cursor, Event, EventKind, RecordAccount, Slice
-from kept.core.isolation import isolate_errors
 from kept.core.pattern import Pattern
 from kept.core.redact import RedactionResult, redact
 from kept.core.redact.scanner import load_scanner
 from kept.core.spans import event_spans
+from kept.core.value import dataclass, replace
 from kept.intake.clean import CleanedEvent, Limits, clean_all
 from kept.intake.shared_files import label_shared
 from kept.local.files.walking import is_excluded

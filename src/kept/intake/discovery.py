@@ -4,12 +4,12 @@ needs.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from sys import intern
 
 from kept.core.event import RecordAccount
+from kept.core.value import dataclass, field
 from kept.intake.reading import format_of, printable
 from kept.intake.unread import load_unread_reasons
 from kept.local.files.walking import find_files, is_excluded

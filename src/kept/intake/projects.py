@@ -1,13 +1,13 @@
 """Projects: what each directory is, recorded when it is first seen; and memories that move when a person corrects that."""
 
 from collections import Counter
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kept.core.errors import UsageError
 from kept.core.memory import Actor, CandidateVerdict, Memory, Status
 from kept.core.operation import Move
 from kept.core.project import Project, directory_name, project_scope
+from kept.core.value import dataclass, replace
 from kept.extraction.extract_threads import reextract_thread
 from kept.extraction.revalidate import move_proposals
 from kept.intake.directories import note_directory

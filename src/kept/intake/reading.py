@@ -6,14 +6,14 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import is_dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any, cast
 
-from kept.core.errors import SourceError, UsageError
+from kept.core.errors import SourceError, UsageError, isolate_errors
 from kept.core.event import Author, Cursor, Event, RecordAccount
-from kept.core.isolation import isolate_errors
+from kept.core.value import dataclass, field, fields, replace
 from kept.intake.clean import CleanedEvent
 from kept.intake.cleaned_files import (
     CleanedFile,

@@ -8,11 +8,11 @@ import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kept.core.value import dataclass
 from kept.local import files
 from kept.local.files.walking import find_files, is_excluded
 from kept.paths import Paths

@@ -2,13 +2,13 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 
 from kept.core.errors import KeptError, UsageError
 from kept.core.memory import Memory, Status
 from kept.core.summary import SummaryBullet, SummaryPart
+from kept.core.value import dataclass
 from kept.days.day_notes import drop_repeated_notes
 from kept.days.summaries import part_of_category, work_bullet
 from kept.journal.narrate import parse_entry_head

@@ -1,9 +1,10 @@
 """Entries: what a day is told with, and the entry that tells it, as values. Knows no file, no model and no store."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
+
+from kept.core.value import dataclass, field
 
 EXTRACTIVE = "extractive"  # the writer of an entry that no language model wrote
 

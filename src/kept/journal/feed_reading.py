@@ -5,7 +5,6 @@ One file a source below kept's own folder: its cursor, then an item a line. Item
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from kept.core.errors import ChangedError, SourceError
 from kept.core.fingerprint import has_known_statement
 from kept.core.redact import redact
 from kept.core.redact.scanner import load_scanner
+from kept.core.value import dataclass, replace
 from kept.journal.entry import FeedItem
 from kept.local import files
 from kept.local.settings.tables import FeedSettings

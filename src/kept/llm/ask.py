@@ -3,11 +3,11 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from kept.core.fence import GUARD as GUARD  # noqa: PLC0414 - who asks must set it; hooks know it without knowing asks
+from kept.core.value import dataclass, field
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

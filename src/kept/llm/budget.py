@@ -6,11 +6,11 @@ Knows no vendor's bill: where caching is in play, what it says is an upper bound
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from kept.core.value import dataclass, field
 from kept.llm.ask import Ask, CompleteReply, PendingReply, Reply, UnaffordableReply, UnreachableReply, UnreadableReply, Usage
 
 

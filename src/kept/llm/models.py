@@ -8,7 +8,6 @@ import shlex
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from kept.core.codec import digest
 from kept.core.errors import ConfigError
+from kept.core.value import dataclass, field
 from kept.llm.adapters import Anthropic, Command, Model, Ollama, OpenAI, RecordingModel, ReplayModel, load_script
 from kept.llm.adapters.ollama import ollama_context, served_context
 from kept.llm.ask import GUARD, UNKNOWN_LOCAL, VENDORS, known_context, token_limits_for

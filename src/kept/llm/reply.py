@@ -14,12 +14,13 @@ import re
 import types
 import typing
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import is_dataclass
 from enum import Enum
 from math import isfinite
 from typing import Any, TypeVar, Union, get_args, get_origin
 
 from kept.core import codec
+from kept.core.value import dataclass, fields
 from kept.llm.ask import Fault
 
 T = TypeVar("T")

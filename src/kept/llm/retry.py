@@ -6,9 +6,9 @@ Touches nothing shared, so several may run at once.
 import random
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kept.core.value import dataclass, field, replace
 from kept.llm.adapters.base import AdapterFailure, AdapterReply, Model, Spoken
 from kept.llm.ask import Ask, Fault, Usage
 from kept.llm.replies import QuestionNote

@@ -8,12 +8,12 @@ import re
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kept.core.errors import ConfigError
 from kept.core.handover import FORMER, TOOL
+from kept.core.value import dataclass
 
 # What the clients call an event, what kept calls it, and how long they wait for it, in seconds.
 EVENTS: Mapping[str, tuple[str, int]] = {

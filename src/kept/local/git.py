@@ -7,8 +7,9 @@ import struct
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from kept.core.value import dataclass
 
 _MOST = 256 * 1024
 _UP = 12  # folders to look above the directory

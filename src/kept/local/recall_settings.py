@@ -1,6 +1,6 @@
 """How recall looks and weighs, as settings; the formula is the seed article's: cosine, recency, use, confidence."""
 
-from dataclasses import dataclass
+from kept.core.value import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

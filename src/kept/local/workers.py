@@ -9,10 +9,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TypeVar
 
 from kept.core.errors import ConfigError
+from kept.core.value import dataclass
 
 T = TypeVar("T")
 A = TypeVar("A")

@@ -8,7 +8,6 @@ stays.
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from fnmatch import fnmatch
 
@@ -17,6 +16,7 @@ from kept.core.memory import SUGGESTED, Actor, Memory, Status
 from kept.core.operation import Add, Pass
 from kept.core.pattern import Pattern
 from kept.core.text import normal_form
+from kept.core.value import dataclass, replace
 from kept.extraction.rules.commands import find_output, steps_of, unquote_word
 from kept.store.values import Draft, Thread
 from kept.workspace import Workspace

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +12,7 @@ from kept.core.fold import find_undone_passes
 from kept.core.memory import UNDERSTOOD, USER_SCOPE, CandidateVerdict, Evidence, Memory, Refused, Status
 from kept.core.operation import Add, Merge, Operation, Pass, Resolve, Supersede
 from kept.core.times import format_instant
+from kept.core.value import dataclass
 from kept.profiles.profile import parse_kind
 from kept.profiles.prompts import Prompt
 from kept.store.values import Run, Thread

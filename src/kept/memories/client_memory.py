@@ -6,7 +6,6 @@ not written out again for it. A client's own memory is only read, never changed 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from kept.core.codec import digest
@@ -17,6 +16,7 @@ from kept.core.memory import CLIENT_MEMORY, USER_SCOPE, Actor, Evidence, Memory
 from kept.core.operation import Add
 from kept.core.project import project_root
 from kept.core.text import normal_form
+from kept.core.value import dataclass
 from kept.memories.foreign import ForeignNote, read_tool_notes
 from kept.memories.person import clean_memory_text, make_memory
 from kept.store.values import Draft

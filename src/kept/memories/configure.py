@@ -6,13 +6,13 @@ A change may name the revision that was seen: of one setting, or of the whole fi
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from kept import profiles
 from kept.core.codec import digest, dump
 from kept.core.errors import ConfigError, StaleError, TerminalOnlyError, UsageError
 from kept.core.redact.check import refuse_secrets
+from kept.core.value import dataclass
 from kept.local import files, settings
 from kept.local.settings import writing
 from kept.local.settings.tables import FeedSettings, ShareSettings, SourceRoot

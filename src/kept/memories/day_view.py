@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import date
 
 from kept.core.document import DAY_LINE, Edits
@@ -10,6 +9,7 @@ from kept.core.errors import UsageError
 from kept.core.memory import Memory, Status
 from kept.core.operation import Reword
 from kept.core.summary import Passage, PassageForm, Summary, SummaryPart
+from kept.core.value import dataclass, replace
 from kept.days.coverage_report import CoverageReport, report_coverage
 from kept.days.day_notes import build_summary, bullet_key, notes_of_day, reword_line
 from kept.days.llm_summaries import load_day_summaries

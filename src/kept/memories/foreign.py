@@ -7,12 +7,12 @@ words.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 
 from kept.core.pattern import Pattern
+from kept.core.value import dataclass
 
 TOOLS = ("claude", "codex", "gemini", "blocks")
 INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md", "GEMINI.md")

@@ -5,7 +5,6 @@ Basic Memory, rules of Cursor and Copilot, instructions of agents. Reads; change
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 from kept.core.errors import KeptError, UsageError
 from kept.core.times import parse_instant
+from kept.core.value import dataclass
 from kept.local.files.walking import find_files
 from kept.memories.foreign import INSTRUCTIONS, ForeignNote, markdown_notes
 from kept.sources.databases import MAGIC, open_copy, table_names

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import SequenceMatcher
 from enum import StrEnum
@@ -12,6 +11,7 @@ from kept.core.errors import MissingError, UsageError
 from kept.core.fold import find_idle_operations, find_undone_passes, fold
 from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import Add, Forget, Operation, Pass, Pin, Reword, affected_memory_ids
+from kept.core.value import dataclass, replace
 from kept.store.values import Draft, Run
 from kept.workspace import Workspace
 

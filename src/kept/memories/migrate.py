@@ -5,12 +5,12 @@ Switching a profile rewrites nothing. Migrating is what a person asks for, with 
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from kept import profiles
 from kept.core.errors import UsageError
 from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import Move, Operation
+from kept.core.value import dataclass
 from kept.profiles.profile import INTENTS, Profile
 from kept.store.values import Draft
 from kept.workspace import Workspace

@@ -12,7 +12,6 @@ import json
 import platform
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -27,6 +26,7 @@ from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import Add, Merge, Operation, Pass, Reaffirm, Retire, Reword, to_facts
 from kept.core.text import normal_form
 from kept.core.times import format_instant, parse_stored_instant
+from kept.core.value import dataclass, field, replace
 from kept.local import files
 from kept.memories.decisions import hold_clash
 from kept.store.check import IMPORTED

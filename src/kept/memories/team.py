@@ -6,7 +6,7 @@ the server and nowhere kept: it is in no file and before no agent, until a perso
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from kept.core.codec import digest
@@ -15,6 +15,7 @@ from kept.core.errors import ConfigError, MissingError, StoreError, UsageError
 from kept.core.event import Origin
 from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.core.text import normal_form
+from kept.core.value import dataclass
 from kept.local.settings.tables import ShareSettings, check_share
 from kept.memories.configure import remove_table_item, save_table_item
 from kept.memories.person import create_memory

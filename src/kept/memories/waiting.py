@@ -6,12 +6,12 @@ its evidence (:func:`kept.memories.person.accept_refused`); turned down, it is n
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from kept.core.digest import digest
 from kept.core.errors import MissingError
 from kept.core.memory import SAID_ONCE, Candidate, CandidateVerdict, Memory, Refused, Status
 from kept.core.text import normal_form
+from kept.core.value import dataclass
 from kept.extraction.score import NEAR, Score, features, score
 from kept.profiles.lexicons import load_lexicon
 from kept.store.values import Proposal

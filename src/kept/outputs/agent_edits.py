@@ -5,7 +5,6 @@ Where no transcript tells of an agent, an edit is the person's. Writes nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatch
 from heapq import nlargest
@@ -16,6 +15,7 @@ from kept.core.event import Event, EventKind
 from kept.core.markup import parse_fact
 from kept.core.pattern import compile_late
 from kept.core.text import normal_form, tokenize
+from kept.core.value import dataclass, replace
 from kept.extraction.rules.commands import find_output, is_reading, is_shell, steps_of, unquote_word
 from kept.local.files import FileStamp
 from kept.outputs.render import ViewEdits, ViewEntry

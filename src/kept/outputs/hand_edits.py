@@ -6,7 +6,6 @@ it is and which lines its file had: what was remembered later is not gone from i
 
 import json
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
@@ -23,6 +22,7 @@ from kept.core.operation import Add, Approve, Operation, Reject, Retire, Revise,
 from kept.core.redact import redact
 from kept.core.redact.scanner import load_scanner
 from kept.core.text import normal_form, one_line
+from kept.core.value import dataclass, replace
 from kept.local import files
 from kept.memories.decisions import hold_clash
 from kept.memories.person import clean_memory_text, make_memory

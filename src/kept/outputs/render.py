@@ -22,7 +22,6 @@ question among the decisions: it is resolved as one); one without a known id is 
 import json
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from zoneinfo import ZoneInfo
 
@@ -30,6 +29,7 @@ from kept.core.document import CATEGORY_LEVEL, END, HEADER, Document, Line, Sect
 from kept.core.markup import end_line, fact_line, header_lines, heading_line, ids_line
 from kept.core.memory import Memory
 from kept.core.times import to_local_day
+from kept.core.value import dataclass
 from kept.profiles.profile import Profile
 
 

@@ -1,11 +1,11 @@
 """Routing: where a memory is shown, output by output, and why (A6). Changes nothing."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
 from kept.core.memory import USER_SCOPE, CandidateVerdict, Memory
+from kept.core.value import dataclass, replace
 from kept.outputs.compose import OutputRoute, find_routes
 from kept.outputs.targets import calls_hooks, client_of, scopes_with_own_file
 from kept.profiles.profile import OutputPlace, Profile

@@ -15,13 +15,13 @@ Knows text, not files. A heading or comment counts only at the top level of the 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
 from kept.core.codec import digest
 from kept.core.errors import ChangedError
 from kept.core.markup import split_lines
+from kept.core.value import dataclass
 
 _TOO_LARGE = 400_000
 _BEGIN, _END = "<!-- kept:begin", "<!-- kept:end -->"

@@ -1,7 +1,6 @@
 """Targets: which files the active profiles write, and what each is to say. Reads the store, writes nothing."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
@@ -12,6 +11,7 @@ from kept.core.handover import START
 from kept.core.memory import USER_SCOPE, Memory
 from kept.core.project import project_root
 from kept.core.text import normal_form
+from kept.core.value import dataclass, field, replace
 from kept.days.day_notes import day_note_lines
 from kept.intake.reminders import OFF
 from kept.local import files

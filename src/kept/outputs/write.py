@@ -7,7 +7,6 @@ write is read again. Which lines were last written is noted before and after eac
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
@@ -18,6 +17,7 @@ from kept.core.errors import ChangedError, KeptError, RefusedPathError
 from kept.core.markup import encode_lines, size_in_bytes
 from kept.core.memory import Actor
 from kept.core.operation import Operation
+from kept.core.value import dataclass, field, replace
 from kept.days.day_notes import restore_lines
 from kept.local import files
 from kept.local.files import FileContent

@@ -1,7 +1,6 @@
 """Audit: what is wrong with a memory file or another tool's store. Reads; changes nothing there, and takes nothing up."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -11,6 +10,7 @@ from kept.core.pattern import Pattern
 from kept.core.redact import redact
 from kept.core.statement import Statement, find_content, parse_statement
 from kept.core.times import EARLIEST
+from kept.core.value import dataclass
 from kept.curation.curate.clusters import find_clusters
 from kept.curation.curate.values import find_value_pairs, parse_value_statement
 from kept.extraction.expiry import find_end

@@ -7,7 +7,6 @@ for a file that changed since it was looked at is refused, and nothing is lost.
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from difflib import SequenceMatcher, unified_diff
 from enum import StrEnum
 from pathlib import Path
@@ -17,6 +16,7 @@ from kept.core.errors import ChangedError, GuardError, KeptError, MissingError, 
 from kept.core.markup import BOM, split_lines
 from kept.core.memory import Memory
 from kept.core.redact.check import refuse_secrets
+from kept.core.value import dataclass
 from kept.local import files
 from kept.local.files import FileContent
 from kept.outputs import section

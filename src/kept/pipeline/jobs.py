@@ -4,7 +4,6 @@ it replied is read as any model's reply is. No key, no network; nothing runs an 
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kept.changes import archive_before_edits
@@ -12,6 +11,7 @@ from kept.core.errors import UsageError
 from kept.core.fence import NOTICE, TAG
 from kept.core.redact import redact
 from kept.core.redact.scanner import load_scanner
+from kept.core.value import dataclass, field, replace
 from kept.curation.llm_curation import curate_with_llm
 from kept.curation.passes import CurationReport, curate_changed_groups
 from kept.days.llm_summaries import write_day_summaries

@@ -7,13 +7,12 @@ import json
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import datetime
 
 from kept.core.codec import dump, load, to_canonical_json
-from kept.core.errors import BusyError, KeptError
-from kept.core.isolation import isolate_errors
+from kept.core.errors import BusyError, KeptError, isolate_errors
 from kept.core.times import format_instant
+from kept.core.value import dataclass
 from kept.local import files, queue
 from kept.local.private_log import PrivateLog
 from kept.local.queue import NIGHT, load_failures

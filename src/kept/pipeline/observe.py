@@ -6,11 +6,11 @@ is stored here.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from kept.core.event import Event
 from kept.core.lexicon import Lexicon
 from kept.core.memory import Accepted, Candidate
+from kept.core.value import dataclass
 from kept.extraction.gate import judge
 from kept.extraction.rules.candidates import extract_candidates
 from kept.extraction.rules.patterns import LOOKBACK

@@ -2,11 +2,11 @@
 first.
 """
 
-from dataclasses import dataclass
 from time import monotonic
 
 from kept.core.errors import UsageError
 from kept.core.times import format_instant
+from kept.core.value import dataclass
 from kept.llm.adapters.base import estimate_tokens, format_full_prompt
 from kept.llm.ask import Ask, CompleteReply
 from kept.llm.reply import schema_of

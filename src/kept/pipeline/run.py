@@ -7,7 +7,6 @@ curated is done, and the next run goes on from there.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
-from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from time import monotonic
@@ -16,6 +15,7 @@ from typing import Any
 from kept.core.codec import json_fields
 from kept.core.errors import ConfigError, StoreError
 from kept.core.memory import Memory, Status
+from kept.core.value import dataclass, field, replace
 from kept.curation.llm_curation import LlmCurationReport, curate_with_llm
 from kept.curation.passes import CurationReport, curate_changed_groups
 from kept.days.coverage_report import CoverageCounter, CoverageReport

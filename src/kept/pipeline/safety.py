@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from kept.core.operation import Add
 from kept.core.project import PROJECT
 from kept.core.text import normal_form, one_line
 from kept.core.times import parse_instant
+from kept.core.value import dataclass, field
 from kept.days.day_notes import summarize_threads
 from kept.extraction.questions.support import event_fields, find_verbatim, supported_share
 from kept.local import files

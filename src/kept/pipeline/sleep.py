@@ -5,12 +5,12 @@ Nothing to do means nothing written. What retires is a pass of its own for each 
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from kept.changes import archive_before_edits
 from kept.core.memory import USER_SCOPE, Actor, Memory, Status
 from kept.core.times import format_instant
+from kept.core.value import dataclass, field
 from kept.curation.guard import find_overreach
 from kept.curation.lifecycle import NameActivity, fading_share, is_lingering, retire_faded
 from kept.local.files import hold_lock

@@ -5,12 +5,12 @@ Changes nothing.
 
 from collections import Counter
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from kept.core.fold import find_undone_passes
 from kept.core.operation import Pass
+from kept.core.value import dataclass
 from kept.curation.passes import CURATE, GUARD
 from kept.llm.ask import Usage
 from kept.llm.replies import ReplyCache

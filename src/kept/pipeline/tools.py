@@ -4,7 +4,6 @@ An agent proposes: what it adds waits for the person, unless the settings trust 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from kept.core.errors import UsageError
@@ -16,6 +15,7 @@ from kept.core.spans import find_spans, label_text
 from kept.core.summary import SummaryPart
 from kept.core.text import one_line
 from kept.core.times import format_instant
+from kept.core.value import dataclass
 from kept.extraction.rules.handover import category_of
 from kept.local import queue
 from kept.memories.browse import trace_memory

@@ -8,12 +8,12 @@ lines it is a fifth in four of five; a passage that is copied loosely is no find
 import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any
 
 from kept.core.errors import ConfigError, UsageError
 from kept.core.text import normal_form
+from kept.core.value import dataclass, replace
 from kept.extraction.questions import TASK, Chunk, Excerpt, Turn, build_question_ask
 from kept.llm.ask import Ask, Asking, CompleteReply, Reply, UnreadableReply
 from kept.llm.client import LlmClient

@@ -5,12 +5,11 @@ again; what nothing supports any more retires, and what a person told comes back
 shares applies. What a person wrote, edited, approved or pinned stays, and so does what a model proposed.
 """
 
-from dataclasses import dataclass
-
 from kept.changes import apply_person_change
 from kept.core.memory import Memory, Status
 from kept.core.text import normal_form
 from kept.core.times import format_instant
+from kept.core.value import dataclass
 from kept.curation.passes import CurationReport, curate_changed_groups
 from kept.extraction.extract_threads import extract_pending
 from kept.local.files import hold_lock

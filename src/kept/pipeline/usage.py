@@ -4,9 +4,9 @@ forgotten.
 
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, time
 
+from kept.core.value import dataclass, field
 from kept.llm.ask import Usage
 from kept.llm.client import TRIES
 from kept.llm.replies import ReplyCache, UsageSum

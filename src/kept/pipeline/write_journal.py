@@ -6,7 +6,6 @@ ended.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -15,6 +14,7 @@ from statistics import fmean
 from kept.core.codec import digest, dump, to_canonical_json
 from kept.core.errors import UsageError
 from kept.core.text import jaccard_similarity, tokenize
+from kept.core.value import dataclass, field, replace
 from kept.extraction.questions import PURPOSE
 from kept.extraction.questions.question import SCHEMA
 from kept.journal.context import collect_context, last_work_before_day, memories_before_day, session_ids_between, worked_days

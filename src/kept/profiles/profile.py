@@ -1,9 +1,10 @@
 """A profile: a way of remembering as data. Categories with their gates, when stages run, outputs and budgets."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from fnmatch import fnmatchcase
+
+from kept.core.value import dataclass, field
 
 
 class Shape(StrEnum):

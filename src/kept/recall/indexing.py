@@ -10,12 +10,12 @@ import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 from kept.core.errors import KeptError, StoreError
+from kept.core.value import dataclass
 from kept.local.progress import Progress, ignore_progress
 from kept.recall.embed import HASHING, Embedder, check_memory_limit, create_embedder, find_model_name
 from kept.recall.embed.levels import find_scale

@@ -5,7 +5,6 @@ model only where there are vectors to compare.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import blake2b
 from itertools import pairwise
@@ -17,6 +16,7 @@ from kept.core.dates.when import TimeSpan, is_month_first_locale, parse_time_spa
 from kept.core.project import fallback_project_folder
 from kept.core.text import index_words, project_label
 from kept.core.times import format_instant, format_optional_instant, parse_optional_instant
+from kept.core.value import dataclass, replace
 from kept.local.recall_settings import RecallSettings
 from kept.recall.embed import create_embedder
 from kept.recall.embed.levels import SimilarityScale, detect_language, find_asked, find_scale

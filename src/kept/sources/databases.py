@@ -12,7 +12,6 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from sqlite3 import Connection
@@ -20,6 +19,7 @@ from typing import Any
 
 from kept.core.errors import SourceError
 from kept.core.event import Cursor, Slice
+from kept.core.value import dataclass
 from kept.sources.documents import SourceDocument, make_slice, to_outcomes, unreadable_error
 from kept.sources.json_lines import Outcome
 from kept.sources.records import LINE_LIMIT, SLICE_BYTES, SLICE_EVENTS, STRIDE, Record, Reject, SourceLine, open_regular, parse_line

@@ -11,7 +11,6 @@ import codecs
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -37,6 +36,7 @@ from kept.core.event import (
 from kept.core.pattern import compile_late
 from kept.core.text import one_line
 from kept.core.times import format_instant
+from kept.core.value import dataclass, field, replace
 from kept.sources.json_lines import Outcome
 from kept.sources.message_parts import split_text
 from kept.sources.pieces import MessagePiece, call_detail, call_target, count_note, hash_texts, parse_object, truncate_name

@@ -6,7 +6,6 @@ assistant's text, the weakest that sessions give. A person's changes to an entry
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, Slice
+from kept.core.value import dataclass, replace
 from kept.sources.base import ENTRY
 from kept.sources.documents import DocumentEntry, RecordPlace, Row, SourceDocument, read_document
 from kept.sources.formats.journal import Journal, parse_journal

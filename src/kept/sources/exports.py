@@ -14,12 +14,12 @@ import zipfile
 import zlib
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, BinaryIO, NamedTuple, Protocol
 
 from kept.core.errors import SourceError
 from kept.core.event import Cursor, Slice
+from kept.core.value import dataclass, field
 from kept.sources.documents import REWRITTEN, RecordPlace, SourceDocument, make_slice, to_outcomes, unreadable_error
 from kept.sources.formats import chatgpt, claude_ai
 from kept.sources.json_lines import Outcome, hash_prefix

@@ -7,12 +7,12 @@ nothing of what a file holds.
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import BinaryIO
 
 from kept.core.errors import SourceError
+from kept.core.value import dataclass
 from kept.local.files.walking import MACHINERY
 from kept.sources.base import FolderSource, Source
 from kept.sources.compressed import MAGIC as ZSTD

@@ -5,7 +5,6 @@ Knows files, cursors and accounts; what a record means is the format's business.
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, BinaryIO, Generic, NamedTuple, TypeVar
 
 from kept.core.errors import SourceError
 from kept.core.event import PROBLEMS_KEPT, Cursor, Event, RecordAccount, RecordProblem, Slice
+from kept.core.value import dataclass, field
 from kept.sources.records import (
     LINE_LIMIT,
     SLICE_BYTES,

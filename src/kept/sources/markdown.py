@@ -8,12 +8,12 @@ names and no roles.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from kept.core.event import IGNORE
 from kept.core.pattern import Pattern
+from kept.core.value import dataclass, field
 from kept.sources.documents import Row
 
 _FENCE = Pattern(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^`]*)$")

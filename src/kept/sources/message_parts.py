@@ -4,11 +4,11 @@ Knows the marks that they leave; knows no files and no order of records.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kept.core.event import Author
 from kept.core.pattern import Pattern
+from kept.core.value import dataclass, field
 
 
 class TextPart(NamedTuple):

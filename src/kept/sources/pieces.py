@@ -6,7 +6,6 @@ Knows no format and no file.
 import json
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +13,7 @@ from kept.core.digest import hash_texts as hash_texts  # noqa: PLC0414 - readers
 from kept.core.digest import twin_of
 from kept.core.event import Author, Event, EventKind, Pointer, Precision, ToolUse
 from kept.core.times import format_instant
+from kept.core.value import dataclass
 from kept.sources.message_parts import split_text
 from kept.sources.records import Record, SourceLine, parse_line
 

@@ -6,7 +6,6 @@ A conversation uses one style of heading throughout; whatever looks like a headi
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
@@ -15,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 from kept.core.event import Author, EventKind, Precision
 from kept.core.pattern import Pattern
+from kept.core.value import dataclass, replace
 from kept.sources.documents import DocumentEntry, EventDraft, Row, label_unconfirmed, rows_place, split_prompt
 from kept.sources.markdown import find_headings, is_introduced, mark_fenced_in_turns, strip_edges, strip_hidden
 from kept.sources.stamps import Stamp, find_clock, find_stamp, next_instant, stamp_instant

@@ -3,12 +3,12 @@
 Knows no format. Such a time seldom names its zone; the zone then comes from outside.
 """
 
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
 from kept.core.pattern import Pattern
 from kept.core.times import EARLIEST, LATEST, parse_instant
+from kept.core.value import dataclass
 
 _CHARACTERS = 200
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")

@@ -6,13 +6,13 @@ out of them here, and the hashes that cover those rows are made anew.
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from kept.core.codec import to_canonical_json
 from kept.core.erasure import ErasureWords, map_strings
 from kept.core.event import FORGOTTEN_MARK, Event
 from kept.core.memory import Evidence
+from kept.core.value import dataclass, replace
 from kept.store.records import commitment_of, hash_pass, likeness_of, strip_event
 from kept.store.rows import commitments
 from kept.store.values import CandidateRow, OperationRow, PassRow

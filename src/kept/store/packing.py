@@ -9,9 +9,8 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from kept.core.codec import to_canonical_json
-from kept.core.digest import twin_of
-from kept.core.event import FORGOTTEN_MARK, Author, Event, EventKind, Pointer, Precision, ToolUse
-from kept.core.times import format_instant, from_milliseconds, parse_optional_instant, to_milliseconds
+from kept.core.event import FORGOTTEN_MARK, Author, Event, EventKind, Pointer, Precision, ToolUse, leave_twin_open, make_twin
+from kept.core.times import from_milliseconds, parse_optional_instant, to_milliseconds
 from kept.store.columns import decompress, follow_up, join_keys, refer_up
 
 # Looked up by their words: calling an enumeration takes longer than all the rest of a row.
@@ -89,7 +88,7 @@ def _pack_words(events: Sequence[Event]) -> list[list[Any]]:
         now = to_milliseconds(event.at) if event.at else None
         rows.append(
             (
-                None if event.twin == twin_of_event(event) else event.twin,
+                None if event.twin == make_twin(event) else event.twin,
                 event.likeness,
                 event.text,
                 None if now is None else now - at,
@@ -114,11 +113,9 @@ def _unpack_words(places: Places, columns: list[list[Any]]) -> Iterator[Event]:
         name, call, path = row[16:]
         at, line, end = at + (later or 0), line + lines, end + gap + length
         when = None if later is None else from_milliseconds(at)
-        if twin is None:
-            twin = twin_of(kind, format_instant(when) if when else "", call if name is not None else "", text)
-        yield Event(
+        event = Event(
             key=key,
-            twin=twin,
+            twin=twin or "",
             session=session,
             record=record,
             parent=parent,
@@ -137,11 +134,7 @@ def _unpack_words(places: Places, columns: list[list[Any]]) -> Iterator[Event]:
             pointer=Pointer(path=path, line=line, start=end - length, end=end),
             likeness=likeness,
         )
-
-
-def twin_of_event(event: Event) -> str:
-    """The twin that an event has whose text is as it was read."""
-    return twin_of(event.kind, format_instant(event.at) if event.at else "", event.tool.call if event.tool else "", event.text)
+        yield leave_twin_open(event) if twin is None else event
 
 
 _ROW = (

@@ -6,7 +6,6 @@ order and its hash chain stay whole.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from kept.core.codec import digest, dump, dump_member, load, to_canonical_json
@@ -14,6 +13,7 @@ from kept.core.event import FORGOTTEN_MARK, Event, EventKind, Precision, is_unco
 from kept.core.memory import CandidateVerdict, Verdict
 from kept.core.operation import Operation, Pass
 from kept.core.times import format_instant
+from kept.core.value import dataclass, replace
 
 # The fields of an operation, a memory or a candidate that hold somebody's words.
 _WORDS = frozenset({"content", "evidence", "added", "artifacts", "fingerprint", "reasoning", "detail", "subject", "about"})

@@ -6,7 +6,6 @@ Rows are numbered from 1 without gaps, in the order they were written.
 import json
 import secrets
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
 
@@ -14,6 +13,7 @@ from kept.core.errors import DamagedError, StoreError
 from kept.core.fold import apply_operation
 from kept.core.memory import CandidateVerdict, Memory, Status
 from kept.core.operation import Operation, Pass, Reword, affected_memory_ids
+from kept.core.value import dataclass, replace
 from kept.store.records import (
     ERASED,
     hash_pass,

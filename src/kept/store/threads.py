@@ -7,8 +7,9 @@ takes some tens of megabytes.
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
+
+from kept.core.value import dataclass, field
 
 _NONE = -1
 

@@ -8,12 +8,12 @@ import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from kept.core.erasure import ErasureWords
 from kept.core.errors import StoreError
+from kept.core.value import dataclass
 from kept.store.packing import unpack_text
 
 _SQLITE = b"SQLite format 3\x00"

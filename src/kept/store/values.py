@@ -1,7 +1,6 @@
 """The values a store speaks in: what it is given, what it answers, and the rows it can be written out as."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ from kept.core.memory import Actor, CandidateVerdict
 from kept.core.operation import Operation, Pass
 from kept.core.project import Project
 from kept.core.summary import Passage, WorkNote
+from kept.core.value import dataclass, field
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

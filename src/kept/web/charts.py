@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TypeVar
 
+from kept.core.value import dataclass
 from kept.pipeline.status import ChartPoint
 
 WIDTH, HEIGHT = 600, 96

@@ -5,7 +5,6 @@ Works on outlines; only what is shown is read from the store.
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
 from datetime import date, datetime, time, timedelta
 from itertools import groupby
 from operator import attrgetter
@@ -15,6 +14,7 @@ from zoneinfo import ZoneInfo
 from kept.core.event import Origin
 from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.core.times import format_instant
+from kept.core.value import dataclass, fields, replace
 from kept.memories.browse import TRUST, matching_scopes
 from kept.profiles.profile import category_title, format_kind, parse_kind
 from kept.store.values import Outline

@@ -7,7 +7,6 @@ scripts and pictures are read once; each is served under the hash of its bytes, 
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from http import HTTPStatus
 from importlib.resources import files
@@ -25,6 +24,7 @@ from kept.core.markup import remove_invisible
 from kept.core.memory import USER_SCOPE
 from kept.core.project import PROJECT
 from kept.core.times import format_day, format_minute
+from kept.core.value import dataclass
 from kept.local.queue import load_failures
 from kept.memories.browse import WHOSE, address_person
 from kept.profiles.profile import category_title

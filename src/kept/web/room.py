@@ -6,7 +6,6 @@ Each request opens a workspace of its own, in the thread that answers it. Change
 import hmac
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
 from hashlib import sha256
 from threading import Event, Lock
 from typing import Generic, TypeVar
@@ -14,6 +13,7 @@ from typing import Generic, TypeVar
 from fastapi import Request
 
 from kept.changes import apply_person_change
+from kept.core.value import dataclass, field
 from kept.outputs.write import FileState, file_states
 from kept.paths import Paths, sample_home
 from kept.web.work import BackgroundRun, FileWriter

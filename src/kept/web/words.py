@@ -1,11 +1,11 @@
 """Archived turns as the page shows them: bounded, with the quoted words apart."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kept.core.event import Author, Event, EventKind
 from kept.core.memory import Evidence
 from kept.core.spans import label_event_text
+from kept.core.value import dataclass
 
 _BEFORE, _AFTER, _OTHER = 700, 1_100, 900  # characters shown around a quote; and of a turn that is only near to one
 

@@ -6,13 +6,13 @@ short: what was done is done, and the next run goes on from there.
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
 from threading import Condition, Lock, Thread
 from time import monotonic
 from typing import Any
 
 from kept.changes import apply_person_change
 from kept.core.errors import BusyError, KeptError
+from kept.core.value import dataclass, field, replace
 from kept.install.error_log import error_line, note_error
 from kept.paths import Paths
 from kept.pipeline.run import RunOptions, run_pipeline

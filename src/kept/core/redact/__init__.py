@@ -7,7 +7,6 @@ strip invisible characters: that happens before.
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ from kept.core.redact.book import Rule, load_rule_book
 from kept.core.redact.disguises import find_disguised
 from kept.core.redact.places import SecretSpan, scan_secrets
 from kept.core.redact.shape import compile_re2
+from kept.core.value import dataclass, replace
 
 __all__ = ["RedactedSecret", "RedactionResult", "Rule", "Scan", "redact"]
 

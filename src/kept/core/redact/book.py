@@ -4,7 +4,6 @@ import base64
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from kept.core.pattern import latin1_options, load_engine
 from kept.core.redact.lookalikes import LOOKALIKES, SPLIT
 from kept.core.redact.shape import compile_re2
 from kept.core.redact.values import Setting
+from kept.core.value import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,7 +5,6 @@ Best effort; knows nothing of marks.
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 from kept.core.pattern import Pattern
@@ -14,6 +13,7 @@ from kept.core.redact.lookalikes import JOINT, PLAIN, SPLIT
 from kept.core.redact.places import SecretSpan, apply_rule, scan_secrets
 from kept.core.redact.shape import compile_re2
 from kept.core.redact.values import Setting, decode_base64
+from kept.core.value import dataclass
 
 _ESCAPED = compile_re2(rb"%[0-9A-Fa-f]{2}")
 _RUN64 = compile_re2(rb"[A-Za-z0-9+/]{16,}={0,2}|[A-Za-z0-9_-]{16,}={0,2}")

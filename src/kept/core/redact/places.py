@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, assert_never
 
 from kept.core.redact.book import Finder, Rule, load_rule_book
@@ -18,6 +17,7 @@ from kept.core.redact.values import (
     is_userpass,
     rank_name,
 )
+from kept.core.value import dataclass
 
 _KINDS = {3: "password", 2: "secret", 1: "token"}
 _OWN_KIND = (Setting.SHAPE, Setting.USERPASS, Setting.COOKIES, Setting.CARD, Setting.GROUPED, Setting.DIGITS, Setting.CODES)

@@ -1,8 +1,9 @@
 """The kinds of spans, and a text's characters marked with them. First marks stay: what was decided early is not decided again."""
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
+
+from kept.core.value import dataclass
 
 
 class SpanKind(StrEnum):

@@ -4,13 +4,13 @@ person should tell apart; which answer which.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from kept.core.event import Origin
 from kept.core.memory import TAKES_BACK, CandidateVerdict, Status
 from kept.core.operation import APPROVED, BOTH_HOLD
 from kept.core.statement import find_content
+from kept.core.value import dataclass, field
 from kept.curation.curate.plans import Plan
 from kept.curation.curate.values import Meaning, find_value_pairs, parse_value_statement
 from kept.curation.lifecycle import CurationRules, is_answer_to_question, is_same_theme

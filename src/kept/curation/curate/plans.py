@@ -4,7 +4,6 @@ The facts of a cluster are what its candidates say together: its words, when and
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from kept.core.codec import digest
@@ -26,6 +25,7 @@ from kept.core.memory import (
 from kept.core.operation import ADVISED, ANSWERED, FACT_NAMES, FADED, GAVE_WAY, TAKEN_BACK, WITHDRAWN, Facts
 from kept.core.statement import Statement, parse_statement, strip_opening
 from kept.core.text import normal_form
+from kept.core.value import dataclass, replace
 from kept.curation.curate.values import find_lead_end
 from kept.curation.lifecycle import CurationRules
 

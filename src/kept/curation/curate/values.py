@@ -9,7 +9,6 @@ another value alone may leave none, and is for a person. The words of all langua
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache, cached_property, lru_cache
 from itertools import combinations
@@ -31,6 +30,7 @@ from kept.core.statement import (
     stem_word,
 )
 from kept.core.text import is_cjk
+from kept.core.value import dataclass
 from kept.profiles.lexicons import common_words, join_alternatives, load_telling_patterns, number_words, word_list
 
 Meaning = Callable[[Sequence[tuple[str, str]]], Sequence[float | None] | None]

@@ -8,7 +8,6 @@ a memory is decided by the same gate as everything else.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kept.core.artifact import find_artifacts
@@ -32,6 +31,7 @@ from kept.core.pattern import Pattern
 from kept.core.statement import is_same_statement, parse_statement
 from kept.core.summary import SummaryPoint
 from kept.core.text import jaccard_similarity, one_line, tokenize
+from kept.core.value import dataclass, field, replace
 from kept.extraction.questions.question import Citation, Hint, HintVerdict, NotePoint, Notes, ProposedMemory, ReplyForm
 from kept.extraction.questions.reading import CEILING, KINDS, SUPPORT, WEIGHTS, ChunkReading, Claim, confidence, stands_alone
 from kept.extraction.questions.support import (

@@ -7,11 +7,11 @@ it names. In a reply categories and verdicts are plain text: an unknown one cost
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kept.core.memory import Candidate
 from kept.core.pattern import Pattern
+from kept.core.value import dataclass
 from kept.extraction.questions.turns import Chunk, estimate_tokens_high
 from kept.llm.ask import Ask
 from kept.llm.reply import schema_of

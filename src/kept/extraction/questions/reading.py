@@ -9,7 +9,6 @@ time. Said twice is said once, a question that was settled later is none any mor
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from kept.core.artifact import find_artifacts
@@ -22,6 +21,7 @@ from kept.core.spans import typed_text
 from kept.core.statement import Statement, is_same_statement, parse_statement
 from kept.core.summary import SummaryPoint
 from kept.core.text import one_line
+from kept.core.value import dataclass, replace
 from kept.extraction.questions.question import Hint, event_ordinal
 from kept.extraction.questions.support import event_fields, is_in_question, locate, supported_share
 from kept.extraction.questions.trust import claim_authority, find_trust_fault, nearby_events, nearby_texts, next_prompt_place

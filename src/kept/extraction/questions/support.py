@@ -10,7 +10,6 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from kept.core.error_fingerprint import find_error_lines, fingerprint_error
@@ -19,6 +18,7 @@ from kept.core.pattern import compile_late
 from kept.core.sentences import split_sentences
 from kept.core.statement import find_content
 from kept.core.text import is_cjk
+from kept.core.value import dataclass
 from kept.extraction.rules.assertion import ASKED, is_clipped, is_disowned, unasserted_reason
 from kept.extraction.rules.framing import find_frame
 from kept.extraction.rules.patterns import authorship_doubt

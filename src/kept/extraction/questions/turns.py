@@ -6,7 +6,6 @@ before it are shown again, to be understood by.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from kept.core.error_fingerprint import find_error_lines
 from kept.core.event import Author, Event, EventKind, ToolUse, is_note
@@ -14,6 +13,7 @@ from kept.core.pattern import compile_late
 from kept.core.spans import event_spans, typed_text
 from kept.core.statement import find_content
 from kept.core.text import is_cjk
+from kept.core.value import dataclass
 from kept.extraction.rules.commands import is_reading
 
 # What supports no memory is left out: it was put there by a program, or is not the conversation.

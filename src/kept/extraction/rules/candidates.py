@@ -9,7 +9,6 @@ decides nothing.
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import PurePosixPath
 
@@ -23,6 +22,7 @@ from kept.core.sentences import split_sentences
 from kept.core.spans import typed_spans, typed_text
 from kept.core.statement import find_content
 from kept.core.text import one_line
+from kept.core.value import dataclass, replace
 from kept.extraction.rules.assertion import unasserted_reason
 from kept.extraction.rules.framing import is_announced
 from kept.extraction.rules.handover import propose_handed_over

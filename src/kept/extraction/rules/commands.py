@@ -9,13 +9,13 @@ in single output lines of at most 300 characters. Runs nothing and knows nothing
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from kept.core.error_fingerprint import find_error_lines, score_error_line
 from kept.core.event import Author, Event, EventKind, ToolUse
 from kept.core.pattern import Pattern
+from kept.core.value import dataclass
 from kept.profiles.lexicons import join_alternatives
 
 _WORDS = tomllib.loads(Path(__file__).with_name("toolwords.toml").read_text(encoding="utf-8"))

@@ -6,12 +6,12 @@ or another program in its place. Whether a candidate becomes a memory is decided
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from kept.core.codec import digest
 from kept.core.error_fingerprint import error_message, fingerprint_error, fingerprint_errors, linter_rule, score_error_line
 from kept.core.event import Author, Event, EventKind, least_trusted
 from kept.core.memory import DANGEROUS, UNNAMED, Candidate, Evidence
+from kept.core.value import dataclass
 from kept.extraction.rules.commands import (
     ASSERTS,
     CARRIERS,

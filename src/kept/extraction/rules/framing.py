@@ -5,7 +5,6 @@ colon, a heading, a header, a fence or an unfinished line it may be pasted. Word
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from kept.core.event import Event
 from kept.core.lexicon import TellingPatterns
@@ -13,6 +12,7 @@ from kept.core.memory import Frame
 from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan, split_sentences
 from kept.core.text import NEGATIONS, tokenize
+from kept.core.value import dataclass
 from kept.extraction.rules.assertion import (
     MARKS,
     QUOTES,

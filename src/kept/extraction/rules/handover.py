@@ -9,7 +9,6 @@ that session (or the option that their bare "yes, option 2" chose) has the perso
 import json
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
@@ -18,6 +17,7 @@ from kept.core.handover import CAUSE, REWORDED, is_suggestion_tool
 from kept.core.memory import Candidate, Frame
 from kept.core.pattern import Pattern
 from kept.core.text import normal_form, one_line, tokenize
+from kept.core.value import dataclass, replace
 from kept.extraction.rules.assertion import is_clipped, is_disowned, unasserted_reason
 from kept.extraction.rules.framing import find_frame, is_announced, sets_apart
 from kept.extraction.rules.passages import LEAST, LONGEST_PASSAGE, Passage, count_content_words, find_passage, widen_to_sentences

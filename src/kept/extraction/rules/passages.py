@@ -4,7 +4,6 @@ White space, typographic quotes and capitals may differ, and marks may enclose t
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from kept.core.event import Author, Event, EventKind
@@ -12,6 +11,7 @@ from kept.core.pattern import Pattern
 from kept.core.sentences import split_sentences
 from kept.core.spans import Span, SpanKind, event_spans
 from kept.core.text import NEGATIONS, is_cjk, tokenize
+from kept.core.value import dataclass, replace
 from kept.profiles.lexicons import join_alternatives, word_list
 
 LEAST = 4  # content words of a passage that is certain

@@ -5,12 +5,12 @@ control, formatting, and whatever neither names what the error names nor is of t
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from kept.core.error_fingerprint import error_location, error_message
 from kept.core.event import Event
 from kept.core.pattern import Pattern
+from kept.core.value import dataclass
 from kept.extraction.rules.commands import (
     CARRIERS,
     CONFIG,

@@ -5,13 +5,13 @@ categories, scopes and what happens to a candidate.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from kept.core.lexicon import Lexicon, TellingPatterns
 from kept.core.memory import WISH, WITHDRAWAL, Frame
 from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan
 from kept.core.spans.words import opens_with
+from kept.core.value import dataclass, replace
 from kept.extraction.rules.assertion import is_question
 from kept.extraction.rules.framing import ToldIn, find_frame
 from kept.extraction.rules.patterns import SPACE, compile_pattern, count_mass, has_match, skip_filler

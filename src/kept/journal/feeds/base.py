@@ -7,7 +7,6 @@ import urllib.error
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
 from html.parser import HTMLParser
@@ -18,6 +17,7 @@ from kept.core.digest import hash_bytes
 from kept.core.errors import SourceError
 from kept.core.invisible import strip_invisible
 from kept.core.text import one_line
+from kept.core.value import dataclass, field
 from kept.journal.entry import FeedItem
 
 MOST_BYTES = 16 * 2**20

@@ -6,7 +6,6 @@ An event is brought on its day, not before: until then it may be moved or called
 from calendar import monthrange
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import islice
 from zoneinfo import ZoneInfo
@@ -14,6 +13,7 @@ from zoneinfo import ZoneInfo
 from kept.core.errors import SourceError
 from kept.core.pattern import Pattern
 from kept.core.times import parse_instant
+from kept.core.value import dataclass, replace
 from kept.journal.entry import FeedItem
 from kept.journal.feeds.base import MOST_ITEMS, FeedRequest, FeedResult, clean_feed_text, clean_feed_title, item_key, read_data
 

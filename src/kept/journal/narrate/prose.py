@@ -10,7 +10,6 @@ entry is not learnt from where it only repeats.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
@@ -18,6 +17,7 @@ from kept.core.artifact import find_artifacts
 from kept.core.sentences import is_status_report, sentence_texts
 from kept.core.statement import find_content
 from kept.core.text import one_line
+from kept.core.value import dataclass, field, replace
 from kept.journal.entry import ContextItem, Slot, Template, TrustLevel
 from kept.journal.narrate.page import template_slots
 from kept.llm.ask import Ask

@@ -1,13 +1,13 @@
 """What a language model must do, whatever it is, and what an error of a server means. Knows no program, vendor or protocol."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from kept.core.errors import ConfigError
 from kept.core.invisible import strip_invisible
 from kept.core.text import one_line
+from kept.core.value import dataclass, field
 from kept.llm.ask import Ask, Fault, Usage
 
 T = TypeVar("T")

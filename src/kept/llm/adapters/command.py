@@ -12,13 +12,13 @@ import shlex
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kept.core.event import OFF_THE_RECORD
 from kept.core.invisible import strip_invisible
 from kept.core.text import one_line
+from kept.core.value import dataclass
 from kept.llm.adapters.base import (
     MOST_BYTES,
     AdapterFailure,

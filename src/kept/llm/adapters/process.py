@@ -9,11 +9,12 @@ import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from time import monotonic, sleep
 from typing import IO
+
+from kept.core.value import dataclass
 
 _PIECE = 65_536
 _MOST_ERRORS = 65_536  # bytes of what it complains about; the rest is read and dropped

@@ -7,13 +7,13 @@ called, and by the sessions it is about.
 import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from kept.core import codec
 from kept.core.errors import ConfigError
+from kept.core.value import dataclass
 from kept.llm.adapters.base import AdapterFailure, AdapterReply, Model, Spoken, estimate_tokens, format_full_prompt
 from kept.llm.ask import Ask, Fault, Usage
 

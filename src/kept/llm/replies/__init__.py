@@ -9,7 +9,6 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 
 from kept.core.errors import StoreError
 from kept.core.times import format_instant
+from kept.core.value import dataclass, replace
 from kept.llm.ask import Usage
 
 FORMAT = 2

@@ -11,11 +11,11 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
 from kept.core.errors import BusyError, ChangedError, KeptError
+from kept.core.value import dataclass
 from kept.local.files.walking import DIRECTORY, Links, explain_os_errors, flush_folder, open_parent
 from kept.local.files.walking import find_links as find_links
 from kept.local.files.walking import refuse_links as refuse_links

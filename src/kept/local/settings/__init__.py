@@ -3,7 +3,6 @@
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from importlib.resources import files
 from math import isfinite
@@ -12,6 +11,7 @@ from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 from kept.core.errors import ConfigError
+from kept.core.value import dataclass, field, fields, replace
 from kept.local.recall_settings import RecallSettings
 from kept.local.settings.tables import FeedSettings, ShareSettings, SourceRoot
 from kept.local.settings.tables import check_feed as checked_feed

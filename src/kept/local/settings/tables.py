@@ -1,10 +1,10 @@
 """The tables of the settings: a source that is followed, and one external source of the journal. Knows no file and no address."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from kept.core.errors import ConfigError
+from kept.core.value import dataclass
 
 AUTHORS = ("person", "agent")
 _VAULT = "vault"

@@ -6,13 +6,13 @@ weightiest first, and what is left out is counted.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from math import log2
 
 from kept.core.markup import to_fact_text
 from kept.core.memory import Memory, Status
+from kept.core.value import dataclass
 from kept.outputs.compose.pages import OWNER, PROJECTS, RESOURCES, home_page_of, slug
 from kept.outputs.compose.sheet import unique_scope_names
 from kept.profiles.profile import Profile, format_kind

@@ -9,7 +9,6 @@ still stands in that day's note.
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
@@ -18,6 +17,7 @@ from kept.core.document import Document, Fact, Line, Section
 from kept.core.markup import escape, fact_line, size_in_bytes, to_fact_text
 from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.core.times import to_local_day
+from kept.core.value import dataclass, replace
 from kept.outputs.compose.sheet import NAME, compose_sheet, is_shown, rank_memories, recency_of, to_sections, unique_scope_names
 from kept.profiles.profile import OutputPlace, Profile, Shape
 

@@ -7,7 +7,6 @@ from the newest evidence and not from today, so that a day on which nothing was 
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import groupby
 from math import exp2, log2
@@ -30,6 +29,7 @@ from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.core.project import PROJECT
 from kept.core.text import normal_form, project_label
 from kept.core.times import to_local_day
+from kept.core.value import dataclass
 from kept.profiles.profile import OutputPlace, Profile, category_title, format_kind
 
 EVERYWHERE = "Everywhere"

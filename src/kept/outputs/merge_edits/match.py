@@ -6,11 +6,11 @@ base), and gives more of them. Work is bounded: only the first thousand unmatche
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from kept.core.document import CATEGORY_LEVEL, END, HEADER, Line
 from kept.core.markup import READ_AT_MOST, is_bullet, parse_fact, parse_heading, parse_ids_line
 from kept.core.text import jaccard_similarity, tokenize
+from kept.core.value import dataclass
 
 NOWHERE = ("", "")
 TITLES = (f"{HEADER}:", "heading:")

@@ -5,7 +5,6 @@ left.
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -13,6 +12,7 @@ from kept.changes import apply_person_change
 from kept.core.erasure import ErasureMatch, ErasureWords, Holder
 from kept.core.errors import BusyError, KeptError, StoreError, UsageError
 from kept.core.memory import Memory
+from kept.core.value import dataclass, field, replace
 from kept.days.day_notes import summarize_threads
 from kept.journal.feed_reading import erase_source
 from kept.local.files import hold_lock

@@ -1,7 +1,6 @@
 """The store as a holder of words: memories and their history, proposals, archived turns, days, reports. Also any copy of it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 
@@ -15,6 +14,7 @@ from kept.core.memory import USER_SCOPE, Actor, Memory, Status
 from kept.core.operation import Add, Forget
 from kept.core.text import one_line
 from kept.core.times import ALWAYS
+from kept.core.value import dataclass, replace
 from kept.store.erasing import cites_erased, texts_of_event
 from kept.store.protocol import Store
 from kept.store.values import Draft

@@ -16,12 +16,12 @@ Knows where prompts are looked for, not what becomes of a reply.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from kept.core.errors import ConfigError
+from kept.core.value import dataclass, replace
 from kept.profiles.profile import Category, Profile
 
 NAME = "extraction-prompt"

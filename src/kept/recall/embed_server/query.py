@@ -5,12 +5,12 @@ this, so it does not import the workspace.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from kept.core.errors import KeptError
+from kept.core.value import dataclass, fields
 from kept.local.recall_settings import RecallSettings
 from kept.recall.context import Said
 from kept.recall.nearby import Meant, Nearest

@@ -8,7 +8,6 @@ import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 
 from kept.core.errors import StoreError
 from kept.core.times import parse_stored_instant, to_milliseconds
+from kept.core.value import dataclass
 from kept.store.columns import AUTHORS, DAMAGE, keys_of, texts_of
 
 _BUSY_MS = 2_000  # a hook does not wait for a long run

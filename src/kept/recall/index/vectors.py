@@ -10,7 +10,6 @@ import mmap
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kept.core.value import dataclass
 from kept.recall.embed.threads import single_thread
 from kept.recall.index.head import SIZE as HEAD_SIZE
 from kept.recall.index.head import format_head as head_bytes

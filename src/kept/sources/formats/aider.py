@@ -5,12 +5,12 @@ what the client printed (``>``), or the answer. The only time is that of a sessi
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from kept.core.event import Author, Cursor, EventKind, Slice
+from kept.core.value import dataclass, replace
 from kept.sources.documents import (
     DocumentEntry,
     EventDraft,

@@ -8,7 +8,6 @@ when it is whole.
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -18,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Precision, Slice, ToolUse
 from kept.core.times import parse_instant
+from kept.core.value import dataclass, field, replace
 from kept.sources.base import settings_folders
 from kept.sources.documents import (
     REWRITTEN,

@@ -5,7 +5,6 @@ ids nor, mostly, times.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection, DataError
@@ -14,6 +13,7 @@ from typing import Any
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Precision, Slice, ToolUse
 from kept.core.times import parse_instant
+from kept.core.value import dataclass, replace
 from kept.sources.base import settings_folders
 from kept.sources.databases import MAGIC, Conversation, ordinary_tables, parse_value, read_conversations, table_names
 from kept.sources.documents import (

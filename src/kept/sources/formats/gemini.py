@@ -12,7 +12,6 @@ session carries that session's id, no time (the one written is the conversion's)
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import Any
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, Event, EventKind, Pointer, Precision, Slice, ToolUse
 from kept.core.times import parse_instant
+from kept.core.value import dataclass, field, replace
 from kept.sources.documents import REWRITTEN, is_unattended, label_as_program, make_slice, read_new_state, safe_word
 from kept.sources.json_lines import Fetch, Outcome, RecordReader, read_slices
 from kept.sources.pieces import (

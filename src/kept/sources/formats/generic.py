@@ -15,7 +15,6 @@ The last of all readers: what another format claims is never read by this one.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from zoneinfo import ZoneInfo
 
 from kept.core.event import Author, Cursor, EventKind, Precision, Slice, ToolUse
 from kept.core.times import parse_instant
+from kept.core.value import dataclass, replace
 from kept.sources import roles
 from kept.sources.documents import (
     DocumentEntry,

@@ -6,13 +6,13 @@ the person who named its folder; where nothing says so it is the agent. The pers
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from kept.core.event import Author, Cursor, EventKind, Slice
 from kept.core.pattern import Pattern
+from kept.core.value import dataclass, replace
 from kept.sources.documents import (
     DocumentEntry,
     EventDraft,

@@ -7,7 +7,6 @@ person works.
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
@@ -16,6 +15,7 @@ from typing import Any
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Precision, Slice
 from kept.core.times import parse_instant
+from kept.core.value import dataclass, replace
 from kept.sources.databases import MAGIC, Conversation, add_index, ordinary_tables, parse_value, read_conversations, table_names
 from kept.sources.documents import (
     DocumentEntry,

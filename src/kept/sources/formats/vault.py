@@ -7,7 +7,6 @@ is never taken for the person's words.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -17,6 +16,7 @@ from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Slice, ToolUse
 from kept.core.pattern import Pattern
 from kept.core.text import one_line
+from kept.core.value import dataclass, replace
 from kept.sources import roles
 from kept.sources.documents import (
     DocumentEntry,

@@ -5,8 +5,9 @@ others. An owner's rows belong to whom the server says the connection is.
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from kept.core.value import dataclass
 
 NOT_COMPARED = "not compared with the server"  # a finding about a store begins so where its server cannot be asked
 Row = Sequence[Any]  # the values of a table's columns, in their order

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Annotated, Any
 
@@ -13,6 +12,7 @@ from kept.core.errors import MissingError
 from kept.core.event import Origin
 from kept.core.memory import Memory, Status
 from kept.core.times import format_instant
+from kept.core.value import dataclass, replace
 from kept.intake.discovery import survey
 from kept.memories.browse import TRUST, MemoryFilter, filter_memories, matching_scopes, memory_revision
 from kept.memories.person import MOST, find_memory

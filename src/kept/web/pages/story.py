@@ -1,13 +1,13 @@
 """The story of one memory: the sentence, its evidence in its conversation, what happened to it, and the way back."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from kept.core.memory import Actor, Memory, Status
+from kept.core.value import dataclass
 from kept.memories.browse import Timeline, build_timeline, trace_memory
 from kept.memories.history import diff_words, undo
 from kept.memories.person import find_memory

@@ -6,7 +6,6 @@ Does not know which branches were abandoned (that needs later records, see ``kep
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from kept.core.digest import twin_of
 from kept.core.event import Author, Cursor, Event, EventKind, Pointer, Precision, Slice
 from kept.core.text import one_line
 from kept.core.times import format_instant, parse_instant
+from kept.core.value import dataclass
 from kept.sources.documents import PRINTED, label_unconfirmed
 from kept.sources.formats.claude_code.blocks import (
     CALLS,

@@ -14,7 +14,6 @@ Does not know the parent's file, redaction or cleaning.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -24,6 +23,7 @@ from uuid import UUID
 from kept.core.event import Author, Cursor, Event, EventKind, Pointer, Precision, Slice, ToolUse
 from kept.core.text import one_line
 from kept.core.times import parse_instant
+from kept.core.value import dataclass, replace
 from kept.sources.compressed import MAGIC, read_compressed
 from kept.sources.documents import is_sdk, is_unattended, label_as_program, label_unconfirmed, safe_word
 from kept.sources.formats.codex.labels import (

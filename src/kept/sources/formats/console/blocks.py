@@ -7,9 +7,9 @@ indented or follows without a blank line. Boxes, rules, status lines and the lin
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from kept.core.value import dataclass, replace
 from kept.sources.documents import Row
 
 

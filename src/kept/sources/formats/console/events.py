@@ -5,13 +5,13 @@ A prompt that may be a quotation, and text that nothing signs, are never the per
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from kept.core.event import Author, EventKind, ToolUse
 from kept.core.text import one_line
+from kept.core.value import dataclass, field, replace
 from kept.sources.documents import DocumentEntry, EventDraft, Row, rows_place, shorten_output, split_prompt
 from kept.sources.formats.console.blocks import SAID, BlockForm, ScreenBlock, ScreenClient, is_blank, split_blocks
 from kept.sources.formats.console.wraps import WrapEdges, WrappedLine, find_edges, join_lines, to_line

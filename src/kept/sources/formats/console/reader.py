@@ -6,12 +6,12 @@ bounded memory.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from kept.core.event import Cursor, Slice
+from kept.core.value import dataclass
 from kept.sources.documents import (
     DocumentEntry,
     Repetitions,

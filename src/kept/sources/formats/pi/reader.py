@@ -10,7 +10,6 @@ Does not know the parent's file, redaction or cleaning.
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, Event, EventKind, Pointer, Precision, Slice, ToolUse
 from kept.core.text import one_line
 from kept.core.times import format_instant, parse_instant
+from kept.core.value import dataclass, field, replace
 from kept.sources.compressed import MAGIC, read_compressed
 from kept.sources.documents import safe_word
 from kept.sources.formats.pi.database import DATABASE, DATABASES, claims_database, read_database

@@ -7,12 +7,12 @@ its time as well. Knows no files and no authors.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from kept.core.pattern import Pattern
 from kept.core.times import parse_instant
+from kept.core.value import dataclass
 from kept.sources.documents import Row
 
 _HEADER = Pattern(

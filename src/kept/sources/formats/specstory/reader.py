@@ -11,7 +11,6 @@ transcript ends their words.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -19,6 +18,7 @@ from pathlib import Path
 from kept.core.event import Author, Cursor, EventKind, Precision, Slice, ToolUse
 from kept.core.pattern import Pattern
 from kept.core.times import parse_instant
+from kept.core.value import dataclass, replace
 from kept.sources.documents import (
     DocumentEntry,
     EventDraft,

@@ -1,0 +1,65 @@
+"""Frozen values: what they share with those of the standard library."""
+
+import copy
+import pickle
+from dataclasses import FrozenInstanceError, asdict
+
+import pytest
+
+from kept.core.event import Author, Event, EventKind, Pointer, Precision, leave_twin_open, make_twin
+from kept.core.times import parse_instant
+from kept.core.value import dataclass, field, fields, replace
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Thing:
+    name: str
+    parts: list[str] = field(default_factory=list, compare=False)
+    count: int = 1
+
+
+def test_a_value_is_equal_to_its_copies_and_shows_its_fields():
+    thing = Thing(name="a")
+    assert {thing, Thing(name="a", parts=["x"])} == {thing}
+    assert [copy.copy(thing), pickle.loads(pickle.dumps(thing)), replace(thing, count=1)] == [thing] * 3
+    assert thing != Thing(name="b")
+    assert repr(thing) == "Thing(name='a', parts=[], count=1)"
+    assert [each.name for each in fields(Thing)] == list(asdict(thing))
+
+
+def test_values_do_not_share_what_a_factory_makes():
+    assert Thing(name="a").parts is not Thing(name="a").parts
+
+
+def test_no_field_of_a_value_is_set_deleted_left_out_or_unknown():
+    thing = Thing(name="a")
+    with pytest.raises(FrozenInstanceError):
+        thing.name = "b"
+    with pytest.raises(FrozenInstanceError):
+        del thing.name
+    for given in ({}, {"name": "a", "other": 1}):
+        with pytest.raises(TypeError):
+            Thing(**given)
+
+
+def test_a_twin_that_was_left_open_is_that_of_the_text_as_it_was():
+    event = Event(
+        key="k",
+        twin="",
+        session="s",
+        record="r",
+        parent="",
+        turn="",
+        kind=EventKind.PROMPT,
+        author=Author.HUMAN,
+        label_reason="",
+        text="Use tabs.",
+        at=parse_instant("2026-01-05T10:00:00.000Z"),
+        precision=Precision.MESSAGE,
+        project="",
+        branch="",
+        tool=None,
+        pointer=Pointer(path="a.jsonl", line=1, start=0, end=9),
+    )
+    twin = make_twin(event)
+    assert replace(leave_twin_open(event), text="Use [forgotten].").twin == event.twin == twin
