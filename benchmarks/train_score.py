@@ -1,18 +1,19 @@
-"""Trains the weights by which waiting proposals are ranked, and says how good the ranking is where it was not trained.
+"""Trains the score by which waiting proposals are ranked, and says how good ranking and floor are where they were not trained.
 
     python benchmarks/train_score.py TURNS [--write]
 
 TURNS is a folder with ``turns.jsonl`` and ``labels.jsonl``. The model learns from every sentence that was typed (right: it
 shares half of its words with a passage the annotator kept); the ranking is judged on what would wait: explicit tellings in
-doubt and wishes said once. Every figure leaves the source out that it is about. ``--write`` writes the weights of all sources
-together to ``extraction/score.json``.
+doubt and wishes said once. Every figure leaves the source out that it is about: the weights come from the others, and so does the
+floor, which is where the precision at a score falls to one half. ``--write`` writes the weights of all sources together, and the
+floor of all scores out of fold, to ``extraction/score.json``.
 """
 
 import argparse
 import json
 from collections import defaultdict
 from collections.abc import Sequence
-from math import exp
+from math import exp, inf
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,18 +21,20 @@ import numpy as np
 
 import kept.extraction.score
 from kept.core.event import Author, Event, EventKind, Pointer, Precision
-from kept.core.memory import WISH
+from kept.core.memory import SAID_ONCE, WISH, Accepted, Candidate, Refused, Verdict
 from kept.core.sentences import split_sentences
 from kept.core.spans import typed_spans
+from kept.core.value import replace
 from kept.evaluation.turns import AnnotatedTurn, load_annotations
+from kept.extraction.gate import judge
 from kept.extraction.rules.candidates import propose_prompt_tellings
-from kept.extraction.score import NEAR, ScoreModel, features, score
+from kept.extraction.rules.passages import LEAST, count_content_words
+from kept.extraction.score import ScoreModel, features, score
 from kept.profiles import load_profile
 from kept.profiles.language import choose_lexicon
-from kept.profiles.lexicons import load_lexicon
 
 RIDGE = 10.0  # the strength of the penalty on weights, in standard deviations of a feature
-BEST = (10, 20, 40)
+RANKS = (1, 3, 10)
 BANDS = 5
 
 
@@ -45,46 +48,31 @@ class Row(NamedTuple):
     waits: bool
 
 
-def events_of(turns: Sequence[AnnotatedTurn]) -> list[Event]:
-    said = [
-        (kind, author, text, turn.id)
-        for turn in turns
-        for kind, author, text in ((EventKind.RESPONSE, Author.ASSISTANT, turn.before), (EventKind.PROMPT, Author.HUMAN, turn.text))
-        if text.strip()
-    ]
-    return [
-        Event(
-            key=f"{kind.value} {turn}",
-            twin="",
-            session="annotated",
-            record="",
-            parent="",
-            turn="",
-            kind=kind,
-            author=author,
-            label_reason="",
-            text=text,
-            at=None,
-            precision=Precision.NONE,
-            project="",
-            branch="",
-            tool=None,
-            pointer=Pointer(path="", line=place, start=0, end=0),
-        )
-        for place, (kind, author, text, turn) in enumerate(said)
-    ]
+def event_of(turn: AnnotatedTurn) -> Event:
+    return Event(
+        key=turn.id,
+        twin="",
+        session=turn.session,
+        record="",
+        parent="",
+        turn="",
+        kind=EventKind.PROMPT,
+        author=Author.HUMAN,
+        label_reason="",
+        text=turn.text,
+        at=None,
+        precision=Precision.NONE,
+        project="",
+        branch="",
+        tool=None,
+        pointer=Pointer(path="", line=0, start=0, end=0),
+    )
 
 
 def rows_of(turns: Sequence[AnnotatedTurn]) -> list[Row]:
     """The sentences of one session's typed turns."""
-    by, events, rows = load_profile("coding"), events_of(turns), []
-    every = load_lexicon(by.languages).spoken
-    of_turn = {turn.id: turn for turn in turns}
-    for place, event in enumerate(events):
-        if event.kind is not EventKind.PROMPT:
-            continue
-        turn = of_turn[event.key.split(" ", 1)[1]]
-        replied = any(each.author is Author.ASSISTANT for each in events[max(0, place - NEAR) : place])
+    by, events, rows = load_profile("coding"), [event_of(turn) for turn in turns], []
+    for place, (event, turn) in enumerate(zip(events, turns, strict=True)):
         words = choose_lexicon([event], by.languages)
         proposed = {
             candidate.content: candidate
@@ -99,10 +87,17 @@ def rows_of(turns: Sequence[AnnotatedTurn]) -> list[Row]:
                 if len(text) < 15 or sentence.aside:
                     continue
                 content, trigger = (made.content, made.trigger) if made else (text, WISH)
-                values = features(content, trigger=trigger, after_reply=replied, patterns=every)
-                waits = made is not None and bool(made.doubt)
+                waits = made is not None and is_pending(made, judge(made, by, lexicon=words))
+                values = features(content, trigger=trigger)
                 rows.append(Row(source=turn.source, words=content, values=values, right=turn.is_worth_keeping(text), waits=waits))
     return rows
+
+
+def is_pending(candidate: Candidate, verdict: Verdict) -> bool:
+    """Whether a person is asked about a candidate."""
+    if isinstance(verdict, Refused):
+        return verdict.reason == SAID_ONCE and count_content_words(candidate.content) >= LEAST
+    return not isinstance(verdict, Accepted)
 
 
 def train(rows: Sequence[Row]) -> ScoreModel:
@@ -121,18 +116,41 @@ def train(rows: Sequence[Row]) -> ScoreModel:
         weights -= np.linalg.solve((inputs.T * (odds * (1 - odds))) @ inputs + penalty, slope)
     scaled = weights[1:] / spread
     named = {name: round(float(weight), 3) for name, weight in zip(names, scaled, strict=True)}
-    return ScoreModel(bias=round(float(weights[0] - scaled @ mean), 3), weights=named)
+    return ScoreModel(bias=round(float(weights[0] - scaled @ mean), 3), floor=-inf, weights=named)
 
 
 def ranked(model: ScoreModel, rows: Sequence[Row]) -> list[tuple[float, bool]]:
-    """Probability and truth of the rows that would wait, each text once, the best first."""
-    found = {row.words: (1 / (1 + exp(-score(row.values, model).value)), row.right) for row in rows if row.waits}
+    """Score and truth of the rows that would wait, each text once, the best first."""
+    found = {row.words: (score(row.values, model).value, row.right) for row in rows if row.waits}
     return sorted(found.values(), key=lambda pair: -pair[0])
+
+
+def out_of_fold(rows: Sequence[Row], source: str) -> list[tuple[float, bool]]:
+    """What would wait of a source, ranked by what the others teach."""
+    return ranked(train([row for row in rows if row.source != source]), [row for row in rows if row.source == source])
+
+
+def find_floor(pairs: Sequence[tuple[float, bool]]) -> float:
+    """The least score at which precision is more than one half, where precision may only fall with the score (isotonic)."""
+    blocks: list[tuple[int, int, float]] = []
+    for value, right in sorted(pairs, key=lambda pair: -pair[0]):
+        block = (int(right), 1, value)
+        while blocks and blocks[-1][0] * block[1] <= block[0] * blocks[-1][1]:
+            before = blocks.pop()
+            block = (before[0] + block[0], before[1] + block[1], value)
+        blocks.append(block)
+    return min((least for right, of, least in blocks if 2 * right > of), default=inf)
+
+
+def tell(pairs: Sequence[tuple[float, bool]]) -> str:
+    right = sum(right for _, right in pairs)
+    return f"{right} of {len(pairs)} ({100 * right / max(1, len(pairs)):.0f} %)"
 
 
 def calibration(pairs: Sequence[tuple[float, bool]]) -> float:
     """The expected calibration error over bands of equal size."""
-    bands = [band for band in np.array_split(np.array(sorted(pairs), float), BANDS) if len(band)]
+    odds = sorted((1 / (1 + exp(-value)), right) for value, right in pairs)
+    bands = [band for band in np.array_split(np.array(odds, float), BANDS) if len(band)]
     return float(sum(len(band) * abs(band[:, 0].mean() - band[:, 1].mean()) for band in bands) / len(pairs))
 
 
@@ -146,23 +164,24 @@ def main() -> None:
         by_session[turn.source, turn.session].append(turn)
     rows = [row for turns in by_session.values() for row in rows_of(turns)]
     print(f"{len(rows)} sentences, {sum(row.right for row in rows)} of them kept")
-    totals, every = dict.fromkeys(BEST, (0, 0)), []
-    for source in sorted({row.source for row in rows}):
-        pairs = ranked(train([row for row in rows if row.source != source]), [row for row in rows if row.source == source])
-        best = {most: (sum(right for _, right in pairs[:most]), len(pairs[:most])) for most in BEST}
-        totals = {most: (totals[most][0] + best[most][0], totals[most][1] + best[most][1]) for most in BEST}
-        every += pairs
-        shares = ", ".join(f"best {most}: {right} of {of}" for most, (right, of) in best.items())
-        right = sum(right for _, right in pairs)
-        print(f"{source}: {right} of {len(pairs)} right; {shares}; calibration error {calibration(pairs):.3f}")
-    print(
-        "together:", ", ".join(f"best {most}: {right} of {of} ({100 * right / of:.0f} %)" for most, (right, of) in totals.items())
-    )
-    print(f"calibration error of all, out of fold: {calibration(every):.3f}")
-    model = train(rows)
+    sources = sorted({row.source for row in rows})
+    folds = {source: out_of_fold(rows, source) for source in sources}
+    every = [pair for source in sources for pair in folds[source]]
+    shown: list[tuple[float, bool]] = []
+    for source in sources:
+        floor = find_floor([pair for other in sources if other != source for pair in folds[other]])
+        likely = [pair for pair in folds[source] if pair[0] >= floor][: RANKS[-1]]
+        shown += likely
+        print(f"{source}: {tell(folds[source])} right; {tell(likely)} of those shown, above a floor of {floor:.2f}")
+    for rank in RANKS:
+        print(f"ranks 1 to {rank} of each source, without a floor: {tell([p for fold in folds.values() for p in fold[:rank]])}")
+    print(f"all that are shown: {tell(shown)}; calibration error out of fold: {calibration(every):.3f}")
+    model = replace(train(rows), floor=round(find_floor(every), 3))
+    above = [pair for pair in every if pair[0] >= model.floor]
+    print(f"floor of all {model.floor}: {tell(above)} above it, {tell([p for p in every if p[0] < model.floor])} below")
     print(f"bias {model.bias}", *(f"{name} {weight:+.3f}" for name, weight in model.weights.items()), sep="\n  ")
     if args.write:
-        body = {"bias": model.bias, "weights": model.weights}
+        body = {"bias": model.bias, "floor": model.floor, "weights": model.weights}
         Path(kept.extraction.score.__file__).with_name("score.json").write_text(f"{json.dumps(body, indent=2)}\n", encoding="utf-8")
 
 

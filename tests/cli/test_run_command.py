@@ -54,7 +54,10 @@ def test_a_run_with_nothing_new_says_so_in_one_line_and_writes_nothing(capsys, h
 
 
 def test_what_waits_is_one_number_for_every_run_the_state_and_the_review(capsys, home, projects):
-    wishes = [f"The {word} should stay in the harbor file, as the docks need it." for word in "abcdefghijklmn"]
+    wishes = [
+        f"We should not move the {word} out of our harbor file, as all docks and the pilots need it there every day in the morning."
+        for word in "abcdefghijklmn"
+    ]
     transcript(projects / "a.jsonl", RULE, *wishes)
     said = [kept(capsys, *command)[1] for command in (["run"], ["run"], ["status"])]
     numbers = {re.search(r"([\d,]+) proposals? waits?", out)[1] for out in said}

@@ -1,13 +1,14 @@
 """The score that ranks what waits."""
 
 from kept.core.memory import WISH
+from kept.core.value import replace
 from kept.extraction.score import ScoreModel, features, load_trained_model, score
 
-MODEL = ScoreModel(bias=-2.0, weights=dict.fromkeys(features("", trigger=WISH, after_reply=False, patterns=()), 0.5))
+MODEL = ScoreModel(bias=-2.0, floor=0.0, weights=dict.fromkeys(features("", trigger=WISH), 0.5))
 
 
 def values(words, trigger=WISH):
-    return features(words, trigger=trigger, after_reply=False, patterns=())
+    return features(words, trigger=trigger)
 
 
 def test_a_score_is_the_bias_and_the_sum_of_its_terms():
@@ -27,6 +28,16 @@ def test_the_trained_weights_are_those_of_the_features():
 def test_an_explicit_telling_ranks_above_the_same_words_as_a_wish():
     words = "our amounts are always in cents"
     assert score(values(words, "standing")).value > score(values(words)).value
+
+
+def test_a_question_tells_nothing_explicitly():
+    assert not values("can you add a test so that this stays so in the future?", "from_now_on")["explicit telling"]
+
+
+def test_a_score_is_likely_from_the_floor_on():
+    found = score(values("our amounts are always in cents"), MODEL).value
+    models = [replace(MODEL, floor=floor) for floor in (found, found + 0.1)]
+    assert [score(values("our amounts are always in cents"), model).likely for model in models] == [True, False]
 
 
 def test_a_group_is_spoken_for_in_any_language():

@@ -7,15 +7,24 @@ import pytest
 from kept.cli.door import main
 from kept.core.errors import MissingError, StaleError
 from kept.core.memory import Status
+from kept.core.value import replace
+from kept.extraction.score import features, score
 from kept.memories import decisions, person
 from kept.memories.browse import memory_revision
 from kept.memories.history import undo
-from kept.memories.waiting import BEST, best_of_each_scope, count_pending_proposals, find_pending_wish, list_pending_proposals
+from kept.memories.waiting import (
+    BEST,
+    PendingProposal,
+    best_of_each_scope,
+    count_pending_proposals,
+    find_pending_wish,
+    list_pending_proposals,
+)
 from kept.pipeline.run import RunOptions, run_pipeline
 from talking import say
 
 WISHES = [
-    f"Our reports should show the {name} without any rounding."
+    f"Our reports should show the {name} without any rounding, so that auditors can compare all of them with lists of the bank."
     for name in (
         "totals",
         "averages",
@@ -47,6 +56,25 @@ def test_the_best_of_a_project_are_chosen_and_the_rest_counts(workspace):
     assert len(best_of_each_scope(pool)) == BEST < len(pool)
     assert count_pending_proposals(workspace) == (len(pool), BEST)
     assert [item.score.value for item in pool] == sorted((item.score.value for item in pool), reverse=True)
+
+
+def test_a_sentence_that_is_more_often_wrong_than_right_is_counted_and_shown_with_all_alone(desk_at, home, capsys):
+    say(home, "s1", "hello there", "Make the header of the page a bit smaller than it should be.")
+    with desk_at(home) as opened:
+        run_pipeline(opened, [], RunOptions(model=False))
+        assert count_pending_proposals(opened) == (1, 0)
+    for arguments, told in (([], "None of what waits is likely"), (["--all"], "Make the header")):
+        with pytest.raises(SystemExit):
+            main(["review", "--list", *arguments, "--home", str(home)])
+        assert told in capsys.readouterr().out
+
+
+def test_what_an_agent_proposed_is_shown_whatever_its_words(workspace):
+    memory = replace(list_pending_proposals(workspace)[0].memory, trigger="suggested", content="Use tabs.")
+    shown = best_of_each_scope(
+        [PendingProposal(memory=memory, stored=True, rank=1, of=1, score=score(features("", trigger="wish")))]
+    )
+    assert [item.memory.content for item in shown] == ["Use tabs."]
 
 
 def test_nothing_is_stored_when_what_waits_is_ranked(workspace):

@@ -14,6 +14,8 @@ from talking import say
 
 WORDS = ("Never ship walnuts on a Friday.", "Always count the crates twice.", "Never store almonds in the barn.")
 
+TOTALS = "Our reports should show the totals without any rounding, so that the auditors can compare all with the lists of the bank."
+
 
 @pytest.fixture
 def queue(served):
@@ -46,7 +48,7 @@ def test_a_queue_is_worked_off_by_keys_alone(queue, browse):
 
 
 def test_the_first_card_is_current_with_its_keys_and_place_and_no_quote_says_the_sentence_again(queue, home, browse):
-    say(home, "a", "hello there", "Our reports should show the totals without any rounding.")
+    say(home, "a", "hello there", TOTALS)
     with queue.workspace() as workspace:
         run_pipeline(workspace, [], RunOptions(model=False))
     page = browse("/review")
@@ -248,7 +250,7 @@ def test_a_decision_and_its_card_read_no_archived_text(served, home, monkeypatch
 
 
 def test_the_page_shows_and_decides_the_wishes_that_the_command_shows(served, home):
-    say(home, "w", "hello there", *(f"Our reports should show the {name} without any rounding." for name in "abcdefghijkl"))
+    say(home, "w", "hello there", *(TOTALS.replace("totals", name) for name in "abcdefghijkl"))
     with served.workspace() as workspace:
         run_pipeline(workspace, [], RunOptions(model=False))
         shown = [item.memory for item in best_of_each_scope(list_pending_proposals(workspace))]

@@ -21,6 +21,8 @@ from kept.workspace import open_workspace
 LONG = 600  # seconds: a run takes less than one
 EVIL = "<img src=x onerror=alert(1)>"
 
+TOTALS = "Our reports should show the totals without any rounding, so that the auditors can compare all with the lists of the bank."
+
 
 def transcript(home, *prompts, name="s1"):
     """A Claude Code session in which a person says each prompt."""
@@ -229,7 +231,7 @@ def test_the_list_is_told_whatever_a_run_reported(served):
 
 
 def test_what_was_decided_on_a_proposal_and_its_undo_are_told_as_what_they_were(served, home):
-    transcript(home, "Our reports should show the totals without any rounding.")
+    transcript(home, TOTALS)
     with served.workspace() as workspace:
         run_pipeline(workspace, [], RunOptions(model=False))
         number = list_pending_proposals(workspace)[0].memory.id

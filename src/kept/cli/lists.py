@@ -173,5 +173,5 @@ def show_session(workspace: Workspace, session: str, *, as_json: bool) -> None:
 def pending_line(every: int, chosen: int) -> Line:
     """How many proposals a person is asked about, as the page counts them; and how many are less likely than those."""
     rest = f"; {every - chosen:,} less likely: kept review --all" if chosen < every else ""
-    told = f"{format_count(chosen, 'proposal waits', 'proposals wait')} for your decision"
+    told = f"{format_count(chosen, 'proposal waits', 'proposals wait') if chosen else 'Nothing likely waits'} for your decision"
     return line((told, "yellow"), (f" → kept review{rest}", "dim"))

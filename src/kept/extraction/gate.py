@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from kept.core.artifact import find_artifacts
 from kept.core.event import Origin
 from kept.core.lexicon import Lexicon
-from kept.core.memory import SAID_ONCE, Accepted, Candidate, Held, Refused, Verdict
+from kept.core.memory import DECIDED, SAID_ONCE, Accepted, Candidate, Held, Refused, Verdict
 from kept.core.pattern import Pattern
 from kept.core.sentences import is_status_report
 from kept.core.text import one_line
@@ -54,13 +54,10 @@ def is_grounded(candidate: Candidate, texts: Mapping[str, str]) -> bool:
     return bool(candidate.evidence) and all(any(name in one_line(text).casefold() for text in texts.values()) for name in missing)
 
 
-_DECIDED = "decided"  # the trigger of a telling that says what was decided
-
-
 def _refusal(candidate: Candidate, category: Category, lexicon: Lexicon) -> Refused | None:
     text = candidate.content
     journal = not category.users_words or candidate.origin is not Origin.USER
-    decided = candidate.origin is Origin.USER and candidate.trigger == _DECIDED  # of software that happens to remember, perhaps
+    decided = candidate.origin is Origin.USER and candidate.trigger == DECIDED  # of software that happens to remember, perhaps
     checks = (
         ("no evidence", not any(item.quote.strip() for item in candidate.evidence)),
         ("untrusted author", _is_untrusted(candidate, category)),

@@ -5,15 +5,14 @@ its evidence (:func:`kept.memories.person.accept_refused`); turned down, it is n
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from kept.core.digest import digest
 from kept.core.errors import MissingError
-from kept.core.memory import SAID_ONCE, Candidate, CandidateVerdict, Memory, Refused, Status
+from kept.core.memory import SAID_ONCE, TOLD, Candidate, CandidateVerdict, Memory, Refused, Status
 from kept.core.text import normal_form
 from kept.core.value import dataclass
-from kept.extraction.score import NEAR, Score, features, score
-from kept.profiles.lexicons import load_lexicon
+from kept.extraction.score import Score, features, score
 from kept.store.values import Proposal
 from kept.workspace import Workspace
 
@@ -24,7 +23,7 @@ BEST = 10  # shown of a project
 class PendingProposal:
     """A proposal that waits: as a memory, whether the store has it (held), its place among those of its scope, and its score.
 
-    What may contradict something said later comes first, the newest first.
+    What may contradict something said later comes first, the newest first; what is not likely comes last.
     """
 
     memory: Memory
@@ -36,11 +35,9 @@ class PendingProposal:
 
 def list_pending_proposals(workspace: Workspace) -> tuple[PendingProposal, ...]:
     """Everything that waits, scope by scope, the best first: of the scopes, and in each. Raises StoreError, DamagedError."""
-    found = _collect_pending(workspace)
-    replied = workspace.store.archive.events_after_reply((memory.evidence[0].event for memory, _ in found if memory.evidence), NEAR)
     pool: dict[str, list[tuple[Memory, bool, Score]]] = defaultdict(list)
-    for memory, stored in found:
-        pool[memory.scope].append((memory, stored, _score_memory(workspace, memory, replied)))
+    for memory, stored in _collect_pending(workspace):
+        pool[memory.scope].append((memory, stored, score(features(memory.content, trigger=memory.trigger))))
     ranked = sorted(
         (sorted(members, key=_review_order) for members in pool.values()), key=lambda members: _review_order(members[0])
     )
@@ -51,9 +48,9 @@ def list_pending_proposals(workspace: Workspace) -> tuple[PendingProposal, ...]:
     )
 
 
-def best_of_each_scope(every: Sequence[PendingProposal], most: int = BEST) -> tuple[PendingProposal, ...]:
-    """The best of each scope."""
-    return tuple(item for item in every if item.rank <= most)
+def best_of_each_scope(every: Sequence[PendingProposal]) -> tuple[PendingProposal, ...]:
+    """The best of each scope, without those that are more often wrong than right."""
+    return tuple(item for item in every if item.rank <= BEST and _is_likely(item.memory, item.score))
 
 
 def best_of_all(every: Sequence[PendingProposal], most: int) -> tuple[PendingProposal, ...]:
@@ -62,9 +59,16 @@ def best_of_all(every: Sequence[PendingProposal], most: int) -> tuple[PendingPro
 
 
 def count_pending_proposals(workspace: Workspace) -> tuple[int, int]:
-    """How many proposals wait, and how many of them would be shown as the best; scores nothing."""
-    scopes = Counter(memory.scope for memory, _ in _collect_pending(workspace))
-    return scopes.total(), sum(min(BEST, members) for members in scopes.values())
+    """How many proposals wait, and how many of them would be shown as the best."""
+    every = list_pending_proposals(workspace)
+    return len(every), len(best_of_each_scope(every))
+
+
+def _is_likely(memory: Memory, value: Score) -> bool:
+    """Whether a proposal is worth a person's look: the score knows only a person's sentences that rules chose, so what an agent or
+    a model proposes, and what something later may contradict, always is.
+    """
+    return bool(memory.superseded_by) or memory.trigger not in TOLD or (value.likely and _stands_alone(memory.content))
 
 
 def describe_set_aside(reasons: Mapping[str, int], most: int | None = 3) -> str:
@@ -109,11 +113,11 @@ def find_refused(workspace: Workspace, number: str) -> CandidateVerdict:
     return refused.get(number) or matches[0]
 
 
-def _review_order(member: tuple[Memory, bool, Score]) -> tuple[bool, float, str]:
+def _review_order(member: tuple[Memory, bool, Score]) -> tuple[bool, bool, float, str]:
     memory, _, value = member
     if memory.superseded_by:
-        return (False, -memory.last_seen.timestamp() if memory.last_seen else 0.0, memory.id)
-    return (True, -value.value, memory.id)
+        return (False, False, -memory.last_seen.timestamp() if memory.last_seen else 0.0, memory.id)
+    return (True, not _is_likely(memory, value), -value.value, memory.id)
 
 
 def find_later_contradiction(workspace: Workspace, memory: Memory) -> Memory | None:
@@ -153,12 +157,13 @@ def _proposal_order(proposal: Proposal) -> tuple[str, str]:
 def _is_wish(proposal: Proposal) -> bool:
     """True for a wish said once that has as many words with matter as a passage needs to stand by itself."""
     verdict = proposal.judged.verdict
-    once = isinstance(verdict, Refused) and verdict.reason == SAID_ONCE
-    if not once:
-        return False
+    return isinstance(verdict, Refused) and verdict.reason == SAID_ONCE and _stands_alone(proposal.judged.candidate.content)
+
+
+def _stands_alone(words: str) -> bool:
     from kept.extraction.rules.passages import LEAST, count_content_words  # noqa: PLC0415 - its patterns take long to compile
 
-    return count_content_words(proposal.judged.candidate.content) >= LEAST
+    return count_content_words(words) >= LEAST
 
 
 def to_held_memory(candidate: Candidate) -> Memory:
@@ -184,13 +189,3 @@ def to_held_memory(candidate: Candidate) -> Memory:
         about=candidate.about,
         reason=f"waits: {SAID_ONCE}",
     )
-
-
-def _score_memory(workspace: Workspace, memory: Memory, replied: Collection[str]) -> Score:
-    """The score of a memory as its first words were said; ``replied`` are the events that stand after a reply."""
-    after_reply = bool(memory.evidence) and memory.evidence[0].event in replied
-    languages = next(
-        (profile.languages for profile in workspace.profiles if profile.id == memory.profile), workspace.profile.languages
-    )
-    patterns = load_lexicon(languages).spoken
-    return score(features(memory.content, trigger=memory.trigger, after_reply=after_reply, patterns=patterns))

@@ -1,7 +1,6 @@
 """Which memories only rules of earlier versions made; ``kept upgrade`` replaces them."""
 
-from kept.core.memory import Memory, Status
-from kept.extraction.rules.tellings import TRIGGERS
+from kept.core.memory import TOLD, Memory, Status
 from kept.workspace import Workspace
 
 #: What made a memory in earlier versions and makes none today.
@@ -38,6 +37,6 @@ def find_outdated_memories(workspace: Workspace) -> tuple[Memory, ...]:
     """The memories that only rules of earlier versions made or reworded, and nobody confirmed since. Raises StoreError."""
     return tuple(
         memory
-        for memory in workspace.store.log.outdated_memories(RETIRED_TRIGGERS, verbatim=TRIGGERS)
+        for memory in workspace.store.log.outdated_memories(RETIRED_TRIGGERS, verbatim=TOLD)
         if memory.status in (Status.ACTIVE, Status.HELD) and not (memory.owned or memory.pinned or memory.advised)
     )

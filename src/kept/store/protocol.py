@@ -118,10 +118,6 @@ class Archive(Protocol):
         """An event in its conversation, with so many events before and after it; empty where it is unknown."""
         ...
 
-    def events_after_reply(self, keys: Iterable[str], near: int) -> frozenset[str]:
-        """Those events before which, at most so many events away, the assistant says something; reads no conversation."""
-        ...
-
     def save_extraction_progress(self, thread: int, *, extracted: int, seen: int) -> None:
         """Note that ``seen`` events of a thread were looked at and its episodes are closed before ordinal ``extracted``."""
         ...

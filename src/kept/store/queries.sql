@@ -236,16 +236,6 @@ SELECT thread, ordinal FROM thread_events WHERE event = :event ORDER BY thread L
 -- name: block
 SELECT body, hash FROM blocks WHERE id = :id;
 
--- name: events_after_a_reply
-SELECT te.event AS id FROM thread_events AS te
-WHERE te.event IN (SELECT value FROM json_each(:events))
-      AND te.thread = (SELECT min(told.thread) FROM thread_events AS told WHERE told.event = te.event)
-      AND EXISTS (
-          SELECT 1 FROM thread_events AS reply JOIN events AS r ON r.id = reply.event
-          WHERE reply.thread = te.thread AND reply.ordinal BETWEEN te.ordinal - :near AND te.ordinal - 1
-                AND r.voice LIKE '_a' AND NOT reply.abandoned
-      );
-
 -- name: events_between
 SELECT f.source, f.path, t.session, t.project, count(*) AS events, sum(e.voice = 'ph') AS prompts, min(e.at) AS first_at, max(e.at) AS last_at
 FROM threads AS t JOIN files AS f ON f.id = t.file JOIN thread_events AS te ON te.thread = t.id JOIN events AS e ON e.id = te.event

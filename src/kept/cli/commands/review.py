@@ -52,13 +52,14 @@ def review(
         list[str] | None, typer.Option("--admit", metavar="ID", help="Remember this one that was refused (may be repeated).")
     ] = None,
     project: Annotated[str, typer.Option(metavar="NAME", help="Only projects with this in their name.")] = "",
-    every: Annotated[bool, typer.Option("--all", help="Not only the ten best of each project.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Also what is less likely to be right.")] = False,
     stale: Annotated[bool, typer.Option("--stale", help="Instead: old memories that were never confirmed.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the queue as JSON and ask nothing.")] = False,
 ) -> int:
     """Decide on the best of what waits: y keep, n reject, e change its words and keep it, o open its conversation, s skip, q stop.
 
-    These are proposals that kept is not sure about, and wishes that you stated only once; the ten best of each project are shown.
+    These are proposals that kept is not sure about, and wishes that you stated only once: the likeliest of each project, at most
+    ten, without those that are more often wrong than right.
 
     With --stale, decide on old memories that nothing has confirmed since: y keep it as yours, n retire it.
     """
@@ -74,8 +75,10 @@ def review(
         queue = pool if every else best_of_each_scope(pool)
         if as_json:
             show.write_json([_pending_body(workspace, item) for item in queue])
-        elif not queue:
+        elif not pool:
             show.write_line("Nothing waits for you.")
+        elif not queue:
+            show.write_line("None of what waits is likely to be right", (f"; {len(pool):,} more → kept review --all", "dim"))
         elif list_ or not is_interactive():
             show.write_lines(shown_line for item in queue for shown_line in _pending_card(workspace, item))
             if len(queue) < len(pool):

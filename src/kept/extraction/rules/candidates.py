@@ -16,7 +16,7 @@ from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
 from kept.core.event import Author, Event, EventKind, Origin, is_note
 from kept.core.lexicon import Lexicon, TellingPatterns
-from kept.core.memory import SAID_ONCE, TAKES_BACK, USER_SCOPE, WISH, WITHDRAWAL, Candidate, Frame
+from kept.core.memory import COMMAND, DECIDED, SAID_ONCE, TAKES_BACK, USER_SCOPE, WISH, WITHDRAWAL, Candidate, Frame
 from kept.core.pattern import Pattern
 from kept.core.sentences import split_sentences
 from kept.core.spans import typed_spans, typed_text
@@ -35,7 +35,7 @@ from kept.extraction.rules.patterns import (
     has_match,
     is_prompt,
 )
-from kept.extraction.rules.tellings import COMMAND, DECIDED, Telling, is_command, parse_memory_command, tellings, wishes
+from kept.extraction.rules.tellings import Telling, is_command, parse_memory_command, tellings, wishes
 from kept.profiles.lexicons import join_alternatives, word_list
 from kept.profiles.profile import Category, Profile, Shape
 

@@ -7,7 +7,7 @@ categories, scopes and what happens to a candidate.
 from collections.abc import Iterator, Sequence
 
 from kept.core.lexicon import Lexicon, TellingPatterns
-from kept.core.memory import WISH, WITHDRAWAL, Frame
+from kept.core.memory import BAN, COMMAND, CORRECTION, DECIDED, FROM_NOW_ON, NOTE, REMEMBER, STANDING, WISH, WITHDRAWAL, Frame
 from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan
 from kept.core.spans.words import opens_with
@@ -17,9 +17,6 @@ from kept.extraction.rules.framing import ToldIn, find_frame
 from kept.extraction.rules.patterns import SPACE, compile_pattern, count_mass, has_match, skip_filler
 from kept.profiles.lexicons import word_list
 
-REMEMBER, FROM_NOW_ON, STANDING, BAN, DECIDED = "remember", "from_now_on", "standing", "ban", "decided"
-CORRECTION, NOTE, COMMAND = "corrected", "note", "command"
-TRIGGERS = frozenset({REMEMBER, FROM_NOW_ON, STANDING, BAN, DECIDED, CORRECTION, NOTE, COMMAND, WISH})
 # Why a telling waits for a person.
 UNMEASURED = "the rules of this language are not measured yet"
 ONE_OCCASION = "may hold for one occasion only"

@@ -260,13 +260,6 @@ class SqliteArchive:
         row = self._database.fetch_one("first_telling", event=self._blocks.find((key,)).get(key))
         return self.events(row["thread"], row["ordinal"] - before, row["ordinal"] + after + 1) if row else ()
 
-    def events_after_reply(self, keys: Iterable[str], near: int) -> frozenset[str]:
-        """Those events before which, at most so many events away, the assistant says something."""
-        numbers = self._blocks.find(keys)
-        rows = self._database.run("events_after_a_reply", events=to_canonical_json(sorted(numbers.values())), near=near)
-        found = {row["id"] for row in rows}
-        return frozenset(key for key, number in numbers.items() if number in found)
-
     def save_extraction_progress(self, thread: int, *, extracted: int, seen: int) -> None:
         """Note that ``seen`` events of a thread were looked at and its episodes are closed before ordinal ``extracted``."""
         with self._database.transaction():

@@ -71,7 +71,7 @@ def review(
     every: Annotated[bool, Query(alias="all")] = False,
     shown: Annotated[int, Query(ge=1, le=10_000)] = _STRETCH,
 ) -> Response:
-    """The queue, project by project, the best first: the ten best of each, or all."""
+    """The queue, project by project, the best first: the likeliest of each, at most ten, or all."""
     with request_workspace(request) as workspace:
         pool = ranking.list_pending_proposals(workspace)
         queue = pool if every else ranking.best_of_each_scope(pool)
