@@ -3,6 +3,7 @@
 Every path kept writes to lies below one home; a trial run with ``--home`` touches nothing else.
 """
 
+import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -16,6 +17,7 @@ from zoneinfo import ZoneInfo
 import tzlocal
 
 from kept import profiles
+from kept.core.codec import to_canonical_json
 from kept.core.errors import ConfigError, DamagedError, RefusedPathError, StoreError, UsageError
 from kept.core.memory import USER_SCOPE, Memory
 from kept.core.project import (
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
 VAULT, VAULT_MARKER = "vault", ".memory-loop.json"
 JOURNAL = "journal"  # the profile that remembers what kept's own entries tell
 
+_NAMES = "projects elsewhere"  # the note of the store with what projects are called on other machines
 _CLONES = 3  # clones of clones that are followed
 
 Clock = Callable[[], datetime]
@@ -179,7 +182,17 @@ class Workspace:
         identities = [project.identity for project in known]
         moved = [self.project_identity(project.directory) for project in known] if self.settings.projects else []
         used = {project.scope for project in known} | {project_scope(item) for item in moved or identities}
-        return short_names({scope: item for item in (*identities, *moved) if (scope := project_scope(item)) in used})
+        here = short_names({scope: item for item in (*identities, *moved) if (scope := project_scope(item)) in used})
+        return self._names_elsewhere() | here
+
+    def note_names(self, names: Mapping[str, str]) -> None:
+        """Note what projects, by scope, are called on the person's other machines: they may be known there alone."""
+        known = self._names_elsewhere()
+        if names.items() - known.items():
+            self.store.save_note(_NAMES, to_canonical_json({**known, **names}))
+
+    def _names_elsewhere(self) -> dict[str, str]:
+        return {scope: project_label(name) for scope, name in json.loads(self.store.note(_NAMES) or "{}").items()}
 
     def name(self, scope: str) -> str:
         """What one scope is called."""

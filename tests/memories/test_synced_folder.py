@@ -62,6 +62,20 @@ def test_a_change_on_one_machine_is_a_change_on_the_other_and_undoing_it_too(two
     assert laptop.active() == desk.active() == set()
 
 
+def test_a_project_that_a_machine_never_saw_is_called_as_where_it_is(two):
+    desk, laptop = two
+    number = desk.change(lambda workspace: person.create_memory(workspace, SHIFT, "constraint", project="/x/Häfen & Co")).id
+    desk.sync()
+    laptop.sync()
+    scope = laptop.memories()[number].scope
+    names = []
+    for machine in two:
+        with machine.desk() as workspace:
+            names.append(workspace.name(scope))
+            assert workspace.find_scope("Häfen-Co") == scope
+    assert names == ["Häfen-Co"] * 2
+
+
 def test_reading_the_folder_again_changes_nothing_and_writes_nothing(two, folder):
     desk, laptop = two
     say(desk.home, "s1", RULE)
@@ -133,6 +147,22 @@ def test_what_one_machine_forgot_goes_on_the_other_and_does_not_come_back_throug
     assert all("ISO 8601" not in path.read_text() for path in folder.iterdir())
     for machine in two:
         assert machine.active() == set()
+
+
+def test_what_the_rules_of_another_machine_make_of_words_that_were_forgotten_before_goes_there_too(two, folder):
+    desk, laptop = two
+    for machine in two:
+        say(machine.home, f"{machine.home.name}-1", f"Please remember this. {RULE}", RULE)
+        machine.sync()
+    desk.run()
+    with desk.desk() as workspace:
+        forget_ids(workspace, list(desk.memories()))
+    laptop.run()
+    assert len(laptop.active()) == 1
+    for machine in (desk, laptop, desk):
+        machine.run()
+    assert desk.active() == laptop.active() == set()
+    assert all("ISO 8601" not in path.read_text() for path in folder.iterdir())
 
 
 def test_lines_that_are_not_signed_with_the_key_of_the_machines_are_told_and_not_taken_up(two, folder, desk_at, tmp_path):

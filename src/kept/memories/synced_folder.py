@@ -1,91 +1,50 @@
 """One person, several machines, no server: each machine writes what changed in its memory to a file of its own in a synced folder.
 
 A line is what a memory is after a pass, signed with a key that the person's machines share, and says which lines of the others its
-machine knew. What a memory is follows from all of its lines, in whatever order they came (:func:`settle_lines`): of changes made
-without knowledge of each other the person's goes before what a machine worked out, then the later, and words that the person said
-in another wait beside it. What was forgotten is a line without words.
+machine knew (:mod:`kept.memories.sync_lines`). What was forgotten is a line without words.
 Such lines also lie beside the store while the server of a home cannot be reached.
 """
 
-import hmac
 import json
 import platform
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
-from hashlib import sha256
+from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kept.core.codec import digest, dump, load, to_canonical_json
+from kept.core.codec import digest, to_canonical_json
 from kept.core.erasure import ErasureMatch, ErasureWords
 from kept.core.errors import KeptError, UsageError
 from kept.core.fingerprint import is_known_statement
-from kept.core.fold import erase_content
+from kept.core.fold import FORGOTTEN, erase_content
 from kept.core.memory import Actor, Memory, Status
-from kept.core.operation import Add, Merge, Operation, Pass, Reaffirm, Retire, Reword, to_facts
+from kept.core.operation import Add, Merge, Operation, Pass, Retire, to_facts
 from kept.core.text import normal_form
-from kept.core.times import format_instant, parse_stored_instant
-from kept.core.value import dataclass, field, replace
+from kept.core.value import dataclass, replace
 from kept.local import files
 from kept.memories.decisions import hold_clash
+from kept.memories.sync_lines import (
+    SHOWN,
+    SYNC,
+    Place,
+    SyncLine,
+    changed_ids,
+    clash_id,
+    format_line,
+    parse_line,
+    replace_memory,
+    says_same,
+    settle_lines,
+)
 from kept.store.check import IMPORTED
 from kept.store.run_number import RunNumber
 from kept.store.values import Draft
 from kept.workspace import Workspace
 
-SYNC = "sync"  # the stage of what comes from other machines, and the note of the store with the key and what was read
+_NOTE = SYNC  # of the store, with the key and what was read
 _AWAY = "away"  # the machine of what was changed here without the server
 _FILE = re.compile(r"([a-z0-9-]{1,80})\.(\d{1,6})\b")  # what syncs the folder may add to the name of a copy
 _OTHER = re.compile(r"[^a-z0-9]+")
-_SHOWN = (Status.ACTIVE, Status.HELD)
-_SAID = ("content", "category", "profile", "scope", "status", "pinned", "superseded_by", "resolved_by", "valid_until", "about")
-
-Place = tuple[int, int]  # of a line: the epoch of its file, and the pass
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SyncLine:
-    """What a ``memory`` is after a change: on which ``machine``, in which pass (``place``) and when, by the ``person`` or by rules;
-    ``seen`` is how far its machine had read the others then.
-    """
-
-    machine: str
-    place: Place
-    at: datetime
-    person: bool
-    seen: Mapping[str, Place]
-    memory: Memory
-
-    def is_known_to(self, other: "SyncLine") -> bool:
-        """Whether who made another line could know this one."""
-        return self.place < other.place if self.machine == other.machine else self.place <= other.seen.get(self.machine, (0, 0))
-
-    @property
-    def words(self) -> str:
-        """What it says, for comparing."""
-        return normal_form(self.memory.content)
-
-    @property
-    def clash(self) -> str:
-        """The id under which its words wait where another line stands: the same on each machine."""
-        return _clash(self.memory, of=self.memory.id)
-
-
-def settle_lines(lines: Iterable[SyncLine]) -> tuple[SyncLine, list[SyncLine]]:
-    """Which line of a memory stands, and which others have words of the person's that nobody who knew them gave up."""
-    ordered = sorted(lines, key=lambda line: (line.person, line.at, line.machine, line.place))
-    newest = [line for line in ordered if not any(map(line.is_known_to, ordered))]
-    waiting = []
-    for number, line in enumerate(ordered):
-        later = ordered[number + 1 :] if line.person and line.memory.status in _SHOWN else []
-        same = [other for other in ordered if other.words == line.words]
-        if not any(other in same for other in later) and any(
-            not (line.is_known_to(other) or other.is_known_to(line) or any(each.is_known_to(other) for each in same))
-            for other in later
-        ):
-            waiting.append(line)
-    return (newest or ordered)[-1], waiting
 
 
 @dataclass(kw_only=True, slots=True)
@@ -109,7 +68,6 @@ class SyncFolder:
     workspace: Workspace
     name: str = "the synced folder"
     claims: tuple[str, ...] = ()
-    _keys: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def folder(self) -> Path | None:
@@ -131,6 +89,10 @@ class SyncFolder:
             self._save_note(key=self.workspace.store.key(SYNC).hex())
         return str(self._note()["key"])
 
+    @property
+    def _key(self) -> bytes:
+        return bytes.fromhex(self.code)
+
     def join(self, code: str) -> None:
         """Use the key of the person's other machines. Raises UsageError where it is none."""
         if not re.fullmatch("[0-9a-f]{64}", code):
@@ -142,11 +104,11 @@ class SyncFolder:
         return {machine: (epoch, number) for machine, (epoch, number) in self._note().get("seen", {}).items()}
 
     def _note(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.workspace.store.note(SYNC) or "{}")
+        found: dict[str, Any] = json.loads(self.workspace.store.note(_NOTE) or "{}")
         return found
 
     def _save_note(self, **values: object) -> None:
-        self.workspace.store.save_note(SYNC, to_canonical_json(self._note() | values))
+        self.workspace.store.save_note(_NOTE, to_canonical_json(self._note() | values))
 
     # The files
 
@@ -160,42 +122,14 @@ class SyncFolder:
 
     def _read(self, machine: str, epoch: int, path: Path, wrong: list[str]) -> Iterator[tuple[SyncLine, str]]:
         """The lines of a file with their texts. One that is not whole yet is read when it is."""
+        key = self._key
         for text in files.read_text(path).split("\n")[:-1]:
             try:
-                line = self._parse(machine, epoch, text)
+                line = parse_line(machine, epoch, text, key)
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 wrong.append(path.name)
             else:
                 yield line, text
-
-    def _parse(self, machine: str, epoch: int, text: str) -> SyncLine:
-        body = json.loads(text)
-        sign = body.pop("sign")
-        if not hmac.compare_digest(sign, self._sign(machine, epoch, body)):
-            raise ValueError("signed with another key")
-        return SyncLine(
-            machine=machine,
-            place=(epoch, int(body["pass"])),
-            at=parse_stored_instant(body["at"]),
-            person=bool(body["person"]),
-            seen={str(name): (int(place[0]), int(place[1])) for name, place in body["seen"].items()},
-            memory=load(Memory, body["memory"]),
-        )
-
-    def _format(self, line: SyncLine) -> str:
-        body = {
-            "pass": line.place[1],
-            "at": format_instant(line.at),
-            "person": line.person,
-            "seen": line.seen,
-            "memory": dump(line.memory),
-        }
-        body = json.loads(to_canonical_json(body))
-        return f"{to_canonical_json(body | {'sign': self._sign(line.machine, line.place[0], body)})}\n"
-
-    def _sign(self, machine: str, epoch: int, body: Mapping[str, object]) -> str:
-        key = bytes.fromhex(self.code)
-        return hmac.new(key, f"{machine}.{epoch}\n{to_canonical_json(body)}".encode(), sha256).hexdigest()
 
     def _all_lines(self, wrong: list[str]) -> list[SyncLine]:
         return sorted(
@@ -228,7 +162,7 @@ class SyncFolder:
         lines = self._lines_after(written[-1].place[1] if written else 0, epoch, said, self.seen())
         if lines:
             whole = content.data[: content.data.rfind(b"\n") + 1]
-            data = whole + "".join(map(self._format, lines)).encode()
+            data = whole + "".join(format_line(line, self._key) for line in lines).encode()
             files.write_if_unchanged(path, data, expect=content.stamp, root=self.folder)
         return len(lines)
 
@@ -239,15 +173,22 @@ class SyncFolder:
             operations = () if pass_.stage == SYNC else pass_.operations
             if switched := {*pass_.undoes, *pass_.redoes}:
                 operations = tuple(operation for other in log.passes(switched) for operation in other.operations)
-            for number in _changed(operations):
+            for number in changed_ids(operations):
                 changes[number] = (pass_, pass_.actor is Actor.PERSON or (number in changes and changes[number][1]))
-        lines = []
+        lines, names = [], self.workspace.scope_names() if changes else {}
         for number, (pass_, person) in changes.items():
             memory = self._find(number)
-            if memory and (person or number not in said or not _says_same(said[number], memory)):
-                place, memory = (epoch, pass_.id), replace(memory, candidates=())
+            if memory and (person or number not in said or not says_same(said[number], memory)):
                 lines.append(
-                    SyncLine(machine=self.machine, place=place, at=pass_.recorded_at, person=person, seen=seen, memory=memory)
+                    SyncLine(
+                        machine=self.machine,
+                        place=(epoch, pass_.id),
+                        at=pass_.recorded_at,
+                        person=person,
+                        seen=seen,
+                        memory=replace(memory, candidates=()),
+                        project=names.get(memory.scope, ""),
+                    )
                 )
         return sorted(lines, key=lambda line: line.place)
 
@@ -262,7 +203,7 @@ class SyncFolder:
         seen = {self.machine: (1, after)}
         path, content = self._outbox, files.read_file(self._outbox)
         earlier = [text for line, text in self._read(_AWAY, 1, path, []) if line.seen != seen]
-        made = [self._format(replace(line, machine=_AWAY)) for line in self._lines_after(after, 1, {}, seen)]
+        made = [format_line(replace(line, machine=_AWAY), self._key) for line in self._lines_after(after, 1, {}, seen)]
         data = "".join((*(f"{text}\n" for text in earlier), *made)).encode()
         files.write_if_unchanged(path, data, expect=content.stamp, root=path.parent)
 
@@ -279,7 +220,7 @@ class SyncFolder:
     def _last_line(self, number: str) -> Iterator[SyncLine]:
         """What a memory is here, as a line of its last pass: the machines of a server count the same passes."""
         log, memory = self.workspace.store.log, self._find(number)
-        history = [pass_ for pass_, operation in log.operations_on(number) if number in _changed((operation,))]
+        history = [pass_ for pass_, operation in log.operations_on(number) if number in changed_ids((operation,))]
         ids = {pass_.id for pass_ in history}
         history += [pass_ for pass_ in log.undo_redo_passes() if ids & {*pass_.undoes, *pass_.redoes}]
         if memory and history:
@@ -312,6 +253,7 @@ class SyncFolder:
                 self._settle(told[number], run, report, told)
             self._join_same(touched, run)
             if fresh:
+                self.workspace.note_names({line.memory.scope: line.project for line in fresh if line.project})
                 self._save_note(seen=seen | {line.machine: line.place for line in fresh})
         known, key = store.log.forgotten_fingerprints(), store.key("forget")
         words = {line.memory.content for line in lines if line.clash in gone}
@@ -320,7 +262,7 @@ class SyncFolder:
             self.erase(ErasureWords(sentences=(), memories=frozenset(gone)))
         here = [store.log.memory(number) for number in sorted(gone)]
         if gone & {line.memory.id for line in fresh}:  # what waits beside them was another wording of theirs
-            here += [each for each in store.log.memories() if each.id == _clash(each, of=each.superseded_by)]
+            here += [each for each in store.log.memories() if each.id == clash_id(each, of=each.superseded_by)]
         report.forgotten = tuple(
             memory for memory in here if memory and memory.content and {memory.id, memory.superseded_by} & gone
         )
@@ -340,22 +282,24 @@ class SyncFolder:
         """Have a memory be what its lines say; what is ``told`` of what waits beside it goes before."""
         log, (line, waiting) = self.workspace.store.log, settle_lines(lines)
         theirs, mine = line.memory, self._find(line.memory.id)
-        change: Add | None = None
-        if mine is None:
+        change, stage = None, SYNC
+        if mine is None and theirs.status in SHOWN:
+            value = replace(theirs, candidates=(), owned=theirs.status is Status.ACTIVE, trigger=IMPORTED)
             known, key = log.forgotten_fingerprints(), self.workspace.store.key("forget")
-            if theirs.status in _SHOWN and not (known and is_known_statement(theirs.content, known, key)):
-                owned = theirs.status is Status.ACTIVE
-                value = replace(theirs, candidates=(), owned=owned, trigger=IMPORTED)
-                change = Add(memory=value.id, at=value.last_seen, reason=f"told on {line.machine}", value=value)
+            if known and is_known_statement(theirs.content, known, key):
+                value, stage = erase_content(value), FORGOTTEN  # told on, so that it goes there too
+            if value.content or not line.person:
+                change = Add(memory=value.id, at=value.last_seen, reason=value.reason or f"told on {line.machine}", value=value)
         elif (
-            mine.content
-            and not _says_same(mine, theirs)
+            mine
+            and mine.content
+            and not says_same(mine, theirs)
             # What rests on what was said here, no other machine's rules change.
             and (line.person or (line.machine != self.machine and (mine.owned or not mine.candidates)))
         ):
-            change = _replacement(line, mine)
+            change = replace_memory(line, mine)
         if change:
-            self._commit(run, change, subject=line.machine, person=line.person)
+            self._commit(run, change, subject=line.machine, person=line.person, stage=stage)
             report.received += 1
         waits = {each.clash: each for each in waiting} if mine is None or mine.content else {}
         for each in lines:
@@ -374,7 +318,7 @@ class SyncFolder:
         """Have those of ``numbers`` that say the same as another memory be one with it."""
         log, groups = self.workspace.store.log, dict[tuple[str, ...], list[Memory]]()
         for memory in log.memories() if numbers else ():
-            if memory.status in _SHOWN and not memory.superseded_by:  # what waits beside another memory is no second one
+            if memory.status in SHOWN and not memory.superseded_by:  # what waits beside another memory is no second one
                 groups.setdefault((memory.profile, memory.scope, normal_form(memory.content)), []).append(memory)
         for same in groups.values():
             if len(same) > 1 and any(memory.id in numbers for memory in same):
@@ -418,9 +362,9 @@ class SyncFolder:
     def _without(self, words: ErasureWords, line: SyncLine) -> str:
         """A line in whose place is what the memory is now, which others go on from; nothing of it where that holds the words."""
         if line.memory.id in words.memories:
-            return self._format(replace(line, memory=erase_content(line.memory)))
+            return format_line(replace(line, memory=erase_content(line.memory)), self._key)
         now = self._find(line.memory.id) or line.memory
-        text = self._format(replace(line, memory=replace(now, candidates=(), evidence=())))
+        text = format_line(replace(line, memory=replace(now, candidates=(), evidence=())), self._key)
         return "" if words.is_in_text(text) else text
 
     def _own_lines(self) -> Iterator[tuple[Path, SyncLine, str]]:
@@ -430,33 +374,5 @@ class SyncFolder:
                     yield path, line, text
 
 
-def _clash(memory: Memory, *, of: str) -> str:
-    return digest(SYNC, of, memory.content, size=5)
-
-
 def _holds(words: ErasureWords, line: SyncLine, text: str) -> bool:
     return bool(line.memory.content) and (line.memory.id in words.memories or words.is_in_text(text))
-
-
-def _changed(operations: Iterable[Operation]) -> Iterator[str]:
-    """The memories that operations change for other machines: what a machine counts for itself is its own."""
-    for operation in operations:
-        if not isinstance(operation, Reaffirm | Reword):
-            yield from (operation.memory, *getattr(operation, "losers", ()))
-
-
-def _says_same(one: Memory, other: Memory) -> bool:
-    return all(getattr(one, name) == getattr(other, name) for name in _SAID)
-
-
-def _replacement(line: SyncLine, mine: Memory) -> Add:
-    """What another machine says of a memory, in the place of what it is here; what it rests on here stays."""
-    value = replace(
-        line.memory,
-        candidates=mine.candidates,
-        evidence=mine.evidence,
-        observations=mine.observations,
-        trigger=mine.trigger,
-        owned=mine.owned or line.memory.status is not Status.HELD,
-    )
-    return Add(memory=mine.id, at=value.last_seen, reason=f"{line.memory.reason} (on {line.machine})", value=value)

@@ -1,0 +1,136 @@
+"""What the person's machines tell each other: lines, each what a memory is after a change, and what all lines of a memory come to.
+
+That follows from the set of its lines, in whatever order they came: of changes made without knowledge of each other the person's
+goes before what a machine worked out, then the later stands, and words that the person said in another wait beside it.
+"""
+
+import hmac
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from hashlib import sha256
+
+from kept.core.codec import digest, dump, load, to_canonical_json
+from kept.core.memory import Memory, Status
+from kept.core.operation import Add, Operation, Reaffirm, Reword
+from kept.core.text import normal_form
+from kept.core.times import format_instant, parse_stored_instant
+from kept.core.value import dataclass, replace
+
+SYNC = "sync"  # the stage of what comes from other machines
+SHOWN = (Status.ACTIVE, Status.HELD)
+_SAID = ("content", "category", "profile", "scope", "status", "pinned", "superseded_by", "resolved_by", "valid_until", "about")
+
+Place = tuple[int, int]  # of a line: the epoch of its file, and the pass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SyncLine:
+    """What a ``memory`` is after a change: on which ``machine``, in which pass (``place``) and when, by the ``person`` or by rules;
+    ``seen`` is how far its machine had read the others then, ``project`` what the project of the memory is called there.
+    """
+
+    machine: str
+    place: Place
+    at: datetime
+    person: bool
+    seen: Mapping[str, Place]
+    memory: Memory
+    project: str = ""
+
+    def is_known_to(self, other: "SyncLine") -> bool:
+        """Whether who made another line could know this one."""
+        return self.place < other.place if self.machine == other.machine else self.place <= other.seen.get(self.machine, (0, 0))
+
+    @property
+    def words(self) -> str:
+        """What it says, for comparing."""
+        return normal_form(self.memory.content)
+
+    @property
+    def clash(self) -> str:
+        """The id under which its words wait where another line stands: the same on each machine."""
+        return clash_id(self.memory, of=self.memory.id)
+
+
+def settle_lines(lines: Iterable[SyncLine]) -> tuple[SyncLine, list[SyncLine]]:
+    """Which line of a memory stands, and which others have words of the person's that nobody who knew them gave up."""
+    ordered = sorted(lines, key=lambda line: (line.person, line.at, line.machine, line.place))
+    newest = [line for line in ordered if not any(map(line.is_known_to, ordered))]
+    waiting = []
+    for number, line in enumerate(ordered):
+        later = ordered[number + 1 :] if line.person and line.memory.status in SHOWN else []
+        same = [other for other in ordered if other.words == line.words]
+        if not any(other in same for other in later) and any(
+            not (line.is_known_to(other) or other.is_known_to(line) or any(each.is_known_to(other) for each in same))
+            for other in later
+        ):
+            waiting.append(line)
+    return (newest or ordered)[-1], waiting
+
+
+def format_line(line: SyncLine, key: bytes) -> str:
+    """A line as it stands in a file, signed."""
+    body = {
+        "pass": line.place[1],
+        "at": format_instant(line.at),
+        "person": line.person,
+        "seen": line.seen,
+        "memory": dump(line.memory),
+        "project": line.project,
+    }
+    body = json.loads(to_canonical_json(body))
+    return f"{to_canonical_json(body | {'sign': _sign(line.machine, line.place[0], body, key)})}\n"
+
+
+def parse_line(machine: str, epoch: int, text: str, key: bytes) -> SyncLine:
+    """The line of a text in the file of a machine and epoch. Raises ValueError, KeyError, TypeError, AttributeError or
+    RecursionError where it is none, or signed with another key.
+    """
+    body = json.loads(text)
+    sign = body.pop("sign")
+    if not hmac.compare_digest(sign, _sign(machine, epoch, body, key)):
+        raise ValueError("signed with another key")
+    return SyncLine(
+        machine=machine,
+        place=(epoch, int(body["pass"])),
+        at=parse_stored_instant(body["at"]),
+        person=bool(body["person"]),
+        seen={str(name): (int(place[0]), int(place[1])) for name, place in body["seen"].items()},
+        memory=load(Memory, body["memory"]),
+        project=str(body.get("project", "")),
+    )
+
+
+def _sign(machine: str, epoch: int, body: Mapping[str, object], key: bytes) -> str:
+    return hmac.new(key, f"{machine}.{epoch}\n{to_canonical_json(body)}".encode(), sha256).hexdigest()
+
+
+def clash_id(memory: Memory, *, of: str) -> str:
+    """The id under which the words of a memory wait beside that of another id."""
+    return digest(SYNC, of, memory.content, size=5)
+
+
+def changed_ids(operations: Iterable[Operation]) -> Iterator[str]:
+    """The memories that operations change for other machines: what a machine counts for itself is its own."""
+    for operation in operations:
+        if not isinstance(operation, Reaffirm | Reword):
+            yield from (operation.memory, *getattr(operation, "losers", ()))
+
+
+def says_same(one: Memory, other: Memory) -> bool:
+    """Whether two are the same to a person."""
+    return all(getattr(one, name) == getattr(other, name) for name in _SAID)
+
+
+def replace_memory(line: SyncLine, mine: Memory) -> Add:
+    """What another machine says of a memory, in the place of what it is here; what it rests on here stays."""
+    value = replace(
+        line.memory,
+        candidates=mine.candidates,
+        evidence=mine.evidence,
+        observations=mine.observations,
+        trigger=mine.trigger,
+        owned=mine.owned or line.memory.status is not Status.HELD,
+    )
+    return Add(memory=mine.id, at=value.last_seen, reason=f"{line.memory.reason} (on {line.machine})", value=value)
