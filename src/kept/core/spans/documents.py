@@ -47,6 +47,7 @@ _DAY = Pattern(r"(?i)^\s*(?:#+ )?(?:\pL+,? )?\d{4}-\d\d-\d\d(?:,? \(?\pL+\)?)?:?
 # A command as scripts hold it; a comment stands above it.
 _SCRIPTED = Pattern(r"^\s*(?:sudo|chmod|chown|mkdir|apt(?:-get)?|systemctl|docker|curl|echo|export) [\w./$\"'-]")
 _UNDERLINE = Pattern(r"^(?:={3,}|-{3,})\s*$")
+_HEADED = Pattern(r"[-=]{3}|\d{4}-\d\d-\d\d|#[#\s]")  # stands in every text that has one of them
 _TITLE = 60  # characters of a heading that is underlined
 _FRONT = Pattern(r"(?m)^---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n|-[ \t].*\n){1,20}---[ \t]*$")
 _LABEL_LINE = Pattern(r"(?m)^\*\*[^*\n]{2,60}(?::\*\*|\*\*:)")
@@ -91,7 +92,7 @@ def find_document_start(text: str) -> int:
         return int(whole.start())
     headings: list[int] = []
     at, fenced, shown = 0, False, 0
-    lines = text.splitlines(keepends=True)
+    lines = text.splitlines(keepends=True) if _HEADED.search(text) else []
     for place, line in enumerate(lines):
         fenced = fenced != line.lstrip().startswith(("```", "~~~"))
         if not fenced and place and _UNDERLINE.match(line) and 0 < len(lines[place - 1].strip()) <= _TITLE:

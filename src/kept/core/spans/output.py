@@ -4,6 +4,7 @@ alone.
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from kept.core.pattern import Pattern
 from kept.core.spans.words import has_word
@@ -103,6 +104,7 @@ _BULLET = Pattern(r"^\s*(?:[-*•]|\d{1,2}[.)]|[a-zA-Z][.)])\s")
 _SCREEN = Pattern(r"(?m)^[ \t]*[⏺●⎿✻]\s*\S|^[ \t]*⎿")
 
 
+@lru_cache(maxsize=512)  # several rules ask this of each line
 def is_output_line(line: str) -> bool:
     """Whether a line has the shape of something a program printed, of code, of a diff or of a table."""
     if (line.startswith("@") and _MENTION.match(line)) or _ADDRESS.match(line) or _CONFIDED.match(line) or _is_described(line):

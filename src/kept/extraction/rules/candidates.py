@@ -35,7 +35,7 @@ from kept.extraction.rules.patterns import (
     has_match,
     is_prompt,
 )
-from kept.extraction.rules.tellings import Telling, is_command, parse_memory_command, tellings, wishes
+from kept.extraction.rules.tellings import Telling, is_command, parse_memory_command, possible_languages, tellings, wishes
 from kept.profiles.lexicons import join_alternatives, word_list
 from kept.profiles.profile import Category, Profile, Shape
 
@@ -97,15 +97,16 @@ def _tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
     given = parse_memory_command(text)
     if given is not None:
         return [given]
-    if is_command(text) or not any(has_match(words, text) for each in lexicon.tellings for words in (each.words, each.wish)):
-        return []  # as nearly all prompts: whose words they are, and in which languages, is dear to know
+    patterns = possible_languages(text, lexicon.tellings)
+    if is_command(text) or not (patterns or any(has_match(each.wish, text) for each in lexicon.tellings)):
+        return []  # as most prompts: whose words they are, and in which languages, is dear to know
     spans = [
         span
         for typed_span in typed_spans(event)
         for span in split_sentences(text, typed_span.start, typed_span.end)
         if not span.aside
     ][:_SENTENCES]
-    told = dict(tellings(text, spans, lexicon.tellings))
+    told = dict(tellings(text, spans, patterns, lexicon.tellings))
     rest = [(place, span) for place, span in enumerate(spans) if place not in told]
     told.update(wishes(text, rest, lexicon))
     return [told[place] for place in sorted(told)]

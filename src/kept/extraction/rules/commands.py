@@ -246,6 +246,7 @@ _SHELLS = ("bash", "shell", "sh", "terminal", "exec", "command", "cmd", "powersh
 _EDITORS = ("edit", "write", "patch", "replace", "create_file", "insert")
 _PATCHES = ("apply_patch", "applypatch", "patch")
 _NOT_RUN_CHARS = 400
+_NOT_RUN = Pattern(f"(?i){'|'.join(NAMES['not_run'])}")
 _PRINTERS = frozenset({"git", "gh", "curl", "wget", "docker", "kubectl"})
 _TELLING = 5
 
@@ -324,13 +325,7 @@ def is_edit(tool: ToolUse) -> bool:
 
 
 def _is_not_run(event: Event) -> bool:
-    return event.label_reason.endswith("not-run") or _tells_not_run(event.text)
-
-
-@lru_cache(maxsize=512)
-def _tells_not_run(text: str) -> bool:
-    opening = text[:_NOT_RUN_CHARS].casefold()
-    return any(words in opening for words in NAMES["not_run"])
+    return event.label_reason.endswith("not-run") or _NOT_RUN.search(event.text[:_NOT_RUN_CHARS]) is not None
 
 
 def _edit(place: int, call: Event, tool: ToolUse) -> Edit:

@@ -62,17 +62,18 @@ class Telling:
     withdrawn: str = ""
 
 
-def tellings(text: str, spans: Sequence[SentenceSpan], patterns: Sequence[TellingPatterns]) -> Iterator[tuple[int, Telling]]:
+def tellings(
+    text: str, spans: Sequence[SentenceSpan], patterns: Sequence[TellingPatterns], around: Sequence[TellingPatterns]
+) -> Iterator[tuple[int, Telling]]:
     """The tellings among the sentences of a prompt, each with the number of the sentence it stands in, in order.
 
-    What stands around a telling may be said in any of the languages.
+    ``patterns`` are those of the :func:`possible_languages`; what stands around a telling may be said in any language.
     """
-    telling_patterns = _possible_languages(text, patterns)
     taken: set[int] = set()
     for place in range(len(spans)):
         if place in taken:
             continue
-        for number, telling in _tellings_of_sentence(text, spans, place, telling_patterns, patterns):
+        for number, telling in _tellings_of_sentence(text, spans, place, patterns, around):
             if number not in taken:
                 taken.add(number)
                 yield number, telling
@@ -92,7 +93,7 @@ def is_command(text: str) -> bool:
     return _OTHER_COMMAND.match(text) is not None
 
 
-def _possible_languages(text: str, patterns: Sequence[TellingPatterns]) -> tuple[TellingPatterns, ...]:
+def possible_languages(text: str, patterns: Sequence[TellingPatterns]) -> tuple[TellingPatterns, ...]:
     """The languages of which a prompt has any word of a telling: most prompts have none, and are not read further."""
     return tuple(pattern for pattern in patterns if has_match(pattern.words, text))
 
