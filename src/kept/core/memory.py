@@ -24,6 +24,7 @@ TOLD = frozenset({REMEMBER, FROM_NOW_ON, STANDING, BAN, DECIDED, CORRECTION, NOT
 WITHDRAWAL = "withdrawal"  # the trigger of what a person no longer wants to hold, told in an earlier session
 UNDERSTOOD = "model"  # the trigger of what a model proposed
 SUGGESTED = "suggested"  # the trigger of a memory that an agent proposed by a call
+TEAM = "team"  # of one that somebody else of a team shares and that may contradict what is kept here
 CLIENT_MEMORY = "client memory"  # and of one that stands in a client's own memory
 # Why a wish is refused until it was said in several sessions, in whatever words.
 SAID_ONCE = "said once"

@@ -5,15 +5,18 @@ from datetime import datetime
 
 from kept.core.errors import MissingError, StaleError
 from kept.core.event import Origin
-from kept.core.memory import Evidence, Memory, Refused, Status
+from kept.core.memory import TEAM, Evidence, Memory, Refused, Status
 from kept.core.operation import APPROVED, Add
 from kept.memories import browse, person, waiting
 from kept.workspace import Workspace
 
 
-def hold_clash(number: str, memory: Memory, content: str, at: datetime, *, path: str) -> Add:
-    """What a person said at ``path`` of a memory that was changed elsewhere meanwhile: it waits beside what that says now."""
-    evidence = Evidence(quote=content, event="", session="", path=path, at=at, author="file", origin=Origin.USER)
+def hold_clash(number: str, memory: Memory, content: str, at: datetime, *, path: str, by: str = "") -> Add:
+    """What a person said at ``path`` of a memory that was changed elsewhere meanwhile, or what somebody else (``by``) says: it
+    waits beside what that says now.
+    """
+    origin = Origin.ASSISTANT if by else Origin.USER
+    evidence = Evidence(quote=content, event="", session="", path=path, at=at, author=by or "file", origin=origin)
     value = person.make_memory(
         number,
         content,
@@ -22,12 +25,13 @@ def hold_clash(number: str, memory: Memory, content: str, at: datetime, *, path:
         category=memory.category,
         scope=memory.scope,
         trusted=False,
-        origin=Origin.USER,
-        trigger="written",
+        origin=origin,
+        trigger=TEAM if by else "written",
         evidence=(evidence,),
     )
     value = replace(value, superseded_by=memory.id)
-    return Add(memory=number, at=at, reason="held: the line was changed elsewhere meanwhile", value=value)
+    reason = f"held: {by} says otherwise, in {path}" if by else "held: the line was changed elsewhere meanwhile"
+    return Add(memory=number, at=at, reason=reason, value=value)
 
 
 def find_decidable(workspace: Workspace, number: str) -> Memory:

@@ -5,7 +5,7 @@ the server and nowhere kept: it is in no file and before no agent, until a perso
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -13,14 +13,20 @@ from kept.core.codec import digest
 from kept.core.erasure import ErasureMatch, ErasureWords
 from kept.core.errors import ConfigError, MissingError, StoreError, UsageError
 from kept.core.event import Origin
-from kept.core.memory import USER_SCOPE, Memory, Status
+from kept.core.memory import TEAM, USER_SCOPE, Actor, Memory, Status
+from kept.core.operation import Forget, Operation, Pass
+from kept.core.statement import parse_statement
 from kept.core.text import normal_form
 from kept.core.value import dataclass
+from kept.curation.curate.values import find_value_pairs, parse_value_statement
 from kept.local.settings.tables import ShareSettings, check_share
 from kept.memories.configure import remove_table_item, save_table_item
-from kept.memories.person import create_memory
+from kept.memories.decisions import hold_clash
+from kept.memories.person import approve, clean_memory_text, create_memory
 from kept.store.opening import connect_server
 from kept.store.replica.protocol import SharedLine
+from kept.store.run_number import RunNumber
+from kept.store.values import Draft
 from kept.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -70,16 +76,57 @@ def leave_team(workspace: Workspace, project: str) -> tuple[ShareSettings, ...]:
     return left
 
 
-def update_teams(workspace: Workspace) -> tuple[str, ...]:
-    """Have teams be told what is to be shared with them now, and nothing else; what is wrong where that could not be done."""
-    problems = []
+def update_teams(workspace: Workspace, run: RunNumber) -> tuple[str, ...]:
+    """Have teams be told what is to be shared with them now, and nothing else, and hold for review what others share that may
+    contradict what is kept here, as long as they do. Returns what is wrong where that could not be done.
+    """
+    problems, standing, unread = [], set[str](), set[str]()
     for share in _list_shares(workspace):
         try:
             with _connect(workspace) as server:
                 server.share(share.team, _lines_to_share(workspace, share))
+                owner, lines = server.owner, server.shared(share.team)
         except (StoreError, ConfigError) as error:
             problems.append(f"the team {share.team} is not up to date: {error}")
+            unread.add(_place(share))
+        else:
+            standing.update(_hold_contradictions(workspace, run, share, [line for line in lines if line.owner != owner]))
+    log = workspace.store.log
+    for memory in log.held():
+        if memory.trigger == TEAM and memory.id not in standing and memory.evidence[0].path not in unread:
+            gone = Forget(memory=memory.id, at=workspace.clock(), reason="shared no more", fingerprints=())
+            with workspace.store.transaction():
+                log.erase_memory(memory.id, frozenset(), (), _commit(workspace, run, gone))
     return tuple(problems)
+
+
+def _hold_contradictions(workspace: Workspace, run: RunNumber, share: ShareSettings, lines: Sequence[SharedLine]) -> Iterator[str]:
+    """Have lines of others wait beside the active memory that each may contradict, in whichever order they were said: the ids."""
+    log, now = workspace.store.log, workspace.clock()
+    mine = [each for each in log.memories() if each.scope == share.project and each.status_at(now) is Status.ACTIVE]
+    texts = [*(memory.content for memory in mine), *(line.content for line in lines)]
+    sayings = [parse_value_statement(text, parse_statement(text)) for text in texts]
+    both = [*sayings, *sayings[: len(mine)]]  # what is kept here stands before what others share, and after it
+    for one, other, _ in find_value_pairs(both) if lines else ():
+        at, place = sorted((one % len(texts), other % len(texts)))
+        if at < len(mine) <= place:
+            memory, line = mine[at], lines[place - len(mine)]
+            number = digest(TEAM, share.team, line.owner, line.content, size=5)
+            if log.memory(number) is None:
+                with suppress(UsageError):  # words that no memory can have
+                    content = clean_memory_text(workspace, line.content)
+                    _commit(workspace, run, hold_clash(number, memory, content, now, path=_place(share), by=line.owner))
+            yield number
+
+
+def _place(share: ShareSettings) -> str:
+    return f"the team {share.team}"
+
+
+def _commit(workspace: Workspace, run: RunNumber, operation: Operation) -> Pass:
+    now = workspace.clock()
+    draft = Draft(run=run(), stage=TEAM, subject=operation.memory, actor=Actor.MACHINE, recorded_at=now, operations=(operation,))
+    return workspace.store.log.commit(draft)
 
 
 def list_team_facts(workspace: Workspace) -> tuple[TeamFact, ...]:
@@ -102,6 +149,9 @@ def accept_fact(workspace: Workspace, number: str, *, agent: bool = False) -> Me
     fact = matches[0]
     category = fact.category if workspace.profile.category(fact.category) else workspace.profile.categories[0].id
     scope = next(share.project for share in _list_shares(workspace) if share.team == fact.team)
+    for held in workspace.store.log.held():
+        if held.trigger == TEAM and held.scope == scope and normal_form(held.content) == normal_form(fact.content):
+            return held if agent else approve(workspace, held.id)
     by = " and ".join(line.owner for line in fact.witnesses)
     return create_memory(workspace, fact.content, category, scope=scope, agent=agent, told_by=f"{by} in the team {fact.team}")
 

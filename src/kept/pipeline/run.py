@@ -258,7 +258,7 @@ def _run_steps(
     progress("writing", 0, 0)
     write_outputs(workspace, run_number, report.written)
     if not options.dry:
-        report.written.problems += (*update_teams(workspace), *push_changes(workspace).problems)
+        report.written.problems += (*update_teams(workspace, run_number), *push_changes(workspace).problems)
         _update_vectors(workspace, report, progress, anew=run_number.started)
     _fill_report_counts(workspace, report, before)
     if run_number.started or report.asked.usage.calls:

@@ -13,7 +13,7 @@ from kept.cli.front import call_options, command_workspace, edit_line, is_intera
 from kept.cli.lists import changed_line, format_rank, scope_name, turns_around
 from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.errors import StaleError
-from kept.core.memory import Memory, Status
+from kept.core.memory import TEAM, Memory, Status
 from kept.core.times import format_day
 from kept.memories import browse, decisions, person
 from kept.memories.browse import WHOSE, matching_scopes, to_export
@@ -187,7 +187,8 @@ def _decision_card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     category = category_title(workspace.profiles, memory.profile, memory.category)
     place = f"{category} · {scope_name(memory.scope, workspace.scope_names())}"
     if (later := find_later_contradiction(workspace, memory)) is not None:
-        newer = f"these may contradict; newer, {format_day(later.last_seen, workspace.zone)}: "
+        stands = "what you keep" if memory.trigger == TEAM else "newer"
+        newer = f"these may contradict; {stands}, {format_day(later.last_seen, workspace.zone)}: "
         yield hanging_line([(newer, "yellow")], (later.content, "bold"), (f"  ({later.id})", "dim"))
     yield hanging_line([(show.format_id(memory.id), "yellow"), ("  ", "")], (memory.content, "bold"), (f"  ({place})", "dim"))
     if memory.about:
@@ -199,4 +200,4 @@ def _decision_card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
         yield line((f"    … and {len(memory.evidence) - _QUOTES} more → kept why {show.format_id(memory.id)}", "dim"))
     yield line((f"    {memory.reason}", "dim"))
     if later is not None:
-        yield line(("    keep it where both hold, reject it where only the newer does", "dim"))
+        yield line((f"    keep it where both hold, reject it where only {stands} does", "dim"))

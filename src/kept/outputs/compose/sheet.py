@@ -25,7 +25,7 @@ from kept.core.markup import (
     size_in_bytes,
     to_fact_text,
 )
-from kept.core.memory import USER_SCOPE, Memory, Status
+from kept.core.memory import TEAM, USER_SCOPE, Memory, Status
 from kept.core.project import PROJECT
 from kept.core.text import normal_form, project_label
 from kept.core.times import to_local_day
@@ -87,7 +87,11 @@ def recency_of(memories: Sequence[Memory]) -> dict[str, float]:
 
 def contradicted_texts(memories: Iterable[Memory]) -> dict[str, str]:
     """What memories may contradict, as it was said before, by their ids."""
-    return {memory.superseded_by: memory.content for memory in memories if memory.status is Status.HELD and memory.superseded_by}
+    return {
+        memory.superseded_by: memory.content
+        for memory in memories
+        if memory.status is Status.HELD and memory.superseded_by and memory.trigger != TEAM
+    }
 
 
 def to_fact(memory: Memory, zone: ZoneInfo, was: str = "") -> Fact:
