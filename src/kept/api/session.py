@@ -19,8 +19,8 @@ from kept.extraction.coverage import topics
 from kept.intake.clean import Limits, clean
 from kept.pipeline.observe import ExtractionContext, Noticed, ObservedConversation, observe_event
 from kept.profiles.language import choose_lexicon
-from kept.sources.documents import REWRITTEN
 from kept.sources.files import SkippedFile, identify_file
+from kept.sources.json_lines import REWRITTEN
 from kept.workspace import Workspace
 
 GENERIC = "generic"  # the format of what is observed

@@ -20,7 +20,7 @@ from kept.intake.clean import CleanedEvent, Limits, clean_all
 from kept.intake.shared_files import label_shared
 from kept.local.files.walking import is_excluded
 from kept.sources.base import Source
-from kept.sources.documents import REWRITTEN
+from kept.sources.json_lines import REWRITTEN
 
 Redact = Callable[[str], RedactionResult]
 LIMITS = Limits()

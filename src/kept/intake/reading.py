@@ -33,9 +33,9 @@ from kept.local.progress import Late, Progress, ignore_progress, never_late
 from kept.local.settings.tables import SourceRoot, find_root_above
 from kept.local.workers import Workers, map_ahead
 from kept.sources.base import ENTRY, Source
-from kept.sources.documents import REWRITTEN
 from kept.sources.entries import find_entries
 from kept.sources.files import SkippedFile, SkipReason, identify_file, tool_folder_format
+from kept.sources.json_lines import REWRITTEN
 from kept.sources.registry import SOURCES, with_zone
 from kept.sources.stat_cache import FOLLOWED, is_of_followed_file, is_unchanged, make_stat_entry
 from kept.workspace import Workspace

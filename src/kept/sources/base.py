@@ -54,11 +54,16 @@ class FolderSource(Source, Protocol):
         ...
 
 
+def named_folder(env: Mapping[str, str], variable: str, usual: Path) -> Path:
+    """The folder that a variable of the environment names, else the usual one."""
+    named = env.get(variable, "")
+    return Path(named).expanduser() if named else usual
+
+
 def settings_folders(home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
     """Where programs with a window keep their data on Linux (``$XDG_CONFIG_HOME`` counts), macOS and Windows."""
-    config = env.get("XDG_CONFIG_HOME", "")
     return (
-        Path(config).expanduser() if config else home / ".config",
+        named_folder(env, "XDG_CONFIG_HOME", home / ".config"),
         home / "Library" / "Application Support",
         home / "AppData" / "Roaming",
     )

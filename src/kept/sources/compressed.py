@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, TypeVar
 from kept.core.errors import SourceError
 from kept.core.event import Cursor, RecordAccount, Slice
 from kept.sources.json_lines import RecordReader, hash_prefix, read_slices
-from kept.sources.records import STRIDE, open_regular
+from kept.sources.records import STRIDE, open_source
 
 MAGIC = b"\x28\xb5\x2f\xfd"
 # Transcripts shrink to a tenth or so; what grows a hundredfold beyond this size is no transcript.
@@ -35,17 +35,14 @@ def read_compressed(path: Path, cursor: Cursor, reader: RecordReader[S]) -> Iter
     Raises:
         SourceError: the file cannot be read, is no sound zstd, unpacks to too much, or ``zstandard`` is missing.
     """
-    try:
-        with open_regular(path) as packed:
-            mark = _DONE + hash_prefix(packed, os.fstat(packed.fileno()).st_size)
-            if cursor.prefix.endswith(mark):
-                return
-            with tempfile.TemporaryFile() as plain:
-                _unpack(path, packed, plain)
-                inner = replace(cursor, prefix=cursor.prefix.partition(_DONE)[0])
-                yield from _mark_last_slice(_read_unpacked(path, plain, inner, reader), mark)
-    except OSError as error:
-        raise SourceError(f"cannot be read: {error.strerror or type(error).__name__}", where=str(path)) from error
+    with open_source(path) as packed:
+        mark = _DONE + hash_prefix(packed, os.fstat(packed.fileno()).st_size)
+        if cursor.prefix.endswith(mark):
+            return
+        with tempfile.TemporaryFile() as plain:
+            _unpack(path, packed, plain)
+            inner = replace(cursor, prefix=cursor.prefix.partition(_DONE)[0])
+            yield from _mark_last_slice(_read_unpacked(path, plain, inner, reader), mark)
 
 
 def _read_unpacked(path: Path, plain: BinaryIO, cursor: Cursor, reader: RecordReader[S]) -> Iterator[Slice]:

@@ -20,9 +20,21 @@ from typing import Any
 from kept.core.errors import SourceError
 from kept.core.event import Cursor, Slice
 from kept.core.value import dataclass
-from kept.sources.documents import SourceDocument, make_slice, to_outcomes, unreadable_error
-from kept.sources.json_lines import Outcome
-from kept.sources.records import LINE_LIMIT, SLICE_BYTES, SLICE_EVENTS, STRIDE, Record, Reject, SourceLine, open_regular, parse_line
+from kept.sources.documents import SourceDocument, to_outcomes
+from kept.sources.json_lines import Outcome, make_slice
+from kept.sources.records import (
+    LINE_LIMIT,
+    SLICE_BYTES,
+    SLICE_EVENTS,
+    STRIDE,
+    Record,
+    Reject,
+    SourceLine,
+    open_regular,
+    open_source,
+    parse_line,
+    unreadable_error,
+)
 
 MAGIC = b"SQLite format 3\0"
 _COPY_LIMIT = 16 * 2**30
@@ -37,18 +49,15 @@ def database_mark(path: Path) -> tuple[int, str]:
     another reading and nothing else. Raises SourceError.
     """
     digest = blake2b(digest_size=16)
-    try:
-        with open_regular(path) as file:
-            info = os.fstat(file.fileno())
-            digest.update(b"%d %d %b" % (info.st_size, info.st_mtime_ns, file.read(100)))
-        for suffix in _BESIDE:
-            beside = path.with_name(path.name + suffix)
-            if beside.exists():
-                with open_regular(beside) as file:
-                    while chunk := file.read(STRIDE):
-                        digest.update(chunk)
-    except OSError as error:
-        raise unreadable_error(path, error) from error
+    with open_source(path) as file:
+        info = os.fstat(file.fileno())
+        digest.update(b"%d %d %b" % (info.st_size, info.st_mtime_ns, file.read(100)))
+    for suffix in _BESIDE:
+        beside = path.with_name(path.name + suffix)
+        if beside.exists():
+            with open_source(beside) as file:
+                while chunk := file.read(STRIDE):
+                    digest.update(chunk)
     return info.st_size, digest.hexdigest()
 
 

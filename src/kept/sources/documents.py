@@ -11,44 +11,40 @@ import codecs
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
-from kept.core.digest import hash_bytes, twin_of
+from kept.core.digest import hash_bytes
 from kept.core.errors import SourceError
 from kept.core.event import (
     IGNORE,
-    PROBLEMS_KEPT,
     UNCONFIRMED_MARK,
     Author,
     Cursor,
-    Event,
     EventKind,
-    Pointer,
-    Precision,
-    RecordAccount,
-    RecordProblem,
     Slice,
-    ToolUse,
 )
 from kept.core.pattern import compile_late
 from kept.core.text import one_line
-from kept.core.times import format_instant
 from kept.core.value import dataclass, field, replace
-from kept.sources.json_lines import Outcome
-from kept.sources.message_parts import split_text
-from kept.sources.pieces import MessagePiece, call_detail, call_target, count_note, hash_texts, parse_object, truncate_name
-from kept.sources.pieces import shorten_text as cut_text
-from kept.sources.records import SLICE_EVENTS, Reject, open_regular, wide_encoding
+from kept.sources.json_lines import REWRITTEN, Outcome, make_slice
+from kept.sources.pieces import (
+    EventDraft,
+    count_note,
+    hash_texts,
+    relabel,
+    to_event,
+    truncate_name,
+    typed_drafts,
+)
+from kept.sources.records import SLICE_EVENTS, RecordPlace, open_source, refuse_wide_text
 
 # A document is held several times over while it is read (bytes, lines, sections); these two keep that under 200 MB.
 DOCUMENT_LIMIT = 16 * 2**20
 ROWS_LIMIT = 150_000
 # An id this long is unique everywhere; a shorter one only within its session.
 _GLOBAL_ID = 16
-REWRITTEN = "rewritten-file"
 
 
 class Row(NamedTuple):
@@ -65,31 +61,6 @@ class Snapshot(NamedTuple):
     inode: int
     size: int
     mark: str
-
-
-class RecordPlace(NamedTuple):
-    """Where a record stands: 1-based line, byte range [start, end)."""
-
-    line: int
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EventDraft:
-    """One event in the making, usually a prompt. ``stamp`` is its time as written, ``native`` and ``parent`` are ids of records."""
-
-    kind: EventKind = EventKind.PROMPT
-    author: Author = Author.HUMAN
-    reason: str = ""
-    text: str = ""
-    at: datetime | None = None
-    precision: Precision = Precision.NONE
-    stamp: str = ""
-    native: str = ""
-    parent: str = ""
-    turn: str = ""
-    tool: ToolUse | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -141,14 +112,11 @@ def read_document(
 def read_new_state(path: Path, cursor: Cursor, *, limit: int | None = None, setting: str = "") -> tuple[bytes, Snapshot] | None:
     """The bytes of a file, and the state that they are; None for the state that the cursor knows. Raises SourceError."""
     limit = DOCUMENT_LIMIT if limit is None else limit
-    try:
-        with open_regular(path) as file:
-            info = os.fstat(file.fileno())
-            if info.st_size > limit:
-                raise SourceError(f"is larger than {limit // 2**20} MB", where=str(path), hint="split it")
-            data = file.read(limit)
-    except OSError as error:
-        raise unreadable_error(path, error) from error
+    with open_source(path) as file:
+        info = os.fstat(file.fileno())
+        if info.st_size > limit:
+            raise SourceError(f"is larger than {limit // 2**20} MB", where=str(path), hint="split it")
+        data = file.read(limit)
     snapshot = Snapshot(info.st_ino, len(data), hash_bytes(data, setting))
     return None if (cursor.offset, cursor.prefix) == snapshot[1:] else (data, snapshot)
 
@@ -181,15 +149,9 @@ def _split_outcomes(outcomes: Iterable[Outcome]) -> Iterator[list[Outcome]]:
         yield part
 
 
-def unreadable_error(path: Path, error: OSError) -> SourceError:
-    """The error of a file that the system will not read."""
-    return SourceError(f"cannot be read: {error.strerror or type(error).__name__}", where=str(path))
-
-
 def split_rows(data: bytes, path: Path) -> list[Row]:
     """The lines of a UTF-8 text, whatever they end in; a byte order mark is skipped. Raises SourceError for anything else."""
-    if name := wide_encoding(data[:4]):
-        raise SourceError(f"is {name}, not UTF-8", where=str(path), hint="convert it to UTF-8; nothing of it was read")
+    refuse_wide_text(path, data[:4])
     if b"\0" in data:
         raise SourceError("is not text: it holds zero bytes", where=str(path))
     if data.count(b"\n") + data.count(b"\r") > ROWS_LIMIT:
@@ -240,16 +202,13 @@ _SURROUNDINGS = frozenset(
 
 def split_prompt(text: str, reason: str, template: EventDraft) -> tuple[list[EventDraft], Mapping[str, int]]:
     """What stands in the person's name: their own words, and apart from them what a program put around them."""
-    template = replace(template, kind=EventKind.PROMPT)
+    removed: dict[str, int] = {}
+    template = replace(template, kind=EventKind.PROMPT, reason=reason)
     typed, around = _unwrap(text.strip())
-    split = split_text(typed)
-    event_drafts = [
-        replace(template, author=part.author, reason=reason if part.reason == "typed" else part.reason, text=part.text)
-        for part in split.parts
-    ]
+    event_drafts = typed_drafts(typed, removed, template)
     if around:
         event_drafts.append(replace(template, author=Author.INJECTED, reason="editor-context", text=around))
-    return event_drafts, split.removed
+    return event_drafts, removed
 
 
 def _unwrap(text: str) -> tuple[str, str]:
@@ -273,28 +232,6 @@ def _unwrap(text: str) -> tuple[str, str]:
         while position < len(text) and text[position].isspace():
             position += 1
     return text[position:], text[:position].strip()
-
-
-def shorten_output(text: str) -> str:
-    """A tool's output, its middle left out where it is long."""
-    return cut_text(text, {})
-
-
-def requested_tool(name: Any, call: Any, given: Any) -> ToolUse:
-    """A tool as a model asked for it; its arguments are an object, or JSON in a text."""
-    arguments = parse_object(given) if isinstance(given, str) else to_mapping(given)
-    return ToolUse(name=truncate_name(name), call=truncate_name(call), target=call_target(arguments), detail=call_detail(arguments))
-
-
-def draft_call(answer: EventDraft, tool: ToolUse) -> EventDraft:
-    """The call of a tool in an answer."""
-    return replace(answer, kind=EventKind.TOOL_CALL, text=tool.target or tool.name, tool=tool)
-
-
-def draft_output(template: EventDraft, text: str, tool: ToolUse) -> EventDraft:
-    """What a tool gave."""
-    output = replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result")
-    return replace(output, text=shorten_output(text), tool=tool)
 
 
 class Repetitions:
@@ -323,7 +260,6 @@ def to_outcomes(document: SourceDocument, path: str, repeated: Repetitions | Non
     for entry in document.entries:
         session = truncate_name(entry.session or document.session)
         counted = Counter[str]()
-        pointer = Pointer(path=path, line=entry.place.line, start=entry.place.start, end=entry.place.end)
         events = []
         for event_draft in entry.said:
             if event_draft.native:
@@ -334,91 +270,24 @@ def to_outcomes(document: SourceDocument, path: str, repeated: Repetitions | Non
                 call = event_draft.tool.call if event_draft.tool else ""
                 key = hash_texts(session, event_draft.kind, event_draft.stamp, call, one_line(event_draft.text))
                 count = repeated.next_number(key)
-            events.append(_to_event(event_draft, document, session, key + (f"#{count}" if count else ""), pointer))
+            event = to_event(
+                event_draft,
+                key=key + (f"#{count}" if count else ""),
+                session=session,
+                at=event_draft.at,
+                precision=event_draft.precision,
+                pointer=entry.place.pointer(path),
+                project=document.project,
+                branch=document.branch,
+                record=truncate_name(event_draft.native),
+                parent=truncate_name(event_draft.parent),
+                turn=truncate_name(event_draft.turn),
+            )
+            events.append(event)
         yield Outcome(events=tuple(events), dropped="" if events else entry.dropped, noted=entry.noted)
 
 
-def _to_event(said: EventDraft, document: SourceDocument, session: str, key: str, pointer: Pointer) -> Event:
-    stamp = format_instant(said.at) if said.at and said.precision is Precision.MESSAGE else ""
-    return Event(
-        key=key,
-        twin=twin_of(said.kind, stamp, said.tool.call if said.tool else "", said.text),
-        session=session,
-        record=truncate_name(said.native),
-        parent=truncate_name(said.parent),
-        turn=truncate_name(said.turn),
-        kind=said.kind,
-        author=said.author,
-        label_reason=said.reason,
-        text=said.text,
-        at=said.at,
-        precision=said.precision if said.at else Precision.NONE,
-        project=document.project,
-        branch=document.branch,
-        tool=said.tool,
-        pointer=pointer,
-    )
-
-
-def make_slice(
-    path: Path, outcomes: Iterable[Outcome | Reject], cursor: Cursor, *, noted: Mapping[str, int], pending: int = 0
-) -> Slice:
-    """A slice of these outcomes with its account."""
-    events: list[Event] = []
-    records = kept = malformed = 0
-    dropped, counted = Counter[str](), Counter[str](noted)
-    problems: list[RecordProblem] = []
-    for outcome in outcomes:
-        records += 1
-        match outcome:
-            case Reject():
-                malformed += 1
-                dropped[outcome.fault.value] += 1
-                if len(problems) < PROBLEMS_KEPT:
-                    place = RecordProblem(
-                        path=str(path), line=outcome.line, reason=outcome.fault.value, start=outcome.start, end=outcome.end
-                    )
-                    problems.append(place)
-                continue
-            case Outcome(events=()):
-                dropped[outcome.dropped] += 1
-            case Outcome():
-                kept += 1
-                events.extend(outcome.events)
-        counted.update(outcome.noted)
-    account = RecordAccount(
-        records=records,
-        kept=kept,
-        events=len(events),
-        dropped=dict(dropped),
-        noted=dict(counted),
-        problems=tuple(problems),
-        malformed=malformed,
-        pending=pending,
-    )
-    return Slice(events=tuple(events), account=account, cursor=cursor)
-
-
-def to_mapping(value: Any) -> Mapping[str, Any]:
-    """The value where it is an object, else an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def safe_word(value: Any) -> str:
-    """A word out of a file that may stand in a reason: short, and of letters alone, as no secret is."""
-    if not isinstance(value, str) or not value:
-        return "none"
-    return (
-        value
-        if len(value) <= 40 and value.isascii() and value.replace("-", "").replace("_", "").replace(".", "").isalpha()
-        else "odd"
-    )
-
-
-_Prompt = TypeVar("_Prompt", MessagePiece, EventDraft)
-
-
-def label_unconfirmed(pieces: Sequence[_Prompt], noted: dict[str, int], mark: str) -> list[_Prompt]:
+def label_unconfirmed(pieces: Sequence[EventDraft], noted: dict[str, int], mark: str) -> list[EventDraft]:
     """Prompts in the person's name that a program or an agent may have sent, counted under what leaves it open: what they tell
     waits.
     """
@@ -454,7 +323,7 @@ def is_unattended(folder: object) -> bool:
     return not isinstance(folder, str) or not folder or bool(_UNATTENDED.search(folder))
 
 
-def label_as_program(pieces: Sequence[_Prompt], noted: dict[str, int], mark: str) -> list[_Prompt]:
+def label_as_program(pieces: Sequence[EventDraft], noted: dict[str, int], mark: str) -> list[EventDraft]:
     """Prompts as a program's, counted under what marked them so."""
     count_note(noted, f"program-prompt:{mark}")
-    return [replace(piece, author=Author.INJECTED, reason="machine-session") for piece in pieces]
+    return relabel(pieces, Author.INJECTED, "machine-session")

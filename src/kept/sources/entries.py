@@ -11,15 +11,14 @@ from itertools import pairwise
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, Slice
 from kept.core.value import dataclass, replace
 from kept.sources.base import ENTRY
-from kept.sources.documents import DocumentEntry, RecordPlace, Row, SourceDocument, read_document
+from kept.sources.documents import DocumentEntry, Row, SourceDocument, read_document
 from kept.sources.formats.journal import Journal, parse_journal
 from kept.sources.formats.vault import UTC
 from kept.sources.pieces import hash_texts
-from kept.sources.records import open_regular
+from kept.sources.records import RecordPlace, read_beginning
 
 _HEAD = 4_096
 _MARK = "generated_by: kept"
@@ -54,11 +53,7 @@ class KeptEntries:
 def find_entries(folder: Path) -> Iterator[Path]:
     """The entries in a folder that kept wrote and reads again, by name. Opens no more of each than its front matter."""
     for path in sorted(folder.glob("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].md")):
-        try:
-            with open_regular(path) as file:
-                head = file.read(_HEAD)
-        except (OSError, SourceError):
-            continue
+        head = read_beginning(path, _HEAD)
         if KeptEntries().claims(path, head) and "extract: yes" in _front_matter_lines(head.decode("utf-8", "replace")):
             yield path
 

@@ -20,9 +20,9 @@ from typing import IO, Any, BinaryIO, NamedTuple, Protocol
 from kept.core.errors import SourceError
 from kept.core.event import Cursor, Slice
 from kept.core.value import dataclass, field
-from kept.sources.documents import REWRITTEN, RecordPlace, SourceDocument, make_slice, to_outcomes, unreadable_error
+from kept.sources.documents import SourceDocument, to_outcomes
 from kept.sources.formats import chatgpt, claude_ai
-from kept.sources.json_lines import Outcome, hash_prefix
+from kept.sources.json_lines import REWRITTEN, Outcome, hash_prefix, make_slice
 from kept.sources.records import (
     HEAD_BYTES,
     LINE_LIMIT,
@@ -31,9 +31,11 @@ from kept.sources.records import (
     STRIDE,
     Record,
     RecordFault,
+    RecordPlace,
     Reject,
     SourceLine,
     open_regular,
+    open_source,
     parse_line,
     refuse_wide_text,
 )
@@ -168,11 +170,8 @@ def _opens_with(path: Path, head: bytes, pattern: re.Pattern[bytes]) -> bool:
 
 
 def _read_export(path: Path, cursor: Cursor, translate: Translate) -> Iterator[Slice]:
-    try:
-        with open_regular(path) as file:
-            yield from _read_export_slices(path, file, cursor, translate)
-    except OSError as error:
-        raise unreadable_error(path, error) from error
+    with open_source(path) as file:
+        yield from _read_export_slices(path, file, cursor, translate)
 
 
 def _read_export_slices(path: Path, file: BinaryIO, cursor: Cursor, translate: Translate) -> Iterator[Slice]:
@@ -206,13 +205,10 @@ def _read_export_slices(path: Path, file: BinaryIO, cursor: Cursor, translate: T
 
 
 def _element_outcomes(path: Path, element: SourceLine, number: int, translate: Translate) -> Iterator[Outcome | Reject]:
-    line = SourceLine(number=number, start=element.start, end=element.end, data=element.data)
-    for piece in parse_line(line):
+    for piece in parse_line(element._replace(number=number)):
         match piece:
             case Record():
-                place = RecordPlace(number, element.start, element.end)
-                document = translate(piece.value, place)
-                yield from to_outcomes(document, str(path))
+                yield from to_outcomes(translate(piece.value, RecordPlace(number, element.start, element.end)), str(path))
             case Reject():
                 yield piece
             case None:

@@ -19,7 +19,7 @@ from kept.sources.compressed import MAGIC as ZSTD
 from kept.sources.databases import MAGIC as SQLITE
 from kept.sources.formats.journal import Journal
 from kept.sources.formats.vault import SUFFIXES
-from kept.sources.records import HEAD_BYTES, LINE_LIMIT, open_regular, wide_encoding
+from kept.sources.records import HEAD_BYTES, LINE_LIMIT, open_regular, read_beginning, wide_encoding
 from kept.sources.registry import SOURCES
 
 _MAGIC: tuple[tuple[bytes, str], ...] = (
@@ -227,8 +227,4 @@ def _find_skip_reason(path: Path) -> SkipReason | None:
 
 def find_wide_encoding(path: Path) -> str:
     """The name of a two- or four-byte encoding that a file opens in, which no source reads; empty for any other file."""
-    try:
-        with open_regular(path) as file:
-            return wide_encoding(file.read(4))
-    except (OSError, SourceError):
-        return ""
+    return wide_encoding(read_beginning(path, 4))

@@ -4,16 +4,16 @@ Knows files, cursors and accounts; what a record means is the format's business.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO, Generic, NamedTuple, TypeVar
 
-from kept.core.errors import SourceError
 from kept.core.event import PROBLEMS_KEPT, Cursor, Event, RecordAccount, RecordProblem, Slice
-from kept.core.value import dataclass, field
+from kept.core.value import dataclass
 from kept.sources.records import (
     LINE_LIMIT,
     SLICE_BYTES,
@@ -22,13 +22,14 @@ from kept.sources.records import (
     Record,
     Reject,
     SourceLine,
-    open_regular,
+    open_source,
     parse_line,
     read_records,
     refuse_wide_text,
 )
 
 _MARK_BYTES = 4096
+REWRITTEN = "rewritten-file"
 
 
 class Outcome(NamedTuple):
@@ -69,11 +70,8 @@ def read_slices(path: Path, cursor: Cursor, reader: RecordReader[S]) -> Iterator
     Raises:
         SourceError: the file cannot be read as a whole.
     """
-    try:
-        with open_regular(path) as file:
-            yield from _read_file_slices(path, file, cursor, reader)
-    except OSError as error:
-        raise SourceError(f"cannot be read: {error.strerror or type(error).__name__}", where=str(path)) from error
+    with open_source(path) as file:
+        yield from _read_file_slices(path, file, cursor, reader)
 
 
 def _read_file_slices(path: Path, file: BinaryIO, cursor: Cursor, reader: RecordReader[S]) -> Iterator[Slice]:
@@ -85,79 +83,72 @@ def _read_file_slices(path: Path, file: BinaryIO, cursor: Cursor, reader: Record
     if place.offset == 0:
         refuse_wide_text(path, file.read(4))
     state = reader.start(place.carry, partial(_fetch_record, file))
-    tally = _Tally(path=str(path))
-    if rewritten:
-        tally.note("rewritten-file", 1)
+    outcomes: list[Outcome | Reject] = []
+    noted, events = Counter({REWRITTEN: 1} if rewritten else {}), 0
 
     def cut(stop: ReadStop) -> Slice:
         reached = Cursor(
             inode=info.st_ino, offset=stop.end, prefix=hash_prefix(file, stop.end), line=stop.lines, carry=reader.save(state)
         )
-        return tally.to_slice(reached, stop.pending)
+        return make_slice(path, outcomes, reached, noted=noted, pending=stop.pending)
 
     first, stop = place.offset, ReadStop(end=place.offset, lines=place.line)
     for piece in read_records(file, offset=place.offset, lines=place.line):
         match piece:
             case Record():
-                tally.count_outcome(reader.step(state, piece))
+                outcome = reader.step(state, piece)
+                outcomes.append(outcome)
+                events += len(outcome.events)
             case Reject():
-                tally.count_reject(piece)
+                outcomes.append(piece)
             case ReadStop() as stop:
                 if stop.blank:
-                    tally.note("blank-line", 1)
-                if stop.end - first >= SLICE_BYTES or len(tally.events) >= SLICE_EVENTS:
+                    noted["blank-line"] += 1
+                if stop.end - first >= SLICE_BYTES or events >= SLICE_EVENTS:
                     yield cut(stop)
-                    tally, first = _Tally(path=str(path)), stop.end
+                    outcomes, noted, events, first = [], Counter(), 0, stop.end
     if stop.end > first or stop.pending or (rewritten and first == 0):
-        yield cut(stop) if stop.end > place.offset or rewritten else tally.to_slice(place, stop.pending)
+        reached = stop.end > place.offset or rewritten
+        yield cut(stop) if reached else make_slice(path, outcomes, place, noted=noted, pending=stop.pending)
 
 
-@dataclass(kw_only=True, slots=True)
-class _Tally:
-    """The slice being gathered."""
-
-    path: str
-    events: list[Event] = field(default_factory=list)
-    records: int = 0
-    kept: int = 0
-    dropped: dict[str, int] = field(default_factory=dict)
-    noted: dict[str, int] = field(default_factory=dict)
-    problems: list[RecordProblem] = field(default_factory=list)
-    malformed: int = 0
-
-    def note(self, what: str, count: int) -> None:
-        self.noted[what] = self.noted.get(what, 0) + count
-
-    def count_outcome(self, outcome: Outcome) -> None:
-        self.records += 1
-        if outcome.events:
-            self.kept += 1
-            self.events.extend(outcome.events)
-        else:
-            self.dropped[outcome.dropped] = self.dropped.get(outcome.dropped, 0) + 1
-        for what, count in outcome.noted.items():
-            self.note(what, count)
-
-    def count_reject(self, piece: Reject) -> None:
-        self.records += 1
-        self.malformed += 1
-        self.dropped[piece.fault] = self.dropped.get(piece.fault, 0) + 1
-        if len(self.problems) < PROBLEMS_KEPT:
-            place = RecordProblem(path=self.path, line=piece.line, reason=piece.fault.value, start=piece.start, end=piece.end)
-            self.problems.append(place)
-
-    def to_slice(self, cursor: Cursor, pending: int) -> Slice:
-        account = RecordAccount(
-            records=self.records,
-            kept=self.kept,
-            events=len(self.events),
-            dropped={str(reason): count for reason, count in self.dropped.items()},
-            noted=self.noted,
-            problems=tuple(self.problems),
-            malformed=self.malformed,
-            pending=pending,
-        )
-        return Slice(events=tuple(self.events), account=account, cursor=cursor)
+def make_slice(
+    path: Path, outcomes: Iterable[Outcome | Reject], cursor: Cursor, *, noted: Mapping[str, int], pending: int = 0
+) -> Slice:
+    """A slice of these outcomes with its account."""
+    events: list[Event] = []
+    records = kept = malformed = 0
+    dropped, counted = Counter[str](), Counter[str](noted)
+    problems: list[RecordProblem] = []
+    for outcome in outcomes:
+        records += 1
+        match outcome:
+            case Reject():
+                malformed += 1
+                dropped[outcome.fault.value] += 1
+                if len(problems) < PROBLEMS_KEPT:
+                    place = RecordProblem(
+                        path=str(path), line=outcome.line, reason=outcome.fault.value, start=outcome.start, end=outcome.end
+                    )
+                    problems.append(place)
+                continue
+            case Outcome(events=()):
+                dropped[outcome.dropped] += 1
+            case Outcome():
+                kept += 1
+                events.extend(outcome.events)
+        counted.update(outcome.noted)
+    account = RecordAccount(
+        records=records,
+        kept=kept,
+        events=len(events),
+        dropped=dict(dropped),
+        noted=dict(counted),
+        problems=tuple(problems),
+        malformed=malformed,
+        pending=pending,
+    )
+    return Slice(events=tuple(events), account=account, cursor=cursor)
 
 
 def hash_prefix(file: BinaryIO, offset: int) -> str:

@@ -7,16 +7,17 @@ import json
 import shlex
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from kept.core.digest import hash_texts as hash_texts  # noqa: PLC0414 - readers have it from here
 from kept.core.digest import twin_of
 from kept.core.event import Author, Event, EventKind, Pointer, Precision, ToolUse
 from kept.core.times import format_instant
-from kept.core.value import dataclass
+from kept.core.value import dataclass, replace
 from kept.sources.message_parts import split_text
 from kept.sources.records import Record, SourceLine, parse_line
 
+T = TypeVar("T")
 PATH_LIMIT = 4096
 TEXT_LIMIT = 200_000
 NAME_LIMIT = 128
@@ -30,15 +31,25 @@ _TARGETS = (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MessagePiece:
-    """One event of a record in the making: block ``index`` of its message, piece ``order`` of that block."""
+class EventDraft:
+    """One event of a record in the making, usually a prompt: block ``index`` of its message, piece ``order`` of that block.
 
-    kind: EventKind
-    author: Author
-    reason: str
-    text: str
-    index: int
+    ``stamp`` is its time as written, ``native`` and ``parent`` are ids of records; formats whose records have one time and one id
+    for all of their events leave these to what they give :func:`to_event`.
+    """
+
+    kind: EventKind = EventKind.PROMPT
+    author: Author = Author.HUMAN
+    reason: str = ""
+    text: str = ""
+    index: int = 0
     order: int = 0
+    at: datetime | None = None
+    precision: Precision = Precision.NONE
+    stamp: str = ""
+    native: str = ""
+    parent: str = ""
+    turn: str = ""
     tool: ToolUse | None = None
 
 
@@ -54,11 +65,12 @@ def content_text(content: Any) -> str:
             return ""
 
 
-def shorten_text(text: str, noted: dict[str, int]) -> str:
+def shorten_text(text: str, noted: dict[str, int] | None = None) -> str:
     """The text; of a very long one its head and tail, which is noted."""
     if len(text) <= TEXT_LIMIT:
         return text
-    noted["text-cut"] = noted.get("text-cut", 0) + 1
+    if noted is not None:
+        count_note(noted, "text-cut")
     half = TEXT_LIMIT // 2
     tail = truncate_text(text[-half - 1 :][::-1], half)[::-1]
     return f"{truncate_text(text, half)}\n[… {len(text) - TEXT_LIMIT} characters …]\n{tail}"
@@ -88,9 +100,9 @@ def truncate_name(value: Any, limit: int = NAME_LIMIT) -> str:
     return value if len(value) <= limit else f"{value[: limit - 33]}~{hash_texts(value)}"
 
 
-def injected_piece(text: str, reason: str, index: int = 0) -> MessagePiece:
+def injected_draft(text: str, reason: str, index: int = 0, order: int = 0) -> EventDraft:
     """Text that nobody typed."""
-    return MessagePiece(kind=EventKind.PROMPT, author=Author.INJECTED, reason=reason, text=text.strip(), index=index)
+    return EventDraft(author=Author.INJECTED, reason=reason, text=text.strip(), index=index, order=order)
 
 
 def count_note(noted: dict[str, int], what: str, count: int = 1) -> None:
@@ -98,11 +110,12 @@ def count_note(noted: dict[str, int], what: str, count: int = 1) -> None:
     noted[what] = noted.get(what, 0) + count
 
 
-def trim_oldest(held: dict[str, Any], most: int) -> None:
-    """Let the older half of a dictionary go where it has grown beyond ``most``: one by one would cost its length each time."""
-    if len(held) > most:
-        for name in list(held)[: len(held) - most // 2]:
-            del held[name]
+def hold_newest(held: dict[str, T], name: str, value: T, most: int) -> None:
+    """Hold a value under its name, if it has one; of more than ``most`` the one that was held first is let go."""
+    if name:
+        held[name] = value
+        if len(held) > most:
+            del held[next(iter(held))]
 
 
 def parse_object(text: str) -> Mapping[str, Any]:
@@ -149,48 +162,49 @@ def call_detail(arguments: Mapping[str, Any]) -> str:
     return truncate_text(content) if isinstance(content, str) else ""
 
 
-def call_piece(tool: ToolUse, *, author: Author, reason: str, index: int = 0) -> MessagePiece:
-    """A tool call; its text is its target."""
-    return MessagePiece(
-        kind=EventKind.TOOL_CALL, author=author, reason=reason, text=tool.target or tool.name, index=index, tool=tool
-    )
+def requested_tool(name: Any, call: Any, given: Any) -> ToolUse:
+    """A tool as a model asked for it; its arguments are an object, or JSON in a text."""
+    arguments = parse_object(given) if isinstance(given, str) else to_mapping(given)
+    return ToolUse(name=truncate_name(name), call=truncate_name(call), target=call_target(arguments), detail=call_detail(arguments))
 
 
-def output_piece(text: str, tool: ToolUse, noted: dict[str, int], *, index: int = 0, order: int = 0) -> MessagePiece:
-    """A tool's output, its middle left out where it is long."""
-    return MessagePiece(
-        kind=EventKind.TOOL_OUTPUT,
-        author=Author.TOOL,
-        reason="tool-result",
-        text=shorten_text(text, noted),
-        index=index,
-        order=order,
-        tool=tool,
-    )
+def draft_call(answer: EventDraft, tool: ToolUse) -> EventDraft:
+    """The call of a tool in an answer; its text is its target."""
+    return replace(answer, kind=EventKind.TOOL_CALL, text=tool.target or tool.name, tool=tool)
 
 
-def typed_pieces(text: str, noted: dict[str, int], *, reason: str, index: int = 0) -> list[MessagePiece]:
+def draft_output(template: EventDraft, text: str, tool: ToolUse, noted: dict[str, int] | None = None) -> EventDraft:
+    """What a tool gave, its middle left out where it is long."""
+    output = replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result")
+    return replace(output, text=shorten_text(text, noted), tool=tool)
+
+
+def typed_drafts(text: str, noted: dict[str, int], template: EventDraft) -> list[EventDraft]:
     """A text that stands in the user's name, told apart from what hooks and memory tools put around it.
 
-    ``reason`` says why the rest is the user's.
+    The reason of the template says why the rest is the user's.
     """
     split = split_text(text)
     for what, count in split.removed.items():
         count_note(noted, what, count)
     return [
-        MessagePiece(
-            kind=EventKind.PROMPT,
+        replace(
+            template,
             author=part.author,
-            reason=reason if part.reason == "typed" else part.reason,
+            reason=template.reason if part.reason == "typed" else part.reason,
             text=part.text,
-            index=index,
             order=order,
         )
         for order, part in enumerate(split.parts)
     ]
 
 
-def piece_suffix(piece: MessagePiece) -> str:
+def relabel(drafts: Iterable[EventDraft], author: Author, reason: str) -> list[EventDraft]:
+    """The same events as another author's, and why."""
+    return [replace(draft, author=author, reason=reason) for draft in drafts]
+
+
+def piece_suffix(piece: EventDraft) -> str:
     """What tells the pieces of one record apart in their keys; nothing for the first."""
     if not (piece.index or piece.order):
         return ""
@@ -198,7 +212,7 @@ def piece_suffix(piece: MessagePiece) -> str:
 
 
 def to_event(
-    piece: MessagePiece,
+    piece: EventDraft,
     *,
     key: str,
     session: str,
@@ -254,7 +268,7 @@ def strip_leading_blocks(texts: Iterable[str], tag: str) -> tuple[str, str]:
 def list_parts(content: Any) -> list[Mapping[str, Any]]:
     """A message's content as parts; a plain string is one part of text."""
     listed = content if isinstance(content, list) else [content]
-    parts = ({"text": part} if isinstance(part, str) else part for part in listed)
+    parts = ({"type": "text", "text": part} if isinstance(part, str) else part for part in listed)
     return [part for part in parts if isinstance(part, dict)]
 
 
@@ -262,3 +276,19 @@ def list_texts(content: Any) -> list[str]:
     """The texts of a message's parts, without what the model only thought."""
     texts = (part.get("text") for part in list_parts(content) if not part.get("thought"))
     return [text for text in texts if isinstance(text, str)]
+
+
+def to_mapping(value: Any) -> Mapping[str, Any]:
+    """The value where it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def safe_word(value: Any) -> str:
+    """A word out of a file that may stand in a reason: short, and of letters alone, as no secret is."""
+    if not isinstance(value, str) or not value:
+        return "none"
+    return (
+        value
+        if len(value) <= 40 and value.isascii() and value.replace("-", "").replace("_", "").replace(".", "").isalpha()
+        else "odd"
+    )

@@ -10,12 +10,14 @@ import os
 import re
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from kept.core.errors import SourceError
+from kept.core.event import Pointer
 
 HEAD_BYTES = 64 * 1024
 # Longest line that is parsed. One code point above U+FFFF makes Python hold four bytes for every character of the line, twice
@@ -56,6 +58,18 @@ class SourceLine(NamedTuple):
     ended: bool = True
 
 
+class RecordPlace(NamedTuple):
+    """Where a record stands: 1-based line, byte range [start, end)."""
+
+    line: int
+    start: int
+    end: int
+
+    def pointer(self, path: str) -> Pointer:
+        """What leads from an event to this place in a file."""
+        return Pointer(path=path, line=self.line, start=self.start, end=self.end)
+
+
 class Record(NamedTuple):
     """One JSON object of a file, with its 1-based line and its byte range [start, end).
 
@@ -66,6 +80,11 @@ class Record(NamedTuple):
     line: int
     start: int
     end: int
+
+    @property
+    def place(self) -> RecordPlace:
+        """Where it stands."""
+        return RecordPlace(self.line, self.start, self.end)
 
 
 class Reject(NamedTuple):
@@ -96,6 +115,30 @@ def open_regular(path: Path) -> BinaryIO:
         os.close(descriptor)
         raise SourceError("is not a regular file", where=str(path))
     return os.fdopen(descriptor, "rb", buffering=STRIDE)
+
+
+def unreadable_error(path: Path, error: OSError) -> SourceError:
+    """The error of a file that the system will not read."""
+    return SourceError(f"cannot be read: {error.strerror or type(error).__name__}", where=str(path))
+
+
+@contextmanager
+def open_source(path: Path) -> Iterator[BinaryIO]:
+    """A regular file, open for reading. Raises SourceError where the system will not open or read it."""
+    try:
+        with open_regular(path) as file:
+            yield file
+    except OSError as error:
+        raise unreadable_error(path, error) from error
+
+
+def read_beginning(path: Path, size: int) -> bytes:
+    """The first bytes of a file; none where it cannot be read."""
+    try:
+        with open_regular(path) as file:
+            return file.read(size)
+    except (OSError, SourceError):
+        return b""
 
 
 def read_records(file: BinaryIO, *, offset: int, lines: int) -> Iterator[Record | Reject | ReadStop]:

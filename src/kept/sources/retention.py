@@ -1,13 +1,13 @@
 """When a tool deletes its own transcripts. Knows the setting that says so; reads it and nothing else."""
 
-import json
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from kept.core.errors import SourceError
-from kept.sources.records import open_regular
+from kept.sources.base import named_folder
+from kept.sources.pieces import parse_object
+from kept.sources.records import read_beginning
 
 CLAUDE_CODE = "claude-code"
 _DEFAULT_DAYS = 30
@@ -17,8 +17,7 @@ _MOST = 2**20
 
 def claude_folder(home: Path, env: Mapping[str, str]) -> Path:
     """The folder of Claude Code: ``$CLAUDE_CONFIG_DIR``, else ``~/.claude``."""
-    configured = env.get("CLAUDE_CONFIG_DIR", "")
-    return Path(configured).expanduser() if configured else home / ".claude"
+    return named_folder(env, "CLAUDE_CONFIG_DIR", home / ".claude")
 
 
 def deletion_time(info: os.stat_result, days: int | None, now: datetime) -> datetime | None:
@@ -33,10 +32,6 @@ def retention_days(source: str, home: Path, env: Mapping[str, str]) -> int | Non
     """After how many days without a change a tool deletes a transcript; None where it never does."""
     if source != CLAUDE_CODE:
         return None
-    try:
-        with open_regular(claude_folder(home, env) / "settings.json") as file:
-            stated = json.loads(file.read(_MOST))
-    except (OSError, SourceError, ValueError, RecursionError):
-        return _DEFAULT_DAYS
-    days = stated.get("cleanupPeriodDays") if isinstance(stated, dict) else None
+    settings = read_beginning(claude_folder(home, env) / "settings.json", _MOST)
+    days = parse_object(settings.decode("utf-8", "replace")).get("cleanupPeriodDays")
     return days if isinstance(days, int) and not isinstance(days, bool) and days >= 0 else _DEFAULT_DAYS

@@ -15,8 +15,9 @@ from zoneinfo import ZoneInfo
 from kept.core.event import Author, EventKind, Precision
 from kept.core.pattern import Pattern
 from kept.core.value import dataclass, replace
-from kept.sources.documents import DocumentEntry, EventDraft, Row, label_unconfirmed, rows_place, split_prompt
+from kept.sources.documents import DocumentEntry, Row, label_unconfirmed, rows_place, split_prompt
 from kept.sources.markdown import find_headings, is_introduced, mark_fenced_in_turns, strip_edges, strip_hidden
+from kept.sources.pieces import EventDraft
 from kept.sources.stamps import Stamp, find_clock, find_stamp, next_instant, stamp_instant
 
 

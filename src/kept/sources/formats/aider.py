@@ -11,22 +11,21 @@ from zoneinfo import ZoneInfo
 
 from kept.core.event import Author, Cursor, EventKind, Slice
 from kept.core.value import dataclass, replace
+from kept.sources.base import named_folder
 from kept.sources.documents import (
     DocumentEntry,
-    EventDraft,
-    RecordPlace,
     Row,
     SourceDocument,
     label_unconfirmed,
     read_document,
     rows_place,
-    shorten_output,
     sniff_rows,
     split_prompt,
 )
 from kept.sources.formats.vault import UTC, find_project
 from kept.sources.markdown import strip_edges
-from kept.sources.pieces import hash_texts
+from kept.sources.pieces import EventDraft, hash_texts, shorten_text
+from kept.sources.records import RecordPlace
 from kept.sources.roles import ConversationTime, draft_template
 from kept.sources.stamps import find_stamp
 
@@ -44,8 +43,7 @@ class Aider:
 
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
         """``$AIDER_CHAT_HISTORY_FILE``; without it the history lies in each project."""
-        named = env.get("AIDER_CHAT_HISTORY_FILE", "")
-        return (Path(named).expanduser() if named else home / ".aider.chat.history.md",)
+        return (named_folder(env, "AIDER_CHAT_HISTORY_FILE", home / ".aider.chat.history.md"),)
 
     def claims(self, path: Path, head: bytes) -> bool:
         """Whether a file is named like a history and holds lines like one, or opens with the start of a session."""
@@ -124,7 +122,7 @@ def _read_run(rows: Sequence[Row], first: int, after: int, kind: str, template: 
         event_drafts, removed = split_prompt(text, "slash-command" if text.startswith("/") else "typed", template)
         return DocumentEntry(place=place, said=tuple(event_drafts), noted=removed)
     if kind == "printed":
-        text = shorten_output("\n".join(line.removeprefix(">").strip() for line in lines).strip())
+        text = shorten_text("\n".join(line.removeprefix(">").strip() for line in lines).strip())
         return DocumentEntry(
             place=place,
             said=(replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="client-output", text=text),),

@@ -11,8 +11,9 @@ from typing import Any
 
 from kept.core.event import Author, EventKind, Precision, ToolUse
 from kept.core.times import parse_instant
-from kept.sources.documents import DocumentEntry, EventDraft, RecordPlace, SourceDocument, safe_word, split_prompt, to_mapping
-from kept.sources.pieces import content_text, truncate_name, truncate_text
+from kept.sources.documents import DocumentEntry, SourceDocument, split_prompt
+from kept.sources.pieces import EventDraft, content_text, safe_word, to_mapping, truncate_name, truncate_text
+from kept.sources.records import RecordPlace
 
 
 def translate_chatgpt(value: Mapping[str, Any], place: RecordPlace) -> SourceDocument:

@@ -11,18 +11,9 @@ from typing import Any
 
 from kept.core.event import Author, EventKind, Precision, ToolUse
 from kept.core.times import EARLIEST, parse_instant
-from kept.sources.documents import (
-    DocumentEntry,
-    EventDraft,
-    RecordPlace,
-    SourceDocument,
-    draft_call,
-    requested_tool,
-    safe_word,
-    split_prompt,
-    to_mapping,
-)
-from kept.sources.pieces import content_text, truncate_name
+from kept.sources.documents import DocumentEntry, SourceDocument, split_prompt
+from kept.sources.pieces import EventDraft, content_text, draft_call, requested_tool, safe_word, to_mapping, truncate_name
+from kept.sources.records import RecordPlace
 
 
 def translate_claude_ai(value: Mapping[str, Any], place: RecordPlace) -> SourceDocument:

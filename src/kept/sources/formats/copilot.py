@@ -18,39 +18,33 @@ from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Precision, Slice, ToolUse
 from kept.core.times import parse_instant
 from kept.core.value import dataclass, field, replace
-from kept.sources.base import settings_folders
-from kept.sources.documents import (
-    REWRITTEN,
-    DocumentEntry,
-    EventDraft,
-    RecordPlace,
-    SourceDocument,
-    draft_call,
-    draft_output,
-    make_slice,
-    read_new_state,
-    requested_tool,
-    safe_word,
-    split_prompt,
-    to_mapping,
-    to_outcomes,
-)
-from kept.sources.json_lines import Fetch, Outcome, RecordReader, read_slices
+from kept.sources.base import named_folder, settings_folders
+from kept.sources.documents import DocumentEntry, SourceDocument, read_new_state, split_prompt, to_outcomes
+from kept.sources.json_lines import REWRITTEN, Fetch, Outcome, RecordReader, make_slice, read_slices
 from kept.sources.pieces import (
     PATH_LIMIT,
+    EventDraft,
     content_text,
+    draft_call,
+    draft_output,
     exit_code_of,
+    hold_newest,
     parse_object,
+    requested_tool,
+    safe_word,
+    to_mapping,
     truncate_name,
     truncate_text,
 )
 from kept.sources.records import (
     ReadStop,
     Record,
+    RecordPlace,
     Reject,
     SourceLine,
     open_regular,
     parse_line,
+    read_beginning,
     read_records,
     refuse_wide_text,
     sample_records,
@@ -68,8 +62,7 @@ class CopilotCli:
 
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
         """``session-state`` in ``$COPILOT_HOME``, else in ``~/.copilot``."""
-        configured = env.get("COPILOT_HOME", "")
-        return ((Path(configured).expanduser() if configured else home / ".copilot") / "session-state",)
+        return (named_folder(env, "COPILOT_HOME", home / ".copilot") / "session-state",)
 
     def claims(self, path: Path, head: bytes) -> bool:  # noqa: ARG002 - the protocol's
         """Whether the log opens with a session's start."""
@@ -117,17 +110,9 @@ def _dump_state(state: _State) -> str:
 
 def _read_workspace_cwd(path: Path) -> str:
     """The working directory that a session's ``workspace.yaml`` names; empty where there is none."""
-    text = _read_small_text(path)
+    text = read_beginning(path, _SMALL_FILE).decode("utf-8", "replace")
     found = next((line for line in text.split("\n") if line.startswith("cwd:")), "")
     return found.removeprefix("cwd:").strip().strip("\"'")
-
-
-def _read_small_text(path: Path) -> str:
-    try:
-        with open_regular(path) as file:
-            return file.read(_SMALL_FILE).decode("utf-8", "replace")
-    except (OSError, SourceError):
-        return ""
 
 
 def _read_event(state: _State, record: Record, *, path: Path) -> Outcome:
@@ -156,8 +141,7 @@ def _read_event(state: _State, record: Record, *, path: Path) -> Outcome:
             event_drafts = [_read_completion(state, data, template)]
         case kind:
             dropped = safe_word(kind)
-    place = RecordPlace(record.line, record.start, record.end)
-    entry = DocumentEntry(place=place, said=tuple(event_drafts), dropped=dropped, noted=noted)
+    entry = DocumentEntry(place=record.place, said=tuple(event_drafts), dropped=dropped, noted=noted)
     document = SourceDocument(session=state.session, entries=(entry,), project=state.cwd, branch=state.branch)
     return next(to_outcomes(document, str(path)))
 
@@ -179,9 +163,7 @@ def _read_assistant(state: _State, data: Mapping[str, Any], template: EventDraft
     event_drafts = [answer] if answer.text else []
     for tool in _requested_tools(data):
         event_drafts.append(draft_call(answer, tool))
-        state.calls[tool.call] = (place, tool.name, tool.target)
-        if len(state.calls) > _OPEN_CALLS:
-            del state.calls[next(iter(state.calls))]
+        hold_newest(state.calls, tool.call, (place, tool.name, tool.target), _OPEN_CALLS)
     return event_drafts
 
 
@@ -327,7 +309,8 @@ def _read_session(state: Mapping[str, Any], path: Path) -> SourceDocument:
 
 def _workspace_folder(path: Path) -> str:
     """The folder of the workspace in whose storage a session lies."""
-    uri = parse_object(_read_small_text(path.parent.parent / "workspace.json")).get("folder")
+    workspace = read_beginning(path.parent.parent / "workspace.json", _SMALL_FILE)
+    uri = parse_object(workspace.decode("utf-8", "replace")).get("folder")
     parts = urlsplit(uri) if isinstance(uri, str) else None
     return unquote(parts.path) if parts and parts.scheme == "file" else ""
 

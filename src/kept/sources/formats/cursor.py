@@ -16,22 +16,21 @@ from kept.core.times import parse_instant
 from kept.core.value import dataclass, replace
 from kept.sources.base import settings_folders
 from kept.sources.databases import MAGIC, Conversation, ordinary_tables, parse_value, read_conversations, table_names
-from kept.sources.documents import (
-    DocumentEntry,
+from kept.sources.documents import DocumentEntry, SourceDocument, split_prompt, to_outcomes
+from kept.sources.json_lines import Outcome, RecordReader, read_slices
+from kept.sources.pieces import (
     EventDraft,
-    RecordPlace,
-    SourceDocument,
+    content_text,
     draft_call,
     draft_output,
+    exit_code_of,
+    parse_object,
     requested_tool,
     safe_word,
-    split_prompt,
     to_mapping,
-    to_outcomes,
+    truncate_name,
 )
-from kept.sources.json_lines import Outcome, RecordReader, read_slices
-from kept.sources.pieces import content_text, exit_code_of, parse_object, truncate_name
-from kept.sources.records import Record, RecordFault, Reject, sample_records
+from kept.sources.records import Record, RecordFault, RecordPlace, Reject, sample_records
 
 _TABLE = "cursorDiskKV"
 _COMPOSER, _BUBBLE = "composerData:", "bubbleId:"
@@ -207,9 +206,7 @@ def _read_line(_state: None, record: Record, *, path: Path) -> Outcome:
         native=truncate_name(value.get("id")),
     )
     event_drafts, noted, dropped = _message_events(message, role, template)
-    entry = DocumentEntry(
-        place=RecordPlace(record.line, record.start, record.end), said=tuple(event_drafts), dropped=dropped, noted=noted
-    )
+    entry = DocumentEntry(place=record.place, said=tuple(event_drafts), dropped=dropped, noted=noted)
     document = SourceDocument(session=path.stem, entries=(entry,))
     return next(to_outcomes(document, str(path)))
 

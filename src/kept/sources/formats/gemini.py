@@ -18,31 +18,43 @@ from pathlib import Path
 from typing import Any
 
 from kept.core.errors import SourceError
-from kept.core.event import Author, Cursor, Event, EventKind, Pointer, Precision, Slice, ToolUse
+from kept.core.event import Author, Cursor, Event, EventKind, Pointer, Precision, Slice
 from kept.core.times import parse_instant
 from kept.core.value import dataclass, field, replace
-from kept.sources.documents import REWRITTEN, is_unattended, label_as_program, make_slice, read_new_state, safe_word
-from kept.sources.json_lines import Fetch, Outcome, RecordReader, read_slices
+from kept.sources.base import named_folder
+from kept.sources.documents import is_unattended, label_as_program, read_new_state
+from kept.sources.json_lines import REWRITTEN, Fetch, Outcome, RecordReader, make_slice, read_slices
 from kept.sources.pieces import (
     PATH_LIMIT,
-    MessagePiece,
-    call_detail,
-    call_piece,
-    call_target,
+    EventDraft,
     count_note,
+    draft_call,
+    draft_output,
     hash_texts,
-    injected_piece,
+    hold_newest,
+    injected_draft,
     list_parts,
     list_texts,
-    output_piece,
     piece_suffix,
+    relabel,
+    requested_tool,
+    safe_word,
     strip_leading_blocks,
     to_event,
-    trim_oldest,
+    to_mapping,
     truncate_name,
-    typed_pieces,
+    typed_drafts,
 )
-from kept.sources.records import Record, RecordFault, Reject, SourceLine, open_regular, parse_line, refuse_wide_text, sample_records
+from kept.sources.records import (
+    Record,
+    RecordFault,
+    Reject,
+    SourceLine,
+    parse_line,
+    read_beginning,
+    refuse_wide_text,
+    sample_records,
+)
 
 _MESSAGES = 4096
 _SEEN = 8192
@@ -57,8 +69,7 @@ class Gemini:
 
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
         """``~/.gemini/tmp``, below ``$GEMINI_CLI_HOME`` where that is set."""
-        configured = env.get("GEMINI_CLI_HOME", "")
-        return ((Path(configured).expanduser() if configured else home) / ".gemini" / "tmp",)
+        return (named_folder(env, "GEMINI_CLI_HOME", home) / ".gemini" / "tmp",)
 
     def claims(self, path: Path, head: bytes) -> bool:
         """Whether the file opens with a chat's identity; a backup of an unreadable one is not claimed."""
@@ -119,18 +130,13 @@ def _dump_state(state: _State) -> str:
 def _read_project_folder(path: Path) -> str:
     """The folder a project's chats belong to, where the client has noted it beside them."""
     chats = next((parent for parent in path.parents[:3] if parent.name == "chats"), None)
-    if chats is None:
-        return ""
-    try:
-        with open_regular(chats.parent / ".project_root") as file:
-            return truncate_name(file.read(PATH_LIMIT).decode("utf-8", "replace").strip(), PATH_LIMIT)
-    except (OSError, SourceError):
-        return ""
+    noted = read_beginning(chats.parent / ".project_root", PATH_LIMIT) if chats is not None else b""
+    return truncate_name(noted.decode("utf-8", "replace").strip(), PATH_LIMIT)
 
 
 def _read_line(state: _State, record: Record, *, path: str) -> Outcome:
     value, noted = record.value, dict[str, int]()
-    pointer = Pointer(path=path, line=record.line, start=record.start, end=record.end)
+    pointer = record.place.pointer(path)
     if isinstance(value.get("$rewindTo"), str):
         return _rewind(state, truncate_name(value["$rewindTo"]), pointer)
     if isinstance(value.get("id"), str):
@@ -171,7 +177,7 @@ def _rewind(state: _State, native: str, pointer: Pointer) -> Outcome:
     while state.order and state.order.popitem()[0] != native:
         pass
     key = hash_texts(state.session, "$rewindTo", native, last)
-    piece = MessagePiece(kind=EventKind.PROMPT, author=Author.ABANDONED, reason="$rewindTo", text="", index=0)
+    piece = EventDraft(author=Author.ABANDONED, reason="$rewindTo")
     event = to_event(
         piece,
         key=key,
@@ -208,7 +214,7 @@ def _read_message(state: _State, value: Mapping[str, Any], pointer: Pointer, not
     native, stamp = truncate_name(value.get("id")), value.get("timestamp")
     match value.get("type"):
         case "user":
-            pieces: list[tuple[str, Any, MessagePiece]] = [("text", stamp, piece) for piece in _user_pieces(state, value, noted)]
+            pieces: list[tuple[str, Any, EventDraft]] = [("text", stamp, piece) for piece in _user_pieces(state, value, noted)]
             reason = "command" if _is_command(_content_text(value.get("content"))) else "no-text"
         case "gemini":
             pieces = list(_reply_pieces(state, value, noted))
@@ -260,7 +266,7 @@ _REFERENCED = "--- Content from referenced files ---"
 _OWN = ("<session_context>", "<hook_context>")
 
 
-def _user_pieces(state: _State, value: Mapping[str, Any], noted: dict[str, int]) -> list[MessagePiece]:
+def _user_pieces(state: _State, value: Mapping[str, Any], noted: dict[str, int]) -> list[EventDraft]:
     """What the user typed, and apart from it what the client made of it or put beside it."""
     sent, hooks = strip_leading_blocks(list_texts(value.get("content")), "hook_context")
     shown, _ = strip_leading_blocks(list_texts(value.get("displayContent")), "hook_context")
@@ -268,18 +274,18 @@ def _user_pieces(state: _State, value: Mapping[str, Any], noted: dict[str, int])
         if "inlineData" in part or "fileData" in part:
             count_note(noted, "block:file")
     if sent.startswith(_OWN) or (hooks and not sent):
-        return [injected_piece(sent or hooks, "client-context")]
+        return [injected_draft(sent or hooks, "client-context")]
     typed, mark, files = sent.partition(_REFERENCED)
-    extra = [injected_piece(mark + files, "referenced-files", 1)] if mark else []
+    extra = [injected_draft(mark + files, "referenced-files", 1)] if mark else []
     if shown and shown != sent:
-        typed, extra = shown, [injected_piece(sent, "expansion", 1)]
-    extra += [injected_piece(hooks, "client-context", 2)] if hooks else []
+        typed, extra = shown, [injected_draft(sent, "expansion", 1)]
+    extra += [injected_draft(hooks, "client-context", 2)] if hooks else []
     typed = typed.strip()
     if not typed or _is_command(typed):
         return extra
-    pieces = typed_pieces(typed, noted, reason="user-message") + extra
+    pieces = typed_drafts(typed, noted, EventDraft(reason="user-message")) + extra
     if state.subagent:
-        return [replace(piece, author=Author.SUBAGENT, reason="subagent-session") for piece in pieces]
+        return relabel(pieces, Author.SUBAGENT, "subagent-session")
     # The client notes no terminal, so its folder decides where it is known.
     return label_as_program(pieces, noted, "folder") if state.project and is_unattended(state.project) else pieces
 
@@ -290,29 +296,25 @@ def _is_command(text: str) -> bool:
     return word[:1] in ("/", "?") and all(char.isalnum() or char in "-_:" for char in word[1:])
 
 
-def _reply_pieces(state: _State, value: Mapping[str, Any], noted: dict[str, int]) -> Iterator[tuple[str, Any, MessagePiece]]:
+def _reply_pieces(state: _State, value: Mapping[str, Any], noted: dict[str, int]) -> Iterator[tuple[str, Any, EventDraft]]:
     author = Author.SUBAGENT if state.subagent else Author.ASSISTANT
     stamp = value.get("timestamp")
     if isinstance(value.get("thoughts"), list) and value["thoughts"]:
         count_note(noted, "thinking")
     if text := _content_text(value.get("content")).strip():
-        yield "text", stamp, MessagePiece(kind=EventKind.RESPONSE, author=author, reason="gemini-message", text=text, index=0)
+        yield "text", stamp, EventDraft(kind=EventKind.RESPONSE, author=author, reason="gemini-message", text=text)
     calls = value.get("toolCalls")
     for index, call in enumerate(calls if isinstance(calls, list) else ()):
         if not isinstance(call, dict):
             continue
         native = truncate_name(call.get("id")) or str(index)
-        given = call.get("args")
-        arguments = given if isinstance(given, dict) else {}
-        tool = ToolUse(
-            name=truncate_name(call.get("name")), call=native, target=call_target(arguments), detail=call_detail(arguments)
-        )
+        tool = requested_tool(call.get("name"), native, to_mapping(call.get("args")))
         at = call.get("timestamp") or stamp
-        yield f"call:{native}", at, call_piece(tool, author=author, reason="toolCalls")
+        yield f"call:{native}", at, draft_call(EventDraft(author=author, reason="toolCalls"), tool)
         if (output := _call_output(call)) is not None:
             ok = {"success": True, "error": False}.get(str(call.get("status")))
             done = replace(tool, detail="", ok=ok, exit_code=_shell_exit_code(output, tool.name))
-            yield f"output:{native}", at, output_piece(output, done, noted)
+            yield f"output:{native}", at, draft_output(EventDraft(), output, done, noted)
 
 
 def _call_output(call: Mapping[str, Any]) -> str | None:
@@ -343,11 +345,9 @@ def _content_text(content: Any) -> str:
 
 
 def _append_message(state: _State, native: str) -> None:
-    if native in state.order:
-        return
-    state.order[native] = _last_message(state)
-    state.cut = state.cut or len(state.order) > _MESSAGES
-    trim_oldest(state.order, _MESSAGES)
+    if native not in state.order:
+        state.cut = state.cut or len(state.order) >= _MESSAGES
+        hold_newest(state.order, native, _last_message(state), _MESSAGES)
 
 
 def _last_message(state: _State) -> str:
@@ -359,8 +359,7 @@ def _is_seen(state: _State, native: str, code: str) -> bool:
 
 
 def _mark_seen(state: _State, native: str, code: str) -> None:
-    state.seen[hash_texts(native, code)[:_MARK]] = None
-    trim_oldest(state.seen, _SEEN)
+    hold_newest(state.seen, hash_texts(native, code)[:_MARK], None, _SEEN)
 
 
 def _read_document(path: Path, cursor: Cursor) -> Iterator[Slice]:

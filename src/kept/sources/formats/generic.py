@@ -26,27 +26,29 @@ from kept.core.value import dataclass, replace
 from kept.sources import roles
 from kept.sources.documents import (
     DocumentEntry,
-    EventDraft,
-    RecordPlace,
     Row,
     SourceDocument,
-    draft_call,
     label_unconfirmed,
     read_document,
-    requested_tool,
     rows_place,
-    safe_word,
-    shorten_output,
     sniff_rows,
     split_prompt,
-    to_mapping,
     to_outcomes,
 )
 from kept.sources.formats.vault import SUFFIXES, UTC, conversation_stamp, find_project, find_session_id, unsigned_entries
 from kept.sources.json_lines import Outcome, RecordReader, read_slices
 from kept.sources.markdown import read_front_matter, strip_edges
-from kept.sources.pieces import content_text, truncate_name
-from kept.sources.records import Record, sample_records
+from kept.sources.pieces import (
+    EventDraft,
+    content_text,
+    draft_call,
+    requested_tool,
+    safe_word,
+    shorten_text,
+    to_mapping,
+    truncate_name,
+)
+from kept.sources.records import Record, RecordPlace, sample_records
 from kept.sources.roles import ConversationTime, Role, parse_role
 from kept.sources.stamps import parse_stamp, stamp_instant
 
@@ -123,8 +125,7 @@ def _read_record(_state: None, record: Record, *, path: Path, zone: ZoneInfo) ->
             dropped = found
         else:
             event_drafts += found
-    place = RecordPlace(record.line, record.start, record.end)
-    entry = DocumentEntry(place=place, said=tuple(event_drafts), dropped=dropped, noted=noted)
+    entry = DocumentEntry(place=record.place, said=tuple(event_drafts), dropped=dropped, noted=noted)
     project = _first_text(value, ("cwd", "project", "working_directory"))
     return next(to_outcomes(SourceDocument(session=session, entries=(entry,), project=project), str(path)))
 
@@ -195,7 +196,7 @@ def _message_events(message: Mapping[str, Any], position: str, zone: ZoneInfo, n
             ok = not failed if isinstance(failed, bool) else None
             tool = ToolUse(name=truncate_name(message.get("name")), call=truncate_name(message.get("tool_call_id")), ok=ok)
             event_drafts = (
-                [replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, text=shorten_output(text), tool=tool)]
+                [replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, text=shorten_text(text), tool=tool)]
                 if text
                 else []
             )

@@ -13,17 +13,8 @@ from zoneinfo import ZoneInfo
 from kept.core.event import Author, Cursor, EventKind, Slice
 from kept.core.pattern import Pattern
 from kept.core.value import dataclass, replace
-from kept.sources.documents import (
-    DocumentEntry,
-    EventDraft,
-    RecordPlace,
-    Row,
-    SourceDocument,
-    leave_out,
-    read_document,
-    rows_place,
-    split_prompt,
-)
+from kept.sources.base import named_folder
+from kept.sources.documents import DocumentEntry, Row, SourceDocument, leave_out, read_document, rows_place, split_prompt
 from kept.sources.formats.vault import SUFFIXES, UTC, conversation_stamp, find_project
 from kept.sources.markdown import (
     FrontMatter,
@@ -35,7 +26,8 @@ from kept.sources.markdown import (
     strip_edges,
     strip_hidden,
 )
-from kept.sources.pieces import hash_texts
+from kept.sources.pieces import EventDraft, hash_texts
+from kept.sources.records import RecordPlace
 from kept.sources.roles import ConversationTime, Role, draft_template, parse_role
 from kept.sources.stamps import Stamp, find_stamp, parse_stamp
 
@@ -68,8 +60,7 @@ class Journal:
 
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
         """The daily notes of the agents' workspaces of OpenClaw. A person's journal lies where they say."""
-        configured = env.get("OPENCLAW_STATE_DIR", "")
-        state = Path(configured).expanduser() if configured else home / ".openclaw"
+        state = named_folder(env, "OPENCLAW_STATE_DIR", home / ".openclaw")
         return tuple(base / "memory" for base in (*sorted(state.glob("workspace*")), home / "clawd"))
 
     def claims(self, path: Path, head: bytes) -> bool:

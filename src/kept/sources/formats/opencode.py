@@ -16,24 +16,21 @@ from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Precision, Slice
 from kept.core.times import parse_instant
 from kept.core.value import dataclass, replace
+from kept.sources.base import named_folder
 from kept.sources.databases import MAGIC, Conversation, add_index, ordinary_tables, parse_value, read_conversations, table_names
-from kept.sources.documents import (
-    DocumentEntry,
+from kept.sources.documents import DocumentEntry, SourceDocument, is_unattended, label_as_program, label_unconfirmed, split_prompt
+from kept.sources.pieces import (
     EventDraft,
-    RecordPlace,
-    SourceDocument,
+    content_text,
     draft_call,
     draft_output,
-    is_unattended,
-    label_as_program,
-    label_unconfirmed,
+    exit_code_of,
     requested_tool,
     safe_word,
-    split_prompt,
     to_mapping,
+    truncate_name,
 )
-from kept.sources.pieces import content_text, exit_code_of, truncate_name
-from kept.sources.records import Reject
+from kept.sources.records import RecordPlace, Reject
 
 _TABLES = frozenset({"session", "message", "part"})
 
@@ -58,10 +55,8 @@ class OpenCode:
 
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
         """``$OPENCODE_DB``, else ``opencode.db`` in ``$XDG_DATA_HOME/opencode`` or ``~/.local/share/opencode``."""
-        if named := env.get("OPENCODE_DB", ""):
-            return (Path(named).expanduser(),)
-        data = env.get("XDG_DATA_HOME", "")
-        return ((Path(data).expanduser() if data else home / ".local" / "share") / "opencode" / "opencode.db",)
+        data = named_folder(env, "XDG_DATA_HOME", home / ".local" / "share")
+        return (named_folder(env, "OPENCODE_DB", data / "opencode" / "opencode.db"),)
 
     def claims(self, path: Path, head: bytes) -> bool:
         """Whether a database has the tables of sessions, messages and parts, or OpenCode's name."""

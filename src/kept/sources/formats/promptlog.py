@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 from kept.core.event import Author, EventKind, Precision
 from kept.core.pattern import Pattern
-from kept.sources.documents import DocumentEntry, EventDraft, Row, rows_place, split_prompt
+from kept.sources.documents import DocumentEntry, Row, rows_place, split_prompt
 from kept.sources.markdown import Heading, find_headings, mark_fenced_rows, strip_edges, strip_hidden
+from kept.sources.pieces import EventDraft
 from kept.sources.roles import ConversationTime, Role, draft_template, parse_role
 from kept.sources.stamps import Stamp, find_stamp
 

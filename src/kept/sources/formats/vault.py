@@ -5,34 +5,23 @@ name a zone, so the reader is given one; a time of day that goes backwards belon
 is never taken for the person's words.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Slice, ToolUse
 from kept.core.pattern import Pattern
 from kept.core.text import one_line
 from kept.core.value import dataclass, replace
 from kept.sources import roles
-from kept.sources.documents import (
-    DocumentEntry,
-    EventDraft,
-    RecordPlace,
-    Row,
-    SourceDocument,
-    leave_out,
-    read_document,
-    rows_place,
-    sniff_rows,
-)
+from kept.sources.base import named_folder
+from kept.sources.documents import DocumentEntry, Row, SourceDocument, leave_out, read_document, rows_place, sniff_rows
 from kept.sources.formats import promptlog
 from kept.sources.markdown import FrontMatter, is_ignored, mark_fenced_rows, read_front_matter, strip_edges, strip_hidden
-from kept.sources.pieces import hash_texts, truncate_text
-from kept.sources.records import open_regular
+from kept.sources.pieces import EventDraft, hash_texts, parse_object, truncate_text
+from kept.sources.records import RecordPlace, read_beginning
 from kept.sources.roles import ConversationTime, Role, Turn
 from kept.sources.stamps import Stamp, find_stamp, parse_stamp
 
@@ -58,8 +47,7 @@ class Vault:
 
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
         """The chats folders of the Memory Loop vaults below ``$VAULTS_DIR``, else below ``~/vaults``."""
-        configured = env.get("VAULTS_DIR", "")
-        root = Path(configured).expanduser() if configured else home / "vaults"
+        root = named_folder(env, "VAULTS_DIR", home / "vaults")
         try:
             vaults = sorted(path for path in root.iterdir() if path.is_dir())
         except OSError:
@@ -98,14 +86,7 @@ def _is_log_name(path: Path) -> bool:
 
 def chats_folder(vault: Path) -> Path:
     """Where a Memory Loop vault keeps its chats, as its ``.memory-loop.json`` says; never outside of the vault."""
-    config: Mapping[str, object] = {}
-    try:
-        with open_regular(vault / ".memory-loop.json") as file:
-            found = json.loads(file.read(_CONFIG_BYTES))
-    except (OSError, SourceError, ValueError, RecursionError):
-        found = None
-    if isinstance(found, dict):
-        config = found
+    config = parse_object(read_beginning(vault / ".memory-loop.json", _CONFIG_BYTES).decode("utf-8", "replace"))
     names = (config.get("contentRoot"), config.get("inboxPath") or "00_Inbox")
     parts = [part for name in names if isinstance(name, str) for part in Path(name).parts if part not in ("/", ".")]
     return vault.joinpath(*(() if ".." in parts else parts), "chats")

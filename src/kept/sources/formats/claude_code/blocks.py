@@ -13,7 +13,19 @@ from typing import Any
 from kept.core.event import CHOICE, Author, EventKind, ToolUse
 from kept.sources.documents import PRINTED, is_sdk, is_unattended
 from kept.sources.json_lines import Fetch
-from kept.sources.pieces import MessagePiece, content_text, format_change, hash_texts, shorten_text, truncate_name, truncate_text
+from kept.sources.pieces import (
+    EventDraft,
+    content_text,
+    draft_call,
+    format_change,
+    hash_texts,
+    hold_newest,
+    list_parts,
+    shorten_text,
+    to_mapping,
+    truncate_name,
+    truncate_text,
+)
 
 
 def label_record(value: Mapping[str, Any], *, subagent_file: bool) -> tuple[Author, str] | None:
@@ -54,15 +66,15 @@ CALLS = ("tool_use", "server_tool_use")
 _TARGETS = ("command", "file_path", "notebook_path", "pattern", "url", "query", "path", "description", "skill")
 
 
-def to_call_piece(block: Mapping[str, Any], *, author: Author, reason: str, index: int) -> MessagePiece:
+def to_call_piece(block: Mapping[str, Any], *, author: Author, reason: str, index: int) -> EventDraft:
     """A tool_use block as a call; its text is its target."""
     given = block.get("input")
-    inputs: Mapping[str, Any] = given if isinstance(given, dict) else {}
+    inputs = to_mapping(given)
     named = next((inputs[key] for key in _TARGETS if isinstance(inputs.get(key), str) and inputs[key]), None)
     target = truncate_text(named or (json.dumps(given, ensure_ascii=False) if given else ""))
     name = truncate_name(block.get("name"))
     tool = ToolUse(name=name, call=truncate_name(block.get("id")), target=target, detail=_call_detail(inputs))
-    return MessagePiece(kind=EventKind.TOOL_CALL, author=author, reason=reason, text=target or name, index=index, tool=tool)
+    return draft_call(EventDraft(author=author, reason=reason, index=index), tool)
 
 
 def _call_detail(inputs: Mapping[str, Any]) -> str:
@@ -92,7 +104,7 @@ _NOT_RUN = (
 
 def to_result_piece(
     block: Mapping[str, Any], result: Any, *, name: str, call: str, target: str, index: int, noted: dict[str, int]
-) -> MessagePiece:
+) -> EventDraft:
     """A tool_result block as an output, with the record's ``toolUseResult`` as its second witness."""
     content = block.get("content")
     text = shorten_text(content_text(content), noted)
@@ -112,7 +124,7 @@ def to_result_piece(
         exit_code=_stated_exit_code(text, result) if ran else None,
     )
     reason = "tool-result" if ran else "tool-result:not-run"
-    return MessagePiece(kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason=reason, text=text, index=index, tool=tool)
+    return EventDraft(kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason=reason, text=text, index=index, tool=tool)
 
 
 def _call_success(is_error: Any, result: Any) -> bool | None:
@@ -147,7 +159,7 @@ _SAID = "the user said:\n"
 _NOTE = "\n\nNote: The user's next message may contain a correction or preference"
 
 
-def denial_pieces(block: Mapping[str, Any], value: Mapping[str, Any], index: int) -> list[MessagePiece]:
+def denial_pieces(block: Mapping[str, Any], value: Mapping[str, Any], index: int) -> list[EventDraft]:
     """What the user typed while refusing a tool call.
 
     The client words the refusal as the tool's result. Only fields that a tool cannot write say that it is one: an error that
@@ -160,12 +172,10 @@ def denial_pieces(block: Mapping[str, Any], value: Mapping[str, Any], index: int
     said = text.partition(_SAID)[2].partition(_NOTE)[0].strip()
     if not said or said.startswith("The user wants to clarify these questions"):
         return []
-    return [
-        MessagePiece(kind=EventKind.PROMPT, author=Author.HUMAN, reason="typed-while-refusing", text=said, index=index, order=1)
-    ]
+    return [EventDraft(reason="typed-while-refusing", text=said, index=index, order=1)]
 
 
-def answer_pieces(name: str, result: Any, target: str, index: int) -> list[MessagePiece]:
+def answer_pieces(name: str, result: Any, target: str, index: int) -> list[EventDraft]:
     """What the user chose or typed when the client itself put the assistant's questions to them; nothing where the call came with
     its answers, as from a hook.
     """
@@ -177,9 +187,7 @@ def answer_pieces(name: str, result: Any, target: str, index: int) -> list[Messa
     labels = _option_labels(target)
     typed = labels and not any(label in answer for answer in map(str.casefold, texts) for label in labels)
     reason = "typed-answer" if typed else CHOICE
-    return (
-        [MessagePiece(kind=EventKind.PROMPT, author=Author.HUMAN, reason=reason, text=text, index=index, order=1)] if text else []
-    )
+    return [EventDraft(reason=reason, text=text, index=index, order=1)] if text else []
 
 
 def _option_labels(target: str) -> list[str]:
@@ -193,16 +201,8 @@ def _option_labels(target: str) -> list[str]:
 
 def message_blocks(value: Mapping[str, Any]) -> list[Mapping[str, Any]] | None:
     """A message's content as blocks; a plain string is one block of text. None where there is no message."""
-    message = value.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
-    match content:
-        case str():
-            return [{"type": "text", "text": content}]
-        case list():
-            blocks = ({"type": "text", "text": block} if isinstance(block, str) else block for block in content)
-            return [block for block in blocks if isinstance(block, dict)]
-        case _:
-            return None
+    content = to_mapping(value.get("message")).get("content")
+    return list_parts(content) if isinstance(content, str | list) else None
 
 
 _OPEN_CALLS = 64
@@ -299,17 +299,9 @@ def is_first_time(state: State, text: str) -> bool:
 
 def link_record(state: State, native: str, parent: str) -> None:
     """Remember what a record without events hangs on."""
-    if not native:
-        return
-    state.links[native] = parent
-    if len(state.links) > _LINKS:
-        del state.links[next(iter(state.links))]
+    hold_newest(state.links, native, parent, _LINKS)
 
 
-def open_call(state: State, piece: MessagePiece, place: Range) -> None:
+def open_call(state: State, tool: ToolUse, place: Range) -> None:
     """Remember a call until its output comes."""
-    if piece.tool is None or not piece.tool.call:
-        return
-    state.calls[piece.tool.call] = (place, piece.tool.name, piece.tool.target)
-    if len(state.calls) > _OPEN_CALLS:
-        del state.calls[next(iter(state.calls))]
+    hold_newest(state.calls, tool.call, (place, tool.name, tool.target), _OPEN_CALLS)

@@ -10,8 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kept.core.digest import twin_of
-from kept.core.event import Author, Cursor, Event, EventKind, Pointer, Precision, Slice
+from kept.core.event import Author, Cursor, Event, EventKind, Precision, Slice
 from kept.core.text import one_line
 from kept.core.times import format_instant, parse_instant
 from kept.core.value import dataclass
@@ -36,7 +35,18 @@ from kept.sources.formats.claude_code.blocks import (
 )
 from kept.sources.json_lines import Outcome, RecordReader, read_slices
 from kept.sources.message_parts import is_machine_session_start, split_text
-from kept.sources.pieces import MessagePiece, content_text, count_note, hash_texts, shorten_text, truncate_name
+from kept.sources.pieces import (
+    PATH_LIMIT,
+    EventDraft,
+    content_text,
+    count_note,
+    hash_texts,
+    piece_suffix,
+    safe_word,
+    shorten_text,
+    to_event,
+    truncate_name,
+)
 from kept.sources.records import Record, sample_records
 from kept.sources.retention import claude_folder
 
@@ -70,8 +80,6 @@ _SILENT = frozenset(
     }
 )
 _SPEAKING = frozenset({"user", "assistant", "system", "attachment", "queue-operation"})
-_PATH_CHARACTERS = 4096
-_WORD_CHARACTERS = 40
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -134,8 +142,8 @@ class _FileInfo:
 def _read_record(state: State, record: Record, *, place: _FileInfo) -> Outcome:
     value = record.value
     state.session = truncate_name(value.get("sessionId")) or state.session or truncate_name(place.stem)
-    state.cwd = truncate_name(value.get("cwd"), _PATH_CHARACTERS) or state.cwd
-    state.branch = truncate_name(value.get("gitBranch"), _PATH_CHARACTERS) or state.branch
+    state.cwd = truncate_name(value.get("cwd"), PATH_LIMIT) or state.cwd
+    state.branch = truncate_name(value.get("gitBranch"), PATH_LIMIT) or state.branch
     noted: dict[str, int] = {}
     match value.get("type"):
         case "user":
@@ -147,11 +155,11 @@ def _read_record(state: State, record: Record, *, place: _FileInfo) -> Outcome:
         case "queue-operation":
             found = _read_queue_operation(state, record, place, noted)
         case "system":
-            found = f"system:{_safe_word(value.get('subtype'))}"
+            found = f"system:{safe_word(value.get('subtype'))}"
         case str() as kind if kind in _SILENT:
             found = kind
         case kind:
-            found = f"unknown-type:{_safe_word(kind)}"
+            found = f"unknown-type:{safe_word(kind)}"
     parent = _nearest_parent(state, value)
     if isinstance(found, str):
         link_record(state, truncate_name(value.get("uuid")), parent)
@@ -161,7 +169,7 @@ def _read_record(state: State, record: Record, *, place: _FileInfo) -> Outcome:
     return Outcome(events=tuple(_to_events(state, record, found, parent, place)), noted=noted)
 
 
-_Found = list[MessagePiece] | str
+_Found = list[EventDraft] | str
 """The pieces of a record, or the reason why it has none."""
 
 
@@ -177,7 +185,7 @@ def _read_user(state: State, value: Mapping[str, Any], place: _FileInfo, noted: 
         and sent_before(state, content_text(content[0].get("text")))
     ):
         return "queued-copy"
-    pieces: list[MessagePiece] = []
+    pieces: list[EventDraft] = []
     results = sum(1 for block in content if block.get("type") == "tool_result")
     result = value.get("toolUseResult") if results == 1 else None
     for index, block in enumerate(content):
@@ -192,7 +200,7 @@ def _read_user(state: State, value: Mapping[str, Any], place: _FileInfo, noted: 
                     pieces += denial_pieces(block, value, index)
                     pieces += [] if block.get("is_error") is True else answer_pieces(name, result, target, index)
             case kind:
-                count_note(noted, f"block:{_safe_word(kind)}")
+                count_note(noted, f"block:{safe_word(kind)}")
     return pieces or "no-text"
 
 
@@ -212,7 +220,7 @@ _PROGRAMS = frozenset({"entrypoint-sdk", "promptSource-machine"})
 
 def _prompt_pieces(
     state: State, text: Any, label: tuple[Author, str] | None, index: int, noted: dict[str, int]
-) -> list[MessagePiece]:
+) -> list[EventDraft]:
     """The pieces of a text that stands in the user's name."""
     words = shorten_text(content_text(text), noted)
     if not words:
@@ -220,7 +228,7 @@ def _prompt_pieces(
     if label is not None:
         if label[1] in _PROGRAMS:
             count_note(noted, f"program-prompt:{label[1]}")
-        return [MessagePiece(kind=EventKind.PROMPT, author=label[0], reason=label[1], text=words, index=index)]
+        return [EventDraft(author=label[0], reason=label[1], text=words, index=index)]
     split = split_text(words)
     for what, count in split.removed.items():
         count_note(noted, what, count)
@@ -233,7 +241,7 @@ def _prompt_pieces(
                 state.machine = state.session if is_machine_session_start(part.text) else state.machine
             if state.machine == state.session:
                 author, reason = Author.INJECTED, "machine-session"
-        pieces.append(MessagePiece(kind=EventKind.PROMPT, author=author, reason=reason, text=part.text, index=index, order=order))
+        pieces.append(EventDraft(author=author, reason=reason, text=part.text, index=index, order=order))
     return pieces
 
 
@@ -247,24 +255,25 @@ def _read_assistant(state: State, record: Record, place: _FileInfo, noted: dict[
     if value["message"].get("model") == "<synthetic>":
         return "synthetic-reply"
     author, reason = _assistant_label(state, value, place)
-    pieces: list[MessagePiece] = []
+    pieces: list[EventDraft] = []
     kinds = set()
     for index, block in enumerate(content):
         kind = block.get("type")
         kinds.add(kind if isinstance(kind, str) else "")
         match kind:
             case "text" if text := shorten_text(content_text(block.get("text")), noted):
-                pieces.append(MessagePiece(kind=EventKind.RESPONSE, author=author, reason=reason, text=text, index=index))
+                pieces.append(EventDraft(kind=EventKind.RESPONSE, author=author, reason=reason, text=text, index=index))
             case "text":
                 pass
             case str() if kind in CALLS:
                 piece = to_call_piece(block, author=author, reason=reason, index=index)
-                open_call(state, piece, (record.start, record.end))
+                if piece.tool is not None:
+                    open_call(state, piece.tool, (record.start, record.end))
                 pieces.append(piece)
             case "thinking" | "redacted_thinking":
                 count_note(noted, "thinking")
             case _:
-                count_note(noted, f"block:{_safe_word(kind)}")
+                count_note(noted, f"block:{safe_word(kind)}")
     if pieces:
         return pieces
     return "thinking-only" if kinds and kinds <= {"thinking", "redacted_thinking"} else "no-text"
@@ -286,10 +295,10 @@ def _read_attachment(state: State, value: Mapping[str, Any], place: _FileInfo, n
         return "attachment"
     kind = attachment.get("type")
     if kind == "hook_additional_context" and (text := content_text(attachment.get("content"))):
-        return [MessagePiece(kind=EventKind.PROMPT, author=Author.INJECTED, reason="hook-context", text=text, index=0)]
+        return [EventDraft(author=Author.INJECTED, reason="hook-context", text=text)]
     text = content_text(attachment.get("prompt")) if kind == "queued_command" else ""
     if not text:
-        return f"attachment:{_safe_word(kind)}"
+        return f"attachment:{safe_word(kind)}"
     label = label_record(
         {**value, **{key: attachment[key] for key in ("origin", "isMeta") if key in attachment}}, subagent_file=place.subagent
     )
@@ -318,7 +327,7 @@ def _read_queue_operation(state: State, record: Record, place: _FileInfo, noted:
         case "remove":
             text, typed = unqueue_prompt(state, text)
         case _:
-            return f"queue-operation:{_safe_word(operation)}"
+            return f"queue-operation:{safe_word(operation)}"
     if not text:
         return "no-text"
     if not is_first_time(state, text):
@@ -329,34 +338,27 @@ def _read_queue_operation(state: State, record: Record, place: _FileInfo, noted:
     return _prompt_pieces(state, text, label, 0, noted) or "no-text"
 
 
-def _to_events(state: State, record: Record, pieces: list[MessagePiece], parent: str, place: _FileInfo) -> Iterator[Event]:
+def _to_events(state: State, record: Record, pieces: list[EventDraft], parent: str, place: _FileInfo) -> Iterator[Event]:
     value = record.value
     at = parse_instant(value.get("timestamp"))
+    stamp = format_instant(at) if at else ""
     native = truncate_name(value.get("uuid"))
     message = value.get("message")
     turn = truncate_name(message.get("id")) if isinstance(message, dict) and value.get("type") == "assistant" else ""
     for piece in pieces:
-        stamp = format_instant(at) if at else ""
-        call = piece.tool.call if piece.tool else ""
         key = native or hash_texts(state.session, piece.kind, stamp or str(record.start), one_line(piece.text))
-        suffix = f"#{piece.index}" + (f".{piece.order}" if piece.order else "") if piece.index or piece.order else ""
-        yield Event(
-            key=key + suffix,
-            twin=twin_of(piece.kind, stamp, call, piece.text),
+        yield to_event(
+            piece,
+            key=key + piece_suffix(piece),
             session=state.session,
+            at=at,
+            precision=Precision.MESSAGE,
+            pointer=record.place.pointer(place.path),
+            project=state.cwd,
+            branch=state.branch,
             record=native,
             parent=parent,
             turn=turn,
-            kind=piece.kind,
-            author=piece.author,
-            label_reason=piece.reason,
-            text=piece.text,
-            at=at,
-            precision=Precision.MESSAGE if at else Precision.NONE,
-            project=state.cwd,
-            branch=state.branch,
-            tool=piece.tool,
-            pointer=Pointer(path=place.path, line=record.line, start=record.start, end=record.end),
         )
 
 
@@ -364,12 +366,3 @@ def _nearest_parent(state: State, value: Mapping[str, Any]) -> str:
     """The nearest ancestor that gave an event; through a compaction's boundary, which has no parent of its own."""
     native = truncate_name(value.get("parentUuid")) or truncate_name(value.get("logicalParentUuid"))
     return state.links.get(native, native)
-
-
-def _safe_word(value: Any) -> str:
-    """A word out of the file that may stand in a reason: short, and of letters alone, as no secret is."""
-    if not isinstance(value, str) or not value:
-        return "none"
-    return (
-        value if len(value) <= _WORD_CHARACTERS and value.isascii() and value.replace("-", "").replace("_", "").isalpha() else "odd"
-    )

@@ -14,20 +14,22 @@ from kept.core.event import ToolUse
 from kept.core.text import one_line
 from kept.sources.json_lines import Fetch
 from kept.sources.pieces import (
-    MessagePiece,
+    EventDraft,
     call_detail,
     call_target,
     command_line,
     content_text,
     count_note,
     hash_texts,
-    injected_piece,
+    hold_newest,
+    injected_draft,
     parse_object,
+    to_mapping,
     truncate_name,
     truncate_text,
-    typed_pieces,
+    typed_drafts,
 )
-from kept.sources.records import Record
+from kept.sources.records import RecordPlace
 
 CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call")
 OUTPUTS = ("function_call_output", "custom_tool_call_output", "tool_search_output")
@@ -81,14 +83,14 @@ def strip_hook_blocks(text: str) -> tuple[str, str]:
     return "".join([*kept, text[position:]]).strip(), "\n".join(hooks)
 
 
-def prompt_pieces(text: str, noted: dict[str, int], *, reason: str) -> list[MessagePiece]:
+def prompt_pieces(text: str, noted: dict[str, int], *, reason: str) -> list[EventDraft]:
     """The pieces of a prompt: what an editor's extension put before it, and what the user typed."""
     text, hooks = strip_hook_blocks(text)
-    pieces = [injected_piece(hooks, "hook-prompt", 1)] if hooks else []
+    pieces = [injected_draft(hooks, "hook-prompt", 1)] if hooks else []
     if text.startswith(_IDE) and _IDE_END in text:
         context, _, text = text.rpartition(_IDE_END)  # a selection may hold the heading, the request comes last
-        pieces.append(injected_piece(context, "ide-context", 2))
-    return typed_pieces(text, noted, reason=reason) + pieces
+        pieces.append(injected_draft(context, "ide-context", 2))
+    return typed_drafts(text, noted, EventDraft(reason=reason)) + pieces
 
 
 def to_tool_call(item: Mapping[str, Any]) -> ToolUse:
@@ -112,7 +114,7 @@ def to_tool_call(item: Mapping[str, Any]) -> ToolUse:
             )
         case _:
             given = item.get("arguments")
-            arguments = parse_object(given) if isinstance(given, str) else given if isinstance(given, dict) else {}
+            arguments = parse_object(given) if isinstance(given, str) else to_mapping(given)
             command = command_line(arguments.get("command") or arguments.get("cmd"))
             files = _patched_files(command)
             target = ", ".join(files) or call_target(arguments) or (given if isinstance(given, str) and given != "{}" else "")
@@ -175,14 +177,6 @@ def _header_exit_code(text: str) -> int | None:
 _OPEN_CALLS = 64
 _PROMPTS = 256
 WAITING = 16
-
-
-class RecordPlace(NamedTuple):
-    """Where a record stands: its line and its bytes [start, end)."""
-
-    line: int
-    start: int
-    end: int
 
 
 class WaitingPrompt(NamedTuple):
@@ -279,18 +273,9 @@ def prompt_text(item: Mapping[str, Any]) -> str:
     return "\n".join(rest for text in texts if not client_text_reason(text) and (rest := strip_hook_blocks(text)[0]))
 
 
-def record_place(record: Record) -> RecordPlace:
-    """Where a record stands."""
-    return RecordPlace(record.line, record.start, record.end)
-
-
 def open_call(state: State, tool: ToolUse, place: RecordPlace) -> None:
     """Remember a call until its output comes."""
-    if not tool.call:
-        return
-    state.calls[tool.call] = (place, tool)
-    if len(state.calls) > _OPEN_CALLS:
-        del state.calls[next(iter(state.calls))]
+    hold_newest(state.calls, tool.call, (place, tool), _OPEN_CALLS)
 
 
 def take_prompt(waiting: list[WaitingPrompt], text: str) -> bool:

@@ -20,17 +20,17 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from kept.core.event import Author, Cursor, Event, EventKind, Pointer, Precision, Slice, ToolUse
+from kept.core.event import Author, Cursor, Event, EventKind, Precision, Slice, ToolUse
 from kept.core.text import one_line
 from kept.core.times import parse_instant
 from kept.core.value import dataclass, replace
+from kept.sources.base import named_folder
 from kept.sources.compressed import MAGIC, read_compressed
-from kept.sources.documents import is_sdk, is_unattended, label_as_program, label_unconfirmed, safe_word
+from kept.sources.documents import is_sdk, is_unattended, label_as_program, label_unconfirmed
 from kept.sources.formats.codex.labels import (
     CALLS,
     OUTPUTS,
     WAITING,
-    RecordPlace,
     State,
     WaitingPrompt,
     client_text_reason,
@@ -43,7 +43,6 @@ from kept.sources.formats.codex.labels import (
     prompt_pieces,
     prompt_text,
     record_item,
-    record_place,
     record_stamp,
     roll_back,
     strip_hook_blocks,
@@ -54,18 +53,20 @@ from kept.sources.json_lines import Outcome, RecordReader, read_slices
 from kept.sources.message_parts import is_machine_session_start
 from kept.sources.pieces import (
     PATH_LIMIT,
-    MessagePiece,
-    call_piece,
+    EventDraft,
     content_text,
     count_note,
+    draft_call,
+    draft_output,
     hash_texts,
-    injected_piece,
-    output_piece,
+    injected_draft,
     piece_suffix,
+    relabel,
+    safe_word,
     to_event,
     truncate_name,
 )
-from kept.sources.records import Record, sample_records
+from kept.sources.records import Record, RecordPlace, sample_records
 
 _ITEMS = (*CALLS, *OUTPUTS, "message", "reasoning", "image_generation_call", "compaction", "ghost_snapshot")
 _WRAPPED = ("response_item", "event_msg", "turn_context", "compacted")
@@ -81,8 +82,7 @@ class Codex:
 
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
         """``sessions`` and ``archived_sessions`` in ``$CODEX_HOME``, else in ``~/.codex``."""
-        configured = env.get("CODEX_HOME", "")
-        folder = Path(configured).expanduser() if configured else home / ".codex"
+        folder = named_folder(env, "CODEX_HOME", home / ".codex")
         return folder / "sessions", folder / "archived_sessions"
 
     def claims(self, path: Path, head: bytes) -> bool:
@@ -146,11 +146,11 @@ def _read_record(state: State, record: Record, *, path: str) -> Outcome:
     if inner in ("task_started", "turn_started"):
         _enter_turn(state, item)
     if isinstance(found, list):
-        events += _to_events(state, record_place(record), record_stamp(value), found, path)
+        events += _to_events(state, record.place, record_stamp(value), found, path)
     return Outcome(events=tuple(events), dropped=found if isinstance(found, str) else "no-text", noted=noted)
 
 
-_Found = list[MessagePiece] | str
+_Found = list[EventDraft] | str
 """The pieces of a record, or the reason why it has none."""
 
 
@@ -197,11 +197,7 @@ def _read_compaction(item: Mapping[str, Any], noted: dict[str, int]) -> _Found:
     if isinstance(item.get("replacement_history"), list):
         count_note(noted, "replacement-history", len(item["replacement_history"]))
     text = content_text(item.get("message"))
-    return (
-        [MessagePiece(kind=EventKind.PROMPT, author=Author.COMPACTION, reason="compacted", text=text, index=0)]
-        if text
-        else "compacted"
-    )
+    return [EventDraft(author=Author.COMPACTION, reason="compacted", text=text)] if text else "compacted"
 
 
 def _read_client_event(state: State, record: Record, item: Mapping[str, Any], noted: dict[str, int]) -> _Found:
@@ -215,14 +211,14 @@ def _read_client_event(state: State, record: Record, item: Mapping[str, Any], no
             if not text:
                 return "no-text"
             if not take_prompt(state.held, text):
-                state.early = [*state.early, WaitingPrompt(record_place(record), record_stamp(record.value), text)][-WAITING:]
+                state.early = [*state.early, WaitingPrompt(record.place, record_stamp(record.value), text)][-WAITING:]
             return _prompt_to_pieces(state, text, "user_message-event", noted)
         case "thread_rolled_back":
             turns = item.get("num_turns")
             if not isinstance(turns, int) or turns < 1 or not state.prompts:
                 return "event:thread_rolled_back"
             roll_back(state, turns)
-            return [MessagePiece(kind=EventKind.PROMPT, author=Author.ABANDONED, reason="thread_rolled_back", text="", index=0)]
+            return [EventDraft(author=Author.ABANDONED, reason="thread_rolled_back")]
         case "agent_message":
             return "told-twice"
         case kind:
@@ -234,19 +230,22 @@ def _read_response_item(state: State, record: Record, item: Mapping[str, Any], n
     kind = item.get("type")
     if kind == "message":
         return _read_message(state, record, item, noted)
-    author = Author.SUBAGENT if state.subagent else Author.INJECTED if state.digest else Author.ASSISTANT
     if kind in CALLS:
         tool = to_tool_call(item)
-        open_call(state, tool, record_place(record))
-        return [call_piece(tool, author=author, reason=str(kind))]
+        open_call(state, tool, record.place)
+        return [draft_call(EventDraft(author=_answer_author(state), reason=str(kind)), tool)]
     if kind in OUTPUTS:
         text, ok, code = parse_output(item.get("output", item.get("tools")), noted)
         call = truncate_name(item.get("call_id"))
         _, tool = state.calls.pop(call, (None, ToolUse(name="", call=call)))
         if not tool.name:
             count_note(noted, "output-without-call")
-        return [output_piece(text, replace(tool, detail="", ok=ok, exit_code=code), noted)]
+        return [draft_output(EventDraft(), text, replace(tool, detail="", ok=ok, exit_code=code), noted)]
     return safe_word(kind)
+
+
+def _answer_author(state: State) -> Author:
+    return Author.SUBAGENT if state.subagent else Author.INJECTED if state.digest else Author.ASSISTANT
 
 
 def _read_message(state: State, record: Record, item: Mapping[str, Any], noted: dict[str, int]) -> _Found:
@@ -259,29 +258,25 @@ def _read_message(state: State, record: Record, item: Mapping[str, Any], noted: 
     match item.get("role"):
         case "assistant":
             text = "\n".join(text for text in texts if text)
-            author = Author.SUBAGENT if state.subagent else Author.INJECTED if state.digest else Author.ASSISTANT
-            return (
-                [MessagePiece(kind=EventKind.RESPONSE, author=author, reason="assistant-message", text=text, index=0)]
-                if text
-                else "no-text"
-            )
+            answer = EventDraft(kind=EventKind.RESPONSE, author=_answer_author(state), reason="assistant-message", text=text)
+            return [answer] if text else "no-text"
         case "user":
             return _read_user(state, record, texts, noted)
         case role:
             text = "\n".join(text for text in texts if text)
-            return [injected_piece(text, f"role:{safe_word(role)}")] if text else "no-text"
+            return [injected_draft(text, f"role:{safe_word(role)}")] if text else "no-text"
 
 
 def _read_user(state: State, record: Record, texts: list[str], noted: dict[str, int]) -> _Found:
-    pieces, typed = list[MessagePiece](), list[str]()
+    pieces, typed = list[EventDraft](), list[str]()
     for index, text in enumerate(texts):
         reason = client_text_reason(text)
         rest, hooks = ("", "") if reason else strip_hook_blocks(text)
         if reason:
-            pieces.append(injected_piece(text, reason, index))
+            pieces.append(injected_draft(text, reason, index))
             state.cwd = _parse_cwd(text) or state.cwd if reason == "environment-context" else state.cwd
         if hooks:
-            pieces.append(injected_piece(hooks, "hook-prompt", index))
+            pieces.append(injected_draft(hooks, "hook-prompt", index))
         if rest:
             typed.append(rest)
     text = "\n".join(typed)
@@ -289,7 +284,7 @@ def _read_user(state: State, record: Record, texts: list[str], noted: dict[str, 
         return pieces or ("told-twice" if text else "no-text")
     if state.legacy:
         return _prompt_to_pieces(state, text, "user-message", noted) + pieces
-    state.held.append(WaitingPrompt(record_place(record), record_stamp(record.value), text))
+    state.held.append(WaitingPrompt(record.place, record_stamp(record.value), text))
     return pieces or "told-twice"
 
 
@@ -316,29 +311,29 @@ def _release_held_prompts(state: State, noted: dict[str, int], path: str) -> Ite
     for place, stamp, text in held:
         if state.told:
             open_turn(state)
-            pieces = [injected_piece(text, "no-user_message-event")]
+            pieces = [injected_draft(text, "no-user_message-event")]
         else:
             pieces = _prompt_to_pieces(state, text, "user-message", noted)
         yield from _to_events(state, place, stamp, pieces, path)
 
 
-def _prompt_to_pieces(state: State, text: str, reason: str, noted: dict[str, int]) -> list[MessagePiece]:
+def _prompt_to_pieces(state: State, text: str, reason: str, noted: dict[str, int]) -> list[EventDraft]:
     """A prompt that somebody sent; in a subagent's session that is an agent, in a digester's a program."""
     open_turn(state)
     pieces = prompt_pieces(text, noted, reason=reason)
     if state.subagent:
-        return [replace(piece, author=Author.SUBAGENT, reason="subagent-session") for piece in pieces]
+        return relabel(pieces, Author.SUBAGENT, "subagent-session")
     if not state.opened:
         state.opened = True
         state.digest = is_machine_session_start(text) or state.unattended
     if state.digest:
         if state.unattended:
             return label_as_program(pieces, noted, "exec")
-        return [replace(piece, author=Author.INJECTED, reason="machine-session") for piece in pieces]
+        return relabel(pieces, Author.INJECTED, "machine-session")
     return label_unconfirmed(pieces, noted, "exec") if state.printed else pieces
 
 
-def _to_events(state: State, place: RecordPlace, stamp: str, pieces: list[MessagePiece], path: str) -> Iterator[Event]:
+def _to_events(state: State, place: RecordPlace, stamp: str, pieces: list[EventDraft], path: str) -> Iterator[Event]:
     copied = _is_converted_copy(state, stamp)
     at, precision = (None, Precision.NONE) if copied else _event_time(state, stamp)
     for piece in pieces:
@@ -353,7 +348,7 @@ def _to_events(state: State, place: RecordPlace, stamp: str, pieces: list[Messag
             session=state.source if copied else state.session,
             at=at,
             precision=precision,
-            pointer=Pointer(path=path, line=place.line, start=place.start, end=place.end),
+            pointer=place.pointer(path),
             project=state.cwd,
             branch=state.branch,
             record=key,

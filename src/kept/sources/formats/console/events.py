@@ -12,10 +12,10 @@ from zoneinfo import ZoneInfo
 from kept.core.event import Author, EventKind, ToolUse
 from kept.core.text import one_line
 from kept.core.value import dataclass, field, replace
-from kept.sources.documents import DocumentEntry, EventDraft, Row, rows_place, shorten_output, split_prompt
+from kept.sources.documents import DocumentEntry, Row, rows_place, split_prompt
 from kept.sources.formats.console.blocks import SAID, BlockForm, ScreenBlock, ScreenClient, is_blank, split_blocks
 from kept.sources.formats.console.wraps import WrapEdges, WrappedLine, find_edges, join_lines, to_line
-from kept.sources.pieces import hash_texts, truncate_name, truncate_text
+from kept.sources.pieces import EventDraft, draft_output, hash_texts, truncate_name, truncate_text
 from kept.sources.roles import ConversationTime, draft_template
 from kept.sources.stamps import Stamp, find_stamp
 
@@ -278,9 +278,7 @@ def _output_draft(text: str, template: EventDraft, reading: ScreenState) -> Even
     code = _EXIT.match(text)
     failed = bool(_FAILED.match(text)) or (code is not None and int(code.group(1)) != 0)
     tool = replace(reading.tool or ToolUse(name=""), ok=False if failed else None, exit_code=int(code.group(1)) if code else None)
-    return replace(
-        template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="console:result", text=shorten_output(text), tool=tool
-    )
+    return replace(draft_output(template, text, tool), reason="console:result")
 
 
 def _chosen_answers(text: str) -> str:

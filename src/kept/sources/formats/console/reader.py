@@ -12,23 +12,14 @@ from zoneinfo import ZoneInfo
 
 from kept.core.event import Cursor, Slice
 from kept.core.value import dataclass
-from kept.sources.documents import (
-    DocumentEntry,
-    Repetitions,
-    Row,
-    SourceDocument,
-    rows_place,
-    split_slices,
-    to_outcomes,
-    unreadable_error,
-)
+from kept.sources.documents import DocumentEntry, Repetitions, Row, SourceDocument, rows_place, split_slices, to_outcomes
 from kept.sources.formats.console.blocks import SAID, BlockForm, ScreenBlock, is_blank, is_turn_start, split_blocks
 from kept.sources.formats.console.events import ScreenState, read_entries
 from kept.sources.formats.console.screen import head_rows, screen_rows, snapshot_of
 from kept.sources.formats.vault import UTC, conversation_stamp, find_project
 from kept.sources.json_lines import Outcome
 from kept.sources.markdown import FrontMatter, read_front_matter
-from kept.sources.records import open_regular
+from kept.sources.records import open_source
 from kept.sources.roles import find_turns
 from kept.sources.stamps import Stamp, find_stamp
 
@@ -72,15 +63,12 @@ class Console:
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events of a screen that is new or has changed. Raises SourceError."""
-        try:
-            with open_regular(path) as file:
-                snapshot, recorded = snapshot_of(file, path)
-                if (cursor.offset, cursor.prefix) == (snapshot.size, snapshot.mark):
-                    return
-                rows = screen_rows(file, recorded=recorded)
-                yield from split_slices(path, cursor, snapshot, _read_outcomes(rows, path, self.zone))
-        except OSError as error:
-            raise unreadable_error(path, error) from error
+        with open_source(path) as file:
+            snapshot, recorded = snapshot_of(file, path)
+            if (cursor.offset, cursor.prefix) == (snapshot.size, snapshot.mark):
+                return
+            rows = screen_rows(file, recorded=recorded)
+            yield from split_slices(path, cursor, snapshot, _read_outcomes(rows, path, self.zone))
 
 
 def _is_screen(rows: Sequence[Row]) -> bool:

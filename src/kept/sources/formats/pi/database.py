@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 from kept.core.errors import SourceError
 from kept.core.event import Cursor, Slice
 from kept.sources.databases import MAGIC, database_mark, open_copy, ordinary_tables, table_names
-from kept.sources.documents import make_slice
-from kept.sources.json_lines import Outcome, RecordReader
+from kept.sources.json_lines import Outcome, RecordReader, make_slice
 from kept.sources.pieces import hash_texts
 from kept.sources.records import LINE_LIMIT, SLICE_BYTES, SLICE_EVENTS, RecordFault, Reject, SourceLine, parse_line
 

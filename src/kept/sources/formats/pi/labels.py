@@ -8,9 +8,9 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
-from kept.core.event import Author, EventKind
+from kept.core.event import Author
 from kept.core.pattern import Pattern
-from kept.sources.pieces import MessagePiece, count_note, typed_pieces
+from kept.sources.pieces import EventDraft, count_note, injected_draft, relabel, typed_drafts
 
 
 class Runner(StrEnum):
@@ -90,29 +90,20 @@ def parse_sender(text: str, owner: str) -> tuple[str, Runner]:
     return known if known != _APART else "", Runner.PERSON
 
 
-def prompt_pieces(text: str, runner: Runner, provenance: Any, noted: dict[str, int], *, index: int) -> list[MessagePiece]:
+def prompt_pieces(text: str, runner: Runner, provenance: Any, noted: dict[str, int], *, index: int) -> list[EventDraft]:
     """A user's message: what they typed, and apart from it what the gateway, files and hooks put around it."""
     text, around = _unwrap_message(text.strip(), noted)
-    extra = [_injected_piece("\n".join(around), "gateway-metadata", index, 1)] if around else []
+    extra = [injected_draft("\n".join(around), "gateway-metadata", index, 1)] if around else []
     if not text:
         return extra
     own = next((reason for opening, reason in _OWN if text.startswith(opening)), "")
     kind = provenance.get("kind") if isinstance(provenance, dict) else None
     if own or (isinstance(kind, str) and kind != "external_user"):
-        return [_injected_piece(text, own or "provenance", index, 0), *extra]
-    pieces = typed_pieces(text, noted, reason="user-message", index=index)
-    match runner:
-        case Runner.PERSON:
-            pass
-        case Runner.SUBAGENT:
-            pieces = [replace(piece, author=Author.SUBAGENT, reason=runner.value) for piece in pieces]
-        case _:
-            pieces = [replace(piece, author=Author.INJECTED, reason=runner.value) for piece in pieces]
+        return [injected_draft(text, own or "provenance", index, 0), *extra]
+    pieces = typed_drafts(text, noted, EventDraft(reason="user-message", index=index))
+    if runner is not Runner.PERSON:
+        pieces = relabel(pieces, Author.SUBAGENT if runner is Runner.SUBAGENT else Author.INJECTED, runner.value)
     return pieces + [replace(piece, order=len(pieces)) for piece in extra]
-
-
-def _injected_piece(text: str, reason: str, index: int, order: int) -> MessagePiece:
-    return MessagePiece(kind=EventKind.PROMPT, author=Author.INJECTED, reason=reason, text=text, index=index, order=order)
 
 
 def _unwrap_message(text: str, noted: dict[str, int]) -> tuple[str, list[str]]:

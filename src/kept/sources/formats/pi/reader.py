@@ -14,36 +14,38 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kept.core.errors import SourceError
-from kept.core.event import Author, Cursor, Event, EventKind, Pointer, Precision, Slice, ToolUse
+from kept.core.event import Author, Cursor, Event, EventKind, Precision, Slice, ToolUse
 from kept.core.text import one_line
 from kept.core.times import format_instant, parse_instant
 from kept.core.value import dataclass, field, replace
+from kept.sources.base import named_folder
 from kept.sources.compressed import MAGIC, read_compressed
-from kept.sources.documents import safe_word
 from kept.sources.formats.pi.database import DATABASE, DATABASES, claims_database, read_database
 from kept.sources.formats.pi.labels import EXCLUDED, Runner, parse_sender, prompt_pieces, session_runner, strip_gateway_marks
 from kept.sources.json_lines import Fetch, Outcome, RecordReader, read_slices
 from kept.sources.message_parts import is_machine_session_start
 from kept.sources.pieces import (
     PATH_LIMIT,
-    MessagePiece,
-    call_detail,
-    call_piece,
-    call_target,
+    EventDraft,
     content_text,
     count_note,
+    draft_call,
+    draft_output,
     exit_code_of,
     hash_texts,
-    output_piece,
+    hold_newest,
+    list_parts,
     parse_object,
     piece_suffix,
+    relabel,
+    requested_tool,
+    safe_word,
     to_event,
-    trim_oldest,
+    to_mapping,
     truncate_name,
     truncate_text,
 )
-from kept.sources.records import Record, open_regular, sample_records
+from kept.sources.records import Record, read_beginning, sample_records
 
 _LINKS = 4096
 _OPEN_CALLS = 64
@@ -61,10 +63,9 @@ class Pi:
 
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
         """``~/.pi/agent/sessions``, and ``agents`` in ``$OPENCLAW_STATE_DIR``, else in ``~/.openclaw`` and ``~/.clawdbot``."""
-        agent, state = env.get("PI_CODING_AGENT_DIR", ""), env.get("OPENCLAW_STATE_DIR", "")
-        folders = (Path(state).expanduser(),) if state else (home / ".openclaw", home / ".clawdbot")
-        pi = Path(agent).expanduser() if agent else home / ".pi" / "agent"
-        return (pi / "sessions", *(folder / "agents" for folder in folders))
+        folders = [named_folder(env, "OPENCLAW_STATE_DIR", home / folder) for folder in (".openclaw", ".clawdbot")]
+        pi = named_folder(env, "PI_CODING_AGENT_DIR", home / ".pi" / "agent")
+        return (pi / "sessions", *dict.fromkeys(folder / "agents" for folder in folders))
 
     def claims(self, path: Path, head: bytes) -> bool:
         """Whether the file opens with a session's header, or is an agent's database; discarded sessions are not claimed."""
@@ -124,9 +125,8 @@ def _load_state(carry: str, fetch: Fetch, *, path: Path) -> _State:
     state.session = state.session or truncate_name(path.name.partition(".jsonl")[0].rpartition("_")[2])
     state.runner = Runner(state.runner) or _runner_beside(path)
     for call, (start, end) in held.get("calls", {}).items():
-        message = fetch(start, end).get("message")
-        blocks = message.get("content") if isinstance(message, dict) else ()
-        tools = (_to_tool(block) for block in blocks or () if isinstance(block, dict) and block.get("type") == "toolCall")
+        blocks = list_parts(to_mapping(fetch(start, end).get("message")).get("content"))
+        tools = (_to_tool(block) for block in blocks if block.get("type") == "toolCall")
         tool = next((tool for tool in tools if tool.call == call), None)
         if tool is not None:
             state.calls[call] = ((start, end), tool)
@@ -142,12 +142,8 @@ def _dump_state(state: _State) -> str:
 def _runner_beside(path: Path) -> Runner:
     """The runner that the session index in the same folder names for this file."""
     stem = path.name.partition(".jsonl")[0]
-    try:
-        with open_regular(path.parent / "sessions.json") as file:
-            index = parse_object(file.read(_INDEX_BYTES).decode("utf-8", "replace"))
-    except (OSError, SourceError):
-        return Runner.PERSON
-    for key, entry in index.items():
+    index = read_beginning(path.parent / "sessions.json", _INDEX_BYTES)
+    for key, entry in parse_object(index.decode("utf-8", "replace")).items():
         if not isinstance(entry, dict):
             continue
         named = entry.get("sessionFile")
@@ -164,7 +160,7 @@ def _database_reader(path: Path, session: str, key: str) -> RecordReader[_State]
     return RecordReader(start=lambda _carry, _fetch: state, step=partial(_read_entry, path=str(path)), save=lambda _state: "{}")
 
 
-_Found = list[MessagePiece] | str
+_Found = list[EventDraft] | str
 """The pieces of an entry, or the reason why it has none."""
 
 
@@ -189,13 +185,13 @@ def _read_entry(state: _State, record: Record, *, path: str) -> Outcome:
     native, parent = truncate_name(value.get("id")), truncate_name(value.get("parentId"))
     parent = state.links.get(parent, parent)
     if isinstance(found, str):
-        _link_record(state, native, parent)
+        hold_newest(state.links, native, parent, _LINKS)
         return Outcome(dropped=found, noted=noted)
     return Outcome(events=tuple(_to_events(state, record, found, parent, path)), noted=noted)
 
 
 def _text_piece(text: str, author: Author, reason: str) -> _Found:
-    return [MessagePiece(kind=EventKind.PROMPT, author=author, reason=reason, text=text, index=0)] if text else "no-text"
+    return [EventDraft(author=author, reason=reason, text=text)] if text else "no-text"
 
 
 def _read_message(state: _State, record: Record, noted: dict[str, int]) -> _Found:
@@ -216,8 +212,8 @@ def _read_message(state: _State, record: Record, noted: dict[str, int]) -> _Foun
 
 
 def _read_user(state: _State, message: Mapping[str, Any], noted: dict[str, int]) -> _Found:
-    pieces: list[MessagePiece] = []
-    for index, block in enumerate(_message_blocks(message)):
+    pieces: list[EventDraft] = []
+    for index, block in enumerate(list_parts(message.get("content"))):
         text = block.get("text")
         if block.get("type") != "text" or not isinstance(text, str):
             count_note(noted, f"block:{safe_word(block.get('type'))}")
@@ -227,7 +223,7 @@ def _read_user(state: _State, message: Mapping[str, Any], noted: dict[str, int])
     if not state.opened and (first := next((piece for piece in pieces if piece.author is Author.HUMAN), None)):
         state.opened, state.digest = True, is_machine_session_start(first.text)
     if state.digest:
-        pieces = [replace(piece, author=Author.INJECTED, reason="machine-session") for piece in pieces]
+        pieces = relabel(pieces, Author.INJECTED, "machine-session")
     return pieces or "no-text"
 
 
@@ -235,9 +231,9 @@ def _read_assistant(state: _State, message: Mapping[str, Any], record: Record, n
     author = Author.ASSISTANT
     if state.runner is Runner.SUBAGENT or state.digest:
         author = Author.SUBAGENT if state.runner is Runner.SUBAGENT else Author.INJECTED
-    pieces: list[MessagePiece] = []
+    pieces: list[EventDraft] = []
     silent, kinds = False, set[str]()
-    for index, block in enumerate(_message_blocks(message)):
+    for index, block in enumerate(list_parts(message.get("content"))):
         kind = safe_word(block.get("type"))
         kinds.add(kind)
         if kind == "text":
@@ -245,12 +241,12 @@ def _read_assistant(state: _State, message: Mapping[str, Any], record: Record, n
             silent = silent or not text
             if text:
                 pieces.append(
-                    MessagePiece(kind=EventKind.RESPONSE, author=author, reason="assistant-message", text=text, index=index)
+                    EventDraft(kind=EventKind.RESPONSE, author=author, reason="assistant-message", text=text, index=index)
                 )
         elif kind == "toolCall":
             tool = _to_tool(block)
-            _open_call(state, tool, record)
-            pieces.append(call_piece(tool, author=author, reason="toolCall", index=index))
+            hold_newest(state.calls, tool.call, ((record.start, record.end), tool), _OPEN_CALLS)
+            pieces.append(draft_call(EventDraft(author=author, reason="toolCall", index=index), tool))
         else:
             count_note(noted, "thinking" if kind == "thinking" else f"block:{kind}")
     if pieces:
@@ -262,27 +258,20 @@ def _read_assistant(state: _State, message: Mapping[str, Any], record: Record, n
 
 
 def _to_tool(block: Mapping[str, Any]) -> ToolUse:
-    given = block.get("arguments")
-    arguments = given if isinstance(given, dict) else {}
-    return ToolUse(
-        name=truncate_name(block.get("name")),
-        call=truncate_name(block.get("id")),
-        target=call_target(arguments),
-        detail=call_detail(arguments),
-    )
+    return requested_tool(block.get("name"), block.get("id"), to_mapping(block.get("arguments")))
 
 
 def _read_result(state: _State, message: Mapping[str, Any], noted: dict[str, int]) -> _Found:
     call = truncate_name(message.get("toolCallId"))
     _, tool = state.calls.pop(call, (None, ToolUse(name=truncate_name(message.get("toolName")), call=call)))
-    for block in _message_blocks(message):
+    for block in list_parts(message.get("content")):
         if block.get("type") != "text":
             count_note(noted, f"block:{safe_word(block.get('type'))}")
     text, failed, details = content_text(message.get("content")), message.get("isError"), message.get("details")
-    code = details.get("exitCode") if isinstance(details, dict) else None
-    code = _trailing_exit_code(text) if (told := exit_code_of(code)) is None else told
+    told = exit_code_of(to_mapping(details).get("exitCode"))
+    code = _trailing_exit_code(text) if told is None else told
     done = replace(tool, detail="", ok=not failed if isinstance(failed, bool) else None, exit_code=code)
-    return [output_piece(text, done, noted)]
+    return [draft_output(EventDraft(), text, done, noted)]
 
 
 def _trailing_exit_code(text: str) -> int | None:
@@ -302,20 +291,12 @@ def _read_execution(message: Mapping[str, Any], noted: dict[str, int]) -> _Found
     done = replace(tool, exit_code=known, ok=None if known is None or message.get("cancelled") else known == 0)
     text = message.get("output")
     return [
-        call_piece(tool, author=Author.TOOL, reason="bashExecution"),
-        output_piece(text.strip() if isinstance(text, str) else "", done, noted, index=1),
+        draft_call(EventDraft(author=Author.TOOL, reason="bashExecution"), tool),
+        draft_output(EventDraft(index=1), text.strip() if isinstance(text, str) else "", done, noted),
     ]
 
 
-def _message_blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """A message's content as blocks; a plain string is one block of text."""
-    content = message.get("content")
-    listed = content if isinstance(content, list) else [content] if isinstance(content, str) else []
-    blocks = ({"type": "text", "text": block} if isinstance(block, str) else block for block in listed)
-    return [block for block in blocks if isinstance(block, dict)]
-
-
-def _to_events(state: _State, record: Record, pieces: list[MessagePiece], parent: str, path: str) -> Iterator[Event]:
+def _to_events(state: _State, record: Record, pieces: list[EventDraft], parent: str, path: str) -> Iterator[Event]:
     value = record.value
     message = value.get("message")
     at = parse_instant(value.get("timestamp")) or (parse_instant(message.get("timestamp")) if isinstance(message, dict) else None)
@@ -330,22 +311,8 @@ def _to_events(state: _State, record: Record, pieces: list[MessagePiece], parent
             session=state.session,
             at=at,
             precision=Precision.MESSAGE,
-            pointer=Pointer(path=path, line=record.line, start=record.start, end=record.end),
+            pointer=record.place.pointer(path),
             project=state.cwd,
             record=native,
             parent=parent,
         )
-
-
-def _link_record(state: _State, native: str, parent: str) -> None:
-    if native:
-        state.links[native] = parent
-        trim_oldest(state.links, _LINKS)
-
-
-def _open_call(state: _State, tool: ToolUse, record: Record) -> None:
-    if not tool.call:
-        return
-    state.calls[tool.call] = ((record.start, record.end), tool)
-    if len(state.calls) > _OPEN_CALLS:
-        del state.calls[next(iter(state.calls))]
