@@ -1,5 +1,7 @@
 """Two people and one project over two weeks on a real server: Anna with two machines, of which one is away for a week, and Ben."""
 
+from datetime import timedelta
+
 import pytest
 
 from kept.changes import apply_person_change
@@ -141,3 +143,23 @@ def test_a_line_that_was_changed_elsewhere_meanwhile_waits_beside_what_it_says_n
             assert (mine.content, mine.status, mine.superseded_by) == (OURS, Status.HELD, number)
             assert [pending.memory.id for pending in list_pending_proposals(workspace)] == [mine.id]
     assert f"{THEIRS} (was: {OURS})" in file.read_text()
+
+
+def test_a_laptop_whose_clock_is_a_day_slow_loses_no_words_that_it_was_told_without_the_server(desk_at, postgres, tmp_path, clock):
+    url = postgres()
+    desk, laptop = (Machine(tmp_path / name, url, desk_at) for name in ("desk", "laptop"))
+    number = desk.add(SHIFT)
+    laptop.run()
+    laptop.at(NOWHERE)
+    clock.parse_moment -= timedelta(days=1)
+    with laptop.desk() as workspace:
+        apply_person_change(workspace, lambda: person.edit(workspace, number, OURS))
+    clock.parse_moment += timedelta(days=1)
+    with desk.desk() as workspace:
+        apply_person_change(workspace, lambda: person.edit(workspace, number, THEIRS))
+    laptop.at(url)
+    laptop.run()
+    desk.run()
+    for machine in (desk, laptop):
+        said = {memory["content"]: memory["status"] for memory in machine.memories()}
+        assert said == {THEIRS: "active", OURS: "held"}
