@@ -125,6 +125,14 @@ class Workspace:
         """Raise RefusedPathError where an output leads over a link that may not be followed: neither read nor written, then."""
         files.refuse_links(output, root=self.paths.boundary(output), links=self.linked_folders)
 
+    def write_output(self, path: Path, data: bytes | None, expect: files.FileStamp) -> None:
+        """Make these the bytes of an output (None: it goes) if it is as it was read. Raises ChangedError, RefusedPathError."""
+        root, links = self.paths.boundary(path), self.linked_folders
+        if data is None:
+            files.delete_if_unchanged(path, expect=expect, root=root, links=links)
+        else:
+            files.write_if_unchanged(path, data, expect=expect, root=root, links=links)
+
     def kind(self, name: str) -> tuple[Profile, Category]:
         """The category a person names, as ``preference`` or ``coding.preference``, and its profile; the default's first.
 

@@ -12,7 +12,7 @@ from kept.core.document import Layout
 from kept.core.event import Origin
 from kept.core.markup import encode_lines
 from kept.core.memory import USER_SCOPE, Memory, Status
-from kept.outputs.compose import HARD_CAP, compose_sheet, relevance_score
+from kept.outputs.compose.sheet import HARD_CAP, compose_sheet, relevance_score
 from kept.outputs.render import render_file
 from kept.profiles.profile import Category, Outputs, Profile
 

@@ -264,14 +264,7 @@ def _remove_outputs(workspace: Workspace, left: UninstallReport) -> None:
                 if own is None or (in_section and own.strip()):
                     left.aside.append(str(files.copy_to_quarantine(path, into=workspace.paths.state / "aside")))
                 rest = section.remove_section(content.data, absorbed=inside, where=str(path)) if in_section else own or b""
-                if rest.strip():
-                    files.write_if_unchanged(
-                        path, rest, expect=content.stamp, root=workspace.paths.boundary(path), links=workspace.linked_folders
-                    )
-                else:
-                    files.delete_if_unchanged(
-                        path, expect=content.stamp, root=workspace.paths.boundary(path), links=workspace.linked_folders
-                    )
+                workspace.write_output(path, rest if rest.strip() else None, content.stamp)
                 left.removed.append(f"the {'section' if in_section else 'lines of kept'} in {path}" if rest.strip() else str(path))
             workspace.store.drop_output(str(path))
         except (KeptError, OSError) as error:

@@ -1,5 +1,6 @@
 """How much each day of a month held, and what belongs to a day besides its summary. Read-only."""
 
+from calendar import monthrange
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from datetime import date, timedelta
@@ -11,8 +12,7 @@ from kept.core.summary import SummaryBullet, SummaryPart
 from kept.core.value import dataclass
 from kept.days.day_notes import drop_repeated_notes
 from kept.days.summaries import part_of_category, work_bullet
-from kept.journal.narrate import parse_entry_head
-from kept.journal.narrate.page import entry_body
+from kept.journal.narrate.page import entry_body, parse_entry_head
 from kept.local import files
 from kept.store.values import SessionActivity, ThreadNote
 from kept.workspace import Workspace
@@ -78,10 +78,8 @@ def parse_month(text: str, today: date) -> date:
 
 def load_month(workspace: Workspace, first: date, scope: str = "") -> CalendarMonth:
     """The month that begins with a day, of all projects or of one. Raises StoreError."""
-    following = (first + timedelta(days=32)).replace(day=1)
-    days = [first + timedelta(days=number) for number in range((following - first).days)]
+    days, known = _month_days(first), _active_days(workspace)
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(days[-1])[1]
-    known = {minute.astimezone(workspace.zone).date() for minute in workspace.store.archive.active_minutes()}
     activity_by_day = {day: _activity_of(workspace, day, scope) for day in days if day in known}
     sessions = {day: len(found) for day, found in activity_by_day.items()}
     inside = {(activity.path, activity.session) for found in activity_by_day.values() for activity in found}
@@ -108,11 +106,17 @@ def load_month(workspace: Workspace, first: date, scope: str = "") -> CalendarMo
         for day in days
     )
     other = {item.replace(day=1) for item in known}
-    before, after = (
-        max((day for day in other if day < first), default=None),
-        min((day for day in other if day > first), default=None),
-    )
+    before = max((day for day in other if day < first), default=None)
+    after = min((day for day in other if day > first), default=None)
     return CalendarMonth(first=first, cells=cells, before=before, after=after)
+
+
+def _month_days(first: date) -> list[date]:
+    return [first + timedelta(days=number) for number in range(monthrange(first.year, first.month)[1])]
+
+
+def _active_days(workspace: Workspace) -> set[date]:
+    return {minute.astimezone(workspace.zone).date() for minute in workspace.store.archive.active_minutes()}
 
 
 def latest_active_day(workspace: Workspace, scope: str = "") -> date | None:
@@ -140,10 +144,8 @@ class ProjectMonth:
 
 def load_project_month(workspace: Workspace, first: date, scope: str) -> ProjectMonth:
     """What the month that begins with a day was in a project. Raises StoreError."""
-    following = (first + timedelta(days=32)).replace(day=1)
-    days = [first + timedelta(days=number) for number in range((following - first).days)]
+    days, known = _month_days(first), _active_days(workspace)
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(days[-1])[1]
-    known = {minute.astimezone(workspace.zone).date() for minute in workspace.store.archive.active_minutes()}
     parts: dict[SummaryPart, list[Memory]] = defaultdict(list)
     for memory in workspace.store.log.memories_between(start, stop):
         known_since = memory.first_seen

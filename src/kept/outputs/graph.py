@@ -1,8 +1,7 @@
 """The knowledge graph of a store: what is remembered of whom and what, and what that ties together. Changes nothing."""
 
 from kept.core.memory import USER_SCOPE
-from kept.outputs.compose import build_graph
-from kept.outputs.compose.graph import Graph
+from kept.outputs.compose.graph import Graph, build_graph
 from kept.workspace import Workspace
 
 MOST = 1_000  # nodes that can still be read

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kept.core.memory import USER_SCOPE, CandidateVerdict, Memory
 from kept.core.value import dataclass, replace
-from kept.outputs.compose import OutputRoute, find_routes
+from kept.outputs.compose.pages import OutputRoute, find_routes
 from kept.outputs.targets import calls_hooks, client_of, scopes_with_own_file
 from kept.profiles.profile import OutputPlace, Profile
 from kept.workspace import Workspace

@@ -19,8 +19,9 @@ from kept.local.clients import CLIENTS, GEMINI, READERS, Client, has_hooks, has_
 from kept.local.files import FileContent
 from kept.memories.client_memory import notes_shown_by_clients
 from kept.outputs import section
-from kept.outputs.compose import Page, compose_day_notes, compose_pages, compose_sheet
-from kept.profiles.profile import OutputPlace, Profile
+from kept.outputs.compose.pages import Page, compose_day_notes, compose_pages
+from kept.outputs.compose.sheet import compose_sheet
+from kept.profiles.profile import OutputPlace, Outputs, Profile
 from kept.workspace import Workspace
 
 REMEMBERED = "Remembered"  # the heading of kept's section in the note of a day
@@ -85,7 +86,7 @@ def compose_outputs(workspace: Workspace, summaries: Summaries = day_note_lines)
     return OutputContent(
         memories=memories,
         names=names,
-        projects=list_project_folders(workspace) if any(_has_project_files(profile) for profile in workspace.writing) else {},
+        projects=_written_projects(workspace),
         days={
             profile.id: compose_day_notes(memories, (profile,), names=names, zone=workspace.zone, summaries=lines)
             for profile in noting
@@ -102,6 +103,10 @@ def _has_project_files(profile: Profile) -> bool:
     return profile.outputs.project_section or profile.outputs.project_rules
 
 
+def _written_projects(workspace: Workspace) -> dict[Path, str]:
+    return list_project_folders(workspace) if any(map(_has_project_files, workspace.writing)) else {}
+
+
 def list_targets(workspace: Workspace, book: OutputContent) -> tuple[Target, ...]:
     """The files that the active profiles write, and those they wrote before that may have to go.
 
@@ -113,8 +118,7 @@ def list_targets(workspace: Workspace, book: OutputContent) -> tuple[Target, ...
 
 def list_editable_targets(workspace: Workspace) -> tuple[Target, ...]:
     """The files that may hold edits: those that every run writes, and the notes, pages and rules that were written before."""
-    projects = list_project_folders(workspace) if any(_has_project_files(profile) for profile in workspace.writing) else {}
-    found = {target.path: target for target in _fixed_targets(workspace, projects)}
+    found = {target.path: target for target in _fixed_targets(workspace, _written_projects(workspace))}
     return tuple(found.values()) + tuple(target for target in _earlier_targets(workspace) if target.path not in found)
 
 
@@ -141,17 +145,13 @@ def _fixed_targets(workspace: Workspace, projects: Mapping[Path, str]) -> list[T
 def _instructions_target(workspace: Workspace, reader: Client, part: str = "") -> Target:
     """The section in the file of instructions that an agent reads in every session: what the memory file says, in half the room."""
     writing = [profile for profile in workspace.writing if profile.outputs.memory_file] or [workspace.profile]
-    half = tuple(
-        replace(
-            profile,
-            outputs=replace(
-                profile.outputs, memory_bytes=profile.outputs.memory_bytes // 2, memory_lines=profile.outputs.memory_lines // 2
-            ),
-        )
-        for profile in writing
-    )
+    half = tuple(replace(profile, outputs=_halve_room(profile.outputs)) for profile in writing)
     path = workspace.paths.of(reader) / reader.instructions
     return Target(path=path, profiles=half, form=TargetForm.SECTION, heading=REMEMBERED, part=part)
+
+
+def _halve_room(outputs: Outputs) -> Outputs:
+    return replace(outputs, memory_bytes=outputs.memory_bytes // 2, memory_lines=outputs.memory_lines // 2)
 
 
 _GONE = "gone"

@@ -18,7 +18,7 @@ from kept.local import files
 from kept.local.files import FileContent
 from kept.memories.person import clean_memory_text, make_memory
 from kept.outputs.agent_edits import split_agent_entries
-from kept.outputs.compose import is_shown, select_leading
+from kept.outputs.compose.sheet import is_shown, select_leading
 from kept.outputs.render import ViewEdits, ViewEntry, compare_views, fit_to_view, read_view, render_view
 from kept.profiles.profile import OutputPlace, Profile
 from kept.store.values import Draft, Output
@@ -98,9 +98,7 @@ def write_view(workspace: Workspace, path: Path, content: FileContent, profile: 
         return None
     if not dry:
         workspace.store.save_pending_output(str(path), after)
-        files.write_if_unchanged(
-            path, data, expect=content.stamp, root=workspace.paths.boundary(path), links=workspace.linked_folders
-        )
+        workspace.write_output(path, data, content.stamp)
         workspace.store.save_output(str(path), after)
     return data
 

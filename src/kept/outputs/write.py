@@ -35,7 +35,8 @@ from kept.outputs.hand_edits import (
     release_quarantined,
 )
 from kept.outputs.lock import hold_outputs_lock
-from kept.outputs.merge_edits import find_edits, is_fact, restore_user_lines, unchanged_edits
+from kept.outputs.merge_edits.edits import find_edits, restore_user_lines, unchanged_edits
+from kept.outputs.merge_edits.match import is_fact
 from kept.outputs.render import render_file, render_section
 from kept.outputs.targets import (
     OutputContent,
@@ -121,16 +122,24 @@ def write_outputs(workspace: Workspace, run: RunNumber, written: WriteReport) ->
         written.book = compose_outputs(workspace)
         targets = list_targets(workspace, written.book)
         for target in targets:
-            try:
-                _write_with_retries(workspace, target, run, written)
-            except KeptError as error:
-                if error.exit_code == 0:
-                    raise
-                written.problems.append(str(error))
+            _write_or_tell(workspace, target, run, written)
         _write_views(workspace, run, written)
         if written.is_plain:
             shown = [target.path for target in targets] if not written.problems else []
             note_written_files(workspace, [*shown, *(path for path, _ in list_views(workspace))] if shown else [])
+
+
+def _write_or_tell(
+    workspace: Workspace, target: Target, run: RunNumber, written: WriteReport, *, only_as_written: bool = False
+) -> None:
+    """Bring a file up to date; one that cannot be written is a problem told."""
+    try:
+        if not only_as_written or _is_as_written(workspace, target, written):
+            _write_with_retries(workspace, target, run, written)
+    except KeptError as error:
+        if error.exit_code == 0:
+            raise
+        written.problems.append(str(error))
 
 
 def write_day_notes(workspace: Workspace, run: RunNumber, written: WriteReport) -> None:
@@ -140,15 +149,8 @@ def write_day_notes(workspace: Workspace, run: RunNumber, written: WriteReport) 
     with hold_outputs_lock(workspace):
         written.book = compose_outputs(workspace)
         for target in list_targets(workspace, written.book):
-            if target.form is not TargetForm.DAILY:
-                continue
-            try:
-                if _is_as_written(workspace, target, written):
-                    _write_with_retries(workspace, target, run, written)
-            except KeptError as error:
-                if error.exit_code == 0:
-                    raise
-                written.problems.append(str(error))
+            if target.form is TargetForm.DAILY:
+                _write_or_tell(workspace, target, run, written, only_as_written=True)
 
 
 def _is_as_written(workspace: Workspace, target: Target, written: WriteReport) -> bool:
@@ -359,20 +361,8 @@ def _write_target(workspace: Workspace, target: Target, read: _TargetState, line
         written.would[target.path] = whole
     else:
         workspace.store.save_pending_output(path, after)
-        if whole is None:
-            files.delete_if_unchanged(
-                target.path, expect=read.content.stamp, root=workspace.paths.boundary(target.path), links=workspace.linked_folders
-            )
-            workspace.store.drop_output(path)
-        else:
-            files.write_if_unchanged(
-                target.path,
-                whole,
-                expect=read.content.stamp,
-                root=workspace.paths.boundary(target.path),
-                links=workspace.linked_folders,
-            )
-            workspace.store.save_output(path, after)
+        workspace.write_output(target.path, whole, read.content.stamp)
+        workspace.store.drop_output(path) if whole is None else workspace.store.save_output(path, after)
     written.files.append((path, len(whole or b"")))
 
 
@@ -434,19 +424,8 @@ def reset_damaged_files(workspace: Workspace) -> list[str]:
             if inside is None or any(output.hash == hash_bytes(inside) for output in outputs):
                 continue
             place = files.copy_to_quarantine(target.path, into=workspace.paths.state / "aside")
-            if target.heading:
-                data = section.remove_section(content.data, where=path)
-                files.write_if_unchanged(
-                    target.path,
-                    data,
-                    expect=content.stamp,
-                    root=workspace.paths.boundary(target.path),
-                    links=workspace.linked_folders,
-                )
-            else:
-                files.delete_if_unchanged(
-                    target.path, expect=content.stamp, root=workspace.paths.boundary(target.path), links=workspace.linked_folders
-                )
+            data = section.remove_section(content.data, where=path) if target.heading else None
+            workspace.write_output(target.path, data, content.stamp)
             workspace.store.drop_output(path)
             told.append(
                 f"{path} may hold edits of yours that cannot be told apart any more; it is kept at {place} and written anew"

@@ -20,7 +20,7 @@ from kept.core.value import dataclass
 from kept.local import files
 from kept.local.files import FileContent
 from kept.outputs import section
-from kept.outputs.merge_edits import locate_lines
+from kept.outputs.merge_edits.edits import locate_lines
 from kept.outputs.targets import Target, compose_outputs, list_targets
 from kept.outputs.view_file import list_views
 from kept.outputs.write import WriteReport, write_outputs
@@ -297,13 +297,7 @@ def save_file_text(workspace: Workspace, name: str, text: str, *, if_match: str,
 
     def write_file() -> None:
         try:
-            files.write_if_unchanged(
-                known_file.path,
-                data,
-                expect=content.stamp,
-                root=workspace.paths.boundary(known_file.path),
-                links=workspace.linked_folders,
-            )
+            workspace.write_output(known_file.path, data, content.stamp)
         except ChangedError as error:
             raise _stale_error(name) from error
 

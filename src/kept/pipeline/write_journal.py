@@ -20,19 +20,15 @@ from kept.extraction.questions.question import SCHEMA
 from kept.journal.context import collect_context, last_work_before_day, memories_before_day, session_ids_between, worked_days
 from kept.journal.entry import EXTRACTIVE, ContextItem, EntryHead, FeedItem, Slot, Template, TrustLevel
 from kept.journal.feed_reading import items_between
-from kept.journal.narrate import (
-    ContextBounds,
-    ItemSelection,
-    build_prose_ask,
+from kept.journal.narrate.page import (
+    entry_body,
     is_entry_edited,
     parse_entry_head,
-    read_prose_reply,
     render_entry,
-    select_items,
     self_reference_share,
     template_slots,
 )
-from kept.journal.narrate.page import entry_body
+from kept.journal.narrate.prose import ContextBounds, ItemSelection, build_prose_ask, read_prose_reply, select_items
 from kept.journal.templates import list_templates
 from kept.journal.templates import load_template as template_of
 from kept.llm.adapters.base import estimate_tokens, format_full_prompt

@@ -28,7 +28,7 @@ from kept.journal.templates import list_templates
 from kept.memories.browse import to_export, to_json_value
 from kept.memories.day_view import DayView, list_active_days
 from kept.memories.day_view import load_day_view as look_at
-from kept.outputs.compose import OutputRoute
+from kept.outputs.compose.pages import OutputRoute
 from kept.outputs.routing import ExtractedMemories, extracted_between, routes_by_memory
 from kept.pipeline import write_journal as use
 from kept.pipeline.run import RunOptions, run_pipeline

@@ -29,7 +29,7 @@ from kept.memories.browse import TRUST, WHOSE, MemoryTrace, to_export, to_json_v
 from kept.memories.decisions import find_explainable
 from kept.memories.person import find_memory
 from kept.memories.waiting import PendingProposal
-from kept.outputs.compose import OutputRoute
+from kept.outputs.compose.pages import OutputRoute
 from kept.outputs.routing import routes_by_memory
 from kept.profiles.profile import category_title
 from kept.workspace import Workspace

@@ -2,12 +2,12 @@
 
 import http.client
 import os
-import stat
 import urllib.error
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from hashlib import blake2b
 from html.parser import HTMLParser
 from pathlib import Path
@@ -19,6 +19,7 @@ from kept.core.invisible import strip_invisible
 from kept.core.text import one_line
 from kept.core.value import dataclass, field
 from kept.journal.entry import FeedItem
+from kept.sources.records import open_source
 
 MOST_BYTES = 16 * 2**20
 MOST_ITEMS = 20_000
@@ -81,25 +82,24 @@ def read_data(given: FeedRequest) -> tuple[bytes | None, Mapping[str, str]]:
 
 def read_file_bytes(path: Path) -> bytes:
     """The bytes of a regular file of at most 16 MB. Raises SourceError."""
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        raise SourceError(f"cannot be read: {error.strerror}", where=str(path)) from error
-    with os.fdopen(handle, "rb") as file:
-        info = os.fstat(file.fileno())
-        if not stat.S_ISREG(info.st_mode):
-            raise SourceError("is not a regular file", where=str(path))
-        if info.st_size > MOST_BYTES:
+    with open_source(path) as file:
+        if os.fstat(file.fileno()).st_size > MOST_BYTES:
             raise SourceError(f"is larger than {MOST_BYTES // 2**20} MB", where=str(path))
-        try:
-            return file.read(MOST_BYTES)
-        except OSError as error:
-            raise SourceError(f"cannot be read: {error.strerror}", where=str(path)) from error
+        return file.read(MOST_BYTES)
 
 
 def item_key(*parts: str) -> str:
     """What recognises an item whenever it comes again."""
     return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=10).hexdigest()
+
+
+def parse_mail_date(text: str) -> datetime | None:
+    """A date as messages have it, in UTC where it names no zone; None for any other text."""
+    try:
+        stamp = parsedate_to_datetime(text)
+        return (stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
 
 
 def clean_feed_text(text: str, most: int = _TEXT) -> str:

@@ -86,11 +86,15 @@ def _note_item(given: FeedRequest, path: Path, text: str, stamp: int) -> FeedIte
     lines = [item for item in _without_front_matter(text) if item.strip()]
     heading = next((line.lstrip("# ") for line in lines[:3] if line.startswith("#")), path.stem)
     rest = " ".join(line for line in lines if not line.startswith("#"))
+    return _file_item(given, path, stamp, heading, rest)
+
+
+def _file_item(given: FeedRequest, path: Path, stamp: int, title: str, text: str) -> FeedItem:
     return FeedItem(
         key=item_key(given.name, str(path.relative_to(given.path)), str(stamp)),
         source=given.name,
-        title=clean_feed_title(heading),
-        text=clean_feed_text(rest),
+        title=clean_feed_title(title),
+        text=clean_feed_text(text),
         at=datetime.fromtimestamp(stamp / 10**9, UTC),
     )
 
@@ -121,13 +125,6 @@ def read_pages(given: FeedRequest) -> FeedResult:
             skipped["no web page"] += 1
             continue
         named, main = _TITLE.search(text), _BODY.search(text)
-        items.append(
-            FeedItem(
-                key=item_key(given.name, str(path.relative_to(given.path)), str(stamp)),
-                source=given.name,
-                title=clean_feed_title(unescape(named[1])) if named else clean_feed_title(path.stem),
-                text=clean_feed_text(html_to_text(text[main.start() :] if main else text)),
-                at=datetime.fromtimestamp(stamp / 10**9, UTC),
-            )
-        )
+        title, body = unescape(named[1]) if named else path.stem, html_to_text(text[main.start() :] if main else text)
+        items.append(_file_item(given, path, stamp, title, body))
     return FeedResult(items=tuple(items), cursor={"since": str(newest)}, skipped=skipped)

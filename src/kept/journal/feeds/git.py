@@ -4,13 +4,12 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 from kept.core.errors import SourceError
 from kept.core.pattern import Pattern
 from kept.core.times import parse_instant
 from kept.journal.entry import FeedItem
-from kept.journal.feeds.base import MOST_ITEMS, FeedRequest, FeedResult, clean_feed_title, item_key, read_data
+from kept.journal.feeds.base import MOST_ITEMS, FeedRequest, FeedResult, clean_feed_title, item_key, parse_mail_date, read_data
 
 _SECONDS = 60
 _HASH = Pattern(r"^[0-9a-f]{7,64}$")
@@ -57,18 +56,10 @@ def _parse_commits(text: str, name: str, skipped: Counter[str]) -> Iterator[Feed
 
 
 def _parse_commit_time(text: str) -> datetime | None:
-    moment = parse_instant(text.strip())
-    if moment is not None:
-        return moment
     try:
         return datetime.strptime(text.strip(), "%a %b %d %H:%M:%S %Y %z").astimezone(UTC)  # as git writes it for people
     except (ValueError, OverflowError):
-        pass
-    try:
-        stamp = parsedate_to_datetime(text)
-        return stamp.astimezone(UTC) if stamp.tzinfo else None
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
+        return parse_instant(text.strip()) or parse_mail_date(text)
 
 
 def _has_commit(given: FeedRequest, number: str) -> bool:

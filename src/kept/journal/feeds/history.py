@@ -3,20 +3,17 @@
 The browser may be running: its database is copied with its write-ahead log, and only the copy is opened.
 """
 
-import shutil
 import sqlite3
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from kept.core.errors import SourceError
 from kept.journal.entry import FeedItem
 from kept.journal.feeds.base import MOST_ITEMS, FeedRequest, FeedResult, clean_feed_title, item_key, to_web_link
+from kept.sources.databases import open_copy, ordinary_tables
 
 _MOST = 1024 * 2**20  # bytes of a database
 _STEPS = 2_000  # times 10,000 instructions of the database, after which a query is given up
@@ -57,17 +54,11 @@ def _load_visits(given: FeedRequest, since: int) -> Iterator[tuple[str, str, int
     path = given.path
     if not path.is_file() or path.stat().st_size > _MOST:
         raise SourceError("is no file, or too large", where=given.place, hint="give places.sqlite of Firefox, or History of Chrome")
-    with tempfile.TemporaryDirectory(prefix="kept-") as folder:
-        copy = Path(folder) / "history.db"
-        try:
-            shutil.copyfile(path, copy)
-            log = path.with_name(path.name + "-wal")
-            if log.is_file() and log.stat().st_size <= _MOST:
-                shutil.copyfile(log, copy.with_name(copy.name + "-wal"))
-            with closing(sqlite3.connect(copy)) as database:
-                yield from _query_visits(database, since, given.place)
-        except (sqlite3.Error, OSError, UnicodeError, OverflowError) as error:
-            raise SourceError(f"cannot be read as a history: {type(error).__name__}", where=given.place) from error
+    try:
+        with open_copy(path) as database:
+            yield from _query_visits(database, since, given.place)
+    except (UnicodeError, OverflowError) as error:
+        raise SourceError(f"cannot be read as a history: {type(error).__name__}", where=given.place) from error
 
 
 def _query_visits(database: sqlite3.Connection, since: int, where: str) -> Iterator[tuple[str, str, int, datetime | None]]:
@@ -79,8 +70,7 @@ def _query_visits(database: sqlite3.Connection, since: int, where: str) -> Itera
         return int(steps > _STEPS)
 
     database.set_progress_handler(tired, 10_000)
-    database.execute("PRAGMA trusted_schema = OFF")
-    names = {str(name) for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    names = ordinary_tables(database)
     kind = next((each for name, each in _KINDS.items() if name in names), None)
     if kind is None:
         raise SourceError("is no history of a browser", where=where)

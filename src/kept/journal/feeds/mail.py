@@ -4,13 +4,10 @@ Quoted lines and signatures are left out. Attachments are not looked at.
 """
 
 import os
-import stat
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from email import message_from_bytes, policy
 from email.message import EmailMessage
-from email.utils import parsedate_to_datetime
 from hashlib import blake2b
 
 from kept.core.errors import SourceError
@@ -24,19 +21,15 @@ from kept.journal.feeds.base import (
     clean_feed_title,
     html_to_text,
     item_key,
+    parse_mail_date,
 )
 from kept.journal.feeds.folders import last_seen_mtime, read_changed_files
+from kept.sources.records import open_source
 
 _MESSAGE = 2_000_000  # bytes of a message that are looked at
 _HEAD = 512
-_BROKEN = (
-    ValueError,
-    LookupError,
-    TypeError,
-    AttributeError,
-    AssertionError,
-    OverflowError,
-)  # what the parser raises on odd headers
+# What the parser raises on odd headers.
+_BROKEN = (ValueError, LookupError, TypeError, AttributeError, AssertionError, OverflowError)
 
 
 def read_mail(given: FeedRequest) -> FeedResult:
@@ -58,20 +51,13 @@ def read_mail(given: FeedRequest) -> FeedResult:
 
 def _read_mailbox(given: FeedRequest) -> tuple[list[bytes], dict[str, str]]:
     """The messages behind where the file was read to, at most 16 MB of them; all of it where it is another file now."""
-    try:
-        handle = os.open(given.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        raise SourceError(f"cannot be read: {error.strerror}", where=given.place) from error
-    with os.fdopen(handle, "rb") as file:
-        info = os.fstat(file.fileno())
-        if not stat.S_ISREG(info.st_mode):
-            raise SourceError("is not a regular file", where=given.place)
+    with open_source(given.path) as file:
         start = file.read(_HEAD)
         if start and not start.startswith(b"From "):
             raise SourceError("is no mailbox", where=given.place, hint="give an mbox file or a maildir folder")
         offset, (size, _, _) = given.cursor.get("offset", "0"), given.cursor.get("head", "").partition(":")
         same = size.isdecimal() and given.cursor.get("head") == _start_digest(start[: int(size)])
-        place = int(offset) if same and offset.isdecimal() and int(offset) <= info.st_size else 0
+        place = int(offset) if same and offset.isdecimal() and int(offset) <= os.fstat(file.fileno()).st_size else 0
         file.seek(place)
         data = file.read(MOST_BYTES)
     messages = list(_split_mailbox(data))
@@ -101,7 +87,7 @@ def _message_item(data: bytes, given: FeedRequest, skipped: Counter[str]) -> Fee
     try:
         message = message_from_bytes(data[:_MESSAGE], policy=policy.default)
         head, number = str(message.get("Subject", "")), str(message.get("Message-ID", ""))
-        at = _parse_mail_date(str(message.get("Date", "")))
+        at = parse_mail_date(str(message.get("Date", "")))
         text = _message_text(message)
     except _BROKEN:
         skipped["unreadable"] += 1
@@ -132,11 +118,3 @@ def _message_text(message: EmailMessage) -> str:
             break
         lines += [] if line.startswith(">") else [line]
     return "\n".join(lines)
-
-
-def _parse_mail_date(text: str) -> datetime | None:
-    try:
-        stamp = parsedate_to_datetime(text)
-        return (stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None

@@ -7,8 +7,6 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from xml.parsers import expat
 
 from kept.core.errors import SourceError
@@ -21,6 +19,7 @@ from kept.journal.feeds.base import (
     clean_feed_text,
     clean_feed_title,
     item_key,
+    parse_mail_date,
     read_data,
     read_file_bytes,
     to_web_link,
@@ -122,37 +121,17 @@ def read_feed(given: FeedRequest) -> FeedResult:
 
 
 def _entry_item(node: XmlNode, name: str) -> FeedItem:
-    address = node.first("link") or next(
-        (
-            xml_node.attributes.get("href", "")
-            for xml_node in node.children
-            if xml_node.name == "link" and xml_node.attributes.get("href")
-        ),
-        "",
-    )
-    head = clean_feed_title(node.first("title"))
+    links = (child.attributes.get("href", "") for child in node.children if child.name == "link")
+    address = node.first("link") or next(filter(None, links), "")
+    head, written = clean_feed_title(node.first("title")), node.first("pubdate", "published", "date", "updated")
     return FeedItem(
         key=item_key(name, node.first("guid", "id") or address or head),
         source=name,
         title=head,
         text=clean_feed_text(node.first("description", "summary", "encoded", "content")),
-        at=_parse_feed_date(node.first("pubdate", "published", "date", "updated")),
+        at=parse_instant(written) or parse_mail_date(written),
         link=to_web_link(address),
     )
-
-
-def _parse_feed_date(text: str) -> datetime | None:
-    moment = parse_instant(text)
-    if moment is not None or not text:
-        return moment
-    try:
-        stamp = parsedate_to_datetime(text)
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
-    try:
-        return stamp.astimezone(UTC) if stamp.tzinfo else stamp.replace(tzinfo=UTC)
-    except OverflowError:
-        return None
 
 
 _MOST = 500  # feeds

@@ -11,7 +11,7 @@ from kept.core.value import dataclass
 from kept.memories.browse import Timeline, build_timeline, trace_memory
 from kept.memories.history import diff_words, undo
 from kept.memories.person import find_memory
-from kept.outputs.compose import OutputRoute
+from kept.outputs.compose.pages import OutputRoute
 from kept.outputs.routing import has_hooks, routes_by_memory
 from kept.profiles.profile import OutputPlace
 from kept.recall.preview import preview_context, session_directories
