@@ -16,6 +16,7 @@ from kept.core.memory import (
     LASTING,
     SAID_ONCE,
     TAKES_BACK,
+    UNSURE,
     WITHDRAWAL,
     Accepted,
     Actor,
@@ -465,7 +466,7 @@ proposals = st.lists(
         st.one_of(texts, st.sampled_from(RULES)),
         st.integers(0, 5),
         confidence=st.sampled_from((0.71, 0.8, 0.9)),
-        verdict=st.sampled_from((Accepted(), Held(reason="unsure"))),
+        verdict=st.sampled_from((Accepted(), Held(reason="unsure"), Held(reason=UNSURE))),
         category=st.sampled_from(("constraint", "decision")),
         origin=st.sampled_from((Origin.USER, Origin.USER, Origin.ASSISTANT)),
     ),
@@ -730,6 +731,48 @@ def test_a_withdrawal_takes_nothing_from_what_a_person_wrote_and_says_nothing_wh
     assert sorted(each.status for each in after([proposal(TABS), taken], own).values()) == [Status.ACTIVE, Status.HELD]
     assert [each.content for each in after([proposal(BUN), taken]).values()] == [BUN]
     assert only(after([proposal(TABS, 7), taken])).status is Status.ACTIVE
+
+
+LIVES, MOVED = "I live in Bergen and work as a translator.", "I moved to Oslo, I no longer live in Bergen."
+PORT, NEW_PORT = "The local api listens on port 8080.", "The local api listens on port 9000."
+
+
+def standing(memories):
+    return {each.content for each in memories.values() if each.status is Status.ACTIVE}
+
+
+def test_what_may_be_no_rule_stands_where_it_gives_what_was_told_before_another_value_and_the_older_waits():
+    note = proposal(NEW_PORT, 5, verdict=Held(reason=UNSURE))
+    state = after([proposal(PORT), note])
+    assert standing(state) == {NEW_PORT}
+    (older,) = [each for each in state.values() if each.content == PORT]
+    assert (older.status, older.reason) == (Status.HELD, MAY_CONTRADICT)
+    assert only(after([note])).status is Status.HELD
+    assert standing(after([proposal(BUN), note])) == {BUN}
+
+
+def test_what_may_be_no_rule_waits_again_when_what_it_gave_a_newer_value_is_gone():
+    note = proposal(NEW_PORT, 5, verdict=Held(reason=UNSURE))
+    state = after([proposal(PORT), note])
+    assert standing(after([note], state)) == set()
+
+
+def test_a_newer_value_that_may_be_no_rule_stays_beside_the_older_one_that_a_person_approves():
+    judged = [proposal(PORT), proposal(NEW_PORT, 5, verdict=Held(reason=UNSURE))]
+    state = after(judged)
+    (older,) = [each for each in state.values() if each.status is Status.HELD]
+    state |= apply_operation(state, Approve(memory=older.id, at=older.last_seen, reason=APPROVED), Actor.PERSON)
+    assert standing(after(judged, state)) == {PORT, NEW_PORT}
+
+
+def test_what_an_agent_said_waits_whether_it_was_read_before_or_after_what_the_person_typed():
+    home, moved = proposal(LIVES), proposal(MOVED, 1, origin=Origin.ASSISTANT)
+    assert standing(after([home, moved], after([moved]))) == standing(after([home, moved])) == {LIVES}
+
+
+def test_what_may_be_quoted_takes_no_place_of_what_was_told():
+    note = proposal(NEW_PORT, 5, verdict=Held(reason="may be quoted, taken back or meant for another use"))
+    assert standing(after([proposal(PORT), note])) == {PORT}
 
 
 def test_what_comes_back_in_a_template_waits_however_often_and_what_is_told_among_other_words_does_not():

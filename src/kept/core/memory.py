@@ -30,6 +30,7 @@ CLIENT_MEMORY = "client memory"  # and of one that stands in a client's own memo
 SAID_ONCE = "said once"
 TAKES_BACK = "it takes back what was told before, and which of that is not clear"  # why a withdrawal waits where it does not retire
 # Why words wait however often they are repeated: an agent repeats what it does and what it hands over.
+UNSURE = "may not be meant as a rule"  # why a telling waits, unless it gives what was told before another value
 CHOSEN = "the agent worded it as an option, which was chosen"
 DANGEROUS = "what helped is a command that could do harm"
 UNNAMED = "what helped installs a package that the error does not name"

@@ -32,6 +32,8 @@ GAVE_WAY = "it was so until"
 TAKEN_BACK = "you took it back on"
 # The reason for what waits because something said later may leave no room for it: which of the two holds, a person says.
 MAY_CONTRADICT = "held: these may contradict"
+# The reason for what may be no rule, and holds because it gives what was told as one before another value.
+NEWER_VALUE = "it says otherwise what was told before"
 # The reason for what a person let in: it stays, and gives way to nothing but their own plain words.
 APPROVED = "approved by the user"
 

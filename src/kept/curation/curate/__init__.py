@@ -16,6 +16,7 @@ from kept.core.operation import (
     BOTH_HOLD,
     GAVE_WAY,
     MAY_CONTRADICT,
+    NEWER_VALUE,
     TAKEN_BACK,
     WITHDRAWN,
     Add,
@@ -138,6 +139,7 @@ def curate(
             plan,
             replaced=place in replaced,
             doubtful=place in conflicts.doubtful,
+            confirmed=plan.is_unsure and place in conflicts.confirmed,
             beside=plans[conflicts.paired[place]].number if place in conflicts.paired else "",
             nearness=nearness[place],
         )
@@ -200,8 +202,6 @@ def _pair_by_meaning(
 
 # The reason for a person's own memory, of nothing but their words, that nothing takes the place of any more.
 _HOLDS_AGAIN = "what it gave way to is gone"
-# How the reasons begin for which machines make a memory active.
-_MADE_ACTIVE = ("accepted", "seen in ", "decided in ")
 
 
 def is_eligible(verdict: Verdict) -> bool:
@@ -209,24 +209,30 @@ def is_eligible(verdict: Verdict) -> bool:
     return not isinstance(verdict, Refused) or verdict.reason == SAID_ONCE
 
 
-def _plan_operations(plan: Plan, *, replaced: bool, doubtful: bool, beside: str, nearness: float) -> Iterator[Operation]:
+def _plan_operations(
+    plan: Plan, *, replaced: bool, doubtful: bool, confirmed: bool, beside: str, nearness: float
+) -> Iterator[Operation]:
     """The operations on the memory of a plan; ``beside`` is the memory that it may contradict (empty: none), ``nearness`` how near
-    in meaning its wordings are that words alone would keep apart (0: there are none).
+    in meaning its wordings are that words alone would keep apart (0: there are none). One that may be no rule is ``confirmed`` by
+    what was told before of the same thing.
     """
     facts, winner = plan.facts, plan.winner
     if winner is not None and facts is None and plan.gave_way and not replaced:
         yield Approve(memory=winner.id, at=winner.last_seen, reason=_HOLDS_AGAIN)
     if facts is None or plan.ended:
         return
-    at, status = facts.last_seen, Status.HELD if doubtful or beside else plan.status
+    at, status = facts.last_seen, Status.HELD if doubtful or beside else Status.ACTIVE if confirmed else plan.status
     reason = "held: it contradicts what you keep" if doubtful else format_evidence_reason(plan.members, facts, status)
+    if status is Status.ACTIVE and plan.status is Status.HELD:
+        reason = NEWER_VALUE
     if status is Status.ACTIVE and plan.category != facts.category:
         reason = _promotion_reason(plan)
     reason = MAY_CONTRADICT if beside else f"{reason}; alike in meaning ({nearness:.2f})" if nearness else reason
     living = (
         winner is not None
         and (plan.fixed or winner.status in (Status.ACTIVE, Status.HELD))
-        and not (_is_doubted(plan) or (doubtful and _is_made_active(plan)))
+        and not (_is_doubted(plan) or (doubtful and plan.is_made_active))
+        and not (winner.reason == NEWER_VALUE and status is Status.HELD)
         and not (beside and (winner.status, winner.superseded_by) != (Status.HELD, beside))
     )
     rest = tuple(
@@ -264,13 +270,7 @@ def _plan_operations(plan: Plan, *, replaced: bool, doubtful: bool, beside: str,
 def _is_doubted(plan: Plan) -> bool:
     """Whether a memory that machines made active rests on what a model doubts: it waits then, as if the model had come first."""
     doubts = all(isinstance(member.verdict, Held) and member.verdict.reason == DOUBTED for member in plan.members)
-    return bool(plan.members) and doubts and _is_made_active(plan)
-
-
-def _is_made_active(plan: Plan) -> bool:
-    winner = plan.winner
-    made = winner is not None and winner.status is Status.ACTIVE and winner.reason.startswith(_MADE_ACTIVE)
-    return made and not plan.fixed
+    return bool(plan.members) and doubts and plan.is_made_active
 
 
 def _promote_operations(plan: Plan, category: str) -> Iterator[Operation]:

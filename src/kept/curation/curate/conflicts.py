@@ -21,12 +21,14 @@ _APART = timedelta(hours=12)
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Conflicts:
     """Plans by place. ``replaced`` give way, to which one and when; ``doubtful`` contradict something older that a person keeps;
-    ``paired`` may contradict a later one, and no rule is sure which of the two holds.
+    ``paired`` may contradict a later one, and no rule is sure which of the two holds; ``confirmed`` are those later ones, which
+    hold even where each by itself may be no rule.
     """
 
     replaced: dict[int, tuple[int, datetime]]
     doubtful: set[int]
     paired: dict[int, int] = field(default_factory=dict)
+    confirmed: set[int] = field(default_factory=set)
 
 
 def find_conflicts(plans: Sequence[Plan], rules: CurationRules, meaning: Meaning | None = None) -> Conflicts:
@@ -42,7 +44,7 @@ def find_conflicts(plans: Sequence[Plan], rules: CurationRules, meaning: Meaning
     pairs = sorted(find_value_pairs(texts, meaning), key=lambda pair: (pair[1], pair[0]))
     for last, later, earlier in ((*dated[later], dated[earlier][1]) for earlier, later, is_sure in pairs if is_sure):
         plan, before = plans[later], plans[earlier].last
-        if earlier in replaced or before is None or before >= last:
+        if earlier in replaced or before is None or before >= last or plan.is_unsure:
             continue
         if not _can_replace(plan, plans[earlier]):
             if not plan.fixed and plans[earlier].stands:
@@ -61,7 +63,7 @@ def find_conflicts(plans: Sequence[Plan], rules: CurationRules, meaning: Meaning
     conflicts = Conflicts(replaced=replaced, doubtful=doubtful)
     several = rules.gathered | rules.themes  # of these several stand beside each other
     for earlier, later, is_sure in pairs:
-        if not is_sure and plans[dated[earlier][1]].category not in several:
+        if not (is_sure and plans[dated[later][1]].stands) and plans[dated[earlier][1]].category not in several:
             _add_doubtful_pair(plans, dated[earlier][1], dated[later][1], conflicts)
     return conflicts
 
@@ -69,17 +71,22 @@ def find_conflicts(plans: Sequence[Plan], rules: CurationRules, meaning: Meaning
 def _add_doubtful_pair(plans: Sequence[Plan], earlier: int, later: int, found: Conflicts) -> None:
     """Note two plans of which one may leave no room for the other: the less trusted waits, else the earlier.
 
-    What a person or a model has seen beside the later one stands beside it.
+    What a person or a model has seen beside the later one stands beside it. A later one that may be no rule stands if the earlier
+    waits: it is about what was told as one.
     """
     before, plan = plans[earlier], plans[later]
     ended = any(place in item for place in (earlier, later) for item in (found.replaced, found.doubtful, found.paired))
-    if ended or not before.stands or not plan.stands or before.last == plan.last:
+    if ended or not before.stands or not (plan.stands or plan.is_unsure) or before.last == plan.last:
         return
     seen = before.winner is not None and before.winner.reason.startswith((APPROVED, BOTH_HOLD))
-    if not before.fixed and not seen and (_is_typed(plan) or not _is_typed(before)):
+    known = plan.winner is not None and plan.winner.status is Status.ACTIVE
+    if not (before.fixed or seen) and (_is_typed(plan) or not _is_typed(before)):
         found.paired[earlier] = later
-    elif not plan.fixed and (plan.winner is None or plan.winner.status is not Status.ACTIVE):
+        found.confirmed.add(later)
+    elif not plan.fixed and (not known or (plan.is_made_active and not (before.fixed or seen))):
         found.doubtful.add(later)
+    else:
+        found.confirmed.add(later)
 
 
 def _can_replace(plan: Plan, earlier: Plan) -> bool:

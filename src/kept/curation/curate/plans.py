@@ -14,6 +14,7 @@ from kept.core.memory import (
     CLIENT_MEMORY,
     LASTING,
     SUGGESTED,
+    UNSURE,
     Accepted,
     Candidate,
     CandidateVerdict,
@@ -22,7 +23,7 @@ from kept.core.memory import (
     Memory,
     Status,
 )
-from kept.core.operation import ADVISED, ANSWERED, FACT_NAMES, FADED, GAVE_WAY, TAKEN_BACK, WITHDRAWN, Facts
+from kept.core.operation import ADVISED, ANSWERED, FACT_NAMES, FADED, GAVE_WAY, NEWER_VALUE, TAKEN_BACK, WITHDRAWN, Facts
 from kept.core.statement import Statement, parse_statement, strip_opening
 from kept.core.text import normal_form
 from kept.core.value import dataclass, replace
@@ -208,6 +209,8 @@ def format_session_count(sessions: int) -> str:
 
 
 _PART = 0.5  # of a sentence that is its part and of no other: a few words may be of many sentences
+# How the reasons begin for which machines make a memory active.
+_MADE_ACTIVE = ("accepted", "seen in ", "decided in ", NEWER_VALUE)
 _ENDED = (Status.RESOLVED, Status.REJECTED, Status.RETIRED)
 
 
@@ -263,6 +266,18 @@ class Plan:
         """Whether it can take the place of another: active, by its evidence or by a person's decision."""
         own = self.winner is not None and (self.winner.status is Status.ACTIVE or self.gave_way)
         return (own if self.fixed else self.status is Status.ACTIVE) and not self.ended
+
+    @property
+    def is_made_active(self) -> bool:
+        """Whether its memory is active because machines made it so."""
+        active = self.winner is not None and self.winner.status is Status.ACTIVE
+        return active and not self.fixed and self.winner is not None and self.winner.reason.startswith(_MADE_ACTIVE)
+
+    @property
+    def is_unsure(self) -> bool:
+        """Whether it waits for nothing but that it may be no rule: of what was told as one before it may give a newer value."""
+        waits = all(isinstance(member.verdict, Held) and member.verdict.reason == UNSURE for member in self.members)
+        return bool(self.members) and waits and self.status is Status.HELD and not (self.fixed or self.ended)
 
     @property
     def held(self) -> bool:

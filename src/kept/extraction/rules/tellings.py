@@ -7,7 +7,20 @@ categories, scopes and what happens to a candidate.
 from collections.abc import Iterator, Sequence
 
 from kept.core.lexicon import Lexicon, TellingPatterns
-from kept.core.memory import BAN, COMMAND, CORRECTION, DECIDED, FROM_NOW_ON, NOTE, REMEMBER, STANDING, WISH, WITHDRAWAL, Frame
+from kept.core.memory import (
+    BAN,
+    COMMAND,
+    CORRECTION,
+    DECIDED,
+    FROM_NOW_ON,
+    NOTE,
+    REMEMBER,
+    STANDING,
+    UNSURE,
+    WISH,
+    WITHDRAWAL,
+    Frame,
+)
 from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan
 from kept.core.spans.words import opens_with
@@ -20,7 +33,6 @@ from kept.profiles.lexicons import word_list
 # Why a telling waits for a person.
 UNMEASURED = "the rules of this language are not measured yet"
 ONE_OCCASION = "may hold for one occasion only"
-UNSURE = "may not be meant as a rule"
 SHORT = "too short to stand by itself"
 LONG = "longer than a line of the memory file"
 GOES_ON = "may go on in the next line"
