@@ -303,7 +303,7 @@ def open_workspace(
     with _open_store(home, "" if home.settings_folder else chosen.store.url, dry=dry) as store:
         if not dry:
             move_outputs(store, home.root, [profile.outputs.memory_file for profile in made])
-        asking = _create_client(home, chosen, store, env=given, clock=clock, zone=local)
+        asking = create_client(home, chosen, store, env=given, clock=clock, zone=local)
         try:
             yield Workspace(
                 paths=home,
@@ -321,9 +321,10 @@ def open_workspace(
                 asking.close()
 
 
-def _create_client(
+def create_client(
     home: Paths, settings: Settings, store: "Store", *, env: Mapping[str, str], clock: Clock, zone: ZoneInfo
 ) -> "LlmClient | None":
+    """What asks the model of some settings; None where they name none."""
     if settings.llm.adapter == "none":
         return None
     from kept.llm.models import create_llm_client  # noqa: PLC0415 - clients of models are heavy, and many a workspace asks none

@@ -117,14 +117,15 @@ def test_an_agent_takes_the_trial_first_and_once_and_where_it_fails_what_it_prop
     def take(ask):
         row = next(row for prompt, row in asks.items() if prompt in ask.prompt)
         claim = {"category": "constraint", "event": "e0", "worth": 3}
-        return {"memories": [claim | {"passage": ways[0]} for ways in row["wanted"]] if right else []}
+        said = [ways[0] for ways in row["wanted"]] if right else row["unwanted"]
+        return {"memories": [claim | {"passage": words} for words in said]}
 
     first = told(capsys, "jobs", "prepare")["jobs"]
     assert len(first) == 10
     for each in first:
         agent(each["path"], take)
     code, printed, _ = kept(capsys, "jobs", "commit")
-    assert (code, "did not pass kept's trial" in printed) == (0, not right)
+    assert (code, "failed kept's trial" in printed) == (0, not right)
     assert (done(capsys), FACT in {each["content"] for each in told(capsys, "list")}) == (2, right)
 
 

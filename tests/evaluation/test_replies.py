@@ -49,12 +49,13 @@ def test_the_fate_of_each_passage_is_told_of_recorded_replies(desk_at, home, ses
 
 
 @pytest.mark.parametrize("right", [True, False])
-def test_what_a_reader_proposes_waits_where_its_replies_to_the_trial_do_not_pass(desk_at, sessions, tmp_path, right):
+def test_what_a_reader_proposes_waits_where_its_replies_to_the_trial_fail(desk_at, sessions, tmp_path, right):
     read, folder = sessions
     reader = tmp_path / "replies" / "careful"
     (reader / "trial").mkdir(parents=True)
-    for number, row in enumerate(load_questions() if right else (), 1):
-        claims = [{"category": "constraint", "event": "e0", "passage": ways[0]} for ways in row["wanted"]]
+    for number, row in enumerate(load_questions(), 1):
+        said = [ways[0] for ways in row["wanted"]] if right else row["unwanted"]
+        claims = [{"category": "constraint", "event": "e0", "passage": words} for words in said]
         (reader / "trial" / f"{number:02}.json").write_text(json.dumps({"memories": claims}))
     for number, ask in collect_questions(desk_at, read)[0].items():
         lines = [line for line in ask.prompt.splitlines() if LOST in line and line.startswith("[e")]

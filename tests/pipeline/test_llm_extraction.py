@@ -551,8 +551,7 @@ def test_what_comes_back_no_better_or_not_to_be_trusted_leaves_the_claim_as_it_w
 
 def test_claims_of_a_model_that_failed_its_trial_are_not_sent_back(desk_at, vague, monkeypatch):
     asked = []
-    monkeypatch.setattr("kept.pipeline.run.needs_trial", lambda _: True)
-    monkeypatch.setattr("kept.pipeline.run.take_trial", lambda *_: TrialScore(model="any", found=0))
+    monkeypatch.setattr("kept.pipeline.run.load_score", lambda _: TrialScore(model="any", found=0, obeyed=("run it",)))
     with desk_at(vague) as workspace:
         run_pipeline(with_model(workspace, vague_model(CLEAR, asked)), [], RunOptions())
     assert [each.purpose for each in asked] == ["extract"]

@@ -8,16 +8,17 @@ import pytest
 
 from kept.core.errors import UsageError
 from kept.core.memory import Status
+from kept.llm.adapters.base import AdapterFailure
 from kept.llm.adapters.recorded import ScriptedModel
-from kept.llm.ask import CompleteReply
+from kept.llm.ask import CompleteReply, Fault
 from kept.llm.budget import Limits
 from kept.llm.client import LlmClient
 from kept.llm.replies import ReplyCache
 from kept.local.settings import LlmSettings
 from kept.pipeline.run import RunOptions, run_pipeline
-from kept.pipeline.trial import MOST_TAKEN, load_score, score_replies, trial_asks, try_models
+from kept.pipeline.trial import MOST_TAKEN, score_replies, trial_asks, try_models
 from obedient import obey
-from talking import say
+from talking import RULE, say
 
 ROWS = tomllib.loads((files("kept.pipeline") / "trial.toml").read_text())["question"]
 NOTES = {"problems": [], "solutions": [], "decisions": [], "questions": []}
@@ -49,13 +50,13 @@ def scored(change, *of):
 def test_a_model_that_finds_what_is_wanted_and_nothing_else_passes(desk_at, home):
     with desk_at(home) as workspace:
         (score,) = tried(workspace, "wanted")
-    assert (score.found, score.missed, score.took, score.passes, len(ROWS)) == (15, (), (), True, 10)
+    assert (score.found, score.missed, score.took, score.suits, len(ROWS)) == (15, (), (), True, 10)
 
 
 def test_a_model_that_copies_well_and_keeps_what_ends_with_the_task_does_not_pass_however_much_it_finds(desk_at, home):
     with desk_at(home) as workspace:
         (score,) = tried(workspace, "wanted", "unwanted")
-    assert not score.passes
+    assert score.failed
     assert (score.found, len(score.took)) == (15, sum(len(row["unwanted"]) for row in ROWS))
 
 
@@ -68,7 +69,7 @@ def test_two_lines_too_many_are_a_slip_and_three_are_not(many, passes):
         "wanted",
         "unwanted",
     )
-    assert (len(score.took), score.passes) == (many, passes)
+    assert (len(score.took), score.passes, score.failed) == (many, passes, not passes)
 
 
 def test_what_is_graded_below_the_highest_would_wait_and_is_not_counted_as_taken():
@@ -76,14 +77,14 @@ def test_what_is_graded_below_the_highest_would_wait_and_is_not_counted_as_taken
     assert (score.found, score.took, score.passes) == (15, (), True)
 
 
-def test_a_model_that_repeats_what_a_page_tells_agents_to_do_does_not_pass_whatever_it_grades_it():
+def test_a_model_that_repeats_what_a_page_tells_agents_to_do_fails_whatever_it_grades_it():
     score = scored(lambda claims: [each | {"worth": 1} for each in claims], "wanted", "planted")
-    assert (score.found, len(score.obeyed), score.passes) == (15, 4, False)
+    assert (score.found, len(score.obeyed), score.failed) == (15, 4, True)
 
 
-def test_a_passage_that_is_copied_loosely_is_no_find():
+def test_a_passage_that_is_copied_loosely_is_no_find_and_costs_no_trust():
     score = scored(lambda claims: [each | {"passage": f"{each['passage']} as agreed"} for each in claims], "wanted")
-    assert (score.found, score.passes) == (0, False)
+    assert (score.found, score.suits, score.passes) == (0, False, True)
 
 
 def test_what_a_model_puts_aside_as_over_with_the_task_is_no_trap_it_took(desk_at, home):
@@ -99,11 +100,10 @@ def test_what_a_model_puts_aside_as_over_with_the_task_is_no_trap_it_took(desk_a
     assert (score.took, score.passes) == ((), True)
 
 
-def test_a_model_that_finds_nothing_does_not_pass(desk_at, home):
+def test_a_model_that_finds_nothing_is_trusted_and_not_suggested(desk_at, home):
     with desk_at(home) as workspace:
         (score,) = tried(workspace)
-    assert not score.passes
-    assert len(score.missed) == 15
+    assert (score.passes, score.suits, len(score.missed)) == (True, False, 15)
 
 
 def run_with_trial(opened, answer, *, trial=True, dry=False, **limits):
@@ -143,14 +143,17 @@ def told_once(home):
         (("wanted",), True, Status.ACTIVE),
         (("wanted", "unwanted"), True, Status.HELD),
         (("wanted", "unwanted"), False, Status.ACTIVE),
+        ((), True, Status.ACTIVE),
     ],
 )
-def test_what_a_model_proposes_is_active_once_it_passed_its_trial_or_the_person_says_so(desk_at, told_once, of, trial, status):
+def test_what_a_model_proposes_is_active_unless_it_failed_its_trial_and_the_person_says_nothing_else(
+    desk_at, told_once, of, trial, status
+):
     with desk_at(told_once) as opened:
         statuses, asked, told, *_ = run_with_trial(opened, lambda ask: reply(ask, *of), trial=trial)
     assert statuses == [status]
     assert asked.count("trial") == (10 if trial else 0)
-    assert any("did not pass kept's trial" in words and "llm.trial false" in words for words in told) == (status is Status.HELD)
+    assert any("failed kept's trial" in words and "llm.trial false" in words for words in told) == (status is Status.HELD)
 
 
 def test_a_model_takes_its_trial_once_and_only_where_there_is_something_to_ask(desk_at, home):
@@ -214,16 +217,48 @@ def test_a_telling_that_the_person_took_back_waits_also_where_a_model_confirms_i
     assert {each.status for each in memories} == {Status.HELD}
 
 
-@pytest.mark.parametrize(("right", "passes"), [(9, True), (2, False)])
-def test_a_reply_to_the_trial_that_cannot_be_read_finds_nothing_wherever_it_is_counted(desk_at, home, right, passes):
-    unread = [f"[e0] {row['talk'][0]}" for row in ROWS[right:]]
+@pytest.mark.parametrize("silent", ["no JSON", "", "I cannot help with that."])
+def test_a_trial_without_replies_that_can_be_read_proves_nothing_and_is_tried_again(desk_at, told_once, silent):
+    with desk_at(told_once) as opened:
+        statuses, asked, told, _ = run_with_trial(opened, lambda _: silent)
+        assert statuses == [Status.ACTIVE]
+        assert not any("kept's trial" in words for words in told)
+        say(told_once, "s2", "The harbor walls must be drawn in grey in `walls.py`.", "thanks, go on")
+        statuses, asked, *_ = run_with_trial(opened, lambda ask: reply(ask, "wanted", "unwanted"))
+    assert asked.count("trial") == 10
+    assert statuses == [Status.ACTIVE, Status.HELD]
+
+
+def test_a_program_that_ends_with_an_error_at_the_trial_is_asked_about_sessions_all_the_same(desk_at, told_once):
+    error = AdapterFailure(fault=Fault.FAILED, reason="it ended with code 1")
+    with desk_at(told_once) as opened:
+        statuses, *_ = run_with_trial(opened, lambda _: error)
+    assert statuses == [Status.ACTIVE]
+
+
+def test_what_was_taken_counts_although_other_questions_of_the_trial_have_no_reply(desk_at, told_once):
+    answered = {f"[e0] {row['talk'][0]}" for row in ROWS[:5]}
 
     def answer(ask):
-        return "no JSON" if any(words in ask.prompt for words in unread) else reply(ask, "wanted")
+        return reply(ask, "unwanted") if any(words in ask.prompt for words in answered) else "no JSON"
 
+    with desk_at(told_once) as opened:
+        assert run_with_trial(opened, answer)[0] == [Status.HELD]
+
+
+@pytest.mark.parametrize("failed", [False, True])
+def test_a_model_that_failed_is_not_asked_for_curation_and_days(desk_at, home, failed):
+    asking = [f"Who reads gauge {number} on a day without wind?" for number in range(9)]
+    say(home, "s1", RULE, RULE.replace("dates", "times of tides"), *asking)
     with desk_at(home) as opened:
-        settings = replace(opened.settings, llm=LlmSettings(adapter="ollama", model="small"))
-        asking = LlmClient(lambda: ScriptedModel(answer), replies=ReplyCache(opened.paths.replies), clock=opened.clock)
-        workspace = replace(opened, settings=settings, llm=asking)
-        (score,) = try_models(workspace)
-        assert (score.passes, load_score(workspace).passes) == (passes, passes)
+        of = ("wanted", "unwanted") if failed else ("wanted",)
+        _, asked, *_ = run_with_trial(opened, lambda ask: reply(ask, *of))
+    assert {"curate", "summary"} & set(asked) == (set() if failed else {"curate", "summary"})
+
+
+def test_of_a_model_that_failed_no_more_is_estimated_than_is_asked(desk_at, told_once):
+    with desk_at(told_once) as opened:
+        run_with_trial(opened, lambda ask: reply(ask, "unwanted"))
+        say(told_once, "s2", RULE, RULE.replace("dates", "times of tides"))
+        would = run_with_trial(opened, None, dry=True)[3].asked.would.questions
+        assert run_with_trial(opened, None)[1] == ["extract"] * would

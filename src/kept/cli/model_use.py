@@ -118,13 +118,14 @@ def trial_lines(workspace: Workspace) -> Iterator[Line]:
     if not workspace.settings.llm.trial:
         yield line("What the model proposes is active without kept's trial", (" → kept config set llm.trial true", "dim"))
         return
-    if (score := load_score(workspace)) is None:
-        if needs_trial(workspace.settings.llm):
-            yield line("The model took no trial yet: the next run that asks it begins with ten short questions of kept's own")
-    elif score.passes:
-        yield line(f"The model passed kept's trial: {score.text}")
-    else:
+    score = load_score(workspace)
+    if score.failed:
         yield line((f"{FAILED} ({score.text})", "yellow"), (f" {OVERRULE}", "dim"))
+    elif needs_trial(workspace.settings.llm):
+        left = (
+            f"{len(score.unread)} of the short questions of kept's trial have no reply yet: the next run that asks begins with them"
+        )
+        yield line(left if score.unread else f"The model passed kept's trial: {score.text}")
 
 
 def cost_lines(runs: Sequence[tuple[Run, str]], costs: Costs) -> Iterator[Line]:

@@ -62,7 +62,7 @@ class ReplayResult:
     """What the replies of one reader come to: how many of them answer a question of today, and how many there are (``replies``);
     the same of the typed ``turns`` that they are about; why others could not be read; how the memories of the model stand
     (``score``); by importance what became of each passage worth keeping (``losses``); how the reader did in the ``trial``, where it
-    took one: what a reader proposes that did not pass waits, as in a run.
+    took one: what a reader proposes that failed waits, as in a run.
     """
 
     reader: str
@@ -125,7 +125,7 @@ def _replay_reader(
     workspace: Workspace, reader: Path, recorded: Sequence[Recording], turns: Sequence[AnnotatedTurn]
 ) -> ReplayResult:
     shelf, trial = RecordedReplies(recorded=recorded), _score_trial(reader)
-    trust = Trust.CLAIMS if trial is None or trial.passes else Trust.FINDS
+    trust = Trust.FINDS if trial is not None and trial.failed else Trust.CLAIMS
     with workspace.store.trial_transaction():  # the next reader finds the store as this one did
         number = RunNumber(workspace.store.log, workspace.clock, _COMMAND)
         extract_with_llm(workspace, number, shelf, by=_BY, trust=trust)
@@ -140,7 +140,7 @@ def _replay_reader(
 
 
 def _score_trial(reader: Path) -> TrialScore | None:
-    """How a reader did in the trial; None where it took none. A question without a reply is one wrong answer."""
+    """How a reader did in the trial; None where it took none. A question without a reply proves nothing."""
     if not (reader / TRIAL).is_dir():
         return None
     paths = [reader / TRIAL / f"{number:02}.json" for number in range(1, len(load_questions()) + 1)]

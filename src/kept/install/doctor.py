@@ -215,14 +215,13 @@ def _check_language_model(workspace: Workspace) -> Iterator[CheckFinding]:
         tried = run_limited(words, seconds=_TRIED, env=workspace.env)
         told = (tried.err.strip() or tried.out.strip()).splitlines()[-1:] or [f"nothing within {_TRIED:.0f} s"]
         fault = "" if tried.code == 0 else f"it does not answer: {told[0].removeprefix('It did not answer: ')[:300]}"
-    name = chosen.model or chosen.command or chosen.adapter
     yield CheckFinding(
         name="language model",
         well=False if fault else True if asked else None,
-        detail=f"{name}: {fault or ('it answered' if asked else _NOT_TOLD)}",
+        detail=f"{chosen.name}: {fault or ('it answered' if asked else _NOT_TOLD)}",
         fix="kept config try",
     )
-    if not fault and (score := load_score(workspace)) is not None and not score.passes:
+    if not fault and (score := load_score(workspace)).failed:
         yield CheckFinding(name="language model", well=None, detail=f"{FAILED} ({score.text})", fix=OVERRULE.removeprefix("→ "))
 
 

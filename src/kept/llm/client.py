@@ -160,10 +160,15 @@ class LlmClient:
         waiting = [OpenQuestion(key=key, ask=ask) for key, ask in made.items() if self._replies.find_reply(key) is None]
         return self._estimate(waiting) + Estimate(cached=len(made) - len(waiting))
 
-    def stored_replies(self, asks: Sequence[Ask]) -> list[Mapping[str, Any] | None]:
-        """The replies to questions that were asked before, None where one was not. Asks nothing. Raises ConfigError, StoreError."""
-        name = self._load_model().name
-        return [self._replies.find_reply(self._redact_ask(ask).key(name)) for ask in asks]
+    def stored_replies(self, asks: Sequence[Ask]) -> list[Reply]:
+        """What is known of the replies to questions. Asks nothing. Raises ConfigError, StoreError."""
+        keys = [self._redact_ask(ask).key(self._load_model().name) for ask in asks]
+        return [self._find_known_reply(key, set()) or PendingReply(reason="not asked yet") for key in keys]
+
+    def resume(self) -> None:
+        """Ask on where what answers was reached and failed at some questions in a row: it may answer those of another kind."""
+        if self._stopped is not None and self._stopped.fault is Fault.FAILED:
+            self._stopped, self._silences = None, 0
 
     def close(self) -> None:
         """End what is under way and close what is open."""

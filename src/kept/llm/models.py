@@ -73,15 +73,9 @@ def context_of(settings: LlmSettings) -> int:
         return min(ollama_context(settings.model, settings.base_url) or UNKNOWN_LOCAL, OLLAMA_MOST)
     if settings.base_url and settings.adapter == "openai":
         return served_context(settings.model, settings.base_url) or UNKNOWN_LOCAL
-    return known_context(settings.model) or (UNKNOWN_LOCAL if is_unproven(settings) else VENDORS)
-
-
-def is_unproven(settings: LlmSettings) -> bool:
-    """True if nobody knows how well the model reads: a local one or a program of the user's own, whose name tells nothing."""
     words = shlex.split(settings.command) if settings.adapter == "command" else []
     own = bool(words) and Path(words[0]).name not in _PROGRAMS
-    local = settings.adapter == "ollama" or (settings.adapter == "openai" and bool(settings.base_url))
-    return (own or local) and not known_context(settings.model)
+    return known_context(settings.model) or (UNKNOWN_LOCAL if own else VENDORS)
 
 
 def _identify_program(settings: LlmSettings, env: Mapping[str, str]) -> str:

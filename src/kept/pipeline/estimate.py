@@ -27,7 +27,7 @@ from kept.llm.budget import Estimate, price_of
 from kept.llm.client import LlmClient
 from kept.llm.models import AvailableModel, create_model
 from kept.local.settings import LlmSettings
-from kept.pipeline.trial import load_score, needs_trial, trial_asks
+from kept.pipeline.trial import load_score, trial_asks
 from kept.profiles.profile import Occasion
 from kept.profiles.prompts import question_text
 from kept.store.values import Thread
@@ -64,11 +64,11 @@ def estimate_run(
             _add_day_tokens(workspace, part, days)
         found += asking.estimate([question.ask for question in some if question.ask is not None])
     score = load_score(workspace)
-    sent_back = round(_SENT_BACK * found.questions) if score is None or score.passes else 0
-    if needs_trial(workspace.settings.llm) and found.questions + found.cached:
+    sent_back = 0 if score.failed else round(_SENT_BACK * found.questions)
+    if not (score.passes or score.failed) and found.questions + found.cached:
         found += replace(asking.estimate(trial_asks()), cached=0)
     found += asking.estimate(list(_rewording_asks(sent_back)))
-    if occasion is Occasion.NIGHTLY:
+    if occasion is Occasion.NIGHTLY and not score.failed:
         found += asking.estimate(
             [*_day_summary_asks(workspace, days), *_curation_asks(workspace, [thread for thread, _ in waiting])]
         )

@@ -12,7 +12,7 @@ from kept.core.fence import NOTICE, TAG
 from kept.core.redact import redact
 from kept.core.redact.scanner import load_scanner
 from kept.core.value import dataclass, field, replace
-from kept.curation.llm_curation import curate_with_llm
+from kept.curation.llm_curation import LlmCurationReport, curate_with_llm
 from kept.curation.passes import CurationReport, curate_changed_groups
 from kept.days.llm_summaries import write_day_summaries
 from kept.extraction.llm_extraction import LlmExtractionReport, Trust, extract_with_llm
@@ -24,7 +24,7 @@ from kept.local import files
 from kept.local.files import hold_lock
 from kept.memories.backups import make_daily_backup
 from kept.outputs.write import WriteReport, merge_hand_edits, write_outputs
-from kept.pipeline.trial import take_trial, trial_asks
+from kept.pipeline.trial import TrialScore, take_trial, trial_asks
 from kept.pipeline.write_journal import find_entries_without_model, write_journal_entry
 from kept.store.run_number import RunNumber
 from kept.workspace import Workspace
@@ -86,14 +86,14 @@ class JobsReport:
 @dataclass(kw_only=True, slots=True)
 class _ReplyFiles:
     """An asking that takes its replies from files; notes which questions there were, what is wrong with replies, and how what
-    answers ``failed`` its trial (empty: it did not).
+    answers did in its ``trial``.
     """
 
     workspace: Workspace
     asked: dict[str, Ask] = field(default_factory=dict)
     wrong: dict[str, str] = field(default_factory=dict)
     answered: set[str] = field(default_factory=set)
-    failed: str = ""
+    trial: TrialScore = TrialScore(model=_MODEL, found=0)
 
     def __call__(self, asks: Sequence[Ask]) -> Sequence[Reply]:
         return [self._read_reply(ask) for ask in asks]
@@ -174,17 +174,10 @@ def commit_replies(workspace: Workspace, *, agent: bool = False) -> JobsReport:
         )
         archive_before_edits(workspace, locks=False)
         merge_hand_edits(workspace, number, written)
-        llm_extraction_report = _ask_about_sessions(workspace, number, shelf, agent=agent)
-        curated, refused = CurationReport(), Counter[str]()
-        if workspace.store.log.groups_to_curate():
-            make_daily_backup(workspace)
-            curated = curate_changed_groups(workspace, number)
-        if not agent:
-            llm_curated = curate_with_llm(workspace, number, shelf, by=_BY)
-            curated.operations.update(llm_curated.operations)
-            curated.stopped += llm_curated.stopped
-            refused += llm_curated.refused
-        write_day_summaries(workspace, shelf, by=_BY)
+        make_daily_backup(workspace)
+        llm_extraction_report, curated, llm_curated = _ask_all(workspace, number, shelf, agent=agent)
+        curated.operations.update(llm_curated.operations)
+        curated.stopped += llm_curated.stopped
         write_outputs(workspace, number, written)
         left = _find_open_questions(workspace, agent=agent)
         _delete_finished_jobs(workspace, left.asked)
@@ -192,7 +185,7 @@ def commit_replies(workspace: Workspace, *, agent: bool = False) -> JobsReport:
             report = {
                 "llm_extraction": llm_extraction_report.body(),
                 "operations": dict(curated.operations),
-                "refused": dict(refused),
+                "refused": dict(llm_curated.refused),
                 "stopped": list(curated.stopped),
             }
             workspace.store.log.end_run(number(), workspace.clock(), report)
@@ -203,11 +196,11 @@ def commit_replies(workspace: Workspace, *, agent: bool = False) -> JobsReport:
         run=run,
         llm_extraction=llm_extraction_report,
         curated=curated,
-        refused=refused,
+        refused=llm_curated.refused,
         written=written,
         wrong=shelf.wrong,
         waiting=waiting,
-        failed=shelf.failed,
+        failed=shelf.trial.text if shelf.trial.failed else "",
     )
 
 
@@ -229,30 +222,33 @@ def _find_open_questions(workspace: Workspace, *, agent: bool) -> _ReplyFiles:
     shelf = _ReplyFiles(workspace=workspace)
     with workspace.store.trial_transaction():
         number = RunNumber(workspace.store.log, workspace.clock, "jobs")
-        _ask_about_sessions(workspace, number, shelf, agent=agent)
-        curate_changed_groups(workspace, number)
-        if not agent:
-            curate_with_llm(workspace, number, shelf, by=_BY)
-        write_day_summaries(workspace, shelf, by=_BY)
+        _ask_all(workspace, number, shelf, agent=agent)
         if shelf.is_answered:  # an entry is written of what was found
             shelf([ask for *_, ask in find_entries_without_model(workspace, shelf, _BY)])
     return shelf
 
 
-def _ask_about_sessions(workspace: Workspace, number: RunNumber, shelf: _ReplyFiles, *, agent: bool) -> LlmExtractionReport:
-    """Ask about sessions what took its trial; until it did nothing but the trial is asked."""
-    trust = Trust.PASSAGES if agent else Trust.CLAIMS
+def _ask_all(
+    workspace: Workspace, number: RunNumber, shelf: _ReplyFiles, *, agent: bool
+) -> tuple[LlmExtractionReport, CurationReport, LlmCurationReport]:
+    """Ask what a run asks: the trial, and nothing else until it has its replies; then about sessions, changes and days."""
+    read, advised = LlmExtractionReport(), LlmCurationReport()
     if workspace.settings.llm.trial and list_pending_threads(workspace):
         trial = _ReplyFiles(workspace=workspace)
-        score = take_trial(trial, _MODEL)
-        if score is None or trial.wrong:
+        shelf.trial = take_trial(trial, _MODEL)
+        if not trial.is_answered:
             shelf.asked |= trial.asked
             shelf.wrong |= trial.wrong
             shelf.answered |= trial.answered
-            return LlmExtractionReport()
-        shelf.failed = "" if score.passes else score.text
-        trust = trust if score.passes else Trust.FINDS
-    return extract_with_llm(workspace, number, shelf, by=_BY, trust=trust)
+    if not shelf.trial.unread:
+        trust = Trust.FINDS if shelf.trial.failed else Trust.PASSAGES if agent else Trust.CLAIMS
+        read = extract_with_llm(workspace, number, shelf, by=_BY, trust=trust)
+    curated = curate_changed_groups(workspace, number)
+    if shelf.trial.passes and not agent:
+        advised = curate_with_llm(workspace, number, shelf, by=_BY)
+    if shelf.trial.passes:
+        write_day_summaries(workspace, shelf, by=_BY)
+    return read, curated, advised
 
 
 def _job_path(workspace: Workspace, number: str) -> Path:

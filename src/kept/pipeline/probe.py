@@ -55,7 +55,7 @@ def plan_probe(workspace: Workspace) -> ProbePlan:
     would = workspace.llm.estimate([ask]).usage
     usual = {"anthropic": "the interface of Anthropic", "openai": "the interface of OpenAI"}.get(chosen.adapter, "this machine")
     where = f"the program `{chosen.command}` on this machine" if chosen.adapter == "command" else chosen.base_url or usual
-    name = chosen.model or chosen.command or chosen.adapter
+    name = chosen.name
     return ProbePlan(
         model=name,
         where=where,

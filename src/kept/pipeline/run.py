@@ -23,7 +23,6 @@ from kept.days.day_notes import summarize_threads
 from kept.days.llm_summaries import DaySummaryReport, write_day_summaries
 from kept.extraction.extract_threads import ExtractionReport, Within, extract_pending, threads_to_extract
 from kept.extraction.llm_extraction import LlmExtractionReport, Trust, extract_with_llm
-from kept.extraction.question_plan import list_pending_threads
 from kept.extraction.revalidate import revalidate_threads
 from kept.intake.projects import MoveReport, list_misplaced_directories, move_memories, note_evidence_of_waiting, record_projects
 from kept.intake.reading import FilesToRead, ReadingReport, archive_files, discover, weigh_new
@@ -44,7 +43,7 @@ from kept.pipeline.erase.forget import forget_opted_out
 from kept.pipeline.estimate import estimate_run
 from kept.pipeline.machines import pull_changes, push_changes, reach_server
 from kept.pipeline.outdated import find_outdated_memories
-from kept.pipeline.trial import FAILED, OVERRULE, needs_trial, take_trial
+from kept.pipeline.trial import FAILED, OVERRULE, load_score, take_trial
 from kept.profiles.profile import Occasion
 from kept.recall.indexing import UNMADE, count_uses, create_meaning_scorer, update_index
 from kept.store.run_number import RunNumber
@@ -238,9 +237,11 @@ def _run_steps(
             meaning=create_meaning_scorer(workspace),
             progress=progress,
         )
-    if workspace.llm is not None and options.occasion is Occasion.NIGHTLY and not late():
-        report.llm_curation = curate_with_llm(workspace, run_number, workspace.llm, by=_model_name(workspace), allow=options.allow)
-        report.day_summaries = write_day_summaries(workspace, workspace.llm, by=_model_name(workspace))
+    if workspace.llm is not None and options.occasion is Occasion.NIGHTLY and not late() and not load_score(workspace).failed:
+        report.llm_curation = curate_with_llm(
+            workspace, run_number, workspace.llm, by=workspace.settings.llm.name, allow=options.allow
+        )
+        report.day_summaries = write_day_summaries(workspace, workspace.llm, by=workspace.settings.llm.name)
     covering = CoverageCounter(workspace)
     # In real time threads go on waiting for an occasion that takes them in whole; that one gives account of them.
     summarize_threads(
@@ -278,25 +279,22 @@ def _select_threads(workspace: Workspace, options: RunOptions) -> Mapping[int, i
 def _ask_about_sessions(
     workspace: Workspace, run_number: RunNumber, options: RunOptions, progress: Progress, late: Late
 ) -> LlmExtractionReport:
-    """Have a person told what is going to be asked, and ask it; a dry run only counts."""
+    """Have a person told what is going to be asked, and ask it, after the trial; a dry run only counts."""
     assert workspace.llm is not None
     within = _time_limits(workspace, options)
     coming = _announce_questions(workspace, workspace.llm, options, within)
-    trust = Trust.CLAIMS
-    if needs_trial(workspace.settings.llm) and coming.questions + coming.cached:
-        score = take_trial(workspace.llm, _model_name(workspace))
-        if score is None and not options.dry:
-            waiting = list_pending_threads(workspace, force=options.force, within=within, occasion=options.occasion)
-            return LlmExtractionReport(threads=len(waiting), left=len(waiting))
-        trust = Trust.CLAIMS if score is not None and score.passes else Trust.FINDS
-        if score is not None and not score.passes:
-            workspace.llm.tell(f"{FAILED} ({score.text}). {OVERRULE}")
+    score = load_score(workspace)
+    if not (score.passes or score.failed) and coming.questions + coming.cached:
+        score = take_trial(workspace.llm, score.model)
+        workspace.llm.resume()
+    if score.failed:
+        workspace.llm.tell(f"{FAILED} ({score.text}). {OVERRULE}")
     report = extract_with_llm(
         workspace,
         run_number,
         workspace.llm,
-        by=_model_name(workspace),
-        trust=trust,
+        by=workspace.settings.llm.name,
+        trust=Trust.FINDS if score.failed else Trust.CLAIMS,
         room=workspace.llm.token_limits,
         force=options.force,
         within=within,
@@ -332,12 +330,6 @@ def _hear_others(workspace: Workspace, paths: Sequence[Path], options: RunOption
     if not paths:
         import_client_notes(workspace, run)
     return pull_changes(workspace, run).problems
-
-
-def _model_name(workspace: Workspace) -> str:
-    """What the language model of the settings is called."""
-    named = workspace.settings.llm
-    return named.model or named.command or named.adapter
 
 
 def _make_deadline(seconds: float) -> Late:

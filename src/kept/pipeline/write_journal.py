@@ -337,7 +337,7 @@ def _entry_links(workspace: Workspace, work: EntryOptions) -> Mapping[date, str]
 
 def _writer_name(workspace: Workspace, work: EntryOptions) -> str:
     named = workspace.settings.llm
-    return (work.by or named.model or named.command or named.adapter) if work.model else EXTRACTIVE
+    return (work.by or named.name) if work.model else EXTRACTIVE
 
 
 def _collect_inputs(workspace: Workspace, work: EntryOptions, first: date, last: date) -> _EntryInputs:

@@ -248,7 +248,9 @@ def _replay_lines(found: ReplayResult) -> Iterator[Line]:
         f"{format_count(found.questions, 'question')}, {len(found.unreadable)} unreadable",
     )
     if found.trial is not None:
-        yield line(f"  trial: {'passed' if found.trial.passes else 'did not pass'}, {found.trial.text}")
+        yield line(
+            f"  trial: {'failed' if found.trial.failed else 'passed' if found.trial.passes else 'not whole'}, {found.trial.text}"
+        )
     yield line(
         f"  active: {right} of {judged} right{_format_percent(right, judged)}, {junk} marked as junk{_format_percent(junk, judged)}"
     )

@@ -36,7 +36,7 @@ def llm(
             _print_available_models(workspace, as_json=as_json)
             return 0
         scores = try_models(workspace, tuple(model or ()))
-    best = next((score for score in scores if score.passes), None)
+    best = next((score for score in scores if score.suits), None)
     if as_json:
         rows = [json_fields(score, "model", "found", "missed", "took", "obeyed", "unread", "passes") for score in scores]
         show.write_json({"trial": rows, "suggested": best.model if best else None})
@@ -46,10 +46,10 @@ def llm(
         faults = (("missed", score.missed), ("took", score.took), ("obeyed", score.obeyed), ("no reply to", score.unread))
         show.write_lines([line((f"  {kind} {words}", "dim")) for kind, some in faults for words in some])
     if best is not None:
-        show.write_line(f"The smallest that passes: {best.model}", (f" → kept config set llm.model {best.model}", "dim"))
+        show.write_line(f"The smallest that suits: {best.model}", (f" → kept config set llm.model {best.model}", "dim"))
     else:
         bounds = f"at least {LEAST_FOUND} worth keeping found, at most {MOST_TAKEN} over with their task taken, nothing planted"
-        show.write_line(f"None passes ({bounds}).", (f" {OVERRULE}", "dim"))
+        show.write_line(f"None suits ({bounds}).", (f" {OVERRULE}", "dim"))
     return int(best is None)
 
 

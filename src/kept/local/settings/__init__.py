@@ -60,7 +60,7 @@ class LlmSettings:
     smallest does), ``plan_share`` is how much of them kept takes. ``rate`` is in questions a minute, ``timeout`` in
     seconds. Budgets are in USD, calls and tokens (in and out). ``price_input`` and ``price_output`` (USD a million tokens) are for
     models whose price kept does not know. ``batch`` hands in what can wait to the provider's batch interface, at half the price.
-    ``trial`` False has the claims of a model active although it did not pass kept's trial.
+    ``trial`` False has the claims of a model active although it failed kept's trial.
     """
 
     adapter: str = "none"
@@ -89,6 +89,11 @@ class LlmSettings:
     price_output: float = 0.0
     batch: bool = False
     trial: bool = True
+
+    @property
+    def name(self) -> str:
+        """What the model is called, for people: by itself, else by what answers for it."""
+        return self.model or self.command or self.adapter
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
