@@ -69,10 +69,20 @@ def test_whatever_happens_to_a_file_shows(path, change):
 
 
 @pytest.mark.usefixtures("later")
-def test_what_a_file_alone_does_not_tell_is_always_looked_into(tmp_path, path, monkeypatch):
-    database = tmp_path / "state.vscdb"
+def test_what_is_written_to_a_database_or_beside_it_shows(tmp_path):
+    database, log = tmp_path / "state.vscdb", tmp_path / "state.vscdb-wal"
     database.write_bytes(b"SQLite format 3\0")
-    assert make_stat_entry(database, "cursor") == ""
+    alone = make_stat_entry(database, "cursor")
+    assert is_unchanged(alone, make_stat_entry(database, "cursor"))
+    log.write_bytes(b"a")
+    beside = make_stat_entry(database, "cursor")
+    log.write_bytes(b"b")
+    assert not is_unchanged(alone, beside)
+    assert not is_unchanged(beside, make_stat_entry(database, "cursor"))
+
+
+@pytest.mark.usefixtures("later")
+def test_what_a_plugin_reads_is_always_looked_into(path, monkeypatch):
     monkeypatch.setattr(stat_cache, "PLUGINS", frozenset({"theirs"}))
     assert make_stat_entry(path, "theirs") == ""
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -54,8 +55,8 @@ def _build_parser(command: Command, function: Callable[..., object]) -> Any:
 
 
 class _TypedValue:
-    """How an option's value is understood: what is given as the text or number that is wanted, or left out, as it is; all else by
-    Typer. That loads pydantic, which takes longer than `kept list` does.
+    """How an option's value is understood: the text, the number or the paths that are wanted, or what is left out, as it is; all
+    else by Typer. That loads pydantic, which takes longer than `kept list` does.
     """
 
     def __init__(self, by_typer: Callable[[Any], Any], option: Any) -> None:
@@ -68,8 +69,8 @@ class _TypedValue:
             return () if param.multiple or param.nargs == -1 else None
         if self._kind in (str, int) and type(value) is self._kind:
             return value
-        if self._kind == list[str] and isinstance(value, tuple | list):
-            return list(value)
+        if self._kind in (list[str], list[Path]) and isinstance(value, tuple | list):
+            return list(map(self._kind.__args__[0], value))
         return self._by_typer().coerce(value, param=param, ctx=ctx)
 
 

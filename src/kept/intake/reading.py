@@ -146,6 +146,7 @@ def discover(workspace: Workspace, paths: Sequence[Path], *, force: bool = False
         gone = [place for root in workspace.settings.root if not os.path.lexists(place := root.resolve(workspace.paths.user))]
         skipped += [(printable(place), "a root that is not there: kept sources remove ends following it") for place in gone]
     folder, noted = "", dict[str, tuple[str, str]]()
+    known = tuple((source.name, Path(os.path.realpath(place))) for source, place in list_source_places(workspace)) if paths else ()
     for candidate in _paths_to_examine(workspace, paths):
         path, plain = candidate.path, str(candidate.path)
         if is_excluded(plain, workspace.settings.exclude):
@@ -161,7 +162,8 @@ def discover(workspace: Workspace, paths: Sequence[Path], *, force: bool = False
         shown = printable(path)
         try:
             with isolate_errors("its format cannot be told", str(path)):
-                source = format_of(candidate.path, sources, candidate.root, named=candidate.named, owner=candidate.owner)
+                owner = candidate.owner or _owner(path, known)
+                source = format_of(path, sources, candidate.root, named=candidate.named, owner=owner)
         except SourceError as error:
             skipped.append((shown, error.what))
             continue
@@ -250,16 +252,15 @@ def _paths_to_examine(workspace: Workspace, paths: Sequence[Path]) -> Iterator[_
             yield from (_PathCandidate(path=path, owner=source.name) for path in find_files(place))
         for root in workspace.settings.root:
             files = find_files(root.resolve(workspace.paths.user)) if root.resolve(workspace.paths.user).exists() else ()
-            yield from (_PathCandidate(path=path, owner=tool_folder_format(path), root=root) for path in files)
+            yield from (_PathCandidate(path=path, root=root) for path in files)
         return
-    known = tuple((source.name, Path(os.path.realpath(place))) for source, place in list_source_places(workspace))
     for path in paths:
         if not path.exists() and not path.is_symlink():
             raise UsageError("there is no such file or directory", where=str(path))
         named = not path.is_dir()
         for file in (path.absolute(),) if named else find_files(path):
             above = find_root_above(workspace.settings.root, file, workspace.paths.user)
-            yield _PathCandidate(path=file, owner=_owner(file, known), root=above, named=named, asked=True)
+            yield _PathCandidate(path=file, root=above, named=named, asked=True)
 
 
 def _owner(path: Path, known: Sequence[tuple[str, Path]]) -> str:

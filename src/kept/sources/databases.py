@@ -39,7 +39,7 @@ from kept.sources.records import (
 MAGIC = b"SQLite format 3\0"
 _COPY_LIMIT = 16 * 2**30
 _TRIES = 3
-_BESIDE = ("-wal", "-journal")
+BESIDE = ("-wal", "-journal")
 
 
 def database_mark(path: Path) -> tuple[int, str]:
@@ -52,7 +52,7 @@ def database_mark(path: Path) -> tuple[int, str]:
     with open_source(path) as file:
         info = os.fstat(file.fileno())
         digest.update(b"%d %d %b" % (info.st_size, info.st_mtime_ns, file.read(100)))
-    for suffix in _BESIDE:
+    for suffix in BESIDE:
         beside = path.with_name(path.name + suffix)
         if beside.exists():
             with open_source(beside) as file:
@@ -94,7 +94,7 @@ def table_names(path: Path) -> frozenset[str]:
             names = ordinary_tables(connection)
     except (sqlite3.Error, ValueError):  # a name in the schema may be no text
         names = frozenset()
-    if names or not path.with_name(path.name + _BESIDE[0]).exists():
+    if names or not path.with_name(path.name + BESIDE[0]).exists():
         return names
     try:
         with open_copy(path) as connection:
@@ -125,7 +125,7 @@ def _copy_database(path: Path, copy: Path) -> None:
             before = database_mark(path)
             if before[0] > _COPY_LIMIT or before[0] > 0.8 * shutil.disk_usage(copy.parent).free:
                 raise SourceError("is too large to be copied aside", where=str(path), hint="free some disk space")
-            for suffix in ("", *_BESIDE):
+            for suffix in ("", *BESIDE):
                 source, target = path.with_name(path.name + suffix), copy.with_name(copy.name + suffix)
                 target.unlink(missing_ok=True)
                 if not suffix or source.exists():

@@ -3,18 +3,22 @@
 Knows names, sizes and times; opens nothing.
 """
 
+import os
 import stat
+from contextlib import suppress
 from functools import cache
 from hashlib import blake2b
 from importlib.metadata import version
 from pathlib import Path
 from time import time_ns
 
+from kept.sources.databases import BESIDE
 from kept.sources.registry import PLUGINS, SOURCES
 
-# Formats whose files tell all by themselves. What a database holds may stand in a file beside it, and what a third party's reader
-# looks at is its own affair: those are always opened.
+# Formats whose files tell all by themselves, and databases, of which a part may stand in files beside them. What a third party's
+# reader looks at is its own affair: that is always opened.
 _SUFFIXES = frozenset({".jsonl", ".json", ".md", ".markdown", ".zst", ".zip"})
+_DATABASES = frozenset({".db", ".vscdb", ".sqlite", ".sqlite3"})
 FOLLOWED = "+"
 _SETTLED = 2_000_000_000  # nanoseconds: within two seconds a file may change and look the same, on the coarsest of clocks
 
@@ -31,13 +35,20 @@ def make_stat_entry(path: Path, source: str, author: str = "") -> str:
     ``author`` is whose words a person said unsigned notes are, after :data:`FOLLOWED` where the file lies below a folder they
     named.
     """
+    plain = os.fspath(path)
+    suffix = os.path.splitext(plain)[1].lower()  # noqa: PTH122 - asked of every file of a run, where paths take as long as looking
     try:
-        info = path.lstat()
+        info = os.lstat(plain)
+        size, mtime, ctime = info.st_size, info.st_mtime_ns, info.st_ctime_ns
+        for name in BESIDE if suffix in _DATABASES else ():
+            with suppress(FileNotFoundError):
+                beside = os.lstat(plain + name)
+                size, mtime, ctime = size + beside.st_size, max(mtime, beside.st_mtime_ns), max(ctime, beside.st_ctime_ns)
     except OSError:
         return ""
-    if not stat.S_ISREG(info.st_mode) or path.suffix.lower() not in _SUFFIXES or source in PLUGINS:
+    if not stat.S_ISREG(info.st_mode) or (suffix not in _SUFFIXES and suffix not in _DATABASES) or source in PLUGINS:
         return ""
-    return f"{readers_version()}{author} {info.st_ino} {info.st_size} {info.st_mtime_ns} {info.st_ctime_ns} {time_ns()}"
+    return f"{readers_version()}{author} {info.st_ino} {size} {mtime} {ctime} {time_ns()}"
 
 
 def is_of_followed_file(entry: str) -> bool:

@@ -300,7 +300,8 @@ class SqliteArchive:
 
     def project(self, directory: str) -> Project | None:
         """What a directory was found to be, or None."""
-        row = self._database.fetch_one("project", directory=self._database.safe(directory))
+        row = self._database.fetch_one("project", directory=directory)  # as nearly always: without a secret, it is noted as it is
+        row = row or self._database.fetch_one("project", directory=self._database.safe(directory))
         return Project(**dict(row)) if row else None
 
     def save_project(self, project: Project) -> None:
