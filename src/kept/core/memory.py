@@ -18,9 +18,9 @@ PASSING = "for the task at hand"  # why what a model calls so waits, or is refus
 ALLUDES = "the passage alone does not say what is claimed"  # why one whose wording is not to be trusted waits
 UNTRIED = "the model did not pass kept's trial"  # why what it proposes waits
 # The triggers of a person's own sentences: explicit tellings, and a standing wish.
-REMEMBER, FROM_NOW_ON, STANDING, BAN, DECIDED = "remember", "from_now_on", "standing", "ban", "decided"
+REMEMBER, FROM_NOW_ON, RULE, BAN, DECIDED = "remember", "from_now_on", "standing", "ban", "decided"
 CORRECTION, NOTE, COMMAND, WISH = "corrected", "note", "command", "wish"
-TOLD = frozenset({REMEMBER, FROM_NOW_ON, STANDING, BAN, DECIDED, CORRECTION, NOTE, COMMAND, WISH})
+TOLD = frozenset({REMEMBER, FROM_NOW_ON, RULE, BAN, DECIDED, CORRECTION, NOTE, COMMAND, WISH})
 WITHDRAWAL = "withdrawal"  # the trigger of what a person no longer wants to hold, told in an earlier session
 UNDERSTOOD = "model"  # the trigger of what a model proposed
 SUGGESTED = "suggested"  # the trigger of a memory that an agent proposed by a call

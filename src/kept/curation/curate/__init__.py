@@ -126,6 +126,7 @@ def curate(
         }
         plans.append(build_plan(hold_template(members, surroundings), owners.get(group[0], ()), taken, rules, known, gone=gone))
     conflicts = find_conflicts(plans, rules, meaning)
+    plans = [replace(plan, status=Status.ACTIVE) if place in conflicts.confirmed else plan for place, plan in enumerate(plans)]
     withdrawn, unclear = find_withdrawn(plans, conflicts.replaced, withdrawals)
     replaced = {place: by for place, by in conflicts.replaced.items() if place not in withdrawn}
     for each in unclear:
@@ -139,7 +140,6 @@ def curate(
             plan,
             replaced=place in replaced,
             doubtful=place in conflicts.doubtful,
-            confirmed=plan.is_unsure and place in conflicts.confirmed,
             beside=plans[conflicts.paired[place]].number if place in conflicts.paired else "",
             nearness=nearness[place],
         )
@@ -209,22 +209,17 @@ def is_eligible(verdict: Verdict) -> bool:
     return not isinstance(verdict, Refused) or verdict.reason == SAID_ONCE
 
 
-def _plan_operations(
-    plan: Plan, *, replaced: bool, doubtful: bool, confirmed: bool, beside: str, nearness: float
-) -> Iterator[Operation]:
+def _plan_operations(plan: Plan, *, replaced: bool, doubtful: bool, beside: str, nearness: float) -> Iterator[Operation]:
     """The operations on the memory of a plan; ``beside`` is the memory that it may contradict (empty: none), ``nearness`` how near
-    in meaning its wordings are that words alone would keep apart (0: there are none). One that may be no rule is ``confirmed`` by
-    what was told before of the same thing.
+    in meaning its wordings are that words alone would keep apart (0: there are none).
     """
     facts, winner = plan.facts, plan.winner
     if winner is not None and facts is None and plan.gave_way and not replaced:
         yield Approve(memory=winner.id, at=winner.last_seen, reason=_HOLDS_AGAIN)
     if facts is None or plan.ended:
         return
-    at, status = facts.last_seen, Status.HELD if doubtful or beside else Status.ACTIVE if confirmed else plan.status
+    at, status = facts.last_seen, Status.HELD if doubtful or beside else plan.status
     reason = "held: it contradicts what you keep" if doubtful else format_evidence_reason(plan.members, facts, status)
-    if status is Status.ACTIVE and plan.status is Status.HELD:
-        reason = NEWER_VALUE
     if status is Status.ACTIVE and plan.category != facts.category:
         reason = _promotion_reason(plan)
     reason = MAY_CONTRADICT if beside else f"{reason}; alike in meaning ({nearness:.2f})" if nearness else reason

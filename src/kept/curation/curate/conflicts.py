@@ -78,14 +78,13 @@ def _add_doubtful_pair(plans: Sequence[Plan], earlier: int, later: int, found: C
     ended = any(place in item for place in (earlier, later) for item in (found.replaced, found.doubtful, found.paired))
     if ended or not before.stands or not (plan.stands or plan.is_unsure) or before.last == plan.last:
         return
-    seen = before.winner is not None and before.winner.reason.startswith((APPROVED, BOTH_HOLD))
+    seen = before.fixed or (before.winner is not None and before.winner.reason.startswith((APPROVED, BOTH_HOLD)))
     known = plan.winner is not None and plan.winner.status is Status.ACTIVE
-    if not (before.fixed or seen) and (_is_typed(plan) or not _is_typed(before)):
+    if not seen and (_is_typed(plan) or not _is_typed(before)):
         found.paired[earlier] = later
-        found.confirmed.add(later)
-    elif not plan.fixed and (not known or (plan.is_made_active and not (before.fixed or seen))):
+    elif not plan.fixed and (not known or (plan.is_made_active and not seen)):
         found.doubtful.add(later)
-    else:
+    if plan.is_unsure and later not in found.doubtful:
         found.confirmed.add(later)
 
 

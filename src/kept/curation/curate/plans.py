@@ -200,6 +200,8 @@ def format_evidence_reason(members: Sequence[CandidateVerdict], facts: Facts, st
         return (
             f"held: {next((member.verdict.reason for member in reversed(members) if not isinstance(member.verdict, Accepted)), '')}"
         )
+    if facts.observations < OFTEN and all(isinstance(member.verdict, Held) for member in members):
+        return NEWER_VALUE
     return f"seen in {format_session_count(facts.observations)}" if facts.observations > 1 else "accepted"
 
 

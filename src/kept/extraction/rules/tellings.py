@@ -7,20 +7,7 @@ categories, scopes and what happens to a candidate.
 from collections.abc import Iterator, Sequence
 
 from kept.core.lexicon import Lexicon, TellingPatterns
-from kept.core.memory import (
-    BAN,
-    COMMAND,
-    CORRECTION,
-    DECIDED,
-    FROM_NOW_ON,
-    NOTE,
-    REMEMBER,
-    STANDING,
-    UNSURE,
-    WISH,
-    WITHDRAWAL,
-    Frame,
-)
+from kept.core.memory import BAN, COMMAND, CORRECTION, DECIDED, FROM_NOW_ON, NOTE, REMEMBER, RULE, UNSURE, WISH, WITHDRAWAL, Frame
 from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan
 from kept.core.spans.words import opens_with
@@ -312,11 +299,11 @@ def _rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, str]:
     decided = has_match(patterns.decided, rest)
     checks = (
         (has_match(patterns.from_now_on, rest), FROM_NOW_ON, ""),
-        (here and (ban or always or has_match(patterns.must, rest) or has_match(patterns.ours, rest)), STANDING, ""),
+        (here and (ban or always or has_match(patterns.must, rest) or has_match(patterns.ours, rest)), RULE, ""),
         (ban, BAN, ""),
-        (always, STANDING, "" if has_match(patterns.practice, rest) else UNSURE),
+        (always, RULE, "" if has_match(patterns.practice, rest) else UNSURE),
         (_has_contrast(rest, patterns) and not describes, BAN, ""),
-        (has_match(patterns.ours, rest), STANDING, UNSURE),
+        (has_match(patterns.ours, rest), RULE, UNSURE),
         (decided, DECIDED, "" if has_match(patterns.reason, rest) or _is_lasting(rest, patterns) else UNSURE),
         (has_match(patterns.correction, words), CORRECTION, UNSURE),
         (has_match(patterns.later, rest) and not describes, FROM_NOW_ON, UNSURE),
