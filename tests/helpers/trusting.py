@@ -3,7 +3,8 @@
 import json
 from pathlib import Path
 
-from kept.install.client_checks import hash_for_codex, hook_entries, snake_case
+from kept.install.client_checks import hash_for_codex, snake_case
+from kept.local.clients import hook_entries
 
 PLUGIN = "kept@kept:hooks/codex.json"  # how Codex calls the hooks of kept's plugin
 

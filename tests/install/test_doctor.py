@@ -16,6 +16,7 @@ from threading import Thread
 
 import pytest
 
+from cli_world import kept
 from kept.install import client_checks
 from kept.install.doctor import apply_repairs, run_checks
 from kept.install.setup import install_hooks
@@ -387,6 +388,27 @@ def test_mending_a_hook_gives_no_leave_and_enters_none_for_another_agent(place):
     assert "UserPromptSubmit" in claude(place).read_text()
     assert "permissions" not in json.loads(claude(place).read_text())
     assert not codex.exists()
+
+
+def test_status_names_a_hook_whose_program_is_gone(place, capsys):
+    command_of(place, "Stop", lambda command: f"/gone/kept {command.partition(' ')[2]}")
+    _, out, _ = kept(capsys, "status")
+    assert "claude cannot call kept: it calls /gone/kept, which is not there → kept doctor --fix" in out
+
+
+def test_a_script_whose_python_is_gone_is_a_dead_hook(place):
+    program = place.root / "kept"
+    program.write_text("#!/gone/bin/python\n")
+    program.chmod(0o755)
+    command_of(place, "Stop", lambda command: f"{program} {command.partition(' ')[2]}")
+    assert f"it may not run {program}" in wrong(place)
+
+
+def test_what_a_repair_did_not_mend_is_not_called_mended(place, capsys, monkeypatch):
+    command_of(place, "Stop", lambda command: f"/gone/kept {command.partition(' ')[2]}")
+    monkeypatch.setattr("kept.install.doctor.install_hooks", lambda *_: ())
+    code, out, _ = kept(capsys, "doctor", "--fix")
+    assert (code, "tried   wrote the hooks to no file" in out, "mended" in out) == (1, True, False)
 
 
 def test_a_run_that_was_stopped_is_named_with_its_process(place):

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kept.core.errors import BusyError, ChangedError, KeptError, RefusedPathError
+from kept.intake.unread import find_outages
 from kept.local import files
 from kept.local.files import (
     MISSING,
@@ -23,6 +24,7 @@ from kept.local.files import (
     refuse_links,
     write_if_unchanged,
 )
+from kept.paths import Paths
 
 
 def temps(folder):
@@ -355,6 +357,14 @@ def test_a_folder_one_may_not_write_is_one_clear_error(powerless):
         read_file(path)
     with pytest.raises(KeptError, match="permission denied"), hold_lock(powerless / "lock"):
         pass
+
+
+def test_a_folder_of_sessions_that_cannot_be_opened_is_named_with_what_opens_it(powerless):
+    denied = powerless / ".codex" / "sessions"
+    denied.mkdir(parents=True)
+    denied.chmod(0)
+    ((told, fix),) = find_outages(Paths(root=powerless, user=powerless))
+    assert (str(denied) in told, fix) == (True, f"chmod u+rwx {denied}")
 
 
 @pytest.mark.parametrize("kind", ["fifo", "folder"])

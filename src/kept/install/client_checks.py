@@ -19,7 +19,17 @@ from kept import __version__
 from kept.install.checks import CheckFinding, ProgramResult, make_fault, run_limited
 from kept.install.setup import hooked_clients, plugin_clients, section_clients, used_clients
 from kept.local import files
-from kept.local.clients import CLIENTS, GEMINI, SPARED, Client, hook_groups, is_own_hook
+from kept.local.clients import (
+    CLIENTS,
+    GEMINI,
+    SPARED,
+    TRANSCRIPTS,
+    Client,
+    explain_dead_hook,
+    hook_entries,
+    hook_groups,
+    is_own_hook,
+)
 from kept.local.queue import load_hook_log, queue_path, session_file_name
 from kept.local.settings import load_settings
 from kept.paths import Paths
@@ -34,7 +44,6 @@ _NEWER = {
 }
 _SECONDS = 15.0
 _AT_START = {"SessionStart": "startup"}  # what a hook without a matcher hears first
-_TRANSCRIPTS = ("projects", "sessions")  # folders of a client
 _LONGEST = 600  # seconds; a hook that hangs holds its session up for so long
 _READ = "/home/.claude/rules/memory.md"  # as a pattern of Claude Code's meets it
 # What in a client's settings keeps it from calling or reading kept: where it stands, the values that do, what follows.
@@ -142,24 +151,11 @@ def _parse_settings(path: Path) -> tuple[dict[str, Any], str]:
     return (body, "") if isinstance(body, dict) else ({}, f"{path} holds no settings, so all of it is ignored")
 
 
-def hook_entries(body: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The commands of the hooks in settings, each with its event and its place there, as far as they have the form that clients
-    read.
-    """
-    hooks = body.get("hooks")
-    for event, groups in hooks.items() if isinstance(hooks, dict) else ():
-        for number, group in enumerate(groups if isinstance(groups, list) else ()):
-            entries = group.get("hooks") if isinstance(group, dict) else None
-            for rank, entry in enumerate(entries if isinstance(entries, list) else ()):
-                if isinstance(entry, dict) and entry.get("type") == "command" and isinstance(entry.get("command"), str):
-                    yield event, entry | {"matcher": group.get("matcher", ""), "place": f"{number}:{rank}"}
-
-
 def _check_settings(home: Paths, client: Client) -> Iterator[CheckFinding]:
     """What keeps a client from reading its settings, or from calling any hook."""
     folder = home.of(client)
     here = Path.cwd() / client.folder
-    for path in (folder / transcript for transcript in _TRANSCRIPTS):
+    for path in (folder / transcript for transcript in TRANSCRIPTS):
         if path.is_symlink() and not path.exists():
             detail = f"{path} is a broken link, so no transcript is written or read"
             yield make_fault(f"{client.name} transcripts", detail, f"mount {path.readlink()}, or rm {path}")
@@ -293,13 +289,8 @@ def _find_hook_faults(
     if expected is None or f" {expected}" not in command:
         yield f"it calls `{command[:120]}`, which is not kept's hook for it", _ANEW
         return
-    try:
-        words = shlex.split(command.removesuffix(SPARED))
-    except ValueError:
-        yield f"`{command[:120]}` is not a valid command line", _ANEW
-        return
-    if words[0].startswith("/") and not os.access(words[0], os.X_OK):
-        yield f"it calls {words[0]}, which is not there" if not os.path.lexists(words[0]) else f"it may not run {words[0]}", _ANEW
+    if fault := explain_dead_hook(command):
+        yield fault, _ANEW
         return
     usual = hook_groups(client)[event].get("matcher") or _AT_START.get(event, "")
     if usual and not _is_matcher_usual(str(entry["matcher"]), usual):

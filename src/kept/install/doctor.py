@@ -82,9 +82,9 @@ def run_checks(home: Paths, *, profile: str | None = None, zone: str | None = No
     return tuple(dict.fromkeys(check_findings))
 
 
-def apply_repairs(home: Paths, findings: Iterable[CheckFinding]) -> tuple[str, ...]:
-    """Do what a program can do about what is wrong; what was done, in words. Raises KeptError where that fails."""
-    return tuple(REPAIRS[name](home) for name in dict.fromkeys(finding.repair for finding in findings if finding.repair))
+def apply_repairs(home: Paths, findings: Iterable[CheckFinding]) -> Mapping[str, str]:
+    """Do what a program can do about what is wrong; what was done, in words, by repair. Raises KeptError where that fails."""
+    return {name: REPAIRS[name](home) for name in dict.fromkeys(finding.repair for finding in findings if finding.repair)}
 
 
 def _make_private(home: Paths) -> str:

@@ -5,8 +5,6 @@ What stood in a settings file before is noted, so that leaving gives back its ve
 
 import base64
 import json
-import os
-import re
 import shlex
 import shutil
 import sys
@@ -33,6 +31,7 @@ from kept.local.clients import (
     READERS,
     SUGGEST,
     Client,
+    can_start,
     has_hooks,
     has_permission,
     has_plugin,
@@ -51,8 +50,6 @@ from kept.paths import Paths
 from kept.store.run_number import RunNumber
 from kept.store.values import Output
 from kept.workspace import Workspace
-
-_SPLIT = re.compile(rb"[\s'\"!]+")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,15 +74,8 @@ def hook_program() -> str:
     """How a hook calls kept: by its full path, for hooks get a poor PATH."""
     script = Path(sys.executable).with_name("kept")
     found = str(script) if script.is_file() else shutil.which("kept") or ""
-    found = found if found and _can_start(Path(found)) else ""
+    found = found if found and can_start(Path(found)) else ""
     return shlex.quote(found) if found else f"{shlex.quote(sys.executable)} -m kept"
-
-
-def _can_start(script: Path) -> bool:
-    """Whether the Python that a script names is there: it is not where the environment was moved."""
-    with script.open("rb") as file:
-        words = _SPLIT.split(file.read(512))  # long paths stand on the second line, behind a shell's
-    return all(os.access(word, os.X_OK) for word in words if word.startswith(b"/") and b"/python" in word)
 
 
 def note_program(home: Paths, *, anew: bool = False) -> None:

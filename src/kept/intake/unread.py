@@ -1,19 +1,21 @@
-"""The list of files that should have been read and were not, kept between runs for ``kept status`` and ``kept doctor``, and the
-files that their tool deletes soon.
+"""The list of files that should have been read and were not, kept between runs for ``kept status`` and ``kept doctor``, the
+files that their tool deletes soon, and what keeps agents from calling kept and kept from reading.
 
 Knows paths and reasons. What the files hold is never in it.
 """
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kept.core.errors import KeptError
 from kept.core.value import dataclass
 from kept.local import files
+from kept.local.clients import CLIENTS, GEMINI, TRANSCRIPTS, explain_dead_hook, hook_entries, is_own_hook
 from kept.local.files.walking import find_files, is_excluded
 from kept.paths import Paths
 from kept.sources.retention import CLAUDE_CODE, claude_folder, deletion_time, retention_days
@@ -65,6 +67,30 @@ def _is_still_unread(workspace: Workspace, path: Path, roots: Sequence[Path]) ->
     """
     there = os.path.lexists(path) and not is_excluded(str(path), workspace.settings.exclude)
     return there and not any(path.is_relative_to(root) for root in roots)
+
+
+def find_outages(home: Paths) -> Iterator[tuple[str, str]]:
+    """What keeps agents from calling kept, or kept from reading their sessions, as files show it; each with what mends it."""
+    for client in (*CLIENTS, GEMINI):
+        folder = home.of(client)
+        for place in (folder, *(folder / name for name in TRANSCRIPTS)):
+            try:
+                os.scandir(place).close()
+            except PermissionError:
+                yield f"{place} cannot be opened, so no session in it is read", f"chmod u+rwx {place}"
+            except OSError:
+                continue
+        commands = [entry["command"] for _, entry in hook_entries(_parse_hooks(folder / client.file))]
+        for fault in dict.fromkeys(fault for each in commands if is_own_hook(each) and (fault := explain_dead_hook(each))):
+            yield f"{client.name} cannot call kept: {fault}", "kept doctor --fix"
+
+
+def _parse_hooks(path: Path) -> dict[str, object]:
+    try:
+        body = json.loads(files.read_text(path))
+    except (ValueError, KeptError):
+        return {}
+    return body if isinstance(body, dict) else {}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,12 +1,14 @@
 """Coding agents on this machine: where their files are, kept's hooks in their settings, and the permission to call its one tool.
 
-Pure edits of text: a client's settings in, its settings with or without kept's entries out.
+Edits of text are pure: a client's settings in, its settings with or without kept's entries out.
 """
 
 import json
+import os
 import re
+import shlex
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -25,11 +27,13 @@ EVENTS: Mapping[str, tuple[str, int]] = {
     "SubagentStart": ("subagent-start", 10),
 }
 FAILURE = ("tool-failure", 10)
+TRANSCRIPTS = ("projects", "sessions")  # folders of a client's
 SHELL = "Bash"  # what both clients call the tool that runs commands; other tools' failures are not looked up
 # The one tool that may be called without asking, by the names it has where a server or the plugin brings it.
 SUGGEST, PLUGIN_SUGGEST = f"mcp__kept__{TOOL}", f"mcp__plugin_kept_kept__{TOOL}"
 _LEAVES = (SUGGEST, PLUGIN_SUGGEST, f"mcp__kept__{FORMER}", f"mcp__plugin_kept_kept__{FORMER}")
 SPARED = " 2>/dev/null || true"  # a kept that is gone or broken says nothing and stops nothing (exit code 2 would)
+_WORD_ENDS = re.compile(rb"[\s'\"!]+")
 _OURS = re.compile(
     r"(?:^|[/\\ '\"])kept['\"]?(?: --home (?:'[^']*'|\S+))? hook (?:session-start|user-prompt|stop|pre-compact"
     r"|session-end|subagent-start|tool-failure)\b|-m kept (?:--home (?:'[^']*'|\S+) )?hook "
@@ -126,6 +130,40 @@ def has_plugin(text: str) -> bool:
 def is_own_hook(command: str) -> bool:
     """True if a command line is a hook of kept's."""
     return _OURS.search(command) is not None
+
+
+def hook_entries(body: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The commands of the hooks in settings, each with its event and its place there, as far as they have the form that clients
+    read.
+    """
+    hooks = body.get("hooks")
+    for event, groups in hooks.items() if isinstance(hooks, dict) else ():
+        for number, group in enumerate(groups if isinstance(groups, list) else ()):
+            entries = group.get("hooks") if isinstance(group, dict) else None
+            for rank, entry in enumerate(entries if isinstance(entries, list) else ()):
+                if isinstance(entry, dict) and entry.get("type") == "command" and isinstance(entry.get("command"), str):
+                    yield event, entry | {"matcher": group.get("matcher", ""), "place": f"{number}:{rank}"}
+
+
+def explain_dead_hook(command: str) -> str:
+    """Why the command line of a hook cannot start kept, as far as files show it; empty where nothing speaks against it."""
+    try:
+        program = Path(shlex.split(command.removesuffix(SPARED))[0])
+    except (ValueError, IndexError):
+        return f"`{command[:120]}` is not a valid command line"
+    if not program.is_absolute() or can_start(program):
+        return ""
+    return f"it may not run {program}" if program.exists() else f"it calls {program}, which is not there"
+
+
+def can_start(script: Path) -> bool:
+    """Whether a program can be run, and the Python that it names is there: that is not where the environment was moved."""
+    if not os.access(script, os.X_OK):
+        return False
+    with script.open("rb") as file:
+        head = file.read(512)  # long paths stand on the second line, behind a shell's
+    words = _WORD_ENDS.split(head) if head.startswith(b"#!") else []
+    return all(os.access(word, os.X_OK) for word in words if word.startswith(b"/") and b"/python" in word)
 
 
 def hook_groups(client: Client) -> dict[str, dict[str, Any]]:

@@ -77,9 +77,12 @@ def doctor(
     check_findings = run_checks(home, profile=call.profile, zone=call.zone)
     if fix:
         done = apply_repairs(home, check_findings)
-        if not as_json:
-            show.write_lines(line(("mended  ", "green"), item) for item in done)
         check_findings = run_checks(home, profile=call.profile, zone=call.zone)
+        left = {finding.repair for finding in check_findings}
+        if not as_json:
+            show.write_lines(
+                line(("tried   ", "yellow") if name in left else ("mended  ", "green"), told) for name, told in done.items()
+            )
     wrong = [finding for finding in check_findings if finding.well is False]
     if as_json:
         show.write_json([dump(finding) for finding in check_findings])

@@ -15,7 +15,7 @@ from kept.core.memory import Status
 from kept.core.times import format_day, format_instant, format_minute
 from kept.intake.reminders import OFF, put_by_day
 from kept.intake.reminders import load_reminder_costs as handover_costs
-from kept.intake.unread import ExpiringFiles, find_expiring_files, load_unread_reasons
+from kept.intake.unread import ExpiringFiles, find_expiring_files, find_outages, load_unread_reasons
 from kept.llm.budget import usage_body
 from kept.local.queue import NIGHT, load_failures
 from kept.memories import waiting
@@ -46,6 +46,7 @@ def _state_lines(
     workspace: Workspace, found: StoreStatus, due: Sequence[ExpiringFiles], missed: Mapping[str, str]
 ) -> Iterator[Line]:
     yield from _memory_count_lines(workspace, found)
+    yield from (line((told, "red"), (f" → {fix}", "dim")) for told, fix in find_outages(workspace.paths))
     yield from _expiring_lines(workspace, due)
     if missed:
         yield line((f"{format_count(len(missed), 'file')} could not be read", "yellow"), (" → kept sources", "dim"))
@@ -190,6 +191,7 @@ def _state_body(workspace: Workspace, found: StoreStatus, due: Sequence[Expiring
         "deleted_soon": [
             {"source": expiring.source, "files": expiring.files, "from": format_instant(expiring.since)} for expiring in due
         ],
+        "outages": [{"what": told, "fix": fix} for told, fix in find_outages(workspace.paths)],
         "outputs": list(found.outputs),
         "meaning": json_fields(vector_status(workspace), "model", "waiting", "problem", vectors="embedded"),
         "handover": {

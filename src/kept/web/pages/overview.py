@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.core.text import normal_form
+from kept.intake.unread import find_outages
 from kept.memories import waiting
 from kept.memories.browse import WHOSE, refused_candidates
 from kept.memories.day_view import DayView
@@ -60,6 +61,7 @@ def overview(request: Request) -> Response:
             days=[(found := look_at(workspace, which), _summarize_day(found, shown)) for which in active_days],
             today=today,
             projects=_list_projects(workspace, memories),
+            outages=list(find_outages(workspace.paths)),
             night=load_last_night(workspace.paths),
             backup=_last_backup(workspace),
             grown=_chart_growth(workspace, memories, today),
