@@ -37,6 +37,16 @@ def test_show_tells_what_is_known_of_a_memory(capsys, rule):
     assert told(capsys, "show", rule)["evidence"][0]["author"] == "human"
 
 
+def test_words_of_a_memory_find_it_and_where_several_say_them_they_are_listed(capsys, home):
+    kept(capsys, "add", "The staging port is 8731.", "--type", "preference")
+    assert "The staging port is 8731." in kept(capsys, "why", "port", "staging")[1]
+    assert "The staging port is 8731." in kept(capsys, "show", "staging")[1]
+    kept(capsys, "add", "The staging server is called harbour.", "--type", "preference")
+    code, out, _ = kept(capsys, "why", "staging")
+    assert (code, out.splitlines()[0], "8731" in out, "harbour" in out) == (2, "2 match; which one?", True, True)
+    assert kept(capsys, "why", "nothing", "says", "this")[0] == 2
+
+
 def test_why_shows_the_words_and_whose_they_are(capsys, home, rule):
     out = kept(capsys, "why", rule, "--tz", "Asia/Tokyo")[1]
     assert "2026-01-05 19:01  you  session a  " in out

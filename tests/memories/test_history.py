@@ -8,7 +8,7 @@ import pytest
 from kept.core.errors import MissingError, UsageError
 from kept.core.event import Origin
 from kept.core.memory import Actor, Evidence, Memory, Status
-from kept.core.operation import Add, Pin, Reaffirm, Retire, Supersede, to_facts
+from kept.core.operation import Add, Pin, Reaffirm, Retire, Supersede, operation_kind, to_facts
 from kept.memories.history import (
     DifferenceKind,
     describe_command,
@@ -18,7 +18,6 @@ from kept.memories.history import (
     find_run,
     list_differences,
     memories_at,
-    operation_kind,
     redo,
     run_history,
     undo,

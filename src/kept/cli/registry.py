@@ -81,7 +81,7 @@ GROUPS = {
             "why",
             "commands.show:why",
             "where a memory comes from: whose words, when, and every change since",
-            ("kept why 3fa2b1c0de", "kept why 3fa2 --context 5"),
+            ("kept why 3fa2b1c0de", "kept why staging port", "kept why 3fa2 --context 5"),
         ),
         Command(
             "search",

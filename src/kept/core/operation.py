@@ -7,7 +7,7 @@ undated) and ``reason``. Who did it, when it was recorded and at what cost is sa
 from datetime import datetime
 
 from kept.core.event import Origin
-from kept.core.memory import Actor, Evidence, Memory
+from kept.core.memory import Actor, Evidence, Memory, Status
 from kept.core.summary import Passage
 from kept.core.value import dataclass, fields
 
@@ -221,6 +221,11 @@ class Reword:
 Operation = (
     Add | Revise | Reaffirm | Merge | Supersede | Resolve | Retire | Promote | Move | Approve | Reject | Pin | Forget | Reword
 )
+
+
+def operation_kind(operation: Operation) -> str:
+    """The kind of an operation; what is added to wait for a decision is a kind of its own."""
+    return "hold" if isinstance(operation, Add) and operation.value.status is Status.HELD else type(operation).__name__.lower()
 
 
 def affected_memory_ids(operation: Operation) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from kept.core.memory import Actor, Candidate
+from kept.core.operation import operation_kind
 from kept.core.spans import typed_text
 from kept.core.statement import find_content
 from kept.curation.curate import curate
@@ -139,7 +140,7 @@ def curate_group(
     log.commit(
         Draft(run=run(), stage=CURATE, subject=subject, actor=Actor.MACHINE, recorded_at=workspace.clock(), operations=operations)
     )
-    result.operations.update(type(operation).__name__.lower() for operation in operations)
+    result.operations.update(map(operation_kind, operations))
     return True
 
 

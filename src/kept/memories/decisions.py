@@ -5,10 +5,13 @@ from datetime import datetime
 
 from kept.core.errors import MissingError, StaleError
 from kept.core.event import Origin
-from kept.core.memory import TEAM, Evidence, Memory, Refused, Status
+from kept.core.memory import CandidateVerdict, Evidence, Memory, Refused, Status
 from kept.core.operation import APPROVED, Add
+from kept.core.text import tokenize
 from kept.memories import browse, person, waiting
 from kept.workspace import Workspace
+
+_FOUND = 200  # memories with any of the words that are asked for
 
 
 def hold_clash(number: str, memory: Memory, content: str, at: datetime, *, path: str, by: str = "") -> Add:
@@ -45,20 +48,34 @@ def find_decidable(workspace: Workspace, number: str) -> Memory:
             raise missing from None
 
 
-def find_explainable(workspace: Workspace, number: str) -> Memory:
-    """What :func:`find_decidable` finds; else the candidate of that id that kept refused, with the reason. Raises MissingError."""
+def find_explainable(workspace: Workspace, asked: str) -> tuple[Memory, ...]:
+    """What :func:`find_decidable` finds by an id; else every memory, proposal and refused candidate, this with the reason, whose
+    id begins so or that says all of these words. Raises MissingError.
+    """
+    refused = [_explain_refused(judged) for judged in browse.refused_candidates(workspace)]
     try:
-        return find_decidable(workspace, number)
+        return (find_decidable(workspace, asked),)
     except MissingError:
-        try:
-            judged = waiting.find_refused(workspace, number)
-        except MissingError:
-            judged = None
-        if judged is None or not isinstance(judged.verdict, Refused) or not judged.candidate.content:
-            raise  # nothing has this id, or what it said was forgotten
-        verdict = judged.verdict
+        words, ids = tokenize(asked), workspace.store.log.memory_ids_with_prefix(asked) if asked.isalnum() else ()
+        waits = [item.memory for item in waiting.list_pending_proposals(workspace) if not item.stored]
+        stored = (*workspace.store.log.some(ids), *(memory for memory, _ in workspace.store.log.search(sorted(words), _FOUND)))
+        taken = {number for memory in (*stored, *waits) for number in (memory.id, *memory.candidates)}
+        found = {
+            memory.id: memory
+            for memory in (*stored, *waits, *(memory for memory in refused if memory.id not in taken))
+            if memory.id.startswith(asked) or (words and words <= tokenize(memory.content))
+        }
+        if not found:
+            raise
+        return tuple(found.values())
+
+
+def _explain_refused(judged: CandidateVerdict) -> Memory:
+    """A candidate that kept refused, as a memory that says why."""
+    reason = ""
+    if isinstance(verdict := judged.verdict, Refused):
         reason = f"kept refused it: {verdict.reason}{f' ({verdict.detail})' if verdict.detail else ''}"
-        return replace(waiting.to_held_memory(judged.candidate), status=Status.REJECTED, reason=reason)
+    return replace(waiting.to_held_memory(judged.candidate), status=Status.REJECTED, reason=reason)
 
 
 def approve(workspace: Workspace, number: str, *, content: str = "", category: str = "", if_match: str = "") -> Memory:

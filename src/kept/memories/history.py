@@ -10,7 +10,7 @@ from itertools import groupby
 from kept.core.errors import MissingError, UsageError
 from kept.core.fold import find_idle_operations, find_undone_passes, fold
 from kept.core.memory import Actor, Memory, Status
-from kept.core.operation import Add, Forget, Operation, Pass, Pin, Reword, affected_memory_ids
+from kept.core.operation import Add, Forget, Operation, Pass, Pin, Reword, affected_memory_ids, operation_kind
 from kept.core.value import dataclass, replace
 from kept.store.values import Draft, Run
 from kept.workspace import Workspace
@@ -435,11 +435,6 @@ PERSON = "You"
 def describe_command(command: str) -> str:
     """Who or what made a run, for the person: what is not named here a person did."""
     return _COMMANDS.get(command, PERSON)
-
-
-def operation_kind(operation: Operation) -> str:
-    """The kind of an operation; what is added to wait for a decision is a kind of its own."""
-    return "hold" if isinstance(operation, Add) and operation.value.status is Status.HELD else type(operation).__name__.lower()
 
 
 def describe_counts(kinds: Mapping[str, int]) -> str:

@@ -18,6 +18,7 @@ from kept.local.private_log import PrivateLog
 from kept.local.queue import NIGHT, load_failures
 from kept.local.workers import count_processors
 from kept.memories.backups import make_daily_backup
+from kept.memories.history import describe_counts
 from kept.paths import Paths
 from kept.pipeline.run import RunOptions, RunReport, run_pipeline
 from kept.pipeline.safety import check_home
@@ -139,7 +140,7 @@ def _step_results(report: RunReport) -> dict[str, tuple[str, str]]:
         ),
         "curate": (
             "; ".join(f"a guard stopped {item}" for item in (*report.curated.stopped, *report.llm_curation.stopped)),
-            _format_counts(report.curated.operations + report.llm_curation.operations),
+            describe_counts(report.curated.operations + report.llm_curation.operations) or "nothing to change",
         ),
         RENDER: ("; ".join(report.written.problems), f"{len(report.written.files):,} files written"),
     }
@@ -150,10 +151,6 @@ def _describe_unread(skipped: list[tuple[str, str]], what: str) -> str:
         return ""
     path, reason = skipped[0]
     return f"{len(skipped):,} files were not {what}, the first {path}: {reason}"
-
-
-def _format_counts(operations: dict[str, int]) -> str:
-    return ", ".join(f"{count:,} {kind}" for kind, count in sorted(operations.items())) or "nothing to change"
 
 
 def _run_step(name: str, act: Callable[[], tuple[str, str]]) -> Iterator[NightStep]:

@@ -9,12 +9,11 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from kept.core.fold import find_undone_passes
-from kept.core.operation import Pass
+from kept.core.operation import Pass, operation_kind
 from kept.core.value import dataclass
 from kept.curation.passes import CURATE, GUARD
 from kept.llm.ask import Usage
 from kept.llm.replies import ReplyCache
-from kept.memories.history import operation_kind
 from kept.pipeline.write_journal import load_entry_heads
 from kept.store.values import Run
 from kept.workspace import Workspace

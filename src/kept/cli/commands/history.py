@@ -15,7 +15,7 @@ from kept.cli.lists import FORGOTTEN, operation_name
 from kept.cli.model_use import cost_lines
 from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.codec import json_fields
-from kept.core.operation import Operation, Pass
+from kept.core.operation import Operation, Pass, operation_kind
 from kept.core.times import format_instant, format_minute
 from kept.llm.budget import usage_body
 from kept.memories.browse import address_person, to_export
@@ -30,7 +30,6 @@ from kept.memories.history import (
     find_run,
     last_undoable_run,
     list_differences,
-    operation_kind,
     run_changes,
     run_history,
 )

@@ -10,6 +10,7 @@ from kept.cli.front import command_workspace
 from kept.cli.lists import (
     FORGOTTEN,
     format_rank,
+    memory_line,
     operation_lines,
     operations_body,
     scope_name,
@@ -27,63 +28,91 @@ from kept.core.times import format_day, format_minute
 from kept.memories import waiting
 from kept.memories.browse import TRUST, WHOSE, MemoryTrace, to_export, to_json_value, trace_memory
 from kept.memories.decisions import find_explainable
-from kept.memories.person import find_memory
 from kept.memories.waiting import PendingProposal
 from kept.outputs.compose.pages import OutputRoute
 from kept.outputs.routing import routes_by_memory
 from kept.profiles.profile import category_title
 from kept.workspace import Workspace
 
-Number = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, or its first characters.")]
+Asked = Annotated[list[str] | None, typer.Argument(metavar="ID|WORDS", help="The id of a memory, its first characters, or words.")]
+_CHOICES = 10  # memories among which a person chooses
 AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 
 def show_(
     context: typer.Context,
-    number: Number = "",
+    asked: Asked = None,
     *,
     turns: Annotated[bool, typer.Option("--turns", help="Also show the conversation around the words it is based on.")] = False,
     session: Annotated[str, typer.Option("--session", metavar="ID", help="Instead: the archived turns of a session.")] = "",
     history: Annotated[bool, typer.Option("--history", help="Also show everything that happened to it.")] = False,
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """Show a memory in full, or the archived turns of a session."""
-    if bool(number) == bool(session):
+    if bool(asked) == bool(session):
         raise UsageError("give the id of a memory, or --session ID", hint="kept show 3fa2 --turns, or kept show --session 7f3a")
     with command_workspace(context) as workspace:
         if session:
             show_session(workspace, session, as_json=as_json)
-            return
-        memory = find_memory(workspace, number)
+            return 0
+        memory = _find_one(workspace, asked, as_json=as_json)
+        if memory is None:
+            return 2
         past = workspace.store.log.operations_on(memory.id) if history else ()
         if as_json:
             extra = {"history": operations_body(past)} if history else {}
             show.write_json(to_export(workspace, memory) | extra | ({"turns": turns_body(workspace, memory)} if turns else {}))
-            return
+            return 0
         show.write_lines(memory_card_lines(workspace, memory))
         show.write_lines(operation_lines(workspace, past) if history else ())
         show.write_lines(turns_around(workspace, memory) if turns else ())
         show.write_line((f"{format_count(len(memory.evidence), 'piece')} of evidence → kept why {memory.id}", "dim"))
+        return 0
 
 
 def why(
     context: typer.Context,
-    number: Number,
+    asked: Asked = None,
     *,
     around: Annotated[int, typer.Option("--context", min=0, max=50, help="Turns to show before and after each quote.")] = 1,
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """Where a memory comes from: the words, whose they are, session, file and line; and what happened to it since.
 
     Of a candidate that kept refused (`kept list --refused`): why.
     """
     with command_workspace(context) as workspace:
-        memory_trace = trace_memory(workspace, find_explainable(workspace, number), context=around)
+        memory = _find_one(workspace, asked, as_json=as_json)
+        if memory is None:
+            return 2
+        memory_trace = trace_memory(workspace, memory, context=around)
         place = _pending_rank(workspace, memory_trace.memory)
         if as_json:
             show.write_json(_trace_body(workspace, memory_trace, place))
         else:
             show.page_lines(_format_trace(workspace, memory_trace, place))
+        return 0
+
+
+def _find_one(workspace: Workspace, asked: Sequence[str] | None, *, as_json: bool) -> Memory | None:
+    """The one that is asked for; None where several say these words, which are listed then. Raises MissingError, UsageError."""
+    if not asked:
+        raise UsageError("give the id of a memory, or words of it", hint="kept why 3fa2, or kept why the port of the server")
+    found = find_explainable(workspace, " ".join(asked))
+    if len(found) == 1:
+        return found[0]
+    if as_json:
+        show.write_json([to_export(workspace, memory) for memory in found])
+    else:
+        show.write_line((f"{len(found):,} match; which one?", "yellow"))
+        names = workspace.scope_names()
+        marks = ((memory, memory.status_at(workspace.clock()).value) for memory in found[:_CHOICES])
+        show.write_lines(
+            memory_line(memory, workspace.zone, f"{status}, {scope_name(memory.scope, names)}") for memory, status in marks
+        )
+        if len(found) > _CHOICES:
+            show.write_line((f"    … and {len(found) - _CHOICES:,} more; more words find fewer", "dim"))
+    return None
 
 
 def _pending_rank(workspace: Workspace, memory: Memory) -> PendingProposal | None:
