@@ -77,7 +77,7 @@ def settings() -> Lines:
             (
                 each.name,
                 _value(each.default),
-                each.meaning + _choices(each.choices) + (" Terminal only." if each.terminal_only else ""),
+                f"**{each.title}.** {each.meaning}" + _choices(each.choices) + (" Terminal only." if each.terminal_only else ""),
             )
             for each in every
             if each.group == title

@@ -360,6 +360,18 @@ def test_review_tells_which_two_may_contradict_and_the_newer_first(capsys, home)
     assert "Postgres" not in memory_file(home).read_text()
 
 
+def test_what_was_so_then_gives_way_to_what_was_said_later(capsys, home):
+    folder = home / ".claude/projects/-home-u-harbor"
+    transcript(folder / "a.jsonl", "Remember that we use Postgres for the orders table.")
+    transcript(folder / "b.jsonl", "Remember that we use MySQL for the orders table.", day="2026-01-12")
+    kept(capsys, "run")
+    (pair,) = told(capsys, "review")
+    kept(capsys, "review", "--past", pair["id"])
+    assert "now: we use MySQL for the orders table." in kept(capsys, "show", pair["id"])[1]
+    assert "Postgres" in kept(capsys, "list", "--at", "2026-01-10")[1]
+    assert "Postgres" not in kept(capsys, "list")[1]
+
+
 def test_a_list_of_the_past_says_which_past_it_shows(capsys, home):
     transcript(home / ".claude/projects/-home-u-harbor/a.jsonl", RULE)
     kept(capsys, "run")

@@ -433,6 +433,7 @@ def test_hooks_call_kept_through_python_where_its_script_names_a_python_that_is_
     script = tmp_path / "kept"
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     script.write_text(f"#!{tmp_path}/python\nimport kept\n")
+    script.chmod(0o755)
     assert hook_program() == str(script)
     script.write_text("#!/moved/away/bin/python\nimport kept\n")
     assert hook_program() == f"{tmp_path}/python -m kept"

@@ -22,7 +22,9 @@ def own(home):
 def test_every_setting_is_explained_once_and_nothing_else_is():
     names = [name for _, _, own in settings.load_meanings() for name in own]
     assert sorted(names) == sorted(settings.flatten_settings(settings.Settings()))
-    assert all(text.endswith(".") for _, _, own in settings.load_meanings() for text in own.values())
+    assert all(text.endswith(".") for _, _, own in settings.load_meanings() for _, text in own.values())
+    titles = [title for _, _, own in settings.load_meanings() for title, _ in own.values()]
+    assert len(set(titles)) == len(titles), "each setting is called something else"
 
 
 def test_the_list_tells_kind_default_value_and_whether_the_file_says_it(own):

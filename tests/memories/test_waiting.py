@@ -1,6 +1,7 @@
 """What waits for a person: wishes said once and what is held, ranked when asked for."""
 
 import json
+from datetime import timedelta
 
 import pytest
 
@@ -11,7 +12,7 @@ from kept.core.value import replace
 from kept.extraction.score import features, score
 from kept.memories import decisions, person
 from kept.memories.browse import memory_revision
-from kept.memories.history import undo
+from kept.memories.history import memories_at, undo
 from kept.memories.waiting import (
     BEST,
     PendingProposal,
@@ -143,6 +144,16 @@ def test_a_wish_is_decided_by_its_id_like_a_held_memory_and_found_by_it_afterwar
     assert (approved.status, approved.content) == (Status.ACTIVE, "Reports are never rounded.")
     assert decisions.reject(workspace, second.id).status is Status.REJECTED
     assert [decisions.find_decidable(workspace, each.id).status for each in (first, second)] == [Status.ACTIVE, Status.REJECTED]
+
+
+def test_what_was_so_then_is_remembered_as_of_its_day_and_no_longer_active(workspace):
+    wish = list_pending_proposals(workspace)[0].memory
+    was = decisions.reject(workspace, wish.id, past=True)
+    assert was.status is Status.RETIRED
+    day_after = wish.first_seen + timedelta(days=1)
+    assert [each.status for each in memories_at(workspace, day_after) if each.id == was.id] == [Status.ACTIVE]
+    undo(workspace)
+    assert decisions.find_decidable(workspace, wish.id).status is Status.HELD
 
 
 def test_both_ids_of_a_wish_find_it_while_it_is_remembered_and_after_that_is_undone(workspace):

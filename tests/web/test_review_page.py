@@ -47,6 +47,15 @@ def test_a_queue_is_worked_off_by_keys_alone(queue, browse):
     assert "Nothing waits for you" in page.locator("main").inner_text()
 
 
+def test_what_was_so_then_is_one_key_and_is_remembered_as_past(queue, browse):
+    page = browse("/review")
+    words = page.locator(".decide .says").first.inner_text()
+    page.keyboard.press("p")
+    page.locator("nav .count", has_text="2").wait_for()
+    assert queue.memory(words).status is Status.RETIRED
+    assert "it was so then" in queue.memory(words).reason
+
+
 def test_the_first_card_is_current_with_its_keys_and_place_and_no_quote_says_the_sentence_again(queue, home, browse):
     say(home, "a", "hello there", TOTALS)
     with queue.workspace() as workspace:

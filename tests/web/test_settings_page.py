@@ -151,8 +151,8 @@ def test_a_group_is_saved_as_one_refused_in_its_place_undone_and_the_file_below_
     path = own(home, "# mine\n")
     page = browse("/settings")
     row, group = page.locator("#s-llm-timeout"), page.locator("#model")
-    row.get_by_label("llm.timeout", exact=True).fill("60")
-    group.get_by_label("llm.attempts", exact=True).fill("2")
+    row.get_by_label("Patience with a question", exact=True).fill("60")
+    group.get_by_label("Attempts at a question", exact=True).fill("2")
     group.get_by_role("button", name="Save Language model").click()
     row.get_by_role("button", name="Reset to 180").wait_for()
     page.get_by_text("Saved llm.timeout, llm.attempts").wait_for()
@@ -165,9 +165,9 @@ def test_a_group_is_saved_as_one_refused_in_its_place_undone_and_the_file_below_
     page.get_by_text("Undone: llm.timeout, llm.attempts").wait_for()
     file.to_have_value(re.compile(r"^# mine\s*(\[llm\])?\s*$"), timeout=60_000)
     zone = page.locator("#s-timezone")
-    zone.get_by_label("timezone", exact=True).fill(EVIL)
+    zone.get_by_label("Time zone", exact=True).fill(EVIL)
     page.watched.expected.append("409")
-    zone.get_by_label("timezone", exact=True).press("Enter")
+    zone.get_by_label("Time zone", exact=True).press("Enter")
     zone.get_by_role("alert").get_by_text("there is no time zone").wait_for()
     page.get_by_label("Search settings").fill("seconds question")
     assert page.locator(".setting:visible").count() > 0
@@ -194,7 +194,7 @@ def test_hostile_values_of_settings_are_shown_as_text(browse, home):
 [[use]]\nprofile = "vault"\nprojects = ['{EVIL}']\n""",
     )
     page = browse("/settings")
-    assert page.get_by_label("llm.model", exact=True).input_value() == EVIL
+    assert page.get_by_label("Model", exact=True).input_value() == EVIL
     assert EVIL in page.locator("#s-use").inner_text()
     assert EVIL in page.locator("#s-projects").text_content()
     assert EVIL in page.get_by_label("The settings file").input_value()
@@ -211,7 +211,7 @@ def test_two_tabs_do_not_overwrite_each_others_setting(browse, served, home):
     second = browse("/settings", context=first.context)
     for page, value in ((first, "60"), (second, "90")):
         second.watched.expected.append("412")
-        page.locator("#s-llm-timeout").get_by_label("llm.timeout", exact=True).fill(value)
+        page.locator("#s-llm-timeout").get_by_label("Patience with a question", exact=True).fill(value)
         page.get_by_role("button", name="Save Language model").click()
         page.locator("#said p").first.wait_for()
     second.locator("#said .bad", has_text="changed meanwhile").wait_for()

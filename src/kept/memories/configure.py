@@ -24,7 +24,8 @@ _KINDS = {bool: "switch", int: "whole number", float: "number", str: "text", tup
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Setting:
-    """A setting: what it is for, of which kind it is (switch, whole number, number, text, list, table), its default and its value.
+    """A setting: what it is called and is for, of which kind it is (switch, whole number, number, text, list, table), its default
+    and its value.
 
     ``choices`` are all its values where there are but a few; ``given`` says that the file names it. ``revision`` changes with the
     value. ``terminal_only`` says that no page and no agent changes it.
@@ -32,6 +33,7 @@ class Setting:
 
     name: str
     group: str
+    title: str
     meaning: str
     kind: str
     default: Any
@@ -55,6 +57,7 @@ def describe_settings(home: Paths) -> tuple[Setting, ...]:
         Setting(
             name=name,
             group=title,
+            title=called,
             meaning=meaning,
             kind=_setting_kind(name, usual[name]),
             default=_to_json_value(usual[name]),
@@ -65,7 +68,7 @@ def describe_settings(home: Paths) -> tuple[Setting, ...]:
             revision=_setting_revision(name, values[name]),
         )
         for _, title, own in settings.load_meanings()
-        for name, meaning in own.items()
+        for name, (called, meaning) in own.items()
     )
 
 

@@ -15,7 +15,21 @@ from kept.core.event import Origin
 from kept.core.fold import FORGOTTEN
 from kept.core.invisible import strip_invisible
 from kept.core.memory import SUGGESTED, USER_SCOPE, Actor, Evidence, Memory, Refused, Status
-from kept.core.operation import APPROVED, Add, Approve, Merge, Operation, Pin, Reaffirm, Reject, Resolve, Retire, Revise, to_facts
+from kept.core.operation import (
+    APPROVED,
+    Add,
+    Approve,
+    Merge,
+    Operation,
+    Pin,
+    Reaffirm,
+    Reject,
+    Resolve,
+    Retire,
+    Revise,
+    Supersede,
+    to_facts,
+)
 from kept.core.redact import redact
 from kept.core.text import normal_form, one_line
 from kept.core.value import dataclass, replace
@@ -27,6 +41,7 @@ from kept.store.values import Draft, Thread
 from kept.workspace import Workspace
 
 _SHARED_RUN: ContextVar[RunNumber | None] = ContextVar("shared_run", default=None)
+_WAS_SO = "it was so then and is no more, says the user"
 _LISTED, _SHORT = 8, 40  # memories that an ambiguous id lists, and characters of each
 UNSURE = 0.6  # the confidence of what waits for a person because somebody else wrote it
 MOST = 2_000  # characters a person's own memory may have: it must stand on one line
@@ -214,11 +229,26 @@ def approve(workspace: Workspace, number: str, *, if_match: str = "") -> Memory:
         return _commit_one(workspace, "approve", Approve(memory=memory.id, at=workspace.clock(), reason=APPROVED))
 
 
-def reject(workspace: Workspace, number: str, *, if_match: str = "") -> Memory:
-    """Turn down a held memory; the same proposal does not come back. Raises UsageError, StaleError."""
+def reject(workspace: Workspace, number: str, *, past: bool = False, if_match: str = "") -> Memory:
+    """Turn down a held memory; the same proposal does not come back. ``past`` says that it was so and is no more: it is remembered
+    as of then. Raises UsageError, StaleError.
+    """
     with _locked_memory(workspace, number, if_match) as memory:
         _require_status(memory, Status.HELD)
-        return _commit_one(workspace, "reject", Reject(memory=memory.id, at=workspace.clock(), reason="rejected by the user"))
+        _commit_operations(workspace, "past" if past else "reject", *_decline(workspace, memory, past=past))
+        return find_memory(workspace, memory.id)
+
+
+def _decline(workspace: Workspace, memory: Memory, *, past: bool) -> Sequence[Operation]:
+    """What turns a memory that waits down, or has it end: when what may contradict it was said, or now."""
+    now = workspace.clock()
+    if not past:
+        return (Reject(memory=memory.id, at=now, reason="rejected by the user"),)
+    then = Approve(memory=memory.id, at=memory.first_seen, reason=_WAS_SO)
+    later = workspace.store.log.memory(memory.superseded_by) if memory.superseded_by else None
+    if later is None:
+        return then, Retire(memory=memory.id, at=now, reason=_WAS_SO)
+    return then, Supersede(memory=memory.id, at=later.first_seen or now, reason=_WAS_SO, by=later.id)
 
 
 def pin(workspace: Workspace, number: str, *, on: bool = True, if_match: str = "") -> Memory:
@@ -326,17 +356,12 @@ def accept_refused(workspace: Workspace, candidate: str, reason: str = "refused 
         return find_memory(workspace, value.id)
 
 
-def reject_refused(workspace: Workspace, candidate: str) -> Memory:
-    """Turn down what kept refused and proposes nevertheless: it is not proposed again. Raises MissingError, UsageError."""
+def reject_refused(workspace: Workspace, candidate: str, *, past: bool = False) -> Memory:
+    """The same of what kept refused and proposes nevertheless. Raises MissingError, UsageError."""
     with workspace.store.transaction():
-        value, now = _memory_of_refused(workspace, candidate, Status.HELD), workspace.clock()
-        reason = "rejected by the user"
-        _commit_operations(
-            workspace,
-            "reject",
-            Add(memory=value.id, at=now, reason=value.trigger, value=value),
-            Reject(memory=value.id, at=now, reason=reason),
-        )
+        value = _memory_of_refused(workspace, candidate, Status.HELD)
+        added = Add(memory=value.id, at=value.first_seen if past else workspace.clock(), reason=value.trigger, value=value)
+        _commit_operations(workspace, "past" if past else "reject", added, *_decline(workspace, value, past=past))
         return find_memory(workspace, value.id)
 
 

@@ -46,7 +46,7 @@ def _possible_completions(name: str, before: Sequence[str], last: str) -> Iterat
     elif name == "config" and before[-1:] in (["get"], ["set"]):
         from kept.local.settings import load_meanings  # noqa: PLC0415 - only here
 
-        yield from ((setting, meaning) for _, _, own in load_meanings() for setting, meaning in own.items())
+        yield from ((setting, meaning) for _, _, own in load_meanings() for setting, (_, meaning) in own.items())
     else:
         yield from ((action, "") for action in _action_words(name) if before[-1:] == [name])
 

@@ -100,7 +100,7 @@ def _format_settings(found: Sequence[Setting]) -> Iterator[Line]:
             usual = "" if each.value == each.default else f"  (default: {_format_value(each.default) or 'nothing'})"
             yield line((f"  {each.name}", "cyan"), f" = {_format_value(each.value) or '–'}", (usual, "dim"))
             choices = f" One of: {', '.join(each.choices)}." if each.choices else ""
-            yield hanging_line([("    ", "")], f"{each.meaning} A {each.kind}.{choices}")
+            yield hanging_line([("    ", "")], f"{each.title}. {each.meaning} A {each.kind}.{choices}")
 
 
 def _format_value(value: Any) -> str:

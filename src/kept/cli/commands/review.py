@@ -1,7 +1,8 @@
 """``kept review``: decide on held memories, one key each. Every answer is stored at once, so stopping loses nothing."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -23,11 +24,13 @@ from kept.profiles.profile import category_title
 from kept.workspace import Workspace
 
 _QUOTES = 3
+Decide = Callable[[Workspace, str], Memory]
 
 
 def _choices(no: str, edit: str) -> Line:
     """The keys of a decision, with what ``n`` and ``e`` do."""
-    keys = (("y", "keep", "bold green"), ("n", no, "bold red"), ("e", edit, "bold"), ("o", "open the conversation", "bold"))
+    past = () if no == "retire" else (("p", "true then, not now", "bold"),)
+    keys = (("y", "keep", "bold green"), ("n", no, "bold red"), *past, ("e", edit, "bold"), ("o", "open the conversation", "bold"))
     return line(
         *(span for key, does, style in keys for span in ((key, style), f" {does}  ")),
         ("s", "bold"),
@@ -48,6 +51,9 @@ def review(
         list[str] | None, typer.Option("--approve", metavar="ID", help="Approve this one (may be repeated).")
     ] = None,
     reject: Annotated[list[str] | None, typer.Option("--reject", metavar="ID", help="Reject this one (may be repeated).")] = None,
+    past: Annotated[
+        list[str] | None, typer.Option("--past", metavar="ID", help="This one was true then and is not now (may be repeated).")
+    ] = None,
     admit: Annotated[
         list[str] | None, typer.Option("--admit", metavar="ID", help="Remember this one that was refused (may be repeated).")
     ] = None,
@@ -56,7 +62,8 @@ def review(
     stale: Annotated[bool, typer.Option("--stale", help="Instead: old memories that were never confirmed.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the queue as JSON and ask nothing.")] = False,
 ) -> int:
-    """Decide on the best of what waits: y keep, n reject, e change its words and keep it, o open its conversation, s skip, q stop.
+    """Decide on the best of what waits: y keep, n reject, p true then and not now, e change its words and keep it, o open its
+    conversation, s skip, q stop.
 
     These are proposals that kept is not sure about, and wishes that you stated only once: the likeliest of each project, at most
     ten, without those that are more often wrong than right.
@@ -64,8 +71,15 @@ def review(
     With --stale, decide on old memories that nothing has confirmed since: y keep it as yours, n retire it.
     """
     with command_workspace(context) as workspace:
-        if approve or reject or admit:
-            return _decide_by_id(context, workspace, approve or [], reject or [], admit or [])
+        was_so: Decide = partial(decisions.reject, past=True)
+        asked: list[tuple[Decide, list[str] | None]] = [
+            (decisions.approve, approve),
+            (decisions.reject, reject),
+            (was_so, past),
+            (person.accept_refused, admit),
+        ]
+        if any(numbers for _, numbers in asked):
+            return _decide_by_id(context, workspace, asked)
         if stale:
             return _review_stale(workspace, list_=list_, as_json=as_json)
         pool = list_pending_proposals(workspace)
@@ -121,11 +135,9 @@ def _review_stale(workspace: Workspace, *, list_: bool, as_json: bool) -> int:
     return 0
 
 
-def _decide_by_id(context: typer.Context, workspace: Workspace, approve: list[str], reject: list[str], admit: list[str]) -> int:
+def _decide_by_id(context: typer.Context, workspace: Workspace, asked: Sequence[tuple[Decide, list[str] | None]]) -> int:
     def decide_all() -> list[Memory]:
-        decided = [decisions.approve(workspace, number) for number in approve]
-        decided += [decisions.reject(workspace, number) for number in reject]
-        return decided + [person.accept_refused(workspace, number) for number in admit]
+        return [decide(workspace, number) for decide, numbers in asked for number in numbers or ()]
 
     done, written = apply_person_change(workspace, decide_all)
     if not call_options(context).quiet:
@@ -139,7 +151,7 @@ def _ask_decisions(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping
     """Ask for a decision on each memory; ``why`` says of active ones, which are kept or retired, why they are here."""
     reasons = why or {}
     answers, written = apply_person_change(workspace, lambda: _collect_answers(workspace, queue, reasons))
-    kept, rejected = answers["y"] + answers["e"], answers["n"]
+    kept, rejected = answers["y"] + answers["e"], answers["n"] + answers["p"]
     waiting = len(queue) - kept - rejected
     rest = (f"; {format_count(waiting, 'memory waits', 'memories wait')}" if waiting else "", "dim")
     show.write_lines([line(), line((f"{kept} kept, {rejected} {'retired' if reasons else 'rejected'}", "green"), rest)])
@@ -152,7 +164,7 @@ def _collect_answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mappi
         reason = [line((f"    {why[memory.id]}", "dim"))] if memory.id in why else []
         choices = _STALE_CHOICES if memory.id in why else _CHOICES
         show.write_lines([line(), line((f"{number} of {len(queue)}", "dim")), *_decision_card(workspace, memory), *reason, choices])
-        while (answer := read_key("ynesoq")) == "o":
+        while (answer := read_key("ynesoq" if memory.id in why else "ynpesoq")) == "o":
             show.write_lines([*turns_around(workspace, memory), *_decision_card(workspace, memory), choices])
         if answer == "q":
             break
@@ -178,6 +190,8 @@ def _apply_answer(workspace: Workspace, memory: Memory, answer: str) -> None:
             decisions.approve(workspace, memory.id, if_match=seen)
         case "n":
             decisions.reject(workspace, memory.id, if_match=seen)
+        case "p":
+            decisions.reject(workspace, memory.id, past=True, if_match=seen)
         case "e":
             decisions.approve(workspace, memory.id, content=edit_line(memory.content), if_match=seen)
 

@@ -439,7 +439,7 @@ def configured_names(path: Path) -> frozenset[str]:
 
 
 @cache
-def load_meanings() -> tuple[tuple[str, str, Mapping[str, str]], ...]:
-    """What each setting is for, in groups: their ids and titles, and the meanings by name."""
+def load_meanings() -> tuple[tuple[str, str, Mapping[str, tuple[str, str]]], ...]:
+    """What each setting is called and is for, in groups: their ids and titles, and the titles and meanings by name."""
     body = tomllib.loads(files(__package__).joinpath("meanings.toml").read_text(encoding="utf-8"))
     return tuple((item["id"], item["title"], item["settings"]) for item in body["groups"])

@@ -64,6 +64,12 @@ class ApproveBody(Body):
     category: Name = ""
 
 
+class RejectBody(Body):
+    """Whether it was so then, and is no more."""
+
+    past: StrictBool = False
+
+
 @router.get("/memories", response_model=MemoriesOut)
 def list_memories(
     request: Request,
@@ -155,10 +161,10 @@ def approve_memory(request: Request, answer: Response, number: Id, body: Approve
 
 
 @router.post("/memories/{number}/reject", response_model=ChangeResponse)
-def reject_memory(request: Request, answer: Response, number: Id, body: EmptyBody, if_match: IfMatch = None) -> dict[str, Any]:
-    """Turn down a held memory, or a wish that waits; the same proposal does not come back."""
+def reject_memory(request: Request, answer: Response, number: Id, body: RejectBody, if_match: IfMatch = None) -> dict[str, Any]:
+    """Turn down a held memory, or a wish that waits, or note that it was so; the same proposal does not come back."""
     seen = parse_if_match(if_match)
-    return apply_change(request, answer, lambda workspace: [decisions.reject(workspace, number, if_match=seen)])
+    return apply_change(request, answer, lambda workspace: [decisions.reject(workspace, number, past=body.past, if_match=seen)])
 
 
 @router.post("/memories/{number}/keep", response_model=ChangeResponse)

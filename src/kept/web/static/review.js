@@ -99,8 +99,8 @@
   };
 
   doings.judge = (button) => {
-    const row = button.closest(".row"), { judge, revision, done } = button.dataset;
-    decide([row], [...judge.split(" "), {}, revision], done);
+    const row = button.closest(".row"), { judge, revision, done, body } = button.dataset;
+    decide([row], [...judge.split(" "), JSON.parse(body || "{}"), revision], done);
   };
   document.addEventListener("submit", (event) => {
     const form = event.target.closest("form[data-judge]");
@@ -119,7 +119,7 @@
   document.addEventListener("keydown", (event) => {
     const row = document.activeElement?.closest(".rows.review > .row");
     if (row && !row.matches(".done")) return;
-    if (!["y", "n", "e", "x"].includes(event.key) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!["y", "n", "p", "e", "x"].includes(event.key) || event.ctrlKey || event.metaKey || event.altKey) return;
     if ($("dialog[open]") || event.target.matches("select, textarea, input")) return;
     event.stopImmediatePropagation();
     event.preventDefault();
