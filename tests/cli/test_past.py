@@ -43,7 +43,7 @@ def test_the_log_names_runs_and_passes_that_undo_accepts(capsys, ran):
     assert [each["command"] for each in entries] == ["add", "run"]
     assert entries[0]["passes"][0]["operations"][0]["kind"] == "add"
     out = kept(capsys, "log")[1]
-    assert out.splitlines()[0].startswith(f"run {entries[0]['run']}  ")
+    assert out.splitlines()[0].startswith(f"r{entries[0]['run']}  ")
     assert told(capsys, "undo", f"r{entries[1]['run']}")["passes"] == [each["pass"] for each in entries[1]["passes"]]
     assert [each["content"] for each in told(capsys, "list")] == ["Answer in short sentences."]
     assert "undone" in kept(capsys, "log")[1]
@@ -64,6 +64,12 @@ def test_the_log_says_in_words_what_each_run_changed(capsys, ran):
     assert whole.count("  + ") == 2
     assert f"kept undo r{first['run']}" in whole
     assert kept(capsys, "log", "r999")[0] == 2
+
+
+def test_a_difference_may_be_that_of_one_project(capsys, ran):
+    kept(capsys, "add", "Answer in short sentences.", "--type", "preference")
+    assert "ISO" in kept(capsys, "diff", "2026-01-01", "today", "--project", "harbor")[1]
+    assert "short" not in kept(capsys, "diff", "2026-01-01", "today", "--project", "harbor")[1]
 
 
 @pytest.mark.parametrize("command", ["undo", "redo"])

@@ -14,7 +14,7 @@ from kept.curation import passes as curating
 from kept.curation.guard import GuardStop
 from kept.local.files import hold_lock
 from kept.memories import person
-from kept.memories.browse import to_export
+from kept.memories.browse import select_memories, to_export
 from kept.memories.history import redo, run_history, undo
 from kept.pipeline.erase.forget import forget, make_erasure_request
 from kept.pipeline.run import RunOptions, run_pipeline
@@ -314,13 +314,13 @@ def test_an_incident_is_forgotten_by_its_source_and_does_not_come_back(desk_at, 
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         path = next(each.evidence[0].path for each in workspace.store.log.memories() if "Parquet" in each.content)
-        chosen = person.select_memories(workspace, source=path)
+        chosen = select_memories(workspace, source=path)
         others = {each.id for each in workspace.store.log.memories()} - {each.id for each in chosen}
         assert chosen
         assert others
         forget(workspace, make_erasure_request(workspace, source=path))
         run_pipeline(workspace, [], RunOptions(force=True))
-        assert person.select_memories(workspace, source=path) == ()
+        assert select_memories(workspace, source=path) == ()
         assert {each.id for each in workspace.store.log.memories() if each.content} >= others
         assert b"duckdb" not in workspace.store.path.read_bytes()
         assert workspace.store.find_damage() == ()
@@ -329,9 +329,9 @@ def test_an_incident_is_forgotten_by_its_source_and_does_not_come_back(desk_at, 
 def test_a_whole_source_is_forgotten_by_its_name(desk_at, home, transcripts):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
-        chosen = person.select_memories(workspace, source="claude-code")
+        chosen = select_memories(workspace, source="claude-code")
         assert {each.id for each in chosen} == {each.id for each in workspace.store.log.memories()}
-        assert person.select_memories(workspace, source="codex") == ()
+        assert select_memories(workspace, source="codex") == ()
         gone = forget(workspace, make_erasure_request(workspace, source="claude-code"))
         assert len(gone.sessions) >= 2
         run_pipeline(workspace, [], RunOptions(force=True))
@@ -342,10 +342,10 @@ def test_what_was_first_seen_since_a_day_can_be_forgotten_together(desk_at, home
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         start, _ = workspace.day_bounds(workspace.day("2026-09-20"))
-        chosen = person.select_memories(workspace, since=start)
+        chosen = select_memories(workspace, since=start)
         assert {each.first_seen.day for each in chosen} == {21}
         with pytest.raises(UsageError, match="say what"):
-            person.select_memories(workspace)
+            select_memories(workspace)
 
 
 def test_what_a_guard_stopped_is_noted_once_waits_and_is_let_through_by_a_person(desk_at, home, transcripts, monkeypatch):

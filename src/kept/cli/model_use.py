@@ -2,14 +2,13 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kept.cli import show
 from kept.cli.front import is_interactive, read_key
 from kept.cli.show import Line, format_count, line
 from kept.llm.ask import Usage
 from kept.llm.budget import Estimate, Tally, price_table_date
-from kept.llm.models import AvailableModel, programs, servers
 from kept.local import settings
 from kept.local.settings import LlmSettings
 from kept.memories.configure import change_setting
@@ -17,6 +16,9 @@ from kept.pipeline.trial import FAILED, OVERRULE, load_score, needs_trial
 from kept.pipeline.usage import Costs
 from kept.store.values import Run
 from kept.workspace import Workspace
+
+if TYPE_CHECKING:
+    from kept.llm.models import AvailableModel
 
 _AGAIN = "nothing was taken from them, and nothing is lost; the next run asks again"
 
@@ -173,6 +175,8 @@ def without_model_line(workspace: Workspace, *, first: bool = False) -> Line | N
     not_asked = len(workspace.store.archive.list_threads_pending_llm())
     if _is_decided(workspace) or not not_asked:
         return None
+    from kept.llm.models import programs  # noqa: PLC0415 - loads every adapter
+
     found = ", ".join(program.title for program in programs(workspace.env))
     told = f"Without a language model, what you only implied in {format_count(not_asked, 'session')} is not extracted"
     foreseen = _foresee_questions(workspace) if first else None
@@ -184,6 +188,8 @@ def offer_model(workspace: Workspace) -> bool:
     """Ask, where a person sits at the terminal, a model is here and the question is open; whether one may be asked from now on."""
     if _is_decided(workspace) or not is_interactive():
         return False
+    from kept.llm.models import programs, servers  # noqa: PLC0415 - as above
+
     available_models = (*programs(workspace.env), *servers())
     if not available_models:
         return False
@@ -221,7 +227,7 @@ def _format_amount(foreseen: Estimate) -> str:
     return f"{format_count(foreseen.questions, 'question')} with about {told} tokens in all"
 
 
-def _offer_lines(found: tuple[AvailableModel, ...], foreseen: Estimate) -> Iterator[Line]:
+def _offer_lines(found: tuple["AvailableModel", ...], foreseen: Estimate) -> Iterator[Line]:
     yield line(
         "A language model can also read what you only implied: corrections, decisions, reasons. It would get the archived turns, "
         f"without secrets: {_format_amount(foreseen)}."

@@ -1,4 +1,4 @@
-"""Browse memories, their origin, their story and the archived turns of a session; days and status. Read-only."""
+"""Browse memories, their origin, their story and the archived turns of a session; status; what a request names. Read-only."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -327,3 +327,67 @@ def _related_memory_id(operation: Operation, number: str) -> str:
         case Supersede(by=by) | Resolve(by=by):
             return by if by != number else operation.memory
     return ""
+
+
+def select_memories(
+    workspace: Workspace, *, source: str = "", project: str = "", since: datetime | None = None, until: datetime | None = None
+) -> tuple[Memory, ...]:
+    """The memories of a source (its name, a file, or a session id or the beginning of one), of a project (its scope), and first
+    seen in a span of time: those that fit all that is asked for.
+
+    A person's own memories count only by their time and scope. Raises UsageError where nothing is asked for.
+    """
+    if not (source or project or since or until):
+        raise UsageError("say what to forget", hint="give ids, --source, --session, --project, --since or --words")
+    named = {thread.path for thread in workspace.store.archive.threads() if thread.source == source}
+    return tuple(
+        memory
+        for memory in workspace.store.log.memories()
+        if memory.content
+        and (not source or any(quote.path in named or _is_from_source(source, quote) for quote in memory.evidence))
+        and project in ("", memory.scope)
+        and (since is None or (memory.first_seen is not None and memory.first_seen >= since))
+        and (until is None or (memory.first_seen is not None and memory.first_seen < until))
+    )
+
+
+def _is_from_source(source: str, each: Evidence | Thread) -> bool:
+    return source == each.path or (len(source) >= 8 and (each.session.startswith(source) or each.path.endswith(f"/{source}")))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConversationSelection:
+    """Conversations that are asked for: their sessions, and where a span of time bounds them, the events (keys) inside it.
+
+    ``times`` are the first and last moments in them of what is asked for, one pair a conversation that has a time.
+    """
+
+    sessions: frozenset[str]
+    events: frozenset[str]
+    times: tuple[tuple[datetime, datetime], ...]
+
+
+def select_conversations(
+    workspace: Workspace, *, source: str = "", project: str = "", since: datetime | None = None, until: datetime | None = None
+) -> ConversationSelection:
+    """The conversations of a source and project; with a span of time, what was said in it. Raises DamagedError."""
+    archive = workspace.store.archive
+    threads = [
+        thread
+        for thread in archive.threads()
+        if (not source or source == thread.source or _is_from_source(source, thread))
+        and (not project or workspace.scope(thread.project, thread.path) == project)
+        and (since is None or (thread.last_at is not None and thread.last_at >= since))
+        and (until is None or (thread.first_at is not None and thread.first_at < until))
+    ]
+    events: set[str] = set()
+    for item in threads if since or until else ():
+        for event in archive.events(item.id, 0, item.events):
+            if event.at is not None and (since is None or event.at >= since) and (until is None or event.at < until):
+                events.add(event.key)
+    times = tuple(
+        (max(filter(None, (thread.first_at, since))), min(filter(None, (thread.last_at, until))))
+        for thread in threads
+        if thread.first_at and thread.last_at
+    )
+    return ConversationSelection(sessions=frozenset(thread.session for thread in threads), events=frozenset(events), times=times)

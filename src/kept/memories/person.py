@@ -1,4 +1,4 @@
-"""A person's own operations: add, edit, retire, resolve, pin, approve, reject; what an agent may suggest; and what a request names.
+"""A person's own operations: add, edit, retire, resolve, pin, approve, reject; and what an agent may suggest.
 
 Each is one pass of its own run, so a bare ``undo`` takes it back. What a person says holds against every machine.
 """
@@ -6,6 +6,7 @@ Each is one pass of its own run, so a bare ``undo`` takes it back. What a person
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from datetime import datetime
 
 from kept.core.artifact import find_artifacts
@@ -37,11 +38,11 @@ from kept.intake.directories import note_directory
 from kept.memories.browse import memory_revision
 from kept.memories.waiting import accepted_memory_id, find_refused, to_held_memory
 from kept.store.run_number import RunNumber
-from kept.store.values import Draft, Thread
+from kept.store.values import Draft
 from kept.workspace import Workspace
 
 _SHARED_RUN: ContextVar[RunNumber | None] = ContextVar("shared_run", default=None)
-_WAS_SO = "it was so then and is no more, says the user"
+_WAS_SO = "it was so then and is no more"
 _LISTED, _SHORT = 8, 40  # memories that an ambiguous id lists, and characters of each
 UNSURE = 0.6  # the confidence of what waits for a person because somebody else wrote it
 MOST = 2_000  # characters a person's own memory may have: it must stand on one line
@@ -377,70 +378,6 @@ def _memory_of_refused(workspace: Workspace, candidate: str, status: Status) -> 
         if found.id in memory.candidates or (same and memory.status in (Status.ACTIVE, Status.HELD)):
             raise UsageError("that is remembered already", where=memory.id, hint=f"see `kept show {memory.id}`")
     return replace(to_held_memory(found), id=accepted_memory_id(found.id), status=status, content=content, owned=True, reason="")
-
-
-def select_memories(
-    workspace: Workspace, *, source: str = "", project: str = "", since: datetime | None = None, until: datetime | None = None
-) -> tuple[Memory, ...]:
-    """The memories of a source (its name, a file, or a session id or the beginning of one), of a project (its scope), and first
-    seen in a span of time: those that fit all that is asked for.
-
-    A person's own memories count only by their time and scope. Raises UsageError where nothing is asked for.
-    """
-    if not (source or project or since or until):
-        raise UsageError("say what to forget", hint="give ids, --source, --session, --project, --since or --words")
-    named = {thread.path for thread in workspace.store.archive.threads() if thread.source == source}
-    return tuple(
-        memory
-        for memory in workspace.store.log.memories()
-        if memory.content
-        and (not source or any(quote.path in named or _is_from_source(source, quote) for quote in memory.evidence))
-        and project in ("", memory.scope)
-        and (since is None or (memory.first_seen is not None and memory.first_seen >= since))
-        and (until is None or (memory.first_seen is not None and memory.first_seen < until))
-    )
-
-
-def _is_from_source(source: str, each: Evidence | Thread) -> bool:
-    return source == each.path or (len(source) >= 8 and (each.session.startswith(source) or each.path.endswith(f"/{source}")))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ConversationSelection:
-    """Conversations that are asked for: their sessions, and where a span of time bounds them, the events (keys) inside it.
-
-    ``times`` are the first and last moments in them of what is asked for, one pair a conversation that has a time.
-    """
-
-    sessions: frozenset[str]
-    events: frozenset[str]
-    times: tuple[tuple[datetime, datetime], ...]
-
-
-def select_conversations(
-    workspace: Workspace, *, source: str = "", project: str = "", since: datetime | None = None, until: datetime | None = None
-) -> ConversationSelection:
-    """The conversations of a source and project; with a span of time, what was said in it. Raises DamagedError."""
-    archive = workspace.store.archive
-    threads = [
-        thread
-        for thread in archive.threads()
-        if (not source or source == thread.source or _is_from_source(source, thread))
-        and (not project or workspace.scope(thread.project, thread.path) == project)
-        and (since is None or (thread.last_at is not None and thread.last_at >= since))
-        and (until is None or (thread.first_at is not None and thread.first_at < until))
-    ]
-    events: set[str] = set()
-    for item in threads if since or until else ():
-        for event in archive.events(item.id, 0, item.events):
-            if event.at is not None and (since is None or event.at >= since) and (until is None or event.at < until):
-                events.add(event.key)
-    times = tuple(
-        (max(filter(None, (thread.first_at, since))), min(filter(None, (thread.last_at, until))))
-        for thread in threads
-        if thread.first_at and thread.last_at
-    )
-    return ConversationSelection(sessions=frozenset(thread.session for thread in threads), events=frozenset(events), times=times)
 
 
 @contextmanager

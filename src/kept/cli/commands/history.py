@@ -18,13 +18,15 @@ from kept.core.codec import json_fields
 from kept.core.operation import Operation, Pass, operation_kind
 from kept.core.times import format_instant, format_minute
 from kept.llm.budget import usage_body
-from kept.memories.browse import address_person, to_export
+from kept.memories.browse import address_person, matching_scopes, scope_or_words, to_export
 from kept.memories.history import (
+    PERSON,
     Changes,
     DifferenceKind,
     HistoryEntry,
     LaterOperation,
     UndoResult,
+    describe_command,
     describe_counts,
     diff_moments,
     find_run,
@@ -84,7 +86,9 @@ def _entry_lines(workspace: Workspace, one: HistoryEntry, most: int | None) -> I
     run = one.run
     all_off = all(off for _, off in one.passes)
     state = (("  undone", "yellow"),) if all_off else (("  cut short", "yellow"),) if run.ended_at is None else ()
-    yield line((f"run {run.id}", "bold"), f"  {format_minute(run.started_at, workspace.zone)}  {run.command}", *state)
+    who = describe_command(run.command)
+    did = f"{who}: {run.command}" if who == PERSON else who
+    yield line((f"r{run.id}", "bold"), f"  {format_minute(run.started_at, workspace.zone)}  {did}", *state)
     yield from changes_lines(run_changes(workspace, [pass_ for pass_, _ in one.passes]), most, f"kept log r{run.id}")
     partly = [pass_.id for pass_, off in one.passes if off and not all_off]
     if partly:
@@ -204,6 +208,7 @@ def diff(
     later: Annotated[str, typer.Argument(metavar="DATE", help="The later date (the state at its end).")],
     *,
     recorded: Annotated[bool, typer.Option("--recorded", help="Compare what kept believed then, not what was true then.")] = False,
+    project: Annotated[str, typer.Option(metavar="NAME", help="Only projects with this in their name.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """Show what changed between two dates."""
@@ -211,10 +216,16 @@ def diff(
         undo_result = diff_moments(
             workspace, *sorted((workspace.parse_moment(earlier), workspace.parse_moment(later))), recorded=recorded
         )
+        scopes = matching_scopes(workspace.scope_names(), scope_or_words(workspace, project))
+        changed = {
+            number: sides
+            for number, sides in undo_result.changed.items()
+            if not project or any(memory is not None and memory.scope in scopes for memory in sides)
+        }
         if as_json:
-            show.write_json({"changed": _changes_body(workspace, undo_result.changed)})
+            show.write_json({"changed": _changes_body(workspace, changed)})
         else:
-            show.page_lines(changes_lines(undo_result.changed))
+            show.page_lines(changes_lines(changed))
 
 
 def changes_lines(changed: Changes, most: int | None = None, rest: str = "kept list") -> Iterator[Line]:

@@ -44,7 +44,9 @@ def journal(
     context: typer.Context,
     action: Annotated[str, typer.Argument(metavar="write|backfill|stats|templates", help="What to do.")] = "write",
     *,
-    day: Annotated[str, typer.Option("--date", metavar="DATE", help="The day: YYYY-MM-DD, today or yesterday.")] = "today",
+    day: Annotated[
+        str, typer.Option("--date", metavar="DATE", help="The day: YYYY-MM-DD, yesterday, monday, 3 days ago.")
+    ] = "today",
     first: Annotated[str, typer.Option("--from", metavar="DATE", help="The first day.")] = "",
     last: Annotated[str, typer.Option("--to", metavar="DATE", help="The last day.")] = "",
     template: Annotated[
@@ -248,7 +250,7 @@ def _print_stats(workspace: Workspace, *, as_json: bool) -> int:
 
 def day(
     context: typer.Context,
-    which: Annotated[str, typer.Argument(metavar="DATE", help="YYYY-MM-DD, today or yesterday.")] = "today",
+    which: Annotated[str, typer.Argument(metavar="DATE", help="YYYY-MM-DD, yesterday, monday, 3 days ago, last week.")] = "today",
     *,
     whole_week: Annotated[bool, typer.Option("--week", help="The week the day is in.")] = False,
     whole_month: Annotated[bool, typer.Option("--month", help="The month the day is in, a line a day.")] = False,

@@ -17,7 +17,7 @@ from kept.days.day_notes import summarize_threads
 from kept.journal.feed_reading import erase_source
 from kept.local.files import hold_lock
 from kept.local.settings import count_days
-from kept.memories.person import select_conversations, select_memories
+from kept.memories.browse import select_conversations, select_memories
 from kept.pipeline.erase.holders import list_holders
 from kept.pipeline.erase.journal import Span, erase_feed_from_entries
 from kept.pipeline.erase.models import RecordingFile, ReplyFile
