@@ -12,7 +12,6 @@ from kept.llm.budget import Estimate, Tally, price_table_date
 from kept.local import settings
 from kept.local.settings import LlmSettings
 from kept.memories.configure import change_setting
-from kept.pipeline.trial import FAILED, OVERRULE, load_score, needs_trial
 from kept.pipeline.usage import Costs
 from kept.store.values import Run
 from kept.workspace import Workspace
@@ -120,6 +119,8 @@ def trial_lines(workspace: Workspace) -> Iterator[Line]:
     if not workspace.settings.llm.trial:
         yield line("What the model proposes is active without kept's trial", (" → kept config set llm.trial true", "dim"))
         return
+    from kept.pipeline.trial import FAILED, OVERRULE, load_score, needs_trial  # noqa: PLC0415 - loads all that extracts
+
     score = load_score(workspace)
     if score.failed:
         yield line((f"{FAILED} ({score.text})", "yellow"), (f" {OVERRULE}", "dim"))

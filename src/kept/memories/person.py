@@ -6,7 +6,6 @@ Each is one pass of its own run, so a bare ``undo`` takes it back. What a person
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
 from datetime import datetime
 
 from kept.core.artifact import find_artifacts
@@ -33,7 +32,7 @@ from kept.core.operation import (
 )
 from kept.core.redact import redact
 from kept.core.text import normal_form, one_line
-from kept.core.value import dataclass, replace
+from kept.core.value import replace
 from kept.intake.directories import note_directory
 from kept.memories.browse import memory_revision
 from kept.memories.waiting import accepted_memory_id, find_refused, to_held_memory

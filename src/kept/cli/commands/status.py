@@ -84,10 +84,10 @@ def _state_lines(
     yield _search_line(vector_status(workspace))
     yield from _handover_lines(workspace)
     yield from _injected_lines(workspace)
-    yield from _night_lines(workspace)
     for failure in load_failures(str(workspace.paths.state)):
-        if not failure.what.startswith(NIGHT):
-            yield line((f"Failed at the end of a session: {failure.detail}", "red"), (" → kept doctor", "dim"))
+        runner, _, step = failure.what.partition(" ")
+        when = f"last night, {step}" if runner == NIGHT else "at the end of a session"
+        yield line((f"Failed {when}: {failure.detail}", "red"), (" → kept doctor", "dim"))
     for path in found.outputs:
         yield line("Writes ", show.format_path(path))
     if not found.last_runs:
@@ -115,17 +115,6 @@ def _memory_count_lines(workspace: Workspace, found: StoreStatus) -> Iterator[Li
     )
     if others:
         yield line((f"  {others} → kept list --all", "dim"))
-
-
-def _night_lines(workspace: Workspace) -> Iterator[Line]:
-    """What failed last night."""
-    if not (workspace.paths.state / "night.json").exists():
-        return
-    from kept.pipeline.nightly import load_last_night  # noqa: PLC0415 - who has no nights need not load their job
-
-    night = load_last_night(workspace.paths)
-    for step in night.failed if night else ():
-        yield line((f"Failed last night, {step.name}: {step.detail}", "red"), (" → kept doctor", "dim"))
 
 
 def _handover_lines(workspace: Workspace) -> Iterator[Line]:
