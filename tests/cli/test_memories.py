@@ -47,6 +47,17 @@ def test_words_of_a_memory_find_it_and_where_several_say_them_they_are_listed(ca
     assert kept(capsys, "why", "nothing", "says", "this")[0] == 2
 
 
+def test_a_memory_moves_to_another_project_and_reading_again_brings_no_second_one(capsys, home, rule):
+    transcript(home / ".claude/projects/-home-u-barn/b.jsonl", OTHER, cwd="/home/u/barn")
+    kept(capsys, "run")
+    words = told(capsys, "show", rule)["content"]
+    assert kept(capsys, "edit", rule, "--project", "nowhere")[0] == 2
+    assert kept(capsys, "edit", rule, "--project", "barn")[0] == 0
+    kept(capsys, "run", "--force")
+    assert words in {each["content"] for each in told(capsys, "list", "--project", "barn")}
+    assert [each["content"] for each in told(capsys, "list")].count(words) == 1
+
+
 def test_why_shows_the_words_and_whose_they_are(capsys, home, rule):
     out = kept(capsys, "why", rule, "--tz", "Asia/Tokyo")[1]
     assert "2026-01-05 19:01  you  session a  " in out

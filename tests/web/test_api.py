@@ -34,6 +34,16 @@ def test_a_change_to_what_is_no_longer_so_changes_nothing_and_says_what_it_is_no
     assert served.memory("Friday").status == "active"
 
 
+def test_a_memory_is_moved_to_where_a_person_says_in_one_undoable_change(served):
+    made = served.add("The walnut harvest is on Tuesday.", scope="project:barn")
+    _, _, done = served.ask("PATCH", f"/api/memories/{made.id}", {"scope": "user"})
+    (moved,) = done["memories"]
+    assert (moved["scope"], moved["id"] != made.id) == ("user", True)
+    assert served.ask("POST", "/api/undo", {"what": done["undo"]})[0] == 200
+    with served.workspace() as workspace:
+        assert workspace.store.log.memory(made.id).status == "active"
+
+
 @pytest.mark.parametrize("path", ["pin", "retire", "keep"])
 def test_everything_a_person_may_do_to_a_memory_is_there(served, path):
     memory = served.add("The walnut harvest is on Tuesday.")

@@ -34,7 +34,7 @@ from kept.core.redact import redact
 from kept.core.text import normal_form, one_line
 from kept.core.value import replace
 from kept.intake.directories import note_directory
-from kept.memories.browse import memory_revision
+from kept.memories.browse import matching_scopes, memory_revision, scope_or_words
 from kept.memories.waiting import accepted_memory_id, find_refused, to_held_memory
 from kept.store.run_number import RunNumber
 from kept.store.values import Draft
@@ -197,6 +197,32 @@ def _edit_memory(workspace: Workspace, memory: Memory, text: str, category: str 
     facts = replace(known, content=content, category=category or memory.category, artifacts=find_artifacts(content), last_seen=now)
     operation = Revise(memory=memory.id, at=now, reason=f"edited by {_who(agent=agent)}", facts=facts)
     return _commit_one(workspace, "edit", operation, agent=agent)
+
+
+def move(workspace: Workspace, number: str, project: str, *, if_match: str = "") -> Memory:
+    """Have a memory be for another project, named by its scope, its name or a folder, or for the user everywhere: one with its
+    words takes its place there, so that what is read again does not bring it back. Raises UsageError, StaleError.
+    """
+    with _locked_memory(workspace, number, if_match) as memory:
+        _require_status(memory, Status.ACTIVE, Status.HELD)
+        names = workspace.scope_names() | {USER_SCOPE: "everywhere"}
+        scopes = sorted(matching_scopes(names, scope_or_words(workspace, project)))
+        if len(scopes) != 1:
+            known = ", ".join(names[scope] for scope in scopes[:_LISTED])
+            raise UsageError(
+                f"{project!r} is {'no project' if not scopes else 'several'}", hint=known or "kept projects lists them"
+            )
+        if scopes[0] == memory.scope:
+            return memory
+        there = digest(memory.id, scopes[0], workspace.clock().isoformat(), size=5)
+        value = replace(memory, id=there, scope=scopes[0], candidates=(), supersedes=(), owned=True)
+        since, reason = memory.first_seen, f"moved to {names[scopes[0]]} by the user"
+        operations = (
+            Add(memory=there, at=since, reason=reason, value=value),
+            Supersede(memory=memory.id, at=since, reason=reason, by=there),
+        )
+        _commit_operations(workspace, "edit", *operations)
+        return find_memory(workspace, there)
 
 
 def retire(workspace: Workspace, number: str, reason: str = "", *, if_match: str = "", agent: bool = False) -> Memory:

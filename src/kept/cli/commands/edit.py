@@ -108,21 +108,23 @@ def edit(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The new words; without them, you edit the old ones.")] = "",
     *,
     kind: Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Move it to this category.")] = "",
+    project: Annotated[str, typer.Option(metavar="NAME", help="Move it to this project, or `everywhere`.")] = "",
     if_match: IfMatch = "",
     as_json: AsJson = False,
 ) -> int:
-    """Change the words of a memory, or its category."""
+    """Change the words of a memory, its category, or its project."""
 
     def apply(workspace: Workspace) -> list[Memory]:
         memory = person.find_memory(workspace, number)
-        words, seen = text or (memory.content if kind else ""), if_match
+        words, seen = text or (memory.content if kind or project else ""), if_match
         if not words and is_interactive():
             words, seen = edit_line(memory.content), if_match or browse.memory_revision(memory)
         if not words:
             raise UsageError("there are no new words", hint=f'kept edit {memory.id} "…"')
-        if words == memory.content and kind in ("", memory.category):
-            return [memory]
-        return [person.edit(workspace, memory.id, words, category=kind or None, if_match=seen)]
+        with person.one_run(workspace, "edit"):
+            if words != memory.content or kind not in ("", memory.category):
+                memory, seen = person.edit(workspace, memory.id, words, category=kind or None, if_match=seen), ""
+            return [person.move(workspace, memory.id, project, if_match=seen) if project else memory]
 
     return _apply_change(context, "Changed; it now counts as your words:", apply, as_json=as_json)
 

@@ -7,11 +7,12 @@ from pydantic import BaseModel, Field, StrictBool
 from starlette.responses import Response
 
 from kept.core.event import Origin
-from kept.core.memory import Status
+from kept.core.memory import Memory, Status
 from kept.memories import decisions, person
 from kept.memories.browse import MemoryFilter, filter_memories, to_export
 from kept.web.api.forms import Body, ChangeResponse, EmptyBody, Id, IfMatch, MemoryOut, Name, Sentence, apply_change, parse_if_match
 from kept.web.room import request_workspace
+from kept.workspace import Workspace
 
 router = APIRouter(tags=["memories"])
 
@@ -32,10 +33,11 @@ class AddBody(Body):
 
 
 class EditBody(Body):
-    """New words, another category, or both."""
+    """New words, another category, another project: one of them or more."""
 
     content: Sentence | None = None
     category: Name | None = None
+    scope: Name | None = Field(default=None, description="The scope, as memories tell it; it is moved there.")
 
 
 class PinBody(Body):
@@ -123,16 +125,17 @@ def edit_memory(request: Request, answer: Response, number: Id, body: EditBody, 
     return apply_change(
         request,
         answer,
-        lambda workspace: [
-            person.edit(
-                workspace,
-                number,
-                body.content or person.find_memory(workspace, number).content,
-                category=body.category or None,
-                if_match=seen,
-            )
-        ],
+        lambda workspace: [_edit(workspace, number, body, seen)],
     )
+
+
+def _edit(workspace: Workspace, number: str, body: EditBody, seen: str) -> Memory:
+    memory = person.find_memory(workspace, number)
+    words, category = body.content or memory.content, body.category or memory.category
+    with person.one_run(workspace, "edit"):
+        if not body.scope or (words, category) != (memory.content, memory.category):
+            memory, seen = person.edit(workspace, number, words, category=category, if_match=seen), ""
+        return person.move(workspace, memory.id, body.scope, if_match=seen) if body.scope else memory
 
 
 @router.post("/memories/{number}/pin", response_model=ChangeResponse)

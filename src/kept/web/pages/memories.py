@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from kept.core.errors import MissingError
 from kept.core.event import Origin
-from kept.core.memory import Memory, Status
+from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.core.times import format_instant
 from kept.core.value import dataclass, replace
 from kept.intake.discovery import survey
@@ -196,7 +196,10 @@ def render_form(workspace: Workspace, memory: Memory, template: str, row: str = 
     profile = workspace.profile_of(memory) or workspace.profile
     kinds = [(category.id, category.title) for category in profile.categories]
     where = row or f"/memories/{memory.id}/row"
-    return render_part(workspace, template, memory=memory, revision=memory_revision, kinds=kinds, row=where, most=MOST)
+    scopes = [(USER_SCOPE, "everywhere"), *sorted(workspace.scope_names().items(), key=lambda one: one[1].lower())]
+    return render_part(
+        workspace, template, memory=memory, revision=memory_revision, kinds=kinds, scopes=scopes, row=where, most=MOST
+    )
 
 
 def row_values(workspace: Workspace, words: Sequence[str] = ()) -> dict[str, Any]:
