@@ -23,6 +23,7 @@ from typing import Any
 from kept.changes import apply_person_change
 from kept.core.memory import Actor
 from kept.core.operation import Add
+from kept.memories.backups import back_up_now
 from kept.memories.person import create_memory
 from kept.paths import Paths
 from kept.store.values import Draft
@@ -72,6 +73,10 @@ def fill(home: Paths, size: int) -> str:
         for number in range(30):
             create_memory(workspace, f"Perhaps {sentence(chance)} (number {number})", "decision", agent=True)
         apply_person_change(workspace, lambda: None)  # so that there are files
+        back_up_now(workspace)
+        entry = home.root / "journal" / "2026-01-01.md"
+        entry.parent.mkdir(exist_ok=True)
+        entry.write_text("# 2026-01-01\n\n" + "\n\n".join(sentence(chance) for _ in range(200)), encoding="utf-8")
         return next(iter(sorted(workspace.store.log.memory_ids())))
 
 
@@ -200,7 +205,7 @@ def decide(hand: Hand) -> None:
     hand.page.locator(".decide").nth(29).wait_for()
     hand.page.locator(".decide:focus").wait_for()
     hand.press(*("yn" * 10))
-    hand.page.locator("#place", has_text="1 of 10 here").wait_for()
+    hand.page.locator("#place", has_text="10 proposals left").wait_for()
     hand.page.wait_for_load_state("networkidle")
 
 

@@ -195,7 +195,7 @@ def test_what_a_person_turned_down_is_told_beside_what_was_refused(queue, browse
     page = browse("/review")
     first = page.locator(".decide .says").first.inner_text()
     page.keyboard.press("n")
-    page.locator(".decide.done").wait_for()
+    page.locator("nav .count", has_text="2").wait_for()  # shown at once, and saved by now
     page.get_by_role("link", name="Refused").click()
     page.get_by_role("link", name="1 memory").click()
     page.locator(".row .says", has_text=first).wait_for()

@@ -42,6 +42,7 @@ def overview(request: Request) -> Response:
         minutes = Counter(minute.astimezone(workspace.zone).date() for minute in workspace.store.archive.active_minutes())
         active_days = sorted(minutes, reverse=True)[:_LAST_DAYS]
         queue = waiting.list_pending_proposals(workspace)
+        likely = waiting.best_of_each_scope(queue)
         new = _recent_changes(workspace)
         shown = {normal_form(change.text.rstrip(".")) for change in new[1]} if new else frozenset()
         return render_page(
@@ -56,8 +57,9 @@ def overview(request: Request) -> Response:
             who=describe_command,
             most=_NEW,
             signs=MARKS,
-            queue=waiting.best_of_all(queue, _WAITING),
-            waits=len(queue),
+            queue=waiting.best_of_all(likely, _WAITING),
+            waits=len(likely),
+            unlikely=len(queue) - len(likely),
             days=[(found := look_at(workspace, which), _summarize_day(found, shown)) for which in active_days],
             today=today,
             projects=_list_projects(workspace, memories),

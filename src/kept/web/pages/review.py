@@ -28,8 +28,8 @@ _ALIKE = 0.6  # of the words of two proposals, the share that makes them nearly 
 
 
 def count_pending(workspace: Workspace) -> int:
-    """How many proposals wait for a decision."""
-    return ranking.count_pending_proposals(workspace)[0]
+    """How many proposals a person is asked about: those that are likely right."""
+    return ranking.count_pending_proposals(workspace)[1]
 
 
 def _count_with_status(workspace: Workspace, wanted: Status) -> int:
