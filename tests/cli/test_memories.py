@@ -1,12 +1,14 @@
 """Looking at memories, and a person's own operations."""
 
 import json
+from itertools import islice
 
 import pytest
 
 from cli_world import OTHER, RULE, kept, memory_file, told, transcript
 from kept.llm.adapters import ScriptedModel
 from kept.llm.client import LlmClient
+from kept.store.memories import SqliteMemories
 from talking import say
 
 
@@ -27,6 +29,17 @@ def test_a_list_shows_ids_that_other_commands_accept(capsys, rule):
     for name in ("show", "why"):
         assert kept(capsys, name, rule)[0] == 0
         assert kept(capsys, name, rule[:5])[0] == 0
+
+
+def test_a_list_reads_no_more_memories_than_are_looked_at(capsys, home, monkeypatch):
+    for number in range(4):
+        kept(capsys, "add", f"The gauge number {number} is read at noon.", "--type", "preference")
+    read, some = [], SqliteMemories.some
+    monkeypatch.setattr(SqliteMemories, "some", lambda self, ids: read.extend(ids) or some(self, ids))
+    monkeypatch.setattr("kept.cli.commands.list._STRETCH", 1)
+    monkeypatch.setattr("kept.cli.show.page_lines", lambda lines: list(islice(lines, 4)))  # a project, a category, two memories
+    assert kept(capsys, "list")[0] == 0
+    assert len(read) == 2
 
 
 def test_show_tells_what_is_known_of_a_memory(capsys, rule):

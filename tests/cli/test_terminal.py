@@ -125,6 +125,15 @@ def test_a_terminal_gets_colour_and_words_that_hang_beside_their_id(capsys, home
     assert re.match(r" {16}\w", lines[first + 1])
 
 
+def test_who_leaves_the_pager_early_sees_what_it_showed_and_no_failure(capsys, home, monkeypatch):
+    told(capsys, "add", LONG, "--type", "constraint")
+    monkeypatch.setenv("PAGER", "head -n 1")
+    code, shown = typed(home, ["list"])
+    assert (code, plain(shown).strip()) == (0, "everywhere")
+    monkeypatch.setenv("PAGER", "no-such-pager")
+    assert "deploy.log" in plain(typed(home, ["list"])[1])
+
+
 def test_a_run_on_a_terminal_shows_progress_and_no_escape_of_a_transcript(home):
     transcript(home / "t/a.jsonl", "Never print \x1b[31mred\x1b[0m [bold]text[/bold] in `log.py`, always use `warn()`.")
     code, shown = typed(home, ["run", home / "t"], ("[y/n]", "n"))

@@ -35,10 +35,12 @@ def grouped_lines(
     names: Mapping[str, str],
     zone: ZoneInfo,
     moment: datetime | None = None,
+    *,
+    ordered: bool = False,
 ) -> Iterator[Line]:
     """Memories as a list: under their project, then their category; each with its id and the day it was last seen.
 
-    With ``moment``, each that is not active then says what it is.
+    With ``moment``, each that is not active then says what it is. Those that are ``ordered`` are taken as they come.
     """
     kinds = [(profile.id, category.id) for profile in profiles for category in profile.categories]
     order = {kind: number for number, kind in enumerate(kinds)}
@@ -47,7 +49,7 @@ def grouped_lines(
         kind = (memory.profile, memory.category)
         return (memory.scope != USER_SCOPE, memory.scope, order.get(kind, len(order)), *kind)
 
-    placed = sorted(memories, key=sort_key)
+    placed = memories if ordered else sorted(memories, key=sort_key)
     for scope, inside in groupby(placed, key=lambda each: each.scope):
         yield line((scope_name(scope, names), "bold"))
         for (profile, category), chosen in groupby(inside, key=lambda each: (each.profile, each.category)):

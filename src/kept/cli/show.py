@@ -7,9 +7,10 @@ import json
 import os
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from kept.core.markup import remove_invisible
 from kept.core.value import dataclass
@@ -69,16 +70,23 @@ def page_lines(lines: Iterable[Line]) -> None:
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM") == "dumb" or agent_variable(os.environ):
         write_lines(lines)
         return
+    import shlex  # noqa: PLC0415 - only a terminal needs them
+    import subprocess  # noqa: PLC0415 - as above
+
     os.environ.setdefault("LESS", "FRX")  # colours through, no pager for a short list, and the list stays on the screen
-    console = _create_console(sys.stdout)
-    with console.pager(styles=True):
-        _print_styled(lines, console)
+    try:
+        pager = subprocess.Popen(shlex.split(os.environ.get("PAGER") or "less"), stdin=subprocess.PIPE, encoding="utf-8")  # noqa: S603 - the person's own
+    except (OSError, ValueError):
+        write_lines(lines)
+        return
+    with suppress(BrokenPipeError), pager, cast(TextIO, pager.stdin) as pipe:  # who has seen enough leaves
+        _print_styled(lines, _create_console(pipe, terminal=True))
 
 
-def _create_console(target: TextIO) -> "Console":
+def _create_console(target: TextIO, *, terminal: bool | None = None) -> "Console":
     from rich.console import Console  # noqa: PLC0415 - costs start-up time, and only a terminal needs it
 
-    return Console(file=target, highlight=False, markup=False, emoji=False)
+    return Console(file=target, highlight=False, markup=False, emoji=False, force_terminal=terminal)
 
 
 def _print_styled(lines: Iterable[Line], console: "Console") -> None:

@@ -1,9 +1,9 @@
 """Browse memories, their origin, their story and the archived turns of a session; status; what a request names. Read-only."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from kept.core.codec import digest, dump, json_fields
 from kept.core.errors import UsageError
@@ -11,11 +11,11 @@ from kept.core.event import Author, Event, Origin
 from kept.core.fold import find_undone_passes
 from kept.core.memory import UNDERSTOOD, USER_SCOPE, CandidateVerdict, Evidence, Memory, Refused, Status
 from kept.core.operation import Add, Merge, Operation, Pass, Resolve, Supersede
-from kept.core.times import format_instant
+from kept.core.times import format_instant, format_optional_instant
 from kept.core.value import dataclass
 from kept.profiles.profile import parse_kind
 from kept.profiles.prompts import Prompt
-from kept.store.values import Run, Thread
+from kept.store.values import Outline, Run, Thread
 from kept.workspace import Workspace
 
 TRUST = {Origin.USER: "your own words", Origin.ASSISTANT: "the assistant's words", Origin.TOOL: "what tools and files said"}
@@ -64,32 +64,43 @@ class MemoryFilter:
     pinned: bool = False
 
 
-def filter_memories(workspace: Workspace, memories: Sequence[Memory], which: MemoryFilter, moment: datetime) -> tuple[Memory, ...]:
-    """The memories a filter lets through, in the order of a list: by project, category, newest first."""
+Listed = TypeVar("Listed", bound=Memory | Outline)
+
+
+def filter_memories(workspace: Workspace, memories: Iterable[Listed], which: MemoryFilter, moment: datetime) -> tuple[Listed, ...]:
+    """The memories, or outlines of them, that a filter lets through, in the order of a list: by project, category, newest first.
+    Words and spans of days are looked for in memories alone.
+    """
     names = workspace.scope_names()
     kinds = [(profile.id, category.id) for profile in workspace.profiles for category in profile.categories]
     order = {each: number for number, each in enumerate(kinds)}
     profile, category = parse_kind(which.category)
     words, scopes = which.words.casefold().split(), matching_scopes(names, which.project)
 
-    def fits(memory: Memory) -> bool:
+    def fits(memory: Memory | Outline) -> bool:
+        status = memory.status_at(moment) if isinstance(memory, Memory) else memory.status
         return (
-            (which.everything or memory.status_at(moment) in which.statuses)
+            (which.everything or status in which.statuses)
             and (not category or memory.category == category)
             and profile in ("", memory.profile)
             and (not which.project or memory.scope in scopes)
             and which.origin in (None, memory.origin)
             and (memory.pinned or not which.pinned)
-            and _is_between(memory.last_seen, which.since, which.before)
-            and (not words or _has_words(memory, words))
+            and (isinstance(memory, Outline) or _is_between(memory.last_seen, which.since, which.before))
+            and (isinstance(memory, Outline) or not words or _has_words(memory, words))
         )
 
-    def sort_key(memory: Memory) -> tuple[bool, str, int]:
-        return (memory.scope != USER_SCOPE, memory.scope, order.get((memory.profile, memory.category), len(order)))
+    def sort_key(memory: Memory | Outline) -> tuple[bool, str, int, str, str]:
+        kind = (memory.profile, memory.category)
+        return (memory.scope != USER_SCOPE, memory.scope, order.get(kind, len(order)), *kind)
 
     found = sorted(filter(fits, memories), key=lambda each: each.id)
-    found.sort(key=lambda each: format_instant(each.last_seen) if each.last_seen else "", reverse=True)
+    found.sort(key=_seen_text, reverse=True)
     return tuple(sorted(found, key=sort_key))
+
+
+def _seen_text(item: Memory | Outline) -> str:
+    return item.last_seen if isinstance(item, Outline) else format_optional_instant(item.last_seen) or ""
 
 
 def scope_or_words(workspace: Workspace, project: str) -> str:

@@ -1,8 +1,8 @@
 """``kept list``: memories, read-only."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +16,10 @@ from kept.core.memory import CandidateVerdict, Memory, Status
 from kept.memories.browse import MemoryFilter, filter_memories, refused_candidates, scope_or_words, to_export, to_json_value
 from kept.memories.history import memories_at
 from kept.profiles.profile import format_kind
+from kept.store.values import Outline
 from kept.workspace import Workspace
+
+_STRETCH = 200  # memories that are read together
 
 
 def list_(
@@ -41,8 +44,10 @@ def list_(
         if refused_:
             _print_refused(workspace, as_json=as_json)
             return
-        memories = memories_at(workspace, moment, recorded=recorded) if at else workspace.store.log.memories()
-        if held and not at:
+        memories: Sequence[Memory | Outline] = workspace.store.log.outlines(moment)
+        if at:
+            memories = memories_at(workspace, moment, recorded=recorded)
+        elif held:
             from kept.memories.waiting import list_pending_proposals  # noqa: PLC0415 - scores what waits; the other lists do not
 
             memories = tuple(item.memory for item in list_pending_proposals(workspace))
@@ -52,16 +57,23 @@ def list_(
             statuses=statuses, category=category, project=scope_or_words(workspace, project), everything=everything
         )
         found = filter_memories(workspace, memories, which, moment)
+        there = [item for item in found if isinstance(item, Memory)]
+        listed = there or _load_memories(workspace, [item.id for item in found])
         if as_json:
-            show.write_json([to_export(workspace, memory, moment) for memory in found])
+            show.write_json([to_export(workspace, memory, moment) for memory in listed])
         elif found:
-            lines = list(
-                grouped_lines(found, workspace.profiles, workspace.scope_names(), workspace.zone, None if held else moment)
-            )
-            show.page_lines([*lines, *_past_line(workspace, moment, recorded=recorded)] if at else lines)
+            names, shown_at = workspace.scope_names(), None if held else moment
+            lines = grouped_lines(listed, workspace.profiles, names, workspace.zone, shown_at, ordered=True)
+            show.page_lines(chain(lines, _past_line(workspace, moment, recorded=recorded) if at else ()))
         else:
             none = "kept had read nothing by then." if at and recorded and not memories else "Nothing to show."
             show.write_line(none, ("" if memories or at else " → kept run", "dim"))
+
+
+def _load_memories(workspace: Workspace, ids: Sequence[str]) -> Iterator[Memory]:
+    """The memories of a list, read as they are shown: who looks at its beginning waits for no more."""
+    for start in range(0, len(ids), _STRETCH):
+        yield from workspace.store.log.some(ids[start : start + _STRETCH])
 
 
 def _past_line(workspace: Workspace, moment: datetime, *, recorded: bool) -> list[Line]:
@@ -72,7 +84,7 @@ def _past_line(workspace: Workspace, moment: datetime, *, recorded: bool) -> lis
     return [line((told, "dim"))]
 
 
-def _check_category(workspace: Workspace, category: str, memories: Sequence[Memory]) -> None:
+def _check_category(workspace: Workspace, category: str, memories: Sequence[Memory | Outline]) -> None:
     known = {
         name
         for profile in workspace.profiles
