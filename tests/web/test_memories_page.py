@@ -4,6 +4,8 @@ import pytest
 
 from kept.core.memory import Status
 from kept.memories import person
+from kept.pipeline.run import RunOptions, run_pipeline
+from talking import say
 
 
 @pytest.fixture
@@ -21,6 +23,17 @@ def harvest(served):
 
 def rows(page):
     return page.locator(".row .says").all_inner_texts()
+
+
+def test_the_list_of_a_past_day_shows_what_was_true_then_and_offers_no_change(served, home):
+    say(home, "one", "Remember that we use Postgres for the orders table.")
+    with served.workspace() as workspace:
+        run_pipeline(workspace, [], RunOptions(model=False))
+        person.retire(workspace, next(iter(workspace.store.log.memory_ids())))
+    assert "Postgres" not in served.ask("GET", "/")[2]
+    then = served.ask("GET", "/?at=2026-01-06")[2]
+    assert ("Postgres" in then, "What was true at the end of 2026-01-06" in then, "/retire" in then) == (True, True, False)
+    assert "Postgres" not in served.ask("GET", "/?at=2025-12-31")[2]
 
 
 def test_what_is_typed_is_found_best_first_and_the_address_says_so(harvest, browse):

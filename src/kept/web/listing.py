@@ -13,9 +13,10 @@ from zoneinfo import ZoneInfo
 
 from kept.core.event import Origin
 from kept.core.memory import USER_SCOPE, Memory, Status
-from kept.core.times import format_instant
+from kept.core.times import format_instant, format_optional_instant
 from kept.core.value import dataclass, fields, replace
 from kept.memories.browse import TRUST, matching_scopes
+from kept.memories.history import memories_at
 from kept.profiles.profile import category_title, format_kind, parse_kind
 from kept.store.values import Outline
 from kept.workspace import Workspace
@@ -54,6 +55,7 @@ class ListQuery:
     origin: str = ""
     since: str = ""
     until: str = ""
+    at: str = ""
     group: str = ""
     sort: str = ""
 
@@ -78,6 +80,11 @@ class ListQuery:
             datetime.combine(first, time(), zone) if first else None,
             datetime.combine(last + timedelta(days=1), time(), zone) if last else None,
         )
+
+    def as_of(self, zone: ZoneInfo) -> datetime | None:
+        """The end of the past day that is asked for; None for the present."""
+        day = _to_day(self.at)
+        return datetime.combine(day + timedelta(days=1), time(), zone) if day else None
 
     def last_seen_span(self, now: datetime) -> tuple[datetime | None, datetime | None]:
         """From when on and before when a memory was last seen."""
@@ -119,6 +126,10 @@ def _to_day(text: str) -> date | None:
 def list_memories(workspace: Workspace, outlines: Sequence[Outline], wish: ListQuery, shown: int) -> MemoryListing:
     """The first ``shown`` of these memories that fit a wish, in groups."""
     now, names = workspace.clock(), workspace.scope_names()
+    past: dict[str, Memory] | None = None
+    if moment := wish.as_of(workspace.zone):
+        past = {memory.id: memory for memory in memories_at(workspace, moment)}
+        outlines = [_outline_memory(memory, moment) for memory in past.values()]
     fit = list(filter(_make_predicate(wish, names, now, workspace.zone), outlines))
     key, place = _make_grouping(workspace, wish, names, now)
     totals = Counter(map(key, fit))
@@ -132,7 +143,7 @@ def list_memories(workspace: Workspace, outlines: Sequence[Outline], wish: ListQ
     order = {each: number for number, each in enumerate(sorted(totals, key=place))}
     fit.sort(key=attrgetter("last_seen"), reverse=wish.sort != "oldest")
     fit.sort(key=lambda each: order[key(each)])
-    memories = {memory.id: memory for memory in workspace.store.log.some([item.id for item in fit[:shown]])}
+    memories = past or {memory.id: memory for memory in workspace.store.log.some([item.id for item in fit[:shown]])}
     groups = [
         replace(
             _make_group(workspace, wish, names, each, totals[each]),
@@ -143,6 +154,20 @@ def list_memories(workspace: Workspace, outlines: Sequence[Outline], wish: ListQ
     of = sum(outline.status == Status.ACTIVE.value for outline in outlines)
     jumps = jumps if len(jumps) > 1 or len(totals) > 1 else []
     return MemoryListing(total=len(fit), of=of, groups=groups, jumps=jumps, others=others, by=wish.group or "project")
+
+
+def _outline_memory(memory: Memory, moment: datetime) -> Outline:
+    return Outline(
+        id=memory.id,
+        profile=memory.profile,
+        category=memory.category,
+        scope=memory.scope,
+        status=memory.status_at(moment).value,
+        origin=memory.origin.value,
+        last_seen=format_optional_instant(memory.last_seen) or "",
+        pinned=memory.pinned,
+        first_seen=format_optional_instant(memory.first_seen) or "",
+    )
 
 
 def _make_predicate(wish: ListQuery, names: Mapping[str, str], now: datetime, zone: ZoneInfo) -> Callable[[Outline], bool]:

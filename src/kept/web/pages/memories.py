@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from itertools import groupby
 from typing import Annotated, Any
 
@@ -69,6 +70,7 @@ def memories(
     origin: str = "",
     since: Annotated[str, Query(max_length=10)] = "",
     until: Annotated[str, Query(max_length=10)] = "",
+    at: Annotated[str, Query(max_length=10)] = "",
     group: str = "",
     sort: str = "",
     exact: bool = False,
@@ -85,6 +87,7 @@ def memories(
         origin=origin,
         since=since,
         until=until,
+        at=at,
         group=group,
         sort=sort,
     )
@@ -96,7 +99,8 @@ def memories(
         outlines = workspace.store.log.outlines(workspace.clock())
         if not wish.q:
             listing = list_memories(workspace, outlines, wish, shown)
-            values = {"wish": wish, "listing": listing, "shown": shown, "stretch": _STRETCH, **row_values(workspace)}
+            values = {"wish": wish, "listing": listing, "shown": shown, "stretch": _STRETCH}
+            values |= row_values(workspace, past=wish.as_of(workspace.zone))
             if is_htmx_request(request):
                 return render_part(workspace, "memories_list.html", **values)
         values["choices"] = field_choices(workspace, outlines)
@@ -202,15 +206,16 @@ def render_form(workspace: Workspace, memory: Memory, template: str, row: str = 
     )
 
 
-def row_values(workspace: Workspace, words: Sequence[str] = ()) -> dict[str, Any]:
-    """What a row needs besides its memory; ``words`` are marked in it."""
-    now = workspace.clock()
+def row_values(workspace: Workspace, words: Sequence[str] = (), *, past: datetime | None = None) -> dict[str, Any]:
+    """What a row needs besides its memory; ``words`` are marked in it. As of a ``past`` moment nothing can be done with it."""
+    now = past or workspace.clock()
     filed = {(profile.id, one.id) for profile in workspace.profiles if (one := profile.category_for("open_question"))}
     return {
         "revision": memory_revision,
         "status_of": lambda each: each.status_at(now).value,
         "trust": TRUST,
         "words": words,
+        "past": past,
         "asks": lambda each: (each.profile, each.category) in filed,
     }
 
