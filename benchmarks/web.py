@@ -9,6 +9,7 @@ server). Then the stories a person comes with, once each, with the keys and clic
 import argparse
 import os
 import random
+import shutil
 import statistics
 import tempfile
 import threading
@@ -23,7 +24,6 @@ from typing import Any
 from kept.changes import apply_person_change
 from kept.core.memory import Actor
 from kept.core.operation import Add
-from kept.memories.backups import back_up_now
 from kept.memories.person import create_memory
 from kept.paths import Paths
 from kept.store.values import Draft
@@ -73,7 +73,9 @@ def fill(home: Paths, size: int) -> str:
         for number in range(30):
             create_memory(workspace, f"Perhaps {sentence(chance)} (number {number})", "decision", agent=True)
         apply_person_change(workspace, lambda: None)  # so that there are files
-        back_up_now(workspace)
+        home.backups.mkdir(exist_ok=True)
+        for day in ("01", "02"):  # made by hand: these memories rest on no archived turns, which a backup would find
+            shutil.copy(home.store, home.backups / f"kept-2026-01-{day}.db")
         entry = home.root / "journal" / "2026-01-01.md"
         entry.parent.mkdir(exist_ok=True)
         entry.write_text("# 2026-01-01\n\n" + "\n\n".join(sentence(chance) for _ in range(200)), encoding="utf-8")
