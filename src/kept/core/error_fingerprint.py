@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from kept.core.digest import digest
 from kept.core.pattern import Pattern
-from kept.core.text import one_line
+from kept.core.text import one_line, word_set
 
 LINES_KEPT = 6
 LINE_CHARS = 300
@@ -62,73 +62,11 @@ _LEAD = re.compile(
     r"|\(eval\):(?:\w+:)?\d+:\s*|(?:/(?:usr/)?bin/)?(?:ba|z|da|k)?sh: (?:line \d+: |\d+: )?"
     r"|(?:[A-Za-z]:)?(?:[\w.@~+-]*[\\/])*[\w.@~+-]+\.\w{1,8}(?:: line \d+:|:\d+(?::\d+)?|\(\d+(?:,\d+)?\)):?\s+)"
 )
-_GENERIC = frozenset(
-    (
-        "a",
-        "an",
-        "and",
-        "after",
-        "at",
-        "build",
-        "by",
-        "code",
-        "command",
-        "commands",
-        "error",
-        "errors",
-        "exit",
-        "exited",
-        "fail",
-        "failed",
-        "failing",
-        "failure",
-        "fatal",
-        "for",
-        "found",
-        "in",
-        "is",
-        "issue",
-        "issues",
-        "it",
-        "job",
-        "lifecycle",
-        "make",
-        "npm",
-        "of",
-        "on",
-        "one",
-        "or",
-        "please",
-        "problem",
-        "problems",
-        "process",
-        "program",
-        "recipe",
-        "return",
-        "returned",
-        "run",
-        "running",
-        "script",
-        "see",
-        "setup",
-        "ok",
-        "status",
-        "step",
-        "subprocess",
-        "target",
-        "task",
-        "test",
-        "tests",
-        "the",
-        "times",
-        "to",
-        "total",
-        "try",
-        "unexpected",
-        "unknown",
-        "was",
-        "with",
-    )
+_GENERIC = word_set(
+    "a an and after at build by code command commands error errors exit exited fail failed failing failure fatal for "
+    "found in is issue issues it job lifecycle make npm of on one or please problem problems process program recipe "
+    "return returned run running script see setup ok status step subprocess target task test tests the times to total "
+    "try unexpected unknown was with"
 )
 _UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 _HEX = re.compile(r"\b(?:0x[0-9a-f]+|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64})\b")

@@ -15,36 +15,17 @@ _CJK = (
     ("\U00020000", "\U0002fa1f"),
 )
 
-NEGATIONS = frozenset(
-    {
-        "not",
-        "no",
-        "never",
-        "don't",
-        "dont",
-        "doesn't",
-        "cannot",
-        "can't",
-        "without",
-        "avoid",
-        "stop",
-        "instead",
-        "kein",
-        "nicht",
-        "nie",
-        "ohne",
-        "jamais",
-        "pas",
-        "nunca",
-        "sin",
-        "não",
-        "不",
-        "没",
-        "别",
-    }
-)
-
 _WORD = re.compile(r"[^\W_]+(?:[.'’/_-][^\W_]+)*", re.UNICODE)
+
+
+def word_set(words: str) -> frozenset[str]:
+    """The words of a list that is written as one string."""
+    return frozenset(words.split())
+
+
+NEGATIONS = word_set(
+    "not no never don't dont doesn't cannot can't without avoid stop instead kein nicht nie ohne jamais pas nunca sin não 不 没 别"
+)
 
 
 def normal_form(text: str) -> str:
@@ -85,11 +66,6 @@ def jaccard_similarity(left: frozenset[str], right: frozenset[str]) -> float:
 def number_tokens(words: frozenset[str]) -> frozenset[str]:
     """The tokens that hold a digit: versions, sizes, dates, ids. Two statements that differ in one are not the same statement."""
     return frozenset(word for word in words if any(char.isdigit() for char in word))
-
-
-def word_set(words: str) -> frozenset[str]:
-    """The words of a list that is written as one string."""
-    return frozenset(words.split())
 
 
 def one_line(text: str) -> str:

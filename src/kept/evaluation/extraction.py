@@ -6,7 +6,6 @@ below one folder. Each set is read in a home of its own that is gone afterwards;
 changed.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -16,11 +15,19 @@ from time import process_time
 from typing import Any
 
 from kept.core.errors import UsageError
-from kept.core.event import Author, Event, EventKind, Pointer, Precision
+from kept.core.event import Author, Event
 from kept.core.lexicon import Lexicon, TellingPatterns
 from kept.core.memory import SAID_ONCE, Accepted
 from kept.core.value import dataclass, fields, replace
-from kept.evaluation.turns import AnnotatedTurn, TurnScore, compare_with_turns, load_annotations, normalize_text
+from kept.evaluation.turns import (
+    AnnotatedTurn,
+    TurnScore,
+    compare_with_turns,
+    load_annotations,
+    normalize_text,
+    plain_event,
+    read_rows,
+)
 from kept.extraction.gate import judge
 from kept.extraction.rules.candidates import propose_prompt_tellings
 from kept.local.progress import Progress, ignore_progress
@@ -186,9 +193,13 @@ def _find_gold_sets(gold: Path) -> list[Path]:
 
 
 def _compare_gold_set(open_desk: Opener, folder: Path, transcripts: Path | None, progress: Progress) -> GoldResult:
-    rows = {name: list(_read_rows(folder / name, needed)) for name, needed in _NEEDED.items()}
+    rows = {
+        name: list(read_rows(folder / name, needed))
+        for name, needed in _NEEDED.items()
+        if name == GOLD or (folder / name).is_file()
+    }
     cited = sorted({str(item["file"]) for row in rows[GOLD] for item in row["evidence"]})
-    cited = sorted({*cited, *(str(row["file"]) for name in (NEGATIVES, TOPICS) for row in rows[name])})
+    cited = sorted({*cited, *(str(row["file"]) for name in (NEGATIVES, TOPICS) for row in rows.get(name, ()))})
     root = transcripts or _find_root(folder, cited)
     paths = [root / item for item in cited]
     missing = [path for path in paths if not path.is_file()]
@@ -204,7 +215,7 @@ def _compare_gold_set(open_desk: Opener, folder: Path, transcripts: Path | None,
         memories = tuple(to_export(workspace, memory) for memory in workspace.store.log.memories())
     return GoldResult(
         name=folder.name,
-        standing=compare_with_gold(rows[GOLD], rows[NEGATIVES], memories),
+        standing=compare_with_gold(rows[GOLD], rows.get(NEGATIVES, []), memories),
         memories=memories,
         files=len(paths),
         size=sum(path.stat().st_size for path in paths),
@@ -222,28 +233,6 @@ def _find_root(folder: Path, cited: list[str]) -> Path:
             "the transcripts that it cites are not near it", where=str(folder), hint="--corpus FOLDER says where they lie"
         )
     return root
-
-
-def _read_rows(path: Path, needed: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    """The rows of a file of annotations; none where it is not there, except of the gold."""
-    if path.name != GOLD and not path.is_file():
-        return
-    try:
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            if line.strip():
-                yield parse_row(line, number, needed)
-    except OSError as error:
-        raise UsageError(f"the file cannot be read: {error.strerror}", where=str(path)) from error
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"these are no annotations: {error}", where=str(path), hint="one JSON object a line") from error
-
-
-def parse_row(line: str, number: int, needed: Sequence[str]) -> dict[str, Any]:
-    """A row of a JSON Lines file with all the fields needed. Raises ValueError."""
-    row = json.loads(line)
-    if not isinstance(row, dict) or not all(item in row for item in needed):
-        raise ValueError(f"line {number} has not all of {', '.join(needed)}")
-    return row
 
 
 _NEEDED_LISTS = frozenset(("language", "words"))  # names the language; any word of a telling, without which nothing is read
@@ -273,7 +262,7 @@ def run_ablations(turns: Sequence[AnnotatedTurn]) -> dict[str, Counts]:
 def _count_outcomes(turns: Sequence[AnnotatedTurn], words: Lexicon) -> Counter[tuple[str, str]]:
     rules, counts = load_profile("coding"), Counter[tuple[str, str]]()
     for turn in turns:
-        events = tuple(_to_session(turn))
+        events = _to_session(turn)
         for candidate in propose_prompt_tellings(
             events, 0, len(events), profile=rules, lexicon=words, scope=lambda _: "project:turns"
         ):
@@ -283,28 +272,7 @@ def _count_outcomes(turns: Sequence[AnnotatedTurn], words: Lexicon) -> Counter[t
     return counts
 
 
-def _to_session(turn: AnnotatedTurn) -> Iterator[Event]:
+def _to_session(turn: AnnotatedTurn) -> tuple[Event, Event]:
     """A turn as a session: the assistant's last words, and the prompt."""
-    said = ((EventKind.RESPONSE, Author.ASSISTANT, turn.before), (EventKind.PROMPT, Author.HUMAN, turn.text))
-    for place, (kind, author, text) in enumerate(said):
-        yield Event(
-            key=f"{turn.id}-{place}",
-            twin="",
-            session=turn.session,
-            record="",
-            parent="",
-            turn="",
-            kind=kind,
-            author=author,
-            label_reason="",
-            text=text,
-            at=None,
-            precision=Precision.NONE,
-            project="",
-            branch="",
-            tool=None,
-            pointer=Pointer(path="", line=place, start=0, end=0),
-        )
-
-
-__all__ = ["run_ablations"]
+    before = plain_event(f"{turn.id}-0", turn.session, Author.ASSISTANT, turn.before)
+    return before, plain_event(f"{turn.id}-1", turn.session, Author.HUMAN, turn.text)

@@ -19,13 +19,11 @@ from time import perf_counter
 from typing import Any
 
 from kept.core.digest import digest
-from kept.core.errors import UsageError
-from kept.core.event import Author, Cursor, Event, Pointer, Precision, RecordAccount
-from kept.core.event import EventKind as What
+from kept.core.event import Author, Cursor, Pointer, RecordAccount
 from kept.core.text import tokenize
 from kept.core.times import parse_instant
 from kept.curation.passes import curate_changed_groups
-from kept.evaluation.extraction import parse_row
+from kept.evaluation.turns import plain_event, read_rows
 from kept.extraction.extract_threads import extract_pending
 from kept.local.progress import Progress, ignore_progress
 from kept.recall.index import UnitKind
@@ -235,36 +233,15 @@ def archive_items(workspace: Workspace, items: Sequence[Mapping[str, Any]]) -> d
         for session, group in groupby(items, key=lambda each: str(each["session"])):
             events = []
             for item in group:
-                event = _to_event(workspace, item, f"{len(names)}", session)
-                names[event.key] = str(item["id"])
-                events.append(event)
+                key, author = f"{len(names)}", Author.ASSISTANT if item.get("role") == "assistant" else Author.HUMAN
+                place, at = Pointer(path=f"eval/{session}", line=1, start=0, end=0), _parse_instant(workspace, item.get("date"))
+                events.append(replace(plain_event(key, session, author, str(item["text"]), pointer=place, at=at), record=key))
+                names[key] = str(item["id"])
             if there:
                 continue
             account = RecordAccount(records=len(events), kept=len(events), events=len(events))
             workspace.store.archive.add("eval", f"eval/{session}", events, account, Cursor(), anew=False)
     return names
-
-
-def _to_event(workspace: Workspace, item: Mapping[str, Any], key: str, session: str) -> Event:
-    reply = item.get("role") == "assistant"
-    return Event(
-        key=key,
-        twin="",
-        session=session,
-        record=key,
-        parent="",
-        turn="",
-        kind=What.RESPONSE if reply else What.PROMPT,
-        author=Author.ASSISTANT if reply else Author.HUMAN,
-        label_reason="the set says so",
-        text=str(item["text"]),
-        at=_parse_instant(workspace, item.get("date")),
-        precision=Precision.SESSION,
-        project="",
-        branch="",
-        tool=None,
-        pointer=Pointer(path=f"eval/{session}", line=1, start=0, end=0),
-    )
 
 
 def _parse_instant(workspace: Workspace, value: object) -> datetime | None:
@@ -278,14 +255,6 @@ def _parse_instant(workspace: Workspace, value: object) -> datetime | None:
 def _rows_by_space(path: Path, needed: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
     """The rows of a file by their space, in order. Raises UsageError."""
     found: dict[str, list[dict[str, Any]]] = {}
-    try:
-        with path.open(encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    row = parse_row(line, number, needed)
-                    found.setdefault(str(row["ns"]), []).append(row)
-    except OSError as error:
-        raise UsageError(f"the file cannot be read: {error.strerror}", where=str(path)) from error
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"this is no file of a set: {error}", where=str(path), hint="one JSON object a line") from error
+    for row in read_rows(path, needed):
+        found.setdefault(str(row["ns"]), []).append(row)
     return found

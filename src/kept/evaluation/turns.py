@@ -9,11 +9,13 @@ no annotated turn is not judged.
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from kept.core.errors import UsageError
+from kept.core.event import Author, Event, EventKind, Pointer, Precision
 from kept.core.pattern import Pattern
 from kept.core.value import dataclass, field
 
@@ -22,6 +24,7 @@ LEVELS = (3, 2, 1)
 _MARKS = Pattern(r"[`*_\"'’‘“”]")
 _LEAST = 15  # characters of a quote that can be placed
 _SHARE = 0.5
+_NOWHERE = Pointer(path="", line=0, start=0, end=0)
 _STATUSES = {"active": "active", "accepted": "active", "held": "held"}
 
 
@@ -100,7 +103,7 @@ class TurnScore:
 def load_annotations(folder: Path) -> tuple[AnnotatedTurn, ...]:
     """The annotated turns of a folder. Raises UsageError where a file is missing or a row is not of the form."""
     labels: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for row in _read_rows(folder / LABELS, ("id", "label", "quote")):
+    for row in read_rows(folder / LABELS, ("id", "label", "quote")):
         labels[row["id"]].append(row)
     return tuple(
         AnnotatedTurn(
@@ -116,7 +119,7 @@ def load_annotations(folder: Path) -> tuple[AnnotatedTurn, ...]:
             ),
             drop=tuple((label["quote"], str(label.get("why", ""))) for label in labels[row["id"]] if label["label"] == "drop"),
         )
-        for row in _read_rows(folder / TURNS, ("id", "source", "session", "text"))
+        for row in read_rows(folder / TURNS, ("id", "source", "session", "text"))
     )
 
 
@@ -179,17 +182,45 @@ def _create_locator(turns: Sequence[AnnotatedTurn]) -> Callable[[Mapping[str, An
     return locate_memory
 
 
-def _read_rows(path: Path, needed: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+def read_rows(path: Path, needed: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The rows of a JSON Lines file, each with all the fields needed. Raises UsageError."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError) as error:
-        raise UsageError(f"the annotations cannot be read: {error}", where=str(path)) from error
-    for number, line in enumerate(lines, 1):
-        try:
-            row = json.loads(line) if line.strip() else None
-        except (ValueError, RecursionError) as error:
-            raise UsageError(f"line {number} is no JSON: {error}", where=str(path)) from error
-        if row is not None:
-            if not isinstance(row, dict) or not all(name in row for name in needed):
-                raise UsageError(f"line {number} has not all of {', '.join(needed)}", where=str(path))
-            yield row
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield _parse_row(line, number, needed)
+    except OSError as error:
+        raise UsageError(f"the file cannot be read: {error.strerror}", where=str(path)) from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"this is no file of a set: {error}", where=str(path), hint="one JSON object a line") from error
+
+
+def _parse_row(line: str, number: int, needed: Sequence[str]) -> dict[str, Any]:
+    row = json.loads(line)
+    if not isinstance(row, dict) or not all(name in row for name in needed):
+        raise ValueError(f"line {number} has not all of {', '.join(needed)}")
+    return row
+
+
+def plain_event(
+    key: str, session: str, author: Author, text: str, *, pointer: Pointer = _NOWHERE, at: datetime | None = None
+) -> Event:
+    """What a person or an assistant said in a set, as an event."""
+    return Event(
+        key=key,
+        twin="",
+        session=session,
+        record="",
+        parent="",
+        turn="",
+        kind=EventKind.PROMPT if author is Author.HUMAN else EventKind.RESPONSE,
+        author=author,
+        label_reason="",
+        text=text,
+        at=at,
+        precision=Precision.SESSION if at else Precision.NONE,
+        project="",
+        branch="",
+        tool=None,
+        pointer=pointer,
+    )

@@ -14,6 +14,7 @@ from typing import Any
 
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Precision, Slice
+from kept.core.text import word_set
 from kept.core.times import parse_instant
 from kept.core.value import dataclass, replace
 from kept.sources.base import named_folder
@@ -34,17 +35,8 @@ from kept.sources.records import RecordPlace, Reject
 
 _TABLES = frozenset({"session", "message", "part"})
 
-_SILENT = (
-    "step-start",
-    "step-finish",
-    "snapshot",
-    "patch",
-    "reasoning",
-    "file",
-    "agent",
-    "retry",
-    "subtask",
-)  # parts without words
+# Parts without words.
+_SILENT = word_set("step-start step-finish snapshot patch reasoning file agent retry subtask")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

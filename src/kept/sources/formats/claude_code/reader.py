@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kept.core.event import Author, Cursor, Event, EventKind, Precision, Slice
-from kept.core.text import one_line
+from kept.core.text import one_line, word_set
 from kept.core.times import format_instant, parse_instant
 from kept.core.value import dataclass
 from kept.sources.documents import PRINTED, label_unconfirmed
@@ -51,33 +51,10 @@ from kept.sources.records import Record, sample_records
 from kept.sources.retention import claude_folder
 
 # Records that hold no speech; each is its own reason.
-_SILENT = frozenset(
-    {
-        "summary",
-        "ai-title",
-        "custom-title",
-        "agent-name",
-        "agent-color",
-        "agent-setting",
-        "last-prompt",
-        "mode",
-        "permission-mode",
-        "file-history-snapshot",
-        "pr-link",
-        "progress",
-        "tag",
-        "worktree-state",
-        "content-replacement",
-        "attribution-snapshot",
-        "started",
-        "result",
-        "api-request",
-        "api-request-blob",
-        "api-request-shape",
-        "atis-latch",
-        "cost-state",
-        "tools-used",
-    }
+_SILENT = word_set(
+    "summary ai-title custom-title agent-name agent-color agent-setting last-prompt mode permission-mode "
+    "file-history-snapshot pr-link progress tag worktree-state content-replacement attribution-snapshot started result "
+    "api-request api-request-blob api-request-shape atis-latch cost-state tools-used"
 )
 _SPEAKING = frozenset({"user", "assistant", "system", "attachment", "queue-operation"})
 

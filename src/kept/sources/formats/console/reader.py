@@ -11,6 +11,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from kept.core.event import Cursor, Slice
+from kept.core.text import word_set
 from kept.core.value import dataclass
 from kept.sources.documents import DocumentEntry, Repetitions, Row, SourceDocument, rows_place, split_slices, to_outcomes
 from kept.sources.formats.console.blocks import SAID, BlockForm, ScreenBlock, is_blank, is_turn_start, split_blocks
@@ -23,21 +24,7 @@ from kept.sources.records import open_source
 from kept.sources.roles import find_turns
 from kept.sources.stamps import Stamp, find_stamp
 
-_SUFFIXES = (
-    "",
-    ".md",
-    ".markdown",
-    ".mdx",
-    ".txt",
-    ".text",
-    ".log",
-    ".out",
-    ".ansi",
-    ".console",
-    ".term",
-    ".typescript",
-    ".capture",
-)
+_SUFFIXES = word_set(".md .markdown .mdx .txt .text .log .out .ansi .console .term .typescript .capture") | {""}
 _OWNED = 0.5  # the least share of rows that blocks of a screen hold; a page that shows a screen as an example has fewer
 _STRETCH_ROWS, _STRETCH_CHARACTERS = 3_000, 2**20
 _LONGEST_STRETCH = 6  # so many times as long a stretch may become while no row begins a turn
