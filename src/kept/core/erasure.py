@@ -128,13 +128,13 @@ class ErasureWords:
         """True if the words stand somewhere in a text."""
         return self.may_be_in_text(text) and bool(self._find_spans(text))
 
-    def remove_from(self, text: str, mark: str = FORGOTTEN_MARK) -> str:
+    def remove_from(self, text: str) -> str:
         """The text with a mark in the place of the words; the very text where they do not stand in it."""
         if not self.may_be_in_text(text):
             return text
         parts, at = [], 0
         for start, end in self._find_spans(text):
-            parts += [text[at:start], mark]
+            parts += [text[at:start], FORGOTTEN_MARK]
             at = end
         return "".join((*parts, text[at:]))
 

@@ -43,13 +43,10 @@ class SentenceSpan:
 
 
 @lru_cache(maxsize=8)  # each telling of a prompt asks for the sentences of the whole prompt again
-def split_sentences(text: str, start: int, end: int, *, lists: bool = False) -> tuple[SentenceSpan, ...]:
-    """The sentences of ``text[start:end]``, markers of list items and outer white space left out, asides after their sentence.
-
-    With ``lists`` a line that ends in a colon is one sentence with all that follows it.
-    """
+def split_sentences(text: str, start: int, end: int) -> tuple[SentenceSpan, ...]:
+    """The sentences of ``text[start:end]``, markers of list items and outer white space left out, asides after their sentence."""
     spans: list[SentenceSpan] = []
-    for low, high, bullet in _join_wrapped_lines(text, start, end, lists=lists):
+    for low, high, bullet in _join_wrapped_lines(text, start, end):
         for first, last in _split_unit(text, low, high):
             spans.append(SentenceSpan(start=first, end=last, bullet=bullet))
             for aside in _ASIDE.finditer(text[first:last]):
@@ -64,19 +61,17 @@ def sentence_texts(text: str) -> Iterator[str]:
     return (text[span.start : span.end] for span in split_sentences(text, 0, len(text)) if not span.aside)
 
 
-def _join_wrapped_lines(text: str, start: int, end: int, *, lists: bool) -> list[tuple[int, int, bool]]:
+def _join_wrapped_lines(text: str, start: int, end: int) -> list[tuple[int, int, bool]]:
     """Runs of lines that belong together: a line goes on in the next one where it was wrapped, or ends in an open mark."""
     units: list[tuple[int, int, bool]] = []
-    at, announced, previous = start, False, ""
+    at, previous = start, ""
     for line, paragraph in _paragraph_lines(text[start:end]):
         stripped = line.strip()
         marker = _BULLET.match(line)
         head = at + (marker.end() if marker else 0)
-        announced = announced or (lists and previous.endswith((":", "：")))
         if not stripped:
-            if not announced:
-                units.append((at, at, False))
-        elif units and (announced or (not marker and _is_continued(previous, stripped, paragraph))):
+            units.append((at, at, False))
+        elif units and not marker and _is_continued(previous, stripped, paragraph):
             units[-1] = (units[-1][0], at + len(line.rstrip()), units[-1][2])
         else:
             units.append((head, at + len(line.rstrip()), bool(marker)))

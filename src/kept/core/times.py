@@ -9,7 +9,8 @@ from zoneinfo import ZoneInfo
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
 LATEST = datetime(2100, 1, 1, tzinfo=UTC)
 
-_ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(Z|z|[+-]\d\d:?\d\d)?")
+_ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(Z|z|[+-]\d\d:?[0-5]\d)?")
+_LEAST_WRONG_OFFSET = timedelta(hours=15)
 _EPOCH, _MILLISECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(milliseconds=1)
 ALWAYS = (datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC))  # every day there is, in any time zone
 _MILLISECONDS_FROM = 10**11  # epoch values above this are milliseconds: as seconds they would lie past the year 5000
@@ -50,35 +51,18 @@ def _from_text(text: str) -> datetime | None:
     search_match = _ISO.fullmatch(text.strip())
     if not search_match:
         return None
-    year, month, day, hour, minute, second, fraction, zone = search_match.groups()
+    *parts, second, fraction, zone = search_match.groups()
     if not zone:
         return None
+    year, month, day, hour, minute = parts
+    clock = f"{hour}:{minute}:{min(int(second or 0), 59):02}.{(fraction or '0')[:6]:0<6}"  # a leap second is the one before it
     try:
-        naive = datetime(  # noqa: DTZ001 - the zone is applied below
-            int(year),
-            int(month),
-            int(day),
-            int(hour),
-            int(minute),
-            min(int(second or 0), 59),
-            int((fraction or "0")[:6].ljust(6, "0")),
-        )
-        moved = naive - _parse_offset(zone)
+        local = datetime.fromisoformat(f"{year}-{month}-{day}T{clock}{zone.upper()}")
+        offset = local.utcoffset() or timedelta()
+        instant = local.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-    instant = moved.replace(tzinfo=UTC)
-    return instant if EARLIEST <= instant < LATEST else None
-
-
-def _parse_offset(zone: str) -> timedelta:
-    if zone in "Zz":
-        return timedelta()
-    sign = -1 if zone[0] == "-" else 1
-    digits = zone[1:].replace(":", "")
-    hours, minutes = int(digits[:2]), int(digits[2:])
-    if hours > 14 or minutes > 59:
-        raise ValueError(zone)
-    return sign * timedelta(hours=hours, minutes=minutes)
+    return instant if EARLIEST <= instant < LATEST and abs(offset) < _LEAST_WRONG_OFFSET else None
 
 
 def format_instant(instant: datetime) -> str:

@@ -5,7 +5,7 @@ it is and which lines its file had: what was remembered later is not gone from i
 """
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
@@ -70,7 +70,7 @@ def edits_to_operations(workspace: Workspace, target: Target, edits: Edits, line
 def _revise_operations(workspace: Workspace, memory: Memory, line: tuple[str, str], now: datetime) -> Iterator[Operation]:
     """The operations of a line that a person changed: its words, and what behind them told what was said before."""
     words, was = line
-    if not _is_usable(workspace, words):
+    if not usable_text(workspace, words):
         return
     told, about = parse_memory_line(words, memory.content, memory.about, was)
     content = clean_memory_text(workspace, told)
@@ -94,9 +94,9 @@ def _is_changed_since(workspace: Workspace, memory: Memory, line: str) -> bool:
 
 def _hold_clash(workspace: Workspace, target: Target, memory: Memory, words: str, now: datetime) -> Iterator[Operation]:
     """A person's words for a line that was changed elsewhere meanwhile: they wait beside what it says now."""
-    if not _is_usable(workspace, words):
+    content = usable_text(workspace, words)
+    if not content:
         return
-    content = clean_memory_text(workspace, words)
     number = digest(str(target.path), memory.id, content, size=5)
     if normal_form(content) == normal_form(memory.content) or workspace.store.log.memory(number) is not None:
         return
@@ -112,25 +112,16 @@ def _is_contradiction_removed(memory: Memory, words: str, was: str) -> bool:
 def _add_operations(
     workspace: Workspace, target: Target, added: AddedLines, memories: tuple[Memory, ...], now: datetime
 ) -> Iterator[Operation]:
-    if not _is_usable(workspace, added.fact) or not (added.category or target.form.open):
-        return
-    content = clean_memory_text(workspace, added.fact)
-    same = [memory for memory in memories if memory.content and normal_form(memory.content) == normal_form(content)]
-    if any(memory.status in (Status.ACTIVE, Status.HELD, Status.REJECTED) for memory in same):
+    content = usable_text(workspace, added.fact)
+    if not content or not (added.category or target.form.open):
         return
     profile, category = _profile_and_category(target, added.category)
-    trusted = profile.outputs.trust_added_lines
-    if same and trusted:
-        yield Approve(memory=same[0].id, at=now, reason="written again by hand")
-        return
-    # Any program can add a line: what was remembered once and is no more waits like what never was.
-    scope = added.scope or target.scope or USER_SCOPE
-    again = (now.isoformat(),) if same else ()
-    number = digest(str(target.path), scope, format_kind(profile.id, category), content, *again, size=5)
+    trusted, scope = profile.outputs.trust_added_lines, added.scope or target.scope or USER_SCOPE
     origin = Origin.USER if trusted else Origin.TOOL
     evidence = Evidence(quote=content, event="", session="", path=str(target.path), at=now, author="file", origin=origin)
-    value = make_memory(
-        number,
+    place = (str(target.path), scope, format_kind(profile.id, category))
+    written = make_memory(
+        "",
         content,
         now,
         profile=profile.id,
@@ -141,8 +132,25 @@ def _add_operations(
         trigger="written",
         evidence=(evidence,),
     )
+    yield from take_up_written(written, memories, place, now, trusted=trusted)
+
+
+def take_up_written(
+    written: Memory, memories: Iterable[Memory], place: tuple[str, ...], now: datetime, *, trusted: bool
+) -> Iterator[Operation]:
+    """What somebody wrote into a file, as a new memory with an id made of its ``place``, unless one of ``memories`` says the same.
+
+    Any program can write there: what was remembered once and is no more waits like what never was, where it is not ``trusted``.
+    """
+    same = [memory for memory in memories if memory.content and normal_form(memory.content) == normal_form(written.content)]
+    if any(memory.status in (Status.ACTIVE, Status.HELD, Status.REJECTED) for memory in same):
+        return
+    if same and trusted:
+        yield Approve(memory=same[0].id, at=now, reason="written again by hand")
+        return
+    number = digest(*place, written.content, *((now.isoformat(),) if same else ()), size=5)
     reason = "written by hand" if trusted else "held: somebody wrote it into the file"
-    yield Add(memory=number, at=now, reason=reason, value=value)
+    yield Add(memory=number, at=now, reason=reason, value=replace(written, id=number))
 
 
 def hold_agent_edits(workspace: Workspace, target: Target, edits: AgentEdits) -> Iterator[Operation]:
@@ -159,10 +167,9 @@ def hold_agent_edits(workspace: Workspace, target: Target, edits: AgentEdits) ->
 
 
 def _hold_agent_line(workspace: Workspace, target: Target, added: AddedLines, session: str) -> Iterator[Operation]:
-    if not _is_usable(workspace, added.fact):
-        return
-    content, now = clean_memory_text(workspace, added.fact), workspace.clock()
-    if any(memory.content and normal_form(memory.content) == normal_form(content) for memory in workspace.store.log.memories()):
+    content, now = usable_text(workspace, added.fact), workspace.clock()
+    known = (normal_form(memory.content) for memory in workspace.store.log.memories() if memory.content)
+    if not content or normal_form(content) in known:
         return
     profile, category = _profile_and_category(target, added.category)
     evidence = Evidence(
@@ -186,15 +193,16 @@ def _profile_and_category(target: Target, kind: str) -> tuple[Profile, str]:
 
 def keep_long_lines(workspace: Workspace, edits: Edits) -> Edits:
     """A line a person made longer than a memory can be stays in the file as they wrote it; the memory keeps its words."""
-    stubborn = {number: f"- {words}" for number, words in edits.revised.items() if not _is_usable(workspace, words)}
+    stubborn = {number: f"- {words}" for number, words in edits.revised.items() if not usable_text(workspace, words)}
     return replace(edits, renamed={**edits.renamed, **stubborn}) if stubborn else edits
 
 
-def _is_usable(workspace: Workspace, words: str) -> bool:
+def usable_text(workspace: Workspace, words: str) -> str:
+    """The words as a memory says them; empty where they can be none."""
     try:
-        return bool(clean_memory_text(workspace, words))
+        return clean_memory_text(workspace, words) if words else ""
     except UsageError:
-        return False
+        return ""
 
 
 def find_base(known: tuple[Output, ...], inside: bytes | None) -> Output | None:

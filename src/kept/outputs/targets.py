@@ -1,12 +1,12 @@
 """Targets: which files the active profiles write, and what each is to say. Reads the store, writes nothing."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
 
 from kept.core.artifact import find_artifacts
-from kept.core.document import Document, Line
+from kept.core.document import Document
 from kept.core.handover import START
 from kept.core.memory import USER_SCOPE, Memory
 from kept.core.project import project_root
@@ -74,15 +74,12 @@ class OutputContent:
     injected: Mapping[str, frozenset[tuple[str, str]]] = field(default_factory=dict)
 
 
-Summaries = Callable[[Workspace], Mapping[date, Sequence[Line]]]
-
-
-def compose_outputs(workspace: Workspace, summaries: Summaries = day_note_lines) -> OutputContent:
-    """Everything that is to be written, composed once; ``summaries`` tells what a day amounted to. Raises StoreError."""
+def compose_outputs(workspace: Workspace) -> OutputContent:
+    """Everything that is to be written, composed once. Raises StoreError."""
     memories, names = workspace.store.log.memories(), workspace.scope_names()
     noting = [profile for profile in workspace.writing if profile.outputs.daily_folder]
     paging = [profile for profile in workspace.writing if profile.outputs.pages_folder]
-    lines = summaries(workspace) if noting else {}
+    lines = day_note_lines(workspace) if noting else {}
     return OutputContent(
         memories=memories,
         names=names,
@@ -238,9 +235,7 @@ def compose_document(workspace: Workspace, book: OutputContent, target: Target, 
         case TargetForm.CARD:
             return _card_document(workspace, book, target, reserved)
         case _:
-            document = _SheetComposer(workspace=workspace, book=book, target=target, reserved=reserved).document_for(
-                _memories_for(workspace, book, target)
-            )
+            document = _sheet_document(workspace, book, target, _memories_for(workspace, book, target), reserved=reserved)
             return document if target.scope or not target.heading else _with_project_titles(workspace, document, target)
 
 
@@ -306,33 +301,25 @@ def client_of(workspace: Workspace, path: Path) -> Client | None:
     return next((folders[folder] for folder in path.parents if folder in folders), None)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _SheetComposer:
-    """What a memory file or a card is composed with."""
-
-    workspace: Workspace
-    book: OutputContent
-    target: Target
-    reserved: int
-
-    def document_for(self, memories: Sequence[Memory], place: OutputPlace = OutputPlace.MEMORY) -> Document:
-        """The document of some memories."""
-        return compose_sheet(
-            memories,
-            self.target.profiles,
-            as_of=self.workspace.clock(),
-            names=self.book.names,
-            zone=self.workspace.zone,
-            reserved=self.reserved,
-            place=place,
-        )
+def _sheet_document(
+    workspace: Workspace,
+    book: OutputContent,
+    target: Target,
+    memories: Sequence[Memory],
+    *,
+    reserved: int,
+    place: OutputPlace = OutputPlace.MEMORY,
+) -> Document:
+    """What a memory file or a card says of some memories."""
+    zone, now = workspace.zone, workspace.clock()
+    return compose_sheet(memories, target.profiles, as_of=now, names=book.names, zone=zone, reserved=reserved, place=place)
 
 
 def _card_document(workspace: Workspace, book: OutputContent, target: Target, reserved: int) -> Document:
     """The quick-reference card: what matters most, and under it the pages that hold the rest."""
     leaves = [note_page for profile in target.profiles for note_page in book.pages.get(profile.id, ())]
-    sheet = _SheetComposer(workspace=workspace, book=book, target=target, reserved=reserved + _POINTERS)
-    document = sheet.document_for(book.memories, OutputPlace.CARD)
+    room = reserved + _POINTERS
+    document = _sheet_document(workspace, book, target, book.memories, reserved=room, place=OutputPlace.CARD)
     if not document.sections:
         return Document(sections=())
     shown = {fact.id for section in document.sections for fact in section.facts}
@@ -365,7 +352,7 @@ def _rules_document(workspace: Workspace, book: OutputContent, target: Target, r
     else:
         gone = {number for ids in apart.values() for number in ids}
         chosen = [memory for memory in memories if memory.id not in gone]
-    document = _SheetComposer(workspace=workspace, book=book, target=target, reserved=reserved).document_for(chosen)
+    document = _sheet_document(workspace, book, target, chosen, reserved=reserved)
     if not document.sections:
         return Document(sections=())
     paths = ("---", f'paths: ["{target.part}/**"]', "---") if target.part else ()

@@ -9,16 +9,15 @@ from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
 from kept.core.digest import hash_bytes
 from kept.core.document import Line
-from kept.core.errors import UsageError
 from kept.core.event import Origin
 from kept.core.memory import USER_SCOPE, Actor, Memory, Status
-from kept.core.operation import Add, Approve, Operation, Resolve, Retire, Revise, to_facts
-from kept.core.text import normal_form
+from kept.core.operation import Add, Operation, Resolve, Retire, Revise, to_facts
 from kept.local import files
 from kept.local.files import FileContent
-from kept.memories.person import clean_memory_text, make_memory
+from kept.memories.person import make_memory
 from kept.outputs.agent_edits import split_agent_entries
 from kept.outputs.compose.sheet import is_shown, select_leading
+from kept.outputs.hand_edits import take_up_written, usable_text
 from kept.outputs.render import ViewEdits, ViewEntry, compare_views, fit_to_view, read_view, render_view
 from kept.profiles.profile import OutputPlace, Profile
 from kept.store.values import Draft, Output
@@ -114,7 +113,7 @@ def _view_operations(workspace: Workspace, profile: Profile, edits: ViewEdits) -
         memory = workspace.store.log.memory(number)
         if memory is None or not memory.content:
             continue
-        text = _clean_text(workspace, edits.revised.get(number, "")) or memory.content
+        text = usable_text(workspace, edits.revised.get(number, "")) or memory.content
         category = edits.moved.get(number, memory.category)
         if category != memory.category and profile.category(category) is not None and _is_question(profile, memory):
             yield from _resolve_with(memory, category, text, now=now)
@@ -154,24 +153,12 @@ def _resolve_with(memory: Memory, category: str, text: str, *, now: datetime) ->
 
 
 def _add_operations(workspace: Workspace, profile: Profile, entry: ViewEntry) -> Iterator[Operation]:
-    text = _clean_text(workspace, entry.text)
+    text, now = usable_text(workspace, entry.text), workspace.clock()
     if not text or profile.category(entry.category) is None:
         return
-    same = [
-        memory
-        for memory in workspace.store.log.memories(group=(profile.id, USER_SCOPE))
-        if normal_form(memory.content) == normal_form(text)
-    ]
-    now = workspace.clock()
     trusted = profile.outputs.trust_added_lines
-    if any(memory.status in (Status.ACTIVE, Status.HELD, Status.REJECTED) for memory in same):
-        return
-    if same and trusted:
-        yield Approve(memory=same[0].id, at=now, reason="written again by hand")
-        return
-    number = digest(profile.id, entry.category, text, *((now.isoformat(),) if same else ()), size=5)
-    value = make_memory(
-        number,
+    written = make_memory(
+        "",
         text,
         now,
         profile=profile.id,
@@ -181,11 +168,5 @@ def _add_operations(workspace: Workspace, profile: Profile, entry: ViewEntry) ->
         origin=Origin.TOOL,
         trigger="written",
     )
-    yield Add(memory=number, at=now, reason="written by hand" if trusted else "held: somebody wrote it into the file", value=value)
-
-
-def _clean_text(workspace: Workspace, text: str) -> str:
-    try:
-        return clean_memory_text(workspace, text) if text else ""
-    except UsageError:
-        return ""
+    memories = workspace.store.log.memories(group=(profile.id, USER_SCOPE))
+    yield from take_up_written(written, memories, (profile.id, entry.category), now, trusted=trusted)

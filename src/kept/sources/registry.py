@@ -5,8 +5,8 @@ Third parties add a format as an entry point of the group ``kept.sources``: a cl
 Source, or a Source itself. One that cannot be loaded is left out, and :data:`LEFT_OUT` says why.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, NamedTuple, cast
 from zoneinfo import ZoneInfo
@@ -68,12 +68,9 @@ PLUGINS = frozenset(source.name for source in _PLUGINS)
 SOURCES: tuple[Source, ...] = (KeptEntries(), Console(), *_TOOLS, *_PLUGINS, Vault(), Journal(), Generic())
 
 
-def with_zone(zone: ZoneInfo, sources: Sequence[Source] = SOURCES) -> tuple[Source, ...]:
-    """The same formats, those whose files name no zone reading their times in this one."""
-    return tuple(_with_zone(source, zone) for source in sources)
-
-
-def _with_zone(source: Source, zone: ZoneInfo) -> Source:
-    if is_dataclass(source) and any(field.name == "zone" for field in fields(source)):
-        return cast("Source", replace(cast("Any", source), zone=zone))
-    return source
+def with_zone(zone: ZoneInfo) -> tuple[Source, ...]:
+    """The formats, those whose files name no zone reading their times in this one."""
+    return tuple(
+        replace(cast("Any", source), zone=zone) if "zone" in getattr(source, "__dataclass_fields__", ()) else source
+        for source in SOURCES
+    )

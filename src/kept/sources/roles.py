@@ -173,14 +173,12 @@ def _find_style(turns: Sequence[Turn]) -> TurnStyle | None:
     return None
 
 
-def to_entries(
-    rows: Sequence[Row], turns: Sequence[Turn], hidden: Sequence[int], when: ConversationTime, after: int | None = None
-) -> list[DocumentEntry]:
+def to_entries(rows: Sequence[Row], turns: Sequence[Turn], hidden: Sequence[int], when: ConversationTime) -> list[DocumentEntry]:
     """The records of a conversation: one for each turn."""
     entries = []
     previous = stamp_instant(when.stamp, when.zone) if when.stamp and when.stamp.clock else None
     for number, turn in enumerate(turns):
-        end = turns[number + 1].row if number + 1 < len(turns) else (len(rows) if after is None else after)
+        end = turns[number + 1].row if number + 1 < len(turns) else len(rows)
         at, precision, written, previous = _turn_time(turn, when, previous)
         template = EventDraft(at=at, precision=precision, stamp=written)
         found = bisect_right(hidden, turn.row)

@@ -15,6 +15,18 @@ from kept.journal.feeds.base import FeedRequest, FeedResult, Fetch, fetch_addres
 __all__ = ["FeedRequest", "FeedResult", "Fetch", "fetch_address", "read_new_items"]
 
 
+_READERS = {
+    "git": git.read_commits,
+    "opml": rss.read_feed_list,
+    "notes": folders.read_notes,
+    "calendar": calendar.read_calendar,
+    "mail": mail.read_mail,
+    "bookmarks": bookmarks.read_bookmarks,
+    "history": history.read_visits,
+    "pages": folders.read_pages,
+}
+
+
 def read_new_items(
     kind: str, *, name: str, place: str, cursor: Mapping[str, str], zone: ZoneInfo, now: datetime, fetching: Fetch = fetch_address
 ) -> FeedResult:
@@ -24,22 +36,4 @@ def read_new_items(
     Raises SourceError where the source as a whole cannot be read; a broken item is skipped and counted.
     """
     given = FeedRequest(name=name, place=place, path=Path(place).expanduser(), cursor=cursor, zone=zone, now=now, fetch=fetching)
-    match kind:
-        case "git":
-            return git.read_commits(given)
-        case "opml":
-            return rss.read_feed_list(given)
-        case "notes":
-            return folders.read_notes(given)
-        case "calendar":
-            return calendar.read_calendar(given)
-        case "mail":
-            return mail.read_mail(given)
-        case "bookmarks":
-            return bookmarks.read_bookmarks(given)
-        case "history":
-            return history.read_visits(given)
-        case "pages":
-            return folders.read_pages(given)
-        case _:
-            return rss.read_feed(given)
+    return _READERS.get(kind, rss.read_feed)(given)
