@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from kept.core.errors import SourceError
-from kept.core.event import Cursor, RecordAccount, Slice
+from kept.core.event import Cursor, Slice
 from kept.sources.json_lines import RecordReader, hash_prefix, read_slices
 from kept.sources.records import STRIDE, open_source
 
@@ -42,17 +42,14 @@ def read_compressed(path: Path, cursor: Cursor, reader: RecordReader[S]) -> Iter
         with tempfile.TemporaryFile() as plain:
             _unpack(path, packed, plain)
             inner = replace(cursor, prefix=cursor.prefix.partition(_DONE)[0])
-            yield from _mark_last_slice(_read_unpacked(path, plain, inner, reader), mark)
+            # The temporary file has no name of its own; its descriptor has one.
+            slices = read_slices(Path(f"/dev/fd/{plain.fileno()}"), inner, reader)
+            yield from _mark_last_slice((_with_path(piece, str(path)) for piece in slices), mark)
 
 
-def _read_unpacked(path: Path, plain: BinaryIO, cursor: Cursor, reader: RecordReader[S]) -> Iterator[Slice]:
-    # The temporary file has no name of its own; its descriptor has one.
-    for piece in read_slices(Path(f"/dev/fd/{plain.fileno()}"), cursor, reader):
-        yield replace(piece, account=_with_path(piece.account, str(path)))
-
-
-def _with_path(account: RecordAccount, path: str) -> RecordAccount:
-    return replace(account, problems=tuple(replace(problem, path=path) for problem in account.problems))
+def _with_path(piece: Slice, path: str) -> Slice:
+    problems = tuple(replace(problem, path=path) for problem in piece.account.problems)
+    return replace(piece, account=replace(piece.account, problems=problems))
 
 
 def _mark_last_slice(slices: Iterator[Slice], mark: str) -> Iterator[Slice]:

@@ -87,6 +87,14 @@ class SourceDocument:
     branch: str = ""
 
 
+def close_document(
+    rows: Sequence[Row], entries: list[DocumentEntry], notes: Mapping[str, int], *, dropped: str = "no-text"
+) -> tuple[DocumentEntry, ...]:
+    """The records of a document, at least one, the first of which counts what the document itself gives to note."""
+    first = entries[0] if entries else DocumentEntry(place=RecordPlace(1, 0, rows[-1].end if rows else 0), dropped=dropped)
+    return (replace(first, noted={**first.noted, **notes}), *entries[1:])
+
+
 def leave_out(document: SourceDocument, event_draft: EventDraft) -> SourceDocument:
     """A note that says it is not to be remembered: it opens with a prompt that says so, which leaves out its session."""
     first, *others = document.entries
@@ -298,6 +306,12 @@ def label_unconfirmed(pieces: Sequence[EventDraft], noted: dict[str, int], mark:
         replace(piece, reason=f"{UNCONFIRMED_MARK}{piece.reason}") if unsure else piece
         for piece, unsure in zip(pieces, own, strict=True)
     ]
+
+
+def doubt_entry(entry: DocumentEntry) -> DocumentEntry:
+    """A prompt below a heading that may be a heading of what stands above it."""
+    noted = dict(entry.noted)
+    return replace(entry, said=tuple(label_unconfirmed(entry.said, noted, "heading")), noted=noted)
 
 
 # Folders of temporary files and of build machines.

@@ -126,10 +126,10 @@ _ELEMENT_CHARACTERS = 400
 _NESTED = 50
 
 
-def strip_hidden(text: str) -> tuple[str, int]:
-    """The text without comments and hidden elements, and how many there were; code blocks and code spans are left alone."""
+def strip_hidden(text: str) -> tuple[str, dict[str, int]]:
+    """The text without comments and hidden elements, and what an account says of them; code is left alone."""
     if "<" not in text:
-        return text, 0
+        return text, {}
     pieces: list[str] = []
     missing: set[str] = set()  # ends that do not come any more: looking for them again would cost the whole text each time
     removed = kept = position = 0
@@ -143,7 +143,7 @@ def strip_hidden(text: str) -> tuple[str, int]:
             position = end or start + 1
         else:
             position = _code_end(text, search_match.end(), mark, missing)
-    return ("".join([*pieces, text[kept:]]).strip(), removed) if removed else (text, 0)
+    return ("".join([*pieces, text[kept:]]).strip(), {"removed:hidden-text": removed}) if removed else (text, {})
 
 
 def _find_from(text: str, what: str, position: int, missing: set[str]) -> int:

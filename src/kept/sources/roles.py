@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 from kept.core.event import Author, EventKind, Precision
 from kept.core.pattern import Pattern
 from kept.core.value import dataclass, replace
-from kept.sources.documents import DocumentEntry, Row, label_unconfirmed, rows_place, split_prompt
+from kept.sources.documents import DocumentEntry, Row, doubt_entry, rows_place, split_prompt
 from kept.sources.markdown import find_headings, is_introduced, mark_fenced_in_turns, strip_edges, strip_hidden
 from kept.sources.pieces import EventDraft
 from kept.sources.stamps import Stamp, find_clock, find_stamp, next_instant, stamp_instant
@@ -186,8 +186,7 @@ def to_entries(rows: Sequence[Row], turns: Sequence[Turn], hidden: Sequence[int]
         entry = _turn_entry(rows, turn, _fence_row(rows, turn.row, cut) if cut else end, end, template)
         answers = number > 0 and turns[number - 1].role is Role.ASSISTANT
         if turn.role is Role.HUMAN and answers and precision is not Precision.MESSAGE and is_introduced(rows, turn.row):
-            doubted = dict(entry.noted)
-            entry = replace(entry, said=tuple(label_unconfirmed(entry.said, doubted, "heading")), noted=doubted)
+            entry = doubt_entry(entry)
         entries.append(entry)
     return entries
 
@@ -199,10 +198,9 @@ def _fence_row(rows: Sequence[Row], first: int, cut: int) -> int:
 
 def _turn_entry(rows: Sequence[Row], turn: Turn, until: int, end: int, template: EventDraft) -> DocumentEntry:
     """The record of a turn whose words end before row ``until``, and which itself ends before row ``end``."""
-    text, hidden = strip_hidden(
+    text, noted = strip_hidden(
         "\n".join(part for part in (turn.rest.strip(), strip_edges(rows, turn.row + 1, until)) if part).strip()
     )
-    noted = {"removed:hidden-text": hidden} if hidden else {}
     template = replace(template, reason=f"role-heading:{turn.role}", text=text)
     event_drafts: list[EventDraft] = []
     match turn.role:

@@ -16,7 +16,7 @@ from kept.sources.documents import (
     DocumentEntry,
     Row,
     SourceDocument,
-    label_unconfirmed,
+    doubt_entry,
     read_document,
     rows_place,
     sniff_rows,
@@ -90,16 +90,11 @@ def _parse_history(rows: list[Row], *, path: Path, zone: ZoneInfo) -> SourceDocu
             session = session or hash_texts("aider", strip_edges(rows, first, after)[:1000])
             entry = replace(_read_run(rows, first, after, kind, draft_template(when)), session=session)
             # The client prints a line of its own behind each answer: a prompt right below one may be a heading of the answer's.
-            entries.append(_doubt(entry) if kind == "typed" and before == "answer" else entry)
+            entries.append(doubt_entry(entry) if kind == "typed" and before == "answer" else entry)
         first, before = after, kind
     if not entries:
         entries.append(DocumentEntry(place=RecordPlace(1, 0, 0)))
     return SourceDocument(session=session, entries=tuple(entries), project=find_project(path) or str(path.absolute().parent))
-
-
-def _doubt(entry: DocumentEntry) -> DocumentEntry:
-    noted = dict(entry.noted)
-    return replace(entry, said=tuple(label_unconfirmed(entry.said, noted, "heading")), noted=noted)
 
 
 def _split_line_runs(rows: Sequence[Row]) -> Iterator[tuple[str, int]]:

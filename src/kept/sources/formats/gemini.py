@@ -227,7 +227,7 @@ def _read_message(state: _State, value: Mapping[str, Any], pointer: Pointer, not
     parent = state.order[native]
     fresh = [(code, at, piece) for code, at, piece in pieces if not _is_seen(state, native, code)]
     for code, _, _ in fresh:
-        _mark_seen(state, native, code)
+        hold_newest(state.seen, hash_texts(native, code)[:_MARK], None, _SEEN)
     if not fresh:
         return "told-twice" if pieces else reason
     copied = _is_converted_copy(state, stamp)
@@ -356,10 +356,6 @@ def _last_message(state: _State) -> str:
 
 def _is_seen(state: _State, native: str, code: str) -> bool:
     return hash_texts(native, code)[:_MARK] in state.seen
-
-
-def _mark_seen(state: _State, native: str, code: str) -> None:
-    hold_newest(state.seen, hash_texts(native, code)[:_MARK], None, _SEEN)
 
 
 def _read_document(path: Path, cursor: Cursor) -> Iterator[Slice]:

@@ -28,6 +28,7 @@ from kept.sources.documents import (
     DocumentEntry,
     Row,
     SourceDocument,
+    close_document,
     label_unconfirmed,
     read_document,
     rows_place,
@@ -48,7 +49,7 @@ from kept.sources.pieces import (
     to_mapping,
     truncate_name,
 )
-from kept.sources.records import Record, RecordPlace, sample_records
+from kept.sources.records import Record, sample_records
 from kept.sources.roles import ConversationTime, Role, parse_role
 from kept.sources.stamps import parse_stamp, stamp_instant
 
@@ -104,10 +105,8 @@ def _parse_text(rows: list[Row], *, path: Path, zone: ZoneInfo) -> SourceDocumen
     entries = roles.to_entries(rows, turns, hidden, when) if turns else unsigned_entries(rows, front.rows, when)
     if turns and strip_edges(rows, front.rows, turns[0].row):
         entries.insert(0, DocumentEntry(place=rows_place(rows, front.rows, turns[0].row), dropped="preamble"))
-    if not entries:
-        entries = [DocumentEntry(place=RecordPlace(1, 0, rows[-1].end if rows else 0), dropped="no-messages")]
-    entries[0] = replace(entries[0], noted={**entries[0].noted, **front.fault_counts()})
-    return SourceDocument(session=find_session_id(front, entries), entries=tuple(entries), project=find_project(path))
+    closed = close_document(rows, entries, front.fault_counts(), dropped="no-messages")
+    return SourceDocument(session=find_session_id(front, entries), entries=closed, project=find_project(path))
 
 
 def _read_record(_state: None, record: Record, *, path: Path, zone: ZoneInfo) -> Outcome:

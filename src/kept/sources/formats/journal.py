@@ -14,7 +14,16 @@ from kept.core.event import Author, Cursor, EventKind, Slice
 from kept.core.pattern import Pattern
 from kept.core.value import dataclass, replace
 from kept.sources.base import named_folder
-from kept.sources.documents import DocumentEntry, Row, SourceDocument, leave_out, read_document, rows_place, split_prompt
+from kept.sources.documents import (
+    DocumentEntry,
+    Row,
+    SourceDocument,
+    close_document,
+    leave_out,
+    read_document,
+    rows_place,
+    split_prompt,
+)
 from kept.sources.formats.vault import SUFFIXES, UTC, conversation_stamp, find_project
 from kept.sources.markdown import (
     FrontMatter,
@@ -27,7 +36,6 @@ from kept.sources.markdown import (
     strip_hidden,
 )
 from kept.sources.pieces import EventDraft, hash_texts
-from kept.sources.records import RecordPlace
 from kept.sources.roles import ConversationTime, Role, draft_template, parse_role
 from kept.sources.stamps import Stamp, find_stamp, parse_stamp
 
@@ -93,10 +101,8 @@ def parse_journal(rows: list[Row], *, path: Path, reader: Journal) -> SourceDocu
         if strip_edges(rows, heading.row, after):
             template = replace(draft_template(replace(base, stamp=stamp)), author=author, reason=reason)
             entries.append(_section_entry(rows, heading, after, template, inside))
-    if not entries:
-        entries = [DocumentEntry(place=RecordPlace(1, 0, rows[-1].end if rows else 0))]
-    entries[0] = replace(entries[0], noted={**entries[0].noted, **front.fault_counts()})
-    document = SourceDocument(session=_note_identity(front, path), entries=tuple(entries), project=find_project(path))
+    closed = close_document(rows, entries, front.fault_counts())
+    document = SourceDocument(session=_note_identity(front, path), entries=closed, project=find_project(path))
     return leave_out(document, draft_template(base)) if is_ignored(front, rows, inside) else document
 
 
@@ -203,8 +209,7 @@ def _section_entry(
         noted |= removed
     kept = [row for number, row in enumerate(rows[heading.row : after], heading.row) if number not in taken]
     text, hidden = strip_hidden(strip_edges(kept, 0, len(kept)))
-    if hidden:
-        noted["removed:hidden-text"] = hidden
+    noted |= hidden
     if template.author is Author.HUMAN:
         pieces, removed = split_prompt(text, template.reason, template)
         event_drafts += pieces

@@ -17,7 +17,7 @@ from kept.sources.documents import DocumentEntry, Row, rows_place, split_prompt
 from kept.sources.markdown import Heading, find_headings, mark_fenced_rows, strip_edges, strip_hidden
 from kept.sources.pieces import EventDraft
 from kept.sources.roles import ConversationTime, Role, draft_template, parse_role
-from kept.sources.stamps import Stamp, find_stamp
+from kept.sources.stamps import find_stamp
 
 _HEADER_ROWS = 12
 _WORD_CHARACTERS = 60
@@ -124,7 +124,9 @@ def _parse_entry(
     """The records of one entry: its header (the rows before ``begin``) and its sections."""
     stamps = [date_stamp for row in rows[start:begin] if (date_stamp := find_stamp(row.text))]
     own = next((stamp for stamp in stamps if stamp.clock), next(iter(stamps), None))
-    template = _entry_template(own if own and (own.clock or when.stamp is None) else when.stamp, when)
+    stamp = own if own and (own.clock or when.stamp is None) else when.stamp
+    precision = Precision.MESSAGE if stamp and stamp.clock else Precision.SESSION
+    template = replace(draft_template(replace(when, stamp=stamp)), precision=precision)
     entries = []
     if any(row.text.strip() for row in rows[start:begin]):
         entries.append(DocumentEntry(place=rows_place(rows, start, begin), dropped="log-header"))
@@ -135,18 +137,11 @@ def _parse_entry(
     return entries
 
 
-def _entry_template(stamp: Stamp | None, when: ConversationTime) -> EventDraft:
-    return replace(
-        draft_template(replace(when, stamp=stamp)), precision=Precision.MESSAGE if stamp and stamp.clock else Precision.SESSION
-    )
-
-
 def _section_entry(text: str, section: _Section, template: EventDraft, rows: Sequence[Row]) -> DocumentEntry:
     place, part = rows_place(rows, section.first, section.after), section.part
     if part is PromptLogPart.REPORT:
         text = strip_edges(rows, section.first, section.after)  # what a section tells of stands in its heading
-    text, hidden = strip_hidden(text)
-    noted: dict[str, int] = {"removed:hidden-text": hidden} if hidden else {}
+    text, noted = strip_hidden(text)
     if not text:
         return DocumentEntry(place=place, noted=noted)
     if part is PromptLogPart.PROMPT and not _RETELLING.search(text[:200]):

@@ -17,11 +17,20 @@ from kept.core.text import one_line
 from kept.core.value import dataclass, replace
 from kept.sources import roles
 from kept.sources.base import named_folder
-from kept.sources.documents import DocumentEntry, Row, SourceDocument, leave_out, read_document, rows_place, sniff_rows
+from kept.sources.documents import (
+    DocumentEntry,
+    Row,
+    SourceDocument,
+    close_document,
+    leave_out,
+    read_document,
+    rows_place,
+    sniff_rows,
+)
 from kept.sources.formats import promptlog
 from kept.sources.markdown import FrontMatter, is_ignored, mark_fenced_rows, read_front_matter, strip_edges, strip_hidden
 from kept.sources.pieces import EventDraft, hash_texts, parse_object, truncate_text
-from kept.sources.records import RecordPlace, read_beginning
+from kept.sources.records import read_beginning
 from kept.sources.roles import ConversationTime, Role, Turn
 from kept.sources.stamps import Stamp, find_stamp, parse_stamp
 
@@ -115,11 +124,8 @@ def _parse_note(rows: list[Row], *, path: Path, zone: ZoneInfo) -> SourceDocumen
         entries = promptlog.parse_entries(rows, front.rows, when)
     else:
         entries = unsigned_entries(rows, front.rows, when)
-    if not entries:
-        entries = [DocumentEntry(place=RecordPlace(1, 0, rows[-1].end if rows else 0), dropped="no-messages")]
-    if front.fault:
-        entries[0] = replace(entries[0], noted={**entries[0].noted, **front.fault_counts()})
-    document = SourceDocument(session=find_session_id(front, entries), entries=tuple(entries), project=find_project(path))
+    closed = close_document(rows, entries, front.fault_counts(), dropped="no-messages")
+    document = SourceDocument(session=find_session_id(front, entries), entries=closed, project=find_project(path))
     own = _rows_of_person(rows, turns)
     return leave_out(document, roles.draft_template(when)) if is_ignored(front, own, mark_fenced_rows(own)) else document
 
@@ -153,16 +159,12 @@ def find_session_id(front: FrontMatter, entries: Sequence[DocumentEntry]) -> str
 
 def unsigned_entries(rows: Sequence[Row], first: int, when: ConversationTime) -> list[DocumentEntry]:
     """Text in which nothing says who speaks, as one record: never the person's."""
-    text, hidden = strip_hidden(strip_edges(rows, first, len(rows)))
+    text, noted = strip_hidden(strip_edges(rows, first, len(rows)))
     if not text:
         return []
     template = roles.draft_template(when)
     event_draft = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason="no-role-heading", text=text)
-    return [
-        DocumentEntry(
-            place=rows_place(rows, first, len(rows)), said=(event_draft,), noted={"removed:hidden-text": hidden} if hidden else {}
-        )
-    ]
+    return [DocumentEntry(place=rows_place(rows, first, len(rows)), said=(event_draft,), noted=noted)]
 
 
 def _preamble_entries(rows: Sequence[Row], front: FrontMatter, until: int) -> list[DocumentEntry]:

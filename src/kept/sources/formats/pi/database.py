@@ -69,7 +69,7 @@ def _read_database_slices(
         carry = json.dumps({"sessions": read}, separators=(",", ":"))
         return make_slice(path, outcomes, Cursor(offset=count, prefix=prefix, line=count, carry=carry), noted=noted)
 
-    for session, last in _list_sessions(database):
+    for session, last in database.execute(_SESSIONS).fetchall():
         known, hashed = read.get(session, (-1, ""))
         if known >= 0 and _row_digest(database, session, known) != hashed:
             noted["rewritten-session"] = noted.get("rewritten-session", 0) + 1
@@ -78,7 +78,8 @@ def _read_database_slices(
             continue
         reader = reader_of(path, session, keys.get(session, ""))
         state = reader.start("{}", lambda _start, _end: {})
-        for row in _session_rows(database, session):
+        for seq, length, text in database.execute(_BY_SESSION, (session,)):
+            row = _Row(seq, length or 0, text)
             found = list(_row_outcomes(reader, state, row))
             if row.seq <= known:
                 continue
@@ -92,23 +93,15 @@ def _read_database_slices(
         yield cut(mark)
 
 
-def _list_sessions(database: sqlite3.Connection) -> list[tuple[str, int]]:
-    return database.execute(
-        "SELECT session_id, max(seq) FROM transcript_events"
-        " WHERE typeof(session_id) = 'text' AND typeof(seq) = 'integer' GROUP BY session_id ORDER BY session_id"
-    ).fetchall()
-
-
+_SESSIONS = (
+    "SELECT session_id, max(seq) FROM transcript_events"
+    " WHERE typeof(session_id) = 'text' AND typeof(seq) = 'integer' GROUP BY session_id ORDER BY session_id"
+)
 _LENGTH = "length(CAST(event_json AS BLOB))"
 _SHORT = f"CASE WHEN {_LENGTH} <= {LINE_LIMIT} THEN CAST(event_json AS TEXT) END"
 _SELECT = f"SELECT seq, {_LENGTH}, {_SHORT} FROM transcript_events"  # noqa: S608 - names of its own
 _BY_SESSION = f"{_SELECT} WHERE session_id = ? AND typeof(seq) = 'integer' ORDER BY seq"
 _BY_ROW = f"{_SELECT} WHERE session_id = ? AND seq = ?"
-
-
-def _session_rows(database: sqlite3.Connection, session: str) -> Iterator[_Row]:
-    for seq, length, text in database.execute(_BY_SESSION, (session,)):
-        yield _Row(seq, length or 0, text)
 
 
 def _row_digest(database: sqlite3.Connection, session: str, seq: int) -> str:
