@@ -328,6 +328,34 @@ def test_a_sentence_that_never_was_a_memory_is_forgotten_by_its_words(full, home
         assert [each.content for each in workspace.store.log.memories() if "vault code" in each.content] == []
 
 
+def test_words_that_nothing_held_are_in_no_file_after_they_are_forgotten(home, desk_at):
+    with desk_at(home) as workspace:
+        gone = forget(workspace, make_erasure_request(workspace, said=["Xylophonist"]))
+        assert (gone.places.total(), gone.remains) == (0, ())
+    files = [path for path in home.rglob("*") if path.is_file()]
+    assert [path for path in files if b"xylophonist" in path.read_bytes().lower()] == []
+
+
+def test_the_proof_sees_a_word_in_the_full_text_index(home, desk_at):
+    with desk_at(home) as workspace:
+        with closing(sqlite3.connect(workspace.paths.store)) as database, database:
+            database.execute("INSERT INTO memory_index (rowid, words) VALUES (9, 'Xylophonist')")
+        found = find_remaining_words(workspace, ErasureWords(sentences=("Xylophonist",)))
+        assert f"{workspace.paths.store} (table memory_index_data)" in found
+
+
+@pytest.mark.parametrize("request_to_forget", ["Forget what I said about hazelnuts.", "Forget what I said about my hazelnut tree."])
+def test_a_request_that_took_it_back_is_forgotten_with_it(home, desk_at, request_to_forget):
+    say(home, "a", "Remember that the shop sells no hazelnuts.", day="2026-01-05")
+    say(home, "b", request_to_forget, day="2026-01-06")
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        for memory in workspace.store.log.memories():
+            assert forget(workspace, make_erasure_request(workspace, [memory])).remains == ()
+        files = [path for path in workspace.paths.state.rglob("*") if path.is_file()]
+        assert [path for path in files if b"hazelnut" in path.read_bytes().lower()] == []
+
+
 def test_the_proof_names_what_a_holder_forgot(full, home):
     with full() as workspace:
         words = ErasureWords(sentences=(SAID,))

@@ -16,7 +16,9 @@ from kept.core.times import format_instant
 from kept.core.value import dataclass, replace
 
 # The fields of an operation, a memory or a candidate that hold somebody's words.
-_WORDS = frozenset({"content", "evidence", "added", "artifacts", "fingerprint", "reasoning", "detail", "subject", "about"})
+_WORDS = frozenset(
+    {"content", "evidence", "added", "artifacts", "fingerprint", "reasoning", "detail", "subject", "about", "replaces"}
+)
 ERASED = "{}"
 
 

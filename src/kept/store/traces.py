@@ -4,6 +4,7 @@ A database is read row by row, every column of every table, compressed values un
 """
 
 import gzip
+import re
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,6 +19,7 @@ from kept.store.packing import unpack_text
 
 _SQLITE = b"SQLite format 3\x00"
 _GZIP = b"\x1f\x8b"
+_INDEXED = re.compile(r"[\x00-\x1f]0(\w+)")  # a term as a full-text index of SQLite writes it: with a 0 before it
 _ROWS = 1_000  # of a table, whose texts are looked at together
 _CHUNK, _OVERLAP = 4 * 2**20, 64 * 2**10  # bytes read at once, and read again with the next so that nothing is cut in two
 
@@ -112,7 +114,8 @@ def _unpack_value(data: bytes) -> str:
 
 
 def _decode_text(data: bytes) -> str:
-    return data.decode("utf-8", "ignore")
+    text = data.decode("utf-8", "ignore")
+    return "\n".join((text, *_INDEXED.findall(text)))
 
 
 def _chunks(file: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:

@@ -4,13 +4,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 
-from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
 from kept.core.document import Line
 from kept.core.erasure import ErasureMatch, ErasureWords
 from kept.core.event import Author, Event, Origin
 from kept.core.fingerprint import fingerprint_statement, is_known_statement
-from kept.core.memory import USER_SCOPE, Actor, Memory, Status
+from kept.core.memory import USER_SCOPE, WITHDRAWAL, Actor, Memory, Status
 from kept.core.operation import Add, Forget
 from kept.core.text import one_line
 from kept.core.times import ALWAYS
@@ -21,7 +20,7 @@ from kept.store.values import Draft
 
 _WHOSE = {Author.HUMAN: "you", Author.ASSISTANT: "the assistant", Author.TOOL: "a tool"}
 _NAMED = 20  # memories that a pass names; its operations name all
-_UNNAMED = "what was said in a session"  # for the moment between the two passes that stand for proposals of forgotten sessions
+_UNNAMED = "what was said"  # for the moment between the two passes that stand for what was no memory
 _REASON = "forgotten by the user"
 
 
@@ -110,7 +109,7 @@ class StoreHolder:
                 archive.opt_out(session, path)
             days = self._erase_from_days(words, events)
         amended = log.erase_words(words, spared=target.memories | target.candidates)
-        forgotten = self._forget_target(target, words)
+        forgotten = self._forget_target(target)
         places = len(events) + days + amended + forgotten
         if places or words.sessions:
             self.store.compact()
@@ -133,6 +132,7 @@ class StoreHolder:
             if words.is_in_text(candidate.content)
             or is_known_statement(candidate.content, prints, key)
             or any(quote.event in words.events or quote.session in words.sessions for quote in candidate.evidence)
+            or (candidate.trigger == WITHDRAWAL and any((each.event, each.quote) in words.cited for each in candidate.evidence))
         ]
         found = [memory for memory in self.store.log.memories() if memory.content]
         found = [memory for memory in found if memory.id in words.memories or words.is_in_text(memory.content)]
@@ -143,13 +143,13 @@ class StoreHolder:
             prints=tuple(sorted(prints | {fingerprint_statement(text, key) for text in contents} - {""})) if words.lasting else (),
         )
 
-    def _forget_target(self, target: _EraseTarget, words: ErasureWords) -> int:
+    def _forget_target(self, target: _EraseTarget) -> int:
         """Forget the memories and proposals. Returns how many there were."""
         log, memories = self.store.log, sorted(target.memories)
         if not memories:
             if not (target.candidates or set(target.prints) - log.forgotten_fingerprints()):
                 return 0
-            memories = [self._add_placeholder(words)]
+            memories = [self._add_placeholder(target)]
         now = self.clock()
         operations = tuple(
             Forget(memory=number, at=now, reason=_REASON, fingerprints=target.prints, candidates=tuple(sorted(target.candidates)))
@@ -171,22 +171,21 @@ class StoreHolder:
             log.end_run(run, now, {"forgotten": memories})
         return len(target.memories) + len(target.candidates)
 
-    def _add_placeholder(self, words: ErasureWords) -> str:
-        """Make a memory of words that never were one, to be forgotten at once: it says that there was one, and keeps them away."""
-        now, content = self.clock(), words.sentences[0] if words.sentences else _UNNAMED
+    def _add_placeholder(self, target: _EraseTarget) -> str:
+        """Make a memory of what never was one, to be forgotten at once: it keeps the words away, and never held them itself."""
+        now = self.clock()
         profile, category = self.profile
         value = Memory(
-            id=digest("forgotten", content, now.isoformat(), size=5),
+            id=digest("forgotten", *target.prints, *sorted(target.candidates), now.isoformat(), size=5),
             profile=profile,
             category=category,
             scope=USER_SCOPE,
             status=Status.RETIRED,
-            content=content,
+            content=_UNNAMED,
             confidence=1.0,
             origin=Origin.USER,
             first_seen=now,
             last_seen=now,
-            artifacts=find_artifacts(content),
             owned=True,
             trigger="told",
         )
