@@ -304,13 +304,13 @@ def uninstall_job(home: Paths, env: Mapping[str, str], *, run: Run = run_command
             files.delete_if_unchanged(path, expect=files.read_file(path).stamp, root=home.root)
             told.append(str(path))
         for folder in dict.fromkeys(place.parent for place in places):
-            _remove_empty_folders(folder, home.root)
+            remove_empty_folders(folder, lambda place: place.name in ("user", "systemd") and place.is_relative_to(home.root))
     return tuple(told)
 
 
-def _remove_empty_folders(folder: Path, root: Path) -> None:
-    """Remove the folders of systemd that are left empty."""
-    while folder.name in ("user", "systemd") and folder.is_relative_to(root):
+def remove_empty_folders(folder: Path, may_go: Callable[[Path], bool]) -> None:
+    """Remove a folder that is left empty, and those above it, as far as they may go."""
+    while may_go(folder):
         try:
             folder.rmdir()
         except OSError:

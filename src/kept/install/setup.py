@@ -8,7 +8,7 @@ import json
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -259,7 +259,10 @@ def _remove_outputs(workspace: Workspace, left: UninstallReport) -> None:
             workspace.store.drop_output(str(path))
         except (KeptError, OSError) as error:
             left.problems.append(str(error))
-    _remove_empty_folders(workspace.paths, [path.parent for path, _ in targets])
+    home = workspace.paths
+    stay = {home.root, *(home.of(client) for client in CLIENTS), home.root / ".config"}  # those of the agents themselves
+    for path, _ in targets:
+        schedule.remove_empty_folders(path.parent, lambda folder: folder not in stay and folder.is_relative_to(home.root))
 
 
 def _find_person_lines(known: tuple[Output, ...], inside: bytes) -> bytes | None:
@@ -274,19 +277,6 @@ def _find_person_lines(known: tuple[Output, ...], inside: bytes) -> bytes | None
     if own and lines and not lines[-1][1]:
         own[-1] = own[-1].rstrip("\r\n")
     return "".join([text[: len(text) - len(body)], *own]).encode() if own else b""
-
-
-def _remove_empty_folders(home: Paths, folders: Sequence[Path]) -> None:
-    """Remove folders that are left empty, up to the home; those of the agents themselves stay."""
-    stay = {home.root, *(home.of(client) for client in CLIENTS), home.root / ".config"}
-    for folder in folders:
-        path = folder
-        while path not in stay and path.is_relative_to(home.root):
-            try:
-                path.rmdir()
-            except OSError:
-                break
-            path = path.parent
 
 
 def delete_own_folders(home: Paths) -> tuple[tuple[Path, ...], tuple[Path, ...]]:

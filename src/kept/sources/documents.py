@@ -11,9 +11,10 @@ import codecs
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kept.core.digest import hash_bytes
 from kept.core.errors import SourceError
@@ -23,10 +24,12 @@ from kept.core.event import (
     Author,
     Cursor,
     EventKind,
+    Precision,
     Slice,
 )
 from kept.core.pattern import compile_late
 from kept.core.text import one_line
+from kept.core.times import parse_instant
 from kept.core.value import dataclass, field, replace
 from kept.sources.json_lines import REWRITTEN, Outcome, make_slice
 from kept.sources.pieces import (
@@ -93,6 +96,15 @@ def close_document(
     """The records of a document, at least one, the first of which counts what the document itself gives to note."""
     first = entries[0] if entries else DocumentEntry(place=RecordPlace(1, 0, rows[-1].end if rows else 0), dropped=dropped)
     return (replace(first, noted={**first.noted, **notes}), *entries[1:])
+
+
+def draft_message(reason: str, written: Any, started: datetime | None, *, native: Any, parent: Any = None) -> EventDraft:
+    """A message in the making, at its time as written, else at that of its conversation."""
+    at = parse_instant(written)
+    precision = Precision.MESSAGE if at else Precision.SESSION
+    return EventDraft(
+        reason=reason, at=at or started, precision=precision, native=truncate_name(native), parent=truncate_name(parent)
+    )
 
 
 def leave_out(document: SourceDocument, event_draft: EventDraft) -> SourceDocument:

@@ -148,8 +148,8 @@ def call_target(arguments: Mapping[str, Any]) -> str:
     return truncate_text(named or (json.dumps(arguments, ensure_ascii=False) if arguments else ""))
 
 
-def call_detail(arguments: Mapping[str, Any]) -> str:
-    """What a call changes: old → new text of an edit, the text of a new file; else nothing. Cut short."""
+def call_detail(arguments: Mapping[str, Any], texts: Iterable[str] = ("content",)) -> str:
+    """What a call changes: old → new text of an edit, the first of these texts, as of a new file; else nothing. Cut short."""
     edits = arguments.get("edits")
     for edit in (arguments, *(edits if isinstance(edits, list) else ())):
         if not isinstance(edit, dict):
@@ -158,8 +158,7 @@ def call_detail(arguments: Mapping[str, Any]) -> str:
             old, new = edit.get(before), edit.get(after)
             if isinstance(old, str) and isinstance(new, str):
                 return format_change(old, new)
-    content = arguments.get("content")
-    return truncate_text(content) if isinstance(content, str) else ""
+    return next((truncate_text(text) for name in texts if isinstance(text := arguments.get(name), str)), "")
 
 
 def requested_tool(name: Any, call: Any, given: Any) -> ToolUse:

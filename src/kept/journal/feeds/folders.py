@@ -2,8 +2,9 @@
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from html import unescape
 from pathlib import Path
 
@@ -66,24 +67,30 @@ _NOTE_SUFFIXES = frozenset({".md", ".markdown", ".txt", ".org"})
 _OWN = b"\ngenerated_by: kept"
 
 
-def read_notes(given: FeedRequest) -> FeedResult:
-    """The notes that changed. A note of kept's own is none. Raises SourceError where there is no such folder."""
-    skipped = Counter[str]()
-    items = []
-    newest = last_seen_mtime(given)
-    for path, stamp, data in read_changed_files(given, _NOTE_SUFFIXES, skipped):
+def _read_items(given: FeedRequest, suffixes: Collection[str], make: Callable[[Path, int, bytes], FeedItem | str]) -> FeedResult:
+    """The items that are made of changed files, or counted by the reason why one is none."""
+    skipped, items, newest = Counter[str](), list[FeedItem](), last_seen_mtime(given)
+    for path, stamp, data in read_changed_files(given, suffixes, skipped):
         newest = max(newest, stamp)
-        if data.startswith(b"---") and _OWN in data[:4_096]:
-            skipped["kept's own"] += 1
-        elif b"\0" in data[:4_096]:
-            skipped["not text"] += 1
+        made = make(path, stamp, data)
+        if isinstance(made, str):
+            skipped[made] += 1
         else:
-            items.append(_note_item(given, path, data.decode("utf-8", "replace"), stamp))
+            items.append(made)
     return FeedResult(items=tuple(items), cursor={"since": str(newest)}, skipped=skipped)
 
 
-def _note_item(given: FeedRequest, path: Path, text: str, stamp: int) -> FeedItem:
-    lines = [item for item in _without_front_matter(text) if item.strip()]
+def read_notes(given: FeedRequest) -> FeedResult:
+    """The notes that changed. A note of kept's own is none. Raises SourceError where there is no such folder."""
+    return _read_items(given, _NOTE_SUFFIXES, partial(_note_item, given))
+
+
+def _note_item(given: FeedRequest, path: Path, stamp: int, data: bytes) -> FeedItem | str:
+    if data.startswith(b"---") and _OWN in data[:4_096]:
+        return "kept's own"
+    if b"\0" in data[:4_096]:
+        return "not text"
+    lines = [item for item in _without_front_matter(data.decode("utf-8", "replace")) if item.strip()]
     heading = next((line.lstrip("# ") for line in lines[:3] if line.startswith("#")), path.stem)
     rest = " ".join(line for line in lines if not line.startswith("#"))
     return _file_item(given, path, stamp, heading, rest)
@@ -115,16 +122,13 @@ _READ = 2_000_000  # characters of a page
 
 def read_pages(given: FeedRequest) -> FeedResult:
     """The pages that changed. Raises SourceError where there is no such folder."""
-    skipped = Counter[str]()
-    items = []
-    newest = last_seen_mtime(given)
-    for path, stamp, data in read_changed_files(given, _PAGE_SUFFIXES, skipped):
-        newest = max(newest, stamp)
-        text = data.decode("utf-8", "replace")[:_READ]
-        if "\0" in text[:4_096] or "<" not in text:
-            skipped["no web page"] += 1
-            continue
-        named, main = _TITLE.search(text), _BODY.search(text)
-        title, body = unescape(named[1]) if named else path.stem, html_to_text(text[main.start() :] if main else text)
-        items.append(_file_item(given, path, stamp, title, body))
-    return FeedResult(items=tuple(items), cursor={"since": str(newest)}, skipped=skipped)
+    return _read_items(given, _PAGE_SUFFIXES, partial(_page_item, given))
+
+
+def _page_item(given: FeedRequest, path: Path, stamp: int, data: bytes) -> FeedItem | str:
+    text = data.decode("utf-8", "replace")[:_READ]
+    if "\0" in text[:4_096] or "<" not in text:
+        return "no web page"
+    named, main = _TITLE.search(text), _BODY.search(text)
+    title, body = unescape(named[1]) if named else path.stem, html_to_text(text[main.start() :] if main else text)
+    return _file_item(given, path, stamp, title, body)

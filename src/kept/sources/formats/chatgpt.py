@@ -9,9 +9,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from kept.core.event import Author, EventKind, Precision, ToolUse
+from kept.core.event import Author, EventKind, ToolUse
 from kept.core.times import parse_instant
-from kept.sources.documents import DocumentEntry, SourceDocument, split_prompt
+from kept.sources.documents import DocumentEntry, SourceDocument, draft_message, split_prompt
 from kept.sources.pieces import EventDraft, content_text, safe_word, to_mapping, truncate_name, truncate_text
 from kept.sources.records import RecordPlace
 
@@ -73,14 +73,8 @@ def _read_node(node: str, value: Any, place: RecordPlace, started: datetime | No
         return DocumentEntry(place=place, dropped="thinking")
     if role not in ("user", "assistant"):
         return DocumentEntry(place=place, dropped=f"role:{safe_word(role)}")
-    at = parse_instant(message.get("create_time"))
-    template = EventDraft(
-        reason="export:user",
-        at=at or started,
-        precision=Precision.MESSAGE if at else Precision.SESSION,
-        native=truncate_name(message.get("id")) or node,
-        parent=truncate_name(value.get("parent")),
-    )
+    native, parent = truncate_name(message.get("id")) or node, value.get("parent")
+    template = draft_message("export:user", message.get("create_time"), started, native=native, parent=parent)
     text, noted = _read_parts(content)
     if role == "user":
         return (

@@ -9,9 +9,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from kept.core.event import Author, EventKind, Precision, ToolUse
+from kept.core.event import Author, EventKind, ToolUse
 from kept.core.times import EARLIEST, parse_instant
-from kept.sources.documents import DocumentEntry, SourceDocument, split_prompt
+from kept.sources.documents import DocumentEntry, SourceDocument, draft_message, split_prompt
 from kept.sources.pieces import EventDraft, content_text, draft_call, requested_tool, safe_word, to_mapping, truncate_name
 from kept.sources.records import RecordPlace
 
@@ -53,14 +53,8 @@ def _read_message(message: Mapping[str, Any], place: RecordPlace, started: datet
     sender = message.get("sender")
     if sender not in ("human", "assistant"):
         return DocumentEntry(place=place, dropped=f"role:{safe_word(sender)}")
-    at = parse_instant(message.get("created_at"))
-    template = EventDraft(
-        reason="export:human",
-        at=at or started,
-        precision=Precision.MESSAGE if at else Precision.SESSION,
-        native=truncate_name(message.get("uuid")),
-        parent=truncate_name(message.get("parent_message_uuid")),
-    )
+    native, parent = message.get("uuid"), message.get("parent_message_uuid")
+    template = draft_message("export:human", message.get("created_at"), started, native=native, parent=parent)
     content = message.get("content")
     blocks = [to_mapping(block) for block in content] if isinstance(content, list) else []
     if not any(block.get("type") == "text" for block in blocks):

@@ -16,7 +16,7 @@ from kept.core.times import parse_instant
 from kept.core.value import dataclass, replace
 from kept.sources.base import settings_folders
 from kept.sources.databases import MAGIC, Conversation, ordinary_tables, parse_value, read_conversations, table_names
-from kept.sources.documents import DocumentEntry, SourceDocument, split_prompt, to_outcomes
+from kept.sources.documents import DocumentEntry, SourceDocument, draft_message, split_prompt, to_outcomes
 from kept.sources.json_lines import Outcome, RecordReader, read_slices
 from kept.sources.pieces import (
     EventDraft,
@@ -116,13 +116,9 @@ def _read_conversation(connection: Connection, key: str) -> tuple[SourceDocument
     if composer.get("status") == "generating" and bubbles and bubbles[-1].get("type") != 1:
         bubbles.pop()  # still being written: it is read when it is whole
     for bubble in bubbles:
-        at = parse_instant(bubble.get("createdAt")) or parse_instant(to_mapping(bubble.get("timingInfo")).get("clientStartTime"))
-        template = EventDraft(
-            reason="user-bubble",
-            at=at or started,
-            precision=Precision.MESSAGE if at else Precision.SESSION,
-            native=truncate_name(bubble.get("bubbleId")),
-        )
+        written = bubble.get("createdAt")
+        written = written if parse_instant(written) else to_mapping(bubble.get("timingInfo")).get("clientStartTime")
+        template = draft_message("user-bubble", written, started, native=bubble.get("bubbleId"))
         row = bubble.get("rowid") or composer.get("rowid")
         entries.append(_bubble_entry(bubble, template, RecordPlace(row if isinstance(row, int) else 0, 0, 0)))
     if not entries and not rejects:

@@ -15,9 +15,9 @@ from kept.sources.documents import PRINTED, is_sdk, is_unattended
 from kept.sources.json_lines import Fetch
 from kept.sources.pieces import (
     EventDraft,
+    call_detail,
     content_text,
     draft_call,
-    format_change,
     hash_texts,
     hold_newest,
     list_parts,
@@ -66,6 +66,10 @@ CALLS = ("tool_use", "server_tool_use")
 _TARGETS = ("command", "file_path", "notebook_path", "pattern", "url", "query", "path", "description", "skill")
 
 
+# The first of these is what it writes: a new file, a cell of a notebook, the prompt of a sub-agent.
+_WRITTEN = ("content", "new_source", "prompt")
+
+
 def to_call_piece(block: Mapping[str, Any], *, author: Author, reason: str, index: int) -> EventDraft:
     """A tool_use block as a call; its text is its target."""
     given = block.get("input")
@@ -73,21 +77,8 @@ def to_call_piece(block: Mapping[str, Any], *, author: Author, reason: str, inde
     named = next((inputs[key] for key in _TARGETS if isinstance(inputs.get(key), str) and inputs[key]), None)
     target = truncate_text(named or (json.dumps(given, ensure_ascii=False) if given else ""))
     name = truncate_name(block.get("name"))
-    tool = ToolUse(name=name, call=truncate_name(block.get("id")), target=target, detail=_call_detail(inputs))
+    tool = ToolUse(name=name, call=truncate_name(block.get("id")), target=target, detail=call_detail(inputs, _WRITTEN))
     return draft_call(EventDraft(author=author, reason=reason, index=index), tool)
-
-
-def _call_detail(inputs: Mapping[str, Any]) -> str:
-    """What the call changes: old → new text of edits, the text of a new file, the prompt of a sub-agent; else nothing."""
-    edits = inputs.get("edits")
-    for edit in (inputs, *(edits if isinstance(edits, list) else ())):
-        if not isinstance(edit, dict):
-            continue
-        old, new = edit.get("old_string"), edit.get("new_string")
-        if isinstance(old, str) and isinstance(new, str):
-            return format_change(old, new)
-    texts = (inputs.get(key) for key in ("content", "new_source", "prompt"))
-    return next((truncate_text(text) for text in texts if isinstance(text, str)), "")
 
 
 # A call that did not run neither succeeded nor failed.
