@@ -289,7 +289,7 @@ def open_workspace(
     vaults = (VAULT,) if any(is_vault(root, home.user) for root in chosen.root) else ()
     wanted = dict.fromkeys((*named, *also, *vaults, *entered))
     made = tuple(
-        entry if entry.id in named else _without_memory_file(entry)
+        entry if entry.id in named or entry.id in vaults else _without_memory_file(entry)
         for entry in (_load_profile(home, item, chosen.profile) for item in wanted)
     )
     name = zone or chosen.timezone

@@ -188,3 +188,90 @@ def test_what_stands_far_down_in_a_long_note_turns_out_an_agents_as_well(capsys,
         kept(capsys, "sources", "add", note, "--as", "journal", "--author", author)
         kept(capsys, "run", "--no-llm")
         assert statuses(capsys) == [status]
+
+
+def use_profile(home, name):
+    """Have a profile of one's own remember what is read of vaults."""
+    settings = home / ".config" / "kept" / "config.toml"
+    settings.write_text(f'{settings.read_text()}\n[[use]]\nprofile = "{name}"\nsources = ["vault", "journal"]\n')
+
+
+PREFERENCE = "Remember that I prefer short answers without bullet points."
+
+
+def test_a_preference_told_in_a_followed_vault_stands_in_the_memory_file(capsys, home, vault):
+    note(vault / "chats" / "2026-01-06-1000-b.md", PREFERENCE)
+    kept(capsys, "sources", "add", vault, "--author", "person")
+    kept(capsys, "run", "--no-llm")
+    assert "short answers without bullet points" in (home / ".claude" / "rules" / "memory.md").read_text()
+
+
+OWN = 'memory_file = "vault/Kept/Memory.md"'
+
+
+@pytest.fixture
+def vault_with_memory(capsys, home):
+    """A followed vault in which kept's memory file lies, with one preference in it."""
+    place = home / "vault"
+    (place / ".obsidian").mkdir(parents=True)
+    note(place / "chats" / "2026-01-06-1000-b.md", PREFERENCE)
+    kept(capsys, "profiles", "new", "mine", "--like", "vault")
+    own = home / ".config" / "kept" / "profiles" / "mine.toml"
+    own.write_text(own.read_text().replace('memory_file = ".claude/rules/memory.md"', OWN))
+    kept(capsys, "config", "set", "profile", "mine")
+    kept(capsys, "sources", "add", place, "--as", "vault", "--author", "person")
+    use_profile(home, "mine")
+    kept(capsys, "run", "--no-llm")
+    return place
+
+
+@pytest.mark.parametrize("more", ["", "\nA line that I added in the editor.\n"])
+def test_a_memory_file_in_a_followed_vault_is_no_source(capsys, vault_with_memory, more):
+    memory = vault_with_memory / "Kept" / "Memory.md"
+    assert "short answers" in memory.read_text()
+    memory.write_text(memory.read_text() + more)
+    assert told(capsys, "run", "--no-llm", "--force")["sources"] == {"vault": 1}
+
+
+def test_a_memory_file_that_was_moved_in_a_vault_is_no_source(capsys, vault_with_memory):
+    memory = vault_with_memory / "Kept" / "Memory.md"
+    memory.rename(vault_with_memory / "2026-01-07.md")
+    assert told(capsys, "run", "--no-llm")["events"] == 0
+
+
+@pytest.mark.parametrize(("mine", "events"), [("", 0), ("# Notes\n\nThe shed is green.\n", 1)])
+def test_kepts_section_in_a_followed_vault_is_nobodys_words(capsys, home, vault, mine, events):
+    section = f"{mine}## Memory Loop Insights\n<!-- kept:begin 0123456789ab own 0 -->\n- I sing on Sundays.\n<!-- kept:end -->\n"
+    (vault / "CLAUDE.md").write_text(section)
+    (vault / "2026-01-08.md").write_text(f"**User:** Hello.\n\n**Assistant:** Hello.\n\n{section}")
+    kept(capsys, "sources", "add", vault, "--author", "person")
+    kept(capsys, "run", "--no-llm")
+    assert "sing on Sundays" not in kept(capsys, "search", "sing on Sundays")[1]
+    assert ("shed is green" in kept(capsys, "search", "shed green")[1]) is bool(events)
+
+
+def test_what_was_deleted_stays_deleted_after_its_profile_is_migrated(capsys, home, vault):
+    note(vault / "chats" / "2026-01-06-1000-b.md", PREFERENCE)
+    kept(capsys, "sources", "add", vault, "--author", "person")
+    kept(capsys, "run", "--no-llm")
+    memory = home / ".claude" / "rules" / "memory.md"
+    memory.write_text("".join(line for line in memory.read_text().splitlines(keepends=True) if "bullet points" not in line))
+    kept(capsys, "run", "--no-llm")
+    kept(capsys, "profiles", "new", "mine", "--like", "vault")
+    use_profile(home, "mine")
+    assert kept(capsys, "profiles", "migrate", "vault", "mine")[0] == 0
+    note(vault / "chats" / "2026-01-06-1000-b.md", PREFERENCE, "Understood, and noted.")
+    kept(capsys, "run", "--no-llm", "--force")
+    assert [each["status"] for each in told(capsys, "list", "--all") if "bullet points" in each["content"]] == ["retired"]
+
+
+def test_a_section_file_that_kept_made_goes_when_nothing_is_left_to_say_in_it(capsys, home, vault):
+    place = home / "vault"
+    vault.rename(place)
+    note(place / "chats" / "2026-01-06-1000-b.md", "Remember that we decided to draw the maps in blue ink, because red fades.")
+    kept(capsys, "sources", "add", place, "--author", "person")
+    kept(capsys, "run", "--no-llm")
+    assert (place / "CLAUDE.md").exists()
+    for each in told(capsys, "list"):
+        kept(capsys, "retire", each["id"])
+    assert not (place / "CLAUDE.md").exists()

@@ -2,13 +2,13 @@
 
 import importlib.util
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
 
 from cli_world import kept
+from kept.local.settings import load_settings
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -74,7 +74,7 @@ class _Loose(yaml.SafeLoader):
 _Loose.add_multi_constructor("tag:yaml.org,2002:python/", lambda *_: None)
 
 
-def test_the_files_of_toml_that_pages_show_can_be_read():
+def test_the_settings_that_pages_show_in_toml_are_settings_of_the_program(tmp_path):
     blocks = [
         block
         for page in DOCS.rglob("*.md")
@@ -82,4 +82,5 @@ def test_the_files_of_toml_that_pages_show_can_be_read():
     ]
     assert blocks
     for block in blocks:
-        tomllib.loads(block)
+        (tmp_path / "config.toml").write_text(block)
+        load_settings(tmp_path / "config.toml")

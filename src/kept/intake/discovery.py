@@ -182,7 +182,7 @@ def _count_file(
     owner = tool_folder_format(path) if root else place_of.name
     found = format_of(path, with_zone(workspace.zone), root, owner=owner)
     if isinstance(found, SkippedFile):
-        if found.reason in (SkipReason.UNKNOWN_FORMAT, SkipReason.EMPTY, SkipReason.MACHINERY):
+        if found.reason in (SkipReason.UNKNOWN_FORMAT, SkipReason.EMPTY, SkipReason.MACHINERY, SkipReason.OWN):
             return found.reason.value
         place_of.unreadable.append((printable(path), found.reason.value))
         return ""

@@ -11,6 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, cast
 
+from kept.core.document import END
 from kept.core.errors import SourceError, UsageError, isolate_errors
 from kept.core.event import Author, Cursor, Event, RecordAccount
 from kept.core.value import dataclass, field, fields, replace
@@ -41,6 +42,7 @@ from kept.sources.stat_cache import FOLLOWED, is_of_followed_file, is_unchanged,
 from kept.workspace import Workspace
 
 _WORDS = (".md", ".markdown", ".mdx", ".txt", ".log", ".jsonl", ".ndjson", ".json")  # files that may be of the format a root names
+_NOTES = (".md", ".markdown", ".mdx", ".txt")
 BATCH_BYTES = 8 * 2**20
 _SHARED_BYTES = 2 * 2**20  # of a batch that another process reads: small enough that all have work, and nobody waits for the last
 _WHOLE_BYTES = 64 * 2**20  # of what another process reads at once: it gives all of it at its end
@@ -164,6 +166,8 @@ def discover(workspace: Workspace, paths: Sequence[Path], *, force: bool = False
             with isolate_errors("its format cannot be told", str(path)):
                 owner = candidate.owner or _owner(path, known)
                 source = format_of(path, sources, candidate.root, named=candidate.named, owner=owner)
+                if is_own_output(workspace, path):
+                    source = SkippedFile(path=path, reason=SkipReason.OWN)
         except SourceError as error:
             skipped.append((shown, error.what))
             continue
@@ -190,13 +194,22 @@ def format_of(
         # What no format claims in a vault is a note, not a conversation.
         name = "journal" if root.format == "vault" else root.format
         chosen = next((source for source in sources if source.name == name), None)
-        if chosen is None or source.reason is not SkipReason.UNKNOWN_FORMAT or path.suffix.lower() not in _WORDS:
+        words = _NOTES if name == "journal" else _WORDS
+        if chosen is None or source.reason is not SkipReason.UNKNOWN_FORMAT or path.suffix.lower() not in words:
             return source
         source = chosen
     if root.author and is_dataclass(source) and any(item.name == "author" for item in fields(source)):
         author = Author.HUMAN if root.author == "person" else Author.ASSISTANT
         return cast("Source", replace(cast("Any", source), author=author))
     return source
+
+
+def is_own_output(workspace: Workspace, path: Path) -> bool:
+    """Whether kept noted that it wrote a whole file, whatever stands in it now. Raises DamagedError."""
+    root, real = workspace.paths.root, workspace.paths.root.resolve()
+    known = root / path.relative_to(real) if path.is_relative_to(real) else path
+    states = workspace.store.output_states(str(known)) if path.suffix.lower() in _NOTES else ()
+    return any(written.key == END for output in states for written in output.lines)
 
 
 def printable(path: Path) -> str:
@@ -206,7 +219,7 @@ def printable(path: Path) -> str:
 
 def _is_missed(candidate: _PathCandidate, skipped: SkippedFile) -> bool:
     """Whether a path that is not read is a loss: not what else lies in a tool's folder, nor a program's own folder."""
-    if skipped.reason is SkipReason.MACHINERY:
+    if skipped.reason in (SkipReason.MACHINERY, SkipReason.OWN):
         return False
     return candidate.asked or skipped.reason not in (SkipReason.UNKNOWN_FORMAT, SkipReason.EMPTY)
 

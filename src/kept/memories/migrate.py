@@ -42,8 +42,8 @@ def default_mapping(source: Profile, target: Profile) -> dict[str, str]:
 def migrate_profile(
     workspace: Workspace, source: str, target: str, mapping: Mapping[str, str], *, dry: bool = False
 ) -> MigrationReport:
-    """Move every living memory of a profile to another one. ``mapping`` (category to category, empty: it stays) goes before
-    :func:`default_mapping`.
+    """Move every memory of a profile to another one; the report counts the living. ``mapping`` (category to category, empty: it
+    stays) goes before :func:`default_mapping`.
 
     Raises ConfigError for a profile that cannot be read, UsageError for a mapping that names what is not there, StoreError.
     """
@@ -55,10 +55,10 @@ def migrate_profile(
         raise UsageError(f"profile {right.id!r} is not active", hint=f"kept config set profiles {right.id}")
     _check_mapping(left, right, mapping)
     became = {name: kind for name, kind in {**default_mapping(left, right), **mapping}.items() if kind}
-    living = [
-        memory for memory in workspace.store.log.memories() if memory.profile == left.id and memory.content and _is_living(memory)
-    ]
-    operations = tuple(_build_move(memory, right, became[memory.category]) for memory in living if memory.category in became)
+    every = [memory for memory in workspace.store.log.memories() if memory.profile == left.id and memory.content]
+    living = [memory for memory in every if _is_living(memory)]
+    # What was deleted, turned down or replaced comes along, so that it does not come back under the other profile.
+    operations = tuple(_build_move(memory, right, became[memory.category]) for memory in every if memory.category in became)
     if operations and not dry:
         declared = ", ".join(f"{name} to {kind}" for name, kind in sorted(became.items()))
         with workspace.store.transaction():

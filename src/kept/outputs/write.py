@@ -372,7 +372,7 @@ def _whole_file(target: Target, read: _TargetState, lines: tuple[Line, ...], dat
     if not target.heading:
         return data if lines else None
     if not lines:
-        return section.remove_section(original, where=str(target.path)) if read.content.stamp != files.MISSING else None
+        return section.remove_section(original, where=str(target.path)) or None  # nothing is left of one that kept made
     texts = [line.text for line in lines]
     return section.place_section(original, target.heading, texts, absorbed=read.inside, where=str(target.path))
 

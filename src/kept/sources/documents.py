@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kept.core.digest import hash_bytes
+from kept.core.document import END
 from kept.core.errors import SourceError
 from kept.core.event import (
     IGNORE,
@@ -27,6 +28,7 @@ from kept.core.event import (
     Precision,
     Slice,
 )
+from kept.core.markup import parse_ids_line
 from kept.core.pattern import compile_late
 from kept.core.text import one_line
 from kept.core.times import parse_instant
@@ -48,6 +50,7 @@ DOCUMENT_LIMIT = 16 * 2**20
 ROWS_LIMIT = 150_000
 # An id this long is unique everywhere; a shorter one only within its session.
 _GLOBAL_ID = 16
+_OURS, _OURS_END = "<!-- kept:begin", "<!-- kept:end -->"
 
 
 class Row(NamedTuple):
@@ -126,7 +129,7 @@ def read_document(
     """
     if found := read_new_state(path, cursor, setting=setting):
         data, snapshot = found
-        yield from split_slices(path, cursor, snapshot, to_outcomes(parse(split_rows(data, path)), str(path)))
+        yield from split_slices(path, cursor, snapshot, to_outcomes(parse(blank_own_blocks(split_rows(data, path))), str(path)))
 
 
 def read_new_state(path: Path, cursor: Cursor, *, limit: int | None = None, setting: str = "") -> tuple[bytes, Snapshot] | None:
@@ -202,6 +205,25 @@ def sniff_rows(head: bytes, path: Path) -> list[Row]:
     except SourceError:
         narrow = head.replace(b"\0", b"").lstrip(b"\xff\xfe")
         return split_rows(narrow.decode("latin-1").encode(), path)
+
+
+def blank_own_blocks(rows: list[Row]) -> list[Row]:
+    """The rows, empty where kept itself wrote its section among them: it is nobody's words, and confirms nothing."""
+    found = list(rows)
+    begin = None
+    for number, row in enumerate(rows):
+        if row.text.startswith(_OURS):
+            begin = number - (number > 0 and rows[number - 1].text.startswith("## "))  # the heading of the block goes with it
+        elif row.text.rstrip() == _OURS_END and begin is not None:
+            found[begin : number + 1] = [row._replace(text="") for row in rows[begin : number + 1]]
+            begin = None
+    return found
+
+
+def is_own_document(rows: list[Row]) -> bool:
+    """Whether Markdown is kept's own: it ends as the files that kept writes do, or holds nothing but kept's section."""
+    left = [text for row in blank_own_blocks(rows) if (text := row.text.strip())]
+    return bool(rows) and (not left or (parse_ids_line(left[-1]) or ("",))[0] == END)
 
 
 def rows_place(rows: Sequence[Row], first: int, after: int) -> RecordPlace:

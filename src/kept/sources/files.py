@@ -17,6 +17,7 @@ from kept.local.files.walking import MACHINERY
 from kept.sources.base import FolderSource, Source
 from kept.sources.compressed import MAGIC as ZSTD
 from kept.sources.databases import MAGIC as SQLITE
+from kept.sources.documents import is_own_document, sniff_rows
 from kept.sources.formats.journal import Journal
 from kept.sources.formats.vault import SUFFIXES
 from kept.sources.records import HEAD_BYTES, LINE_LIMIT, open_regular, read_beginning, wide_encoding
@@ -93,6 +94,7 @@ class SkipReason(StrEnum):
     SPARSE = "sparse"
     UNKNOWN_FORMAT = "unknown format"
     NAME_NOT_UTF8 = "file name is not UTF-8"
+    OWN = "written by kept itself"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,7 +111,9 @@ class SkippedFile:
         return f"{self.reason.value}: {self.kind}" if self.kind else self.reason.value
 
 
-# Folders that hold what a program made for itself, by the hundred thousand.
+_NOTES = ("vault", "journal", "generic")  # the formats that a file of kept's could be taken for
+
+
 def identify_file(path: Path, *, sources: Sequence[Source] = SOURCES, named: bool = False, owner: str = "") -> Source | SkippedFile:
     """The format of a file, or the reason why it is not read. Opens regular files only.
 
@@ -134,7 +138,10 @@ def identify_file(path: Path, *, sources: Sequence[Source] = SOURCES, named: boo
                 )
     except (OSError, SourceError):
         return SkippedFile(path=path, reason=SkipReason.UNREADABLE)
-    if found is None and named and path.suffix.lower() in SUFFIXES:
+    markdown = path.suffix.lower() in SUFFIXES
+    if markdown and b"<!-- kept:" in head and (found is None or found.name in _NOTES) and is_own_document(sniff_rows(head, path)):
+        return SkippedFile(path=path, reason=SkipReason.OWN)
+    if found is None and named and markdown:
         found = next((source for source in sources if isinstance(source, Journal)), None)
     return found or SkippedFile(path=path, reason=SkipReason.UNKNOWN_FORMAT, kind=describe_file(path, head))
 

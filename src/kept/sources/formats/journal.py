@@ -48,7 +48,6 @@ _AGENT_FOLDERS = frozenset({"memory"})
 # What an agent's workspace keeps beside its notes; a person's vault has none of them.
 _AGENT_FILES = ("SOUL.md", "IDENTITY.md", "HEARTBEAT.md")
 _ANCESTORS = 4
-_OURS, _OURS_END = "<!-- kept:begin", "<!-- kept:end -->"
 _UPDATED_FIELDS = ("updated", "lastupdated", "last_updated", "modified", "last_modified", "date_modified")
 _AGENT_FIELDS = ("generated_by", "generator", "agent", "model", "llm", "created_by_model", "written_by_ai")
 _AUTHOR_FIELDS = ("author", "authors", "written_by", "created_by", "by")
@@ -88,7 +87,6 @@ class Journal:
 
 def parse_journal(rows: list[Row], *, path: Path, reader: Journal) -> SourceDocument:
     """The sections of a journal as a document."""
-    rows = _drop_own_blocks(rows)
     front = read_front_matter(rows)
     inside = mark_fenced_rows(rows)
     found = find_headings(rows, inside, front.rows)
@@ -104,20 +102,6 @@ def parse_journal(rows: list[Row], *, path: Path, reader: Journal) -> SourceDocu
     closed = close_document(rows, entries, front.fault_counts())
     document = SourceDocument(session=_note_identity(front, path), entries=closed, project=find_project(path))
     return leave_out(document, draft_template(base)) if is_ignored(front, rows, inside) else document
-
-
-def _drop_own_blocks(rows: list[Row]) -> list[Row]:
-    """The rows without what kept itself wrote among them: it is no news, and must not confirm itself."""
-    inside = False
-    found: list[Row] = []
-    for row in rows:
-        begins, ends = row.text.startswith(_OURS), row.text.rstrip() == _OURS_END
-        if begins and found and found[-1].text.startswith("## "):
-            found.pop()  # the heading of the block
-        inside = (inside or begins) and not ends
-        if not (inside or begins or ends):
-            found.append(row)
-    return found
 
 
 def _note_identity(front: FrontMatter, path: Path) -> str:
