@@ -54,6 +54,9 @@ def test_what_was_so_then_is_one_key_and_is_remembered_as_past(queue, browse):
     page.locator("nav .count", has_text="2").wait_for()
     assert queue.memory(words).status is Status.RETIRED
     assert "it was so then" in queue.memory(words).reason
+    page.keyboard.press("u")
+    page.locator("nav .count", has_text="3").wait_for()
+    assert queue.memory(words).status is Status.HELD
 
 
 def test_the_first_card_is_current_with_its_keys_and_place_and_no_quote_says_the_sentence_again(queue, home, browse):
