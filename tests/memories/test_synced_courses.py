@@ -17,7 +17,7 @@ from kept.core.memory import Status
 from kept.memories import person
 from kept.memories.history import undo
 from machines import Machine
-from talking import forget_ids
+from talking import OTHER, RULE, forget_ids, say
 
 pytestmark = pytest.mark.timeout(7_200)  # `make torture` tries a thousand courses
 SENTENCES = [f"The harbor {thing} is read twice." for thing in ("anchor", "barrel", "cable", "derrick")]
@@ -120,3 +120,38 @@ def test_what_one_of_three_machines_forgot_is_in_no_file_and_no_memory_of_any(st
         texts = "".join(path.read_text() for machine in course.machines for path in machine.folder.iterdir())
         assert not [words for words in course.forgotten if words in texts]
         assert course.forgotten.isdisjoint(content for _, content, _, _ in shown)
+
+
+TOLD = [
+    "Remember that the harbor staging server runs on port 8443.",
+    "Remember that the harbor staging server runs on port 9443.",
+    "From now on the harbor docs are written in British English.",
+    "Forget what I said about British English.",
+    OTHER,
+    RULE,
+]
+
+
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 24))])
+def test_three_machines_whose_sessions_tell_the_same_and_its_opposite_hold_the_same_active(seed, desk_at, tmp_path):
+    chance = Random(seed)
+    (tmp_path / "synced").mkdir()
+    machines = [Machine(tmp_path / name, tmp_path / "synced", desk_at) for name in ("desk", "laptop", "shed")]
+    for number in range(1, 15):
+        machine = chance.choice(machines)
+        active = sorted(memory.id for memory in machine.memories().values() if memory.status is Status.ACTIVE)
+        with suppress(KeptError):
+            match chance.choice(("say", "say", "say", "run", "run", "edit", "retire")):
+                case "say":
+                    say(machine.home, f"{machine.name}-{number}", chance.choice(TOLD), day=f"2026-02-{number:02}")
+                case "run":
+                    machine.run()
+                case "edit" if active:
+                    machine.change(person.edit, chance.choice(active), invent(chance))
+                case "retire" if active:
+                    machine.change(person.retire, chance.choice(active))
+    for machine in machines * 4:
+        machine.run()
+    first, *others = (machine.active() for machine in machines)
+    for other in others:
+        assert other == first
