@@ -1,6 +1,7 @@
 """Looking at memories, and a person's own operations."""
 
 import json
+import re
 from itertools import islice
 
 import pytest
@@ -107,6 +108,27 @@ def test_the_models_that_could_be_asked_are_told_without_asking_any(capsys, home
     out = kept(capsys, "llm")[1]
     assert out.startswith("No language model is asked.\nThe next run would ask one 0 questions")
     assert "None can be asked here now" in out
+    assert "With a key of yours → kept config set llm.adapter anthropic" in out
+
+
+def test_where_no_model_is_at_hand_status_names_the_command_that_tells_of_models(capsys, rule, monkeypatch):
+    monkeypatch.setattr("kept.llm.models.programs", lambda _: ())
+    assert "is not extracted → kept llm\n" in kept(capsys, "status")[1]
+
+
+def test_what_a_run_would_ask_is_told_without_a_model_with_one_and_where_its_key_is_missing(capsys, home, rule, monkeypatch):
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    told_of = {"none": kept(capsys, "llm")[1]}
+    kept(capsys, "config", "set", "llm.model", "claude-haiku-5-5")
+    for adapter in ("command", "anthropic"):
+        kept(capsys, "config", "set", "llm.command", "claude")
+        kept(capsys, "config", "set", "llm.adapter", adapter)
+        told_of[adapter] = kept(capsys, "llm")[1]
+    amounts = {adapter: re.search(r"The next run .*? (\d+ questions: .*)", out)[1] for adapter, out in told_of.items()}
+    assert len(set(amounts.values())) == 1, amounts
+    assert "It cannot be asked yet: " in told_of["anthropic"]
+    code, out, _ = kept(capsys, "run", "--dry-run")
+    assert (code, "Would ask 11 questions" in out) == (1, True)
 
 
 def test_a_search_gives_scores_and_reasons(capsys, rule):

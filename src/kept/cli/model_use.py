@@ -182,7 +182,7 @@ def without_model_line(workspace: Workspace, *, first: bool = False) -> Line | N
     told = f"Without a language model, what you only implied in {format_count(not_asked, 'session')} is not extracted"
     foreseen = _foresee_questions(workspace) if first else None
     told += f"; with one, that takes {_format_amount(foreseen)}" if foreseen and foreseen.questions else ""
-    return line((told, "dim"), (f" → kept setup offers {found}" if found else " → docs/models.md", "dim"))
+    return line((told, "dim"), (f" → kept setup offers {found}" if found else " → kept llm", "dim"))
 
 
 def offer_model(workspace: Workspace) -> bool:

@@ -299,7 +299,7 @@ GROUPS = {
         Command(
             "llm",
             "commands.llm:llm",
-            "test language models with ten fixed questions; find the smallest that passes",
+            "test language models with ten fixed questions; find the smallest that suits",
             ("kept llm trial", "kept llm trial --model haiku --model sonnet", "kept llm trial --json"),
         ),
         Command(

@@ -154,15 +154,14 @@ class LlmClient:
         return [replies[key] for key in keys]
 
     def estimate(self, asks: Sequence[Ask]) -> Estimate:
-        """What asking would cost now. Asks nothing. Raises ConfigError, StoreError."""
-        name = self._load_model().name
-        made = {ask.key(name): ask for ask in map(self._redact_ask, asks)}
+        """What asking would cost now, also where the settings lack a key or a library. Asks nothing. Raises StoreError."""
+        made = {ask.key(self._name): ask for ask in map(self._redact_ask, asks)}
         waiting = [OpenQuestion(key=key, ask=ask) for key, ask in made.items() if self._replies.find_reply(key) is None]
         return self._estimate(waiting) + Estimate(cached=len(made) - len(waiting))
 
     def stored_replies(self, asks: Sequence[Ask]) -> list[Reply]:
-        """What is known of the replies to questions. Asks nothing. Raises ConfigError, StoreError."""
-        keys = [self._redact_ask(ask).key(self._load_model().name) for ask in asks]
+        """What is known of the replies to questions. Asks nothing. Raises StoreError."""
+        keys = [self._redact_ask(ask).key(self._name) for ask in asks]
         return [self._find_known_reply(key, set()) or PendingReply(reason="not asked yet") for key in keys]
 
     def resume(self) -> None:
@@ -175,6 +174,20 @@ class LlmClient:
         if self._model is not None:
             self._model.close()
         self._replies.close()
+
+    @property
+    def missing(self) -> str:
+        """What the settings lack for the model to be asked; empty where nothing."""
+        try:
+            self._load_model()
+        except ConfigError as error:
+            return str(error)
+        return ""
+
+    @property
+    def _name(self) -> str:
+        """What replies are remembered under; empty where none can be, because the model cannot be asked."""
+        return "" if self.missing else self._load_model().name
 
     def _load_model(self) -> Model:
         if self._model is None:
@@ -281,26 +294,15 @@ class LlmClient:
 
     def _refuse_question(self, one: OpenQuestion, flying: Sequence[OpenQuestion] | Any) -> Reply | None:
         """Why a question is not sent: nobody answers, or a budget does not allow it. None where it may be sent."""
-        invalid_reply = one.told
         if self._stopped:
-            return (
-                UnreadableReply(reason=invalid_reply.reason, fault=invalid_reply.fault, usage=one.spent)
-                if invalid_reply
-                else self._stopped
-            )
+            return one.unread() or self._stopped
+        no_second = one.unread("; the budget allows no second try")
         aside = sum((self._max_usage(item.ask) for item in (*flying, one)), Usage())
         if self._plan is not None and self._count_plan_calls() + aside.calls > self._plan.calls:
-            return UnaffordableReply(reason=self._plan.reason) if not invalid_reply else self._refuse_second_try(one)
+            return no_second or UnaffordableReply(reason=self._plan.reason)
         if short := self._exceeded_budget(aside):
-            if invalid_reply:
-                return self._refuse_second_try(one)
-            return UnaffordableReply(reason=f"the budget of {short} is used up")
+            return no_second or UnaffordableReply(reason=f"the budget of {short} is used up")
         return None
-
-    @staticmethod
-    def _refuse_second_try(one: OpenQuestion) -> UnreadableReply:
-        assert one.told is not None
-        return UnreadableReply(reason=f"{one.told.reason}; the budget allows no second try", fault=one.told.fault, usage=one.spent)
 
     def _max_usage(self, ask: Ask, *, batched: bool = False) -> Usage:
         """What a question may cost at most; where its price is unknown, what the questions before it cost on average."""
@@ -329,12 +331,7 @@ class LlmClient:
             case AdapterFailure(fault=fault, reason=reason), _:
                 reason = self._redact(reason)[0]
                 self._count_failure(fault, reason)
-                invalid_reply = one.told
-                replies[one.key] = (
-                    UnreadableReply(reason=invalid_reply.reason, fault=invalid_reply.fault, usage=one.spent)
-                    if invalid_reply
-                    else UnreachableReply(reason=reason, fault=fault, usage=one.spent)
-                )
+                replies[one.key] = one.unread() or UnreachableReply(reason=reason, fault=fault, usage=one.spent)
             case _, InvalidReply() as wrong if wrong.fault is not Fault.REFUSAL and not one.again:
                 self._silences = 0
                 waiting.appendleft(one.ask_again(wrong))

@@ -19,7 +19,7 @@ from kept.core.value import dataclass, field
 from kept.llm.adapters import Anthropic, Command, Model, Ollama, OpenAI, RecordingModel, ReplayModel, load_script
 from kept.llm.adapters.ollama import ollama_context, served_context
 from kept.llm.ask import GUARD, UNKNOWN_LOCAL, VENDORS, known_context, token_limits_for
-from kept.llm.budget import Limits, Price
+from kept.llm.budget import Limits, Price, price_of
 from kept.llm.client import LlmClient, Redact
 from kept.llm.replies import ReplyCache
 from kept.llm.retry import RetryPolicy, plan_for
@@ -42,9 +42,8 @@ def create_llm_client(
     """What asks the model of the settings; None where none is set, and in a process that itself answers for kept."""
     if settings.adapter == "none" or env.get(GUARD):
         return None
-    price = (
-        Price(input=settings.price_input, output=settings.price_output) if settings.price_input or settings.price_output else None
-    )
+    own = settings.price_input or settings.price_output
+    price = Price(input=settings.price_input, output=settings.price_output) if own else price_of(settings.model)
     words = shlex.split(settings.command) if settings.adapter == "command" else []
     program = Path(words[0]).name if words else ""
     plan = plan_for(program, env, calls=settings.plan_calls, share=settings.plan_share)

@@ -10,7 +10,7 @@ from typing import Any
 
 from kept.core.value import dataclass, field, replace
 from kept.llm.adapters.base import AdapterFailure, AdapterReply, Model, Spoken
-from kept.llm.ask import Ask, Fault, Usage
+from kept.llm.ask import Ask, Fault, UnreadableReply, Usage
 from kept.llm.replies import QuestionNote
 from kept.llm.reply import InvalidReply, parse_reply
 
@@ -31,6 +31,10 @@ class OpenQuestion:
         """What is remembered of the question, under which key its reply is found."""
         ask = self.ask
         return QuestionNote(key=self.key, purpose=ask.purpose, version=ask.version, schema=ask.schema, about=ask.about)
+
+    def unread(self, more: str = "") -> UnreadableReply | None:
+        """How it stands where there is no second reply: its first one could not be used. None where there was none."""
+        return UnreadableReply(reason=self.told.reason + more, fault=self.told.fault, usage=self.spent) if self.told else None
 
     def ask_again(self, wrong: InvalidReply) -> "OpenQuestion":
         """The one question that may follow a reply nobody can use: with what was wrong, and more room where it was cut."""

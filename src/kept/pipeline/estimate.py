@@ -5,7 +5,7 @@ categories from what rules found: where two finds of a category are alike, a mod
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, islice
 
@@ -33,7 +33,7 @@ from kept.profiles.prompts import question_text
 from kept.store.values import Thread
 from kept.workspace import Workspace
 
-_SAMPLED = 120  # sessions of which a rough estimate is made
+_SAMPLED = 20_000  # events of the sessions of which a rough estimate is made
 _TOGETHER = 100  # questions counted at once: bounds memory
 _DAY_TOKENS = 8_000  # of a project's day, below which too few points are noted to be put together
 _POINT_TOKENS = 2_500  # to read for a point that a model notes
@@ -54,21 +54,29 @@ def estimate_run(
 ) -> Estimate:
     """What a run would ask about threads that no model has read, and about the days and memories that come of them. Asks nothing.
 
-    Raises StoreError, and ConfigError where the settings name no whole model.
+    Raises StoreError.
     """
+    score = load_score(workspace)
     waiting = list_pending_threads(workspace, force=force, within=within, occasion=occasion)
+    nightly = occasion is Occasion.NIGHTLY and not score.failed
+    found = _estimate_sessions(workspace, asking, waiting, nightly=nightly, trusted=not score.failed)
+    if not (score.passes or score.failed) and found.questions + found.cached:
+        found += replace(asking.estimate(trial_asks()), cached=0)
+    return found
+
+
+def _estimate_sessions(
+    workspace: Workspace, asking: LlmClient, waiting: Sequence[tuple[Thread, int]], *, nightly: bool = True, trusted: bool = True
+) -> Estimate:
+    """What is asked about threads, about unclear claims of a model that is ``trusted``, and ``nightly`` about days and memories."""
     planned, days = questions(workspace, waiting, asking.token_limits), Counter[Place]()
     found = Estimate()
     while some := list(islice(planned, _TOGETHER)):
         for part in (part for question in some for part in question.parts if part.told):
             _add_day_tokens(workspace, part, days)
         found += asking.estimate([question.ask for question in some if question.ask is not None])
-    score = load_score(workspace)
-    sent_back = 0 if score.failed else round(_SENT_BACK * found.questions)
-    if not (score.passes or score.failed) and found.questions + found.cached:
-        found += replace(asking.estimate(trial_asks()), cached=0)
-    found += asking.estimate(list(_rewording_asks(sent_back)))
-    if occasion is Occasion.NIGHTLY and not score.failed:
+    found += asking.estimate(list(_rewording_asks(round(_SENT_BACK * found.questions) if trusted else 0)))
+    if nightly:
         found += asking.estimate(
             [*_day_summary_asks(workspace, days), *_curation_asks(workspace, [thread for thread, _ in waiting])]
         )
@@ -140,21 +148,18 @@ def estimate_any_model(workspace: Workspace) -> Estimate:
     """
     asking = LlmClient(lambda: create_model(LlmSettings(adapter="command", command="any"), workspace.env))
     not_asked = list_pending_threads(workspace)
-    some = not_asked[:: 1 + len(not_asked) // _SAMPLED]
-    found = asking.estimate(
-        [question.ask for question in questions(workspace, some, asking.token_limits) if question.ask is not None]
+    events = sum(thread.events for thread, _ in not_asked)
+    some = not_asked[:: 1 + events // _SAMPLED]
+    found = _estimate_sessions(workspace, asking, some)
+    whole = events / max(1, sum(thread.events for thread, _ in some))
+    usage = replace(
+        found.usage,
+        calls=round(whole * found.usage.calls),
+        input_tokens=round(whole * found.usage.input_tokens),
+        output_tokens=round(whole * found.usage.output_tokens),
     )
-    whole = sum(thread.events for thread, _ in not_asked) / max(1, sum(thread.events for thread, _ in some))
-    usage = found.usage
-    return Estimate(
-        questions=round(whole * found.questions),
-        usage=replace(
-            usage,
-            calls=round(whole * usage.calls),
-            input_tokens=round(whole * usage.input_tokens),
-            output_tokens=round(whole * usage.output_tokens),
-        ),
-    )
+    told = Estimate(questions=round(whole * found.questions), usage=usage)
+    return told + asking.estimate(trial_asks()) if told.questions and workspace.settings.llm.trial else told
 
 
 def estimate_cost(found: AvailableModel, estimate: Estimate) -> float | None:

@@ -6,14 +6,14 @@ curated is done, and the next run goes on from there.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, nullcontext, suppress
+from contextlib import ExitStack, nullcontext
 from datetime import date
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 from kept.core.codec import json_fields
-from kept.core.errors import ConfigError, StoreError
+from kept.core.errors import StoreError
 from kept.core.memory import Memory, Status
 from kept.core.value import dataclass, field, replace
 from kept.curation.llm_curation import LlmCurationReport, curate_with_llm
@@ -341,12 +341,10 @@ def _make_deadline(seconds: float) -> Late:
 def _announce_questions(workspace: Workspace, asking: LlmClient, options: RunOptions, within: Within | None) -> Estimate:
     """Have a person told what is going to be asked, before it is; what was set aside is asked again where everything is."""
     asking.retry = options.force
-    with suppress(ConfigError):  # it is told with the first question
-        coming = estimate_run(workspace, asking, force=options.force, within=within, occasion=options.occasion)
-        if not options.dry:
-            asking.announce(coming)
-        return coming
-    return Estimate()
+    coming = estimate_run(workspace, asking, force=options.force, within=within, occasion=options.occasion)
+    if not options.dry and not asking.missing:
+        asking.announce(coming)
+    return coming
 
 
 def _discover_files(workspace: Workspace, paths: Sequence[Path], options: RunOptions) -> FilesToRead:

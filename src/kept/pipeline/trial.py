@@ -8,11 +8,11 @@ answers nothing proves nothing, and is asked again.
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from importlib.resources import files
 from typing import Any
 
-from kept.core.errors import ConfigError, UsageError
+from kept.core.errors import UsageError
 from kept.core.text import normal_form
 from kept.core.value import dataclass, replace
 from kept.extraction.questions import TASK, Chunk, Excerpt, Turn, build_question_ask
@@ -62,6 +62,11 @@ class TrialScore:
         return not self.failed and not self.unread
 
     @property
+    def verdict(self) -> str:
+        """What the trial came to, in a word or two."""
+        return "failed" if self.failed else "passed" if self.passes else "proves nothing yet"
+
+    @property
     def suits(self) -> bool:
         """Whether the model is one to suggest: it passes, and finds most."""
         return self.passes and self.found >= LEAST_FOUND
@@ -99,8 +104,7 @@ def load_score(workspace: Workspace) -> TrialScore:
     """
     name = workspace.settings.llm.name
     if workspace.llm is not None and needs_trial(workspace.settings.llm):
-        with suppress(ConfigError):
-            return score_replies(name, workspace.llm.stored_replies(trial_asks()))
+        return score_replies(name, workspace.llm.stored_replies(trial_asks()))
     return TrialScore(model=name, found=0)
 
 

@@ -234,7 +234,7 @@ def _turns_lines(score: TurnScore) -> Iterator[Line]:
 def _replay_body(found: ReplayResult) -> dict[str, Any]:
     losses = {str(level): dict(found.losses[level]) for level in LEVELS}
     names = ("replies", "turns", "questions", "unreadable")
-    trial = json_fields(found.trial, "found", "took", "obeyed", "unread", "passes") if found.trial else None
+    trial = json_fields(found.trial, "found", "took", "obeyed", "unread", "passes", "failed") if found.trial else None
     return json_fields(found, *names) | {"losses": losses, "trial": trial} | _turns_body(found.score)
 
 
@@ -248,9 +248,7 @@ def _replay_lines(found: ReplayResult) -> Iterator[Line]:
         f"{format_count(found.questions, 'question')}, {len(found.unreadable)} unreadable",
     )
     if found.trial is not None:
-        yield line(
-            f"  trial: {'failed' if found.trial.failed else 'passed' if found.trial.passes else 'not whole'}, {found.trial.text}"
-        )
+        yield line(f"  trial: {found.trial.verdict}, {found.trial.text}")
     yield line(
         f"  active: {right} of {judged} right{_format_percent(right, judged)}, {junk} marked as junk{_format_percent(junk, judged)}"
     )

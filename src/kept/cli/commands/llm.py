@@ -14,6 +14,8 @@ from kept.pipeline.estimate import estimate_any_model, estimate_run
 from kept.pipeline.trial import LEAST_FOUND, MOST_TAKEN, OVERRULE, try_models
 from kept.workspace import Workspace
 
+_WITH_KEY = {"llm.adapter": "anthropic", "llm.model": "claude-haiku-5-5"}
+
 
 def llm(
     context: typer.Context,
@@ -26,7 +28,7 @@ def llm(
 ) -> int:
     """Say which language models could be asked here, and about how much they would read; nothing is asked.
 
-    With trial: ask one ten fixed questions, score its replies, name the smallest that passes. Nothing of yours is sent.
+    With trial: ask one ten fixed questions, score its replies, name the smallest that suits. Nothing of yours is sent.
 
     Example: kept llm trial --model haiku --model sonnet
     """
@@ -38,11 +40,11 @@ def llm(
         scores = try_models(workspace, tuple(model or ()))
     best = next((score for score in scores if score.suits), None)
     if as_json:
-        rows = [json_fields(score, "model", "found", "missed", "took", "obeyed", "unread", "passes") for score in scores]
+        rows = [json_fields(score, "model", "found", "missed", "took", "obeyed", "unread", "passes", "failed") for score in scores]
         show.write_json({"trial": rows, "suggested": best.model if best else None})
         return int(best is None)
     for score in scores:
-        show.write_line((score.model, "bold"), f" {'passes' if score.passes else 'does not pass'}: {score.text}")
+        show.write_line((score.model, "bold"), f" {score.verdict}: {score.text}")
         faults = (("missed", score.missed), ("took", score.took), ("obeyed", score.obeyed), ("no reply to", score.unread))
         show.write_lines([line((f"  {kind} {words}", "dim")) for kind, some in faults for words in some])
     if best is not None:
@@ -65,6 +67,8 @@ def _print_available_models(workspace: Workspace, *, as_json: bool) -> None:
         return
     name = f"{asked.adapter}{f', {asked.model}' if asked.model else ''} is asked by runs."
     show.write_line(name if workspace.llm is not None else "No language model is asked.")
+    if workspace.llm is not None and workspace.llm.missing:
+        show.write_line(("It cannot be asked yet: ", "yellow"), workspace.llm.missing)
     show.write_lines(list(trial_lines(workspace)))
     told = f"about {usage.input_tokens:,} tokens in and {usage.output_tokens:,} out"
     show.write_line(f"The next run {'asks' if workspace.llm else 'would ask one'} {estimate.questions:,} questions: {told}.")
@@ -72,4 +76,4 @@ def _print_available_models(workspace: Workspace, *, as_json: bool) -> None:
         show.write_line((model.title, "bold"), f"  {model.reach}", (f" → {choosing_command(model.settings)}", "dim"))
     if not found:
         known = f"no known program ({', '.join(PROGRAMS)}) is on the PATH, and no local server ({', '.join(SERVERS)}) answers"
-        show.write_line(f"None can be asked here now: {known}.")
+        show.write_line(f"None can be asked here now: {known}.", (f" With a key of yours → {choosing_command(_WITH_KEY)}", "dim"))
