@@ -425,6 +425,7 @@ def test_where_nothing_runs_the_nights_job_setup_has_each_session_read_when_it_e
     _, out, _ = kept(capsys, "setup", "--yes")
     assert "does not run it yet" in out
     assert "each session is read when it ends" in out
+    assert "--with cron" in " ".join(kept(capsys, "schedule", "install")[1].split())
     assert load_settings(place.settings).at_session_end == "run"
 
 

@@ -238,3 +238,17 @@ def test_the_places_are_the_agents_workspaces(tmp_path):
     (tmp_path / ".openclaw" / "workspace-two").mkdir(parents=True)
     assert READER.places(tmp_path, {}) == (tmp_path / ".openclaw" / "workspace-two" / "memory", tmp_path / "clawd" / "memory")
     assert READER.places(tmp_path, {"OPENCLAW_STATE_DIR": "/nowhere"}) == (Path(tmp_path / "clawd" / "memory"),)
+
+
+@pytest.mark.parametrize(
+    ("text", "authors"),
+    [
+        ("**LLM:** GitHub Copilot\n\n## Changes\n\nThe path is cached.\n", [Author.ASSISTANT, Author.ASSISTANT]),
+        ("- Model: gpt-4\n\n## Solution\n\nThe path is cached.\n", [Author.ASSISTANT, Author.ASSISTANT]),
+        ("Claude is my neighbour: we sing.\n\n## Bench\n\nThe roof is glued.\n", [Author.HUMAN, Author.HUMAN]),
+        ("## Morning\n\nTea.\n\n## Talk\n\n**Claude:** Use a cache.\n", [Author.HUMAN, Author.ASSISTANT]),
+    ],
+)
+def test_a_note_of_a_persons_folder_that_names_its_model_or_an_assistant_is_theirs_no_further(tmp_path, text, authors):
+    events, _, _ = read(Journal(author=Author.HUMAN), write(tmp_path, text, "Chats/pathfinding.md"))
+    assert [event.author for event in events] == authors

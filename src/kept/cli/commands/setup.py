@@ -318,7 +318,9 @@ def _installed_lines(done: InstalledJob) -> Iterator[Line]:
     if done.enabled:
         yield line((f"{done.kind} runs kept every night", "green"), (" → kept schedule status", "dim"))
     else:
-        yield line((f"{done.kind} does not run it yet: {done.detail or 'it said nothing'}", "yellow"))
+        fails = done.kind == "systemd" and not done.detail.startswith("a trial")
+        step = " → kept schedule install --with cron, or let systemd run without a session: loginctl enable-linger" if fails else ""
+        yield line((f"{done.kind} does not run it yet: {done.detail or 'it said nothing'}", "yellow"), (step, "dim"))
 
 
 def _removed_lines(told: tuple[str, ...]) -> Iterator[Line]:
