@@ -18,6 +18,7 @@ from kept.core.handover import FENCE
 from kept.core.invisible import strip_invisible
 from kept.core.pattern import Pattern, compile_late
 from kept.core.sentences import sentence_texts
+from kept.core.text import word_set
 from kept.core.value import dataclass, replace
 from kept.intake.results import unwrap_result
 from kept.profiles.lexicons import common_words, join_alternatives
@@ -236,47 +237,12 @@ _BECAME = "\n→\n"
 
 # --- what is cut ---------------------------------------------------------------------------------------------------------------
 
-_SHOWS_FILES = frozenset(
-    [
-        "read",
-        "readfile",
-        "readfiles",
-        "readmanyfiles",
-        "view",
-        "viewfile",
-        "notebookread",
-        "fileread",
-        "openfile",
-        "open",
-        "cat",
-        "fsread",
-        "write",
-        "writefile",
-        "edit",
-        "multiedit",
-        "notebookedit",
-        "editfile",
-        "strreplace",
-        "replace",
-        "createfile",
-        "applypatch",
-    ]
+_SHOWS_FILES = word_set(
+    "read readfile readfiles readmanyfiles view viewfile notebookread fileread openfile open cat fsread write writefile edit "
+    "multiedit notebookedit editfile strreplace replace createfile applypatch"
 )
-_LISTS = frozenset(
-    [
-        "grep",
-        "glob",
-        "ls",
-        "search",
-        "searchfiles",
-        "searchfilecontent",
-        "listdir",
-        "listdirectory",
-        "listfiles",
-        "findfiles",
-        "codebasesearch",
-        "websearch",
-    ]
+_LISTS = word_set(
+    "grep glob ls search searchfiles searchfilecontent listdir listdirectory listfiles findfiles codebasesearch websearch"
 )
 _SHOWING = Pattern(
     r"^\s*(?:cd\s+\S+\s*(?:&&|;)\s*)?(?:cat|head|tail|less|more|bat|nl|sed -n|type|Get-Content)\s[^|;&><]*(?:\|\s*(?:head"

@@ -1,10 +1,8 @@
 """The knowledge graph of a store: what is remembered of whom and what, and what that ties together. Changes nothing."""
 
 from kept.core.memory import USER_SCOPE
-from kept.outputs.compose.graph import Graph, build_graph
+from kept.outputs.compose.graph import MOST, Graph, build_graph
 from kept.workspace import Workspace
-
-MOST = 1_000  # nodes that can still be read
 
 
 def build_knowledge_graph(workspace: Workspace, *, project: str = "", most: int = MOST) -> Graph:

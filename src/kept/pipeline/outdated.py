@@ -1,35 +1,13 @@
 """Which memories only rules of earlier versions made; ``kept upgrade`` replaces them."""
 
 from kept.core.memory import TOLD, Memory, Status
+from kept.core.text import word_set
 from kept.workspace import Workspace
 
 #: What made a memory in earlier versions and makes none today.
-RETIRED_TRIGGERS = frozenset(
-    {
-        "agreement",
-        "aim",
-        "behaviour",
-        "cause",
-        "constraint",
-        "correction",
-        "decision",
-        "fact",
-        "goal",
-        "identity",
-        "lesson",
-        "noted_decision",
-        "noted_question",
-        "noted_rule",
-        "person",
-        "practice",
-        "preference",
-        "question",
-        "stack",
-        "statement",
-        "taste",
-        "teaching",
-        "theme",
-    }
+RETIRED_TRIGGERS = word_set(
+    "agreement aim behaviour cause constraint correction decision fact goal identity lesson noted_decision noted_question "
+    "noted_rule person practice preference question stack statement taste teaching theme"
 )
 
 

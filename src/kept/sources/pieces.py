@@ -282,6 +282,11 @@ def to_mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def to_mappings(value: Any) -> list[Mapping[str, Any]]:
+    """The items of a list as objects; none where the value is no list."""
+    return [to_mapping(item) for item in value] if isinstance(value, list) else []
+
+
 def safe_word(value: Any) -> str:
     """A word out of a file that may stand in a reason: short, and of letters alone, as no secret is."""
     if not isinstance(value, str) or not value:

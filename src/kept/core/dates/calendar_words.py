@@ -83,17 +83,8 @@ _SPANS = sorted(
     ((word, name) for name, words in _DENSE.items() for word in words.split()), key=lambda each: (-len(each[0]), each[0])
 )
 _UNITS = {
-    "天": "day",
-    "日": "day",
-    "일": "day",
-    "周": "week",
-    "週": "week",
-    "주": "week",
-    "月": "month",
-    "월": "month",
-    "年": "year",
+    sign: unit for signs, unit in (("天日일", "day"), ("周週주", "week"), ("月월", "month"), ("年년", "year")) for sign in signs
 }
-_UNITS |= {"년": "year"}
 _DIGITS = {
     digit: str(number)
     for number, digits in enumerate(("〇", "一", "二两兩", "三", "四", "五", "六", "七", "八", "九"))

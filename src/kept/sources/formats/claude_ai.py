@@ -12,14 +12,21 @@ from typing import Any
 from kept.core.event import Author, EventKind, ToolUse
 from kept.core.times import EARLIEST, parse_instant
 from kept.sources.documents import DocumentEntry, SourceDocument, draft_message, split_prompt
-from kept.sources.pieces import EventDraft, content_text, draft_call, requested_tool, safe_word, to_mapping, truncate_name
+from kept.sources.pieces import (
+    EventDraft,
+    content_text,
+    draft_call,
+    requested_tool,
+    safe_word,
+    to_mappings,
+    truncate_name,
+)
 from kept.sources.records import RecordPlace
 
 
 def translate_claude_ai(value: Mapping[str, Any], place: RecordPlace) -> SourceDocument:
     """A conversation of the export, which stands at this place, with a record for each message."""
-    listed = value.get("chat_messages")
-    messages = [to_mapping(message) for message in listed] if isinstance(listed, list) else []
+    messages = to_mappings(value.get("chat_messages"))
     started = parse_instant(value.get("created_at"))
     path = _active_messages(messages)
     entries = [
@@ -55,8 +62,7 @@ def _read_message(message: Mapping[str, Any], place: RecordPlace, started: datet
         return DocumentEntry(place=place, dropped=f"role:{safe_word(sender)}")
     native, parent = message.get("uuid"), message.get("parent_message_uuid")
     template = draft_message("export:human", message.get("created_at"), started, native=native, parent=parent)
-    content = message.get("content")
-    blocks = [to_mapping(block) for block in content] if isinstance(content, list) else []
+    blocks = to_mappings(message.get("content"))
     if not any(block.get("type") == "text" for block in blocks):
         blocks.append({"type": "text", "text": message.get("text")})
     noted: dict[str, int] = {}
@@ -81,9 +87,8 @@ def _read_message(message: Mapping[str, Any], place: RecordPlace, started: datet
                 event_drafts.append(_result_draft(block, template))
             case kind:
                 noted[f"block:{safe_word(kind)}"] = noted.get(f"block:{safe_word(kind)}", 0) + 1
-    attachments = message.get("attachments")
-    for attachment in attachments if isinstance(attachments, list) else ():
-        if text := content_text(to_mapping(attachment).get("extracted_content")):
+    for attachment in to_mappings(message.get("attachments")):
+        if text := content_text(attachment.get("extracted_content")):
             event_drafts.append(replace(template, author=Author.INJECTED, reason="attachment", text=text))
     return DocumentEntry(place=place, said=tuple(event_drafts), noted=noted)
 

@@ -33,6 +33,7 @@ from kept.sources.pieces import (
     requested_tool,
     safe_word,
     to_mapping,
+    to_mappings,
     truncate_name,
     truncate_text,
 )
@@ -168,9 +169,7 @@ def _read_assistant(state: _State, data: Mapping[str, Any], template: EventDraft
 
 
 def _requested_tools(data: Mapping[str, Any]) -> Iterator[ToolUse]:
-    requests = data.get("toolRequests")
-    for item in requests if isinstance(requests, list) else ():
-        request = to_mapping(item)
+    for request in to_mappings(data.get("toolRequests")):
         yield requested_tool(request.get("name"), request.get("toolCallId"), request.get("arguments"))
 
 
@@ -298,8 +297,7 @@ def _item_at(holder: Any, key: Any) -> Any:
 
 
 def _read_session(state: Mapping[str, Any], path: Path) -> SourceDocument:
-    listed = state.get("requests")
-    requests = [to_mapping(request) for request in listed] if isinstance(listed, list) else []
+    requests = to_mappings(state.get("requests"))
     entries = [_request_entry(request, number, last=number == len(requests)) for number, request in enumerate(requests, 1)]
     if not entries:
         entries = [DocumentEntry(place=RecordPlace(1, 0, 0), dropped="empty-conversation")]
@@ -343,8 +341,7 @@ def _response_drafts(parts: Any, template: EventDraft, noted: dict[str, int]) ->
     answer = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason="response")
     event_drafts: list[EventDraft] = []
     words: list[str] = []
-    for item in [*(parts if isinstance(parts, list) else []), {"kind": "end"}]:
-        part = to_mapping(item)
+    for part in (*to_mappings(parts), {"kind": "end"}):
         kind = part.get("kind")
         if kind in (None, "markdownContent", "inlineReference"):
             words.append(_part_text(part))

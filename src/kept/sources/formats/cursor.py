@@ -28,6 +28,7 @@ from kept.sources.pieces import (
     requested_tool,
     safe_word,
     to_mapping,
+    to_mappings,
     truncate_name,
 )
 from kept.sources.records import Record, RecordFault, RecordPlace, Reject, sample_records
@@ -102,17 +103,16 @@ def _read_conversation(connection: Connection, key: str) -> tuple[SourceDocument
     if isinstance(composer, Reject):
         return SourceDocument(session=session, entries=()), [composer]
     started = parse_instant(composer.get("createdAt"))
-    headers, inline = composer.get("fullConversationHeadersOnly"), composer.get("conversation")
     entries: list[DocumentEntry] = []
     rejects: list[Reject] = []
-    bubbles: list[Mapping[str, Any]] = [to_mapping(bubble) for bubble in inline] if isinstance(inline, list) else []
-    for header in headers if isinstance(headers, list) else ():
-        bubble_id = truncate_name(to_mapping(header).get("bubbleId"))
+    bubbles = to_mappings(composer.get("conversation"))
+    for header in to_mappings(composer.get("fullConversationHeadersOnly")):
+        bubble_id = truncate_name(header.get("bubbleId"))
         bubble = _stored_object(connection, f"{_BUBBLE}{session}:{bubble_id}")
         if isinstance(bubble, Reject):
             rejects.append(bubble)
         else:
-            bubbles.append({**to_mapping(header), **bubble})
+            bubbles.append({**header, **bubble})
     if composer.get("status") == "generating" and bubbles and bubbles[-1].get("type") != 1:
         bubbles.pop()  # still being written: it is read when it is whole
     for bubble in bubbles:
@@ -216,8 +216,7 @@ def _message_events(message: Mapping[str, Any], role: Any, template: EventDraft)
     if role not in ("user", "assistant"):
         return event_drafts, noted, f"role:{safe_word(role)}"
     answer = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason="role:assistant")
-    for item in blocks if isinstance(blocks, list) else ():
-        block = to_mapping(item)
+    for block in to_mappings(blocks):
         text = content_text(block.get("text"))
         match block.get("type"):
             case "text" if role == "user":

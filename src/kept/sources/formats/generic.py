@@ -47,6 +47,7 @@ from kept.sources.pieces import (
     safe_word,
     shorten_text,
     to_mapping,
+    to_mappings,
     truncate_name,
 )
 from kept.sources.records import Record, sample_records
@@ -205,7 +206,6 @@ def _message_events(message: Mapping[str, Any], position: str, zone: ZoneInfo, n
 
 
 def _call_drafts(calls: Any, answer: EventDraft) -> Iterator[EventDraft]:
-    for item in calls if isinstance(calls, list) else ():
-        call = to_mapping(item)
+    for call in to_mappings(calls):
         function = to_mapping(call.get("function"))
         yield draft_call(answer, requested_tool(function.get("name"), call.get("id"), function.get("arguments")))

@@ -6,7 +6,8 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 
 from kept.core.codec import to_json
-from kept.outputs.graph import MOST, build_knowledge_graph
+from kept.outputs.compose.graph import MOST
+from kept.outputs.graph import build_knowledge_graph
 from kept.web.room import request_workspace
 
 router = APIRouter(tags=["graph"])
