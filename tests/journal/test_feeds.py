@@ -205,6 +205,12 @@ def test_a_saved_log_is_read_as_git_writes_it_and_nonsense_is_counted(tmp_path):
     assert brought("git", file(tmp_path, "odd.txt", b"\xff\0\xfe nothing")).items == ()
 
 
+def test_a_commit_whose_date_names_no_zone_is_dated_in_utc(tmp_path):
+    text = "commit b547d3f9\nDate: Wed, 17 Dec 2025 10:22:39\n\n    Add typed keys\n"
+    (item,) = brought("git", file(tmp_path, "log.txt", text)).items
+    assert item.at == datetime(2025, 12, 17, 10, 22, 39, tzinfo=UTC)
+
+
 # --- notes
 
 

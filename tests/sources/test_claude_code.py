@@ -372,6 +372,11 @@ def test_attachments_speak_only_where_they_hold_words(events_of):
     assert account.dropped == {"attachment:todo_reminder": 1, "attachment": 1}
 
 
+def test_the_kind_of_an_unknown_record_is_told_with_its_dots(events_of):
+    _, account = events_of({"type": "session.start"})
+    assert account.dropped == {"unknown-type:session.start": 1}
+
+
 def test_every_record_without_words_is_dropped_by_a_reason_of_its_own(events_of):
     events, account = events_of(
         {"type": "summary", "summary": "x", "leafUuid": "l"},

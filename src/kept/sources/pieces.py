@@ -1,4 +1,4 @@
-"""What the readers of agents' JSON Lines share: tool targets, outputs, typed text, and events made of pieces.
+"""What all readers share: drafts of events (typed text, calls, outputs), the events made of them, and fields of unsure form.
 
 Knows no format and no file.
 """
