@@ -137,7 +137,8 @@ def make_slice(
             case Outcome():
                 kept += 1
                 events.extend(outcome.events)
-        counted.update(outcome.noted)
+        if outcome.noted:
+            counted.update(outcome.noted)
     account = RecordAccount(
         records=records,
         kept=kept,

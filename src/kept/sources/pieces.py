@@ -174,8 +174,8 @@ def draft_call(answer: EventDraft, tool: ToolUse) -> EventDraft:
 
 def draft_output(template: EventDraft, text: str, tool: ToolUse, noted: dict[str, int] | None = None) -> EventDraft:
     """What a tool gave, its middle left out where it is long."""
-    output = replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result")
-    return replace(output, text=shorten_text(text, noted), tool=tool)
+    told = shorten_text(text, noted)
+    return replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result", text=told, tool=tool)
 
 
 def typed_drafts(text: str, noted: dict[str, int], template: EventDraft) -> list[EventDraft]:

@@ -17,7 +17,6 @@ from kept.sources.pieces import (
     EventDraft,
     call_detail,
     content_text,
-    draft_call,
     hash_texts,
     hold_newest,
     list_parts,
@@ -78,7 +77,7 @@ def to_call_piece(block: Mapping[str, Any], *, author: Author, reason: str, inde
     target = truncate_text(named or (json.dumps(given, ensure_ascii=False) if given else ""))
     name = truncate_name(block.get("name"))
     tool = ToolUse(name=name, call=truncate_name(block.get("id")), target=target, detail=call_detail(inputs, _WRITTEN))
-    return draft_call(EventDraft(author=author, reason=reason, index=index), tool)
+    return EventDraft(kind=EventKind.TOOL_CALL, author=author, reason=reason, text=target or name, index=index, tool=tool)
 
 
 # A call that did not run neither succeeded nor failed.

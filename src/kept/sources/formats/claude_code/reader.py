@@ -319,7 +319,7 @@ def _to_events(state: State, record: Record, pieces: list[EventDraft], parent: s
     value = record.value
     at = parse_instant(value.get("timestamp"))
     stamp = format_instant(at) if at else ""
-    native = truncate_name(value.get("uuid"))
+    native, pointer = truncate_name(value.get("uuid")), record.place.pointer(place.path)
     message = value.get("message")
     turn = truncate_name(message.get("id")) if isinstance(message, dict) and value.get("type") == "assistant" else ""
     for piece in pieces:
@@ -330,7 +330,7 @@ def _to_events(state: State, record: Record, pieces: list[EventDraft], parent: s
             session=state.session,
             at=at,
             precision=Precision.MESSAGE,
-            pointer=record.place.pointer(place.path),
+            pointer=pointer,
             project=state.cwd,
             branch=state.branch,
             record=native,
