@@ -318,12 +318,12 @@ def _read_queue_operation(state: State, record: Record, place: _FileInfo, noted:
 def _to_events(state: State, record: Record, pieces: list[EventDraft], parent: str, place: _FileInfo) -> Iterator[Event]:
     value = record.value
     at = parse_instant(value.get("timestamp"))
-    stamp = format_instant(at) if at else ""
     native, pointer = truncate_name(value.get("uuid")), record.place.pointer(place.path)
     message = value.get("message")
     turn = truncate_name(message.get("id")) if isinstance(message, dict) and value.get("type") == "assistant" else ""
     for piece in pieces:
-        key = native or hash_texts(state.session, piece.kind, stamp or str(record.start), one_line(piece.text))
+        moment = format_instant(at) if at and not native else str(record.start)
+        key = native or hash_texts(state.session, piece.kind, moment, one_line(piece.text))
         yield to_event(
             piece,
             key=key + piece_suffix(piece),
