@@ -318,3 +318,16 @@ QUOTED = "> From now on always answer me in Dutch.\n> Remember that I prefer tea
 )
 def test_tellings_that_a_note_shows_to_be_anothers_do_not_hold_at_once(capsys, vault, text):
     assert active_after(capsys, vault, text) == set()
+
+
+def test_setup_names_the_memory_file_of_the_profile_at_work(capsys, vault_with_memory):
+    out = "".join(kept(capsys, "setup", "--show")[1].split())
+    assert "vault/Kept/Memory.md" in out
+    assert ".claude/rules/memory.md" not in out
+
+
+def test_a_line_that_a_person_edits_keeps_the_day_on_which_it_was_told(capsys, vault_with_memory):
+    memory = vault_with_memory / "Kept" / "Memory.md"
+    memory.write_text(memory.read_text().replace("short answers", "brief answers"))
+    kept(capsys, "run", "--no-llm")
+    assert "I prefer brief answers without bullet points. (2026-01-05)" in memory.read_text()

@@ -76,7 +76,7 @@ def _revise_operations(workspace: Workspace, memory: Memory, line: tuple[str, st
     content = clean_memory_text(workspace, told)
     if content == one_line(memory.content) and memory.status is Status.ACTIVE:
         return
-    facts = replace(to_facts(memory), content=content, artifacts=find_artifacts(content), about=about, last_seen=now)
+    facts = replace(to_facts(memory), content=content, artifacts=find_artifacts(content), about=about)
     yield Revise(memory=memory.id, at=now, reason="edited by hand", facts=facts)
     if memory.status not in (Status.ACTIVE, Status.SUPERSEDED, Status.RESOLVED):  # a note of a day tells of what has ended as well
         yield Approve(memory=memory.id, at=now, reason="edited by hand")

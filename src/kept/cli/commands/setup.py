@@ -58,9 +58,11 @@ def setup(
     home = command_home(context)
     with command_workspace(context, dry=show_) as workspace:
         show.write_lines(_survey_lines(workspace))
+        memory_file = workspace.profile.outputs.memory_file
     changes = plan_hooks(home, hooks=hooks, allow=allow and load_setting(home, "handover") != "off")
     readers = tuple(client for client in section_clients(home) if sections and client.name not in load_setting(home, "sections"))
-    show.write_lines(_plan_lines(home, changes, readers, hooks=hooks, nightly=nightly, at=at, whole=show_))
+    planned = _plan_lines(home, changes, readers, memory_file, hooks=hooks, nightly=nightly, at=at, whole=show_)
+    show.write_lines(planned)
     if show_:
         return 0
     if not yes:
@@ -135,6 +137,7 @@ def _plan_lines(
     home: Paths,
     changes: tuple[SettingsChange, ...],
     readers: tuple[Client, ...],
+    memory_file: str,
     *,
     hooks: bool,
     nightly: bool,
@@ -162,11 +165,9 @@ def _plan_lines(
             f"  the night's job, at {at or '02:30'}" if not there else f"  {there[0].kind} runs kept already",
             (" → kept schedule install --show", "dim"),
         )
-    yield hanging_line(
-        [("  ", "")],
-        show.format_path(home.output_path(".claude/rules/memory.md")),
-        ("  what is remembered; edit it as you like", "dim"),
-    )
+    if memory_file:
+        what = "  what is remembered; edit it as you like"
+        yield hanging_line([("  ", "")], show.format_path(home.output_path(memory_file)), (what, "dim"))
     yield hanging_line(
         [("  ", "")],
         show.format_path(home.state),
