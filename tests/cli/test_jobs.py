@@ -9,7 +9,6 @@ import pytest
 
 from cli_world import RULE, kept, told, transcript
 from kept.pipeline.jobs import jobs_folder
-from kept.pipeline.trial import load_questions, trial_asks
 from obedient import obey
 from prepared import Prepared, do
 
@@ -25,7 +24,6 @@ def chatter(name):
 def fill(home):
     transcript(home / ".claude/projects/p/one.jsonl", RULE, f"Hm, all right. {FACT}", *chatter("level"))
     transcript(home / ".claude/projects/p/two.jsonl", "Please add the export.", LOST, *chatter("wind"), day="2026-01-06")
-    do("config", "set", "llm.trial", "false")
     do("run")
 
 
@@ -109,28 +107,7 @@ def test_an_agent_answers_the_jobs_and_the_memories_come(capsys, world):
     assert kept(capsys, "check")[0] == 0
 
 
-@pytest.mark.parametrize("right", [True, False])
-def test_an_agent_takes_the_trial_first_and_once_and_where_it_fails_what_it_proposes_waits(capsys, world, right):
-    do("config", "set", "llm.trial", "true")
-    asks = {ask.prompt: row for ask, row in zip(trial_asks(), load_questions(), strict=True)}
-
-    def take(ask):
-        row = next(row for prompt, row in asks.items() if prompt in ask.prompt)
-        claim = {"category": "constraint", "event": "e0", "worth": 3}
-        said = [ways[0] for ways in row["wanted"]] if right else row["unwanted"]
-        return {"memories": [claim | {"passage": words} for words in said]}
-
-    first = told(capsys, "jobs", "prepare")["jobs"]
-    assert len(first) == 10
-    for each in first:
-        agent(each["path"], take)
-    code, printed, _ = kept(capsys, "jobs", "commit")
-    assert (code, "failed kept's trial" in printed) == (0, not right)
-    assert (done(capsys), FACT in {each["content"] for each in told(capsys, "list")}) == (2, right)
-
-
 def test_what_becomes_of_memories_and_what_a_day_came_to_are_jobs_too(capsys, home):
-    do("config", "set", "llm.trial", "false")
     other = "The report of each night must list the rows of `rates.csv` without a currency code."
     asking = [f"Who reads gauge {number} on a day without wind?" for number in range(9)]
     transcript(home / ".claude/projects/p/one.jsonl", FACT, other, *asking)
@@ -149,7 +126,6 @@ def test_what_becomes_of_memories_and_what_a_day_came_to_are_jobs_too(capsys, ho
 
 
 def test_a_change_that_is_not_applied_is_said(capsys, home):
-    do("config", "set", "llm.trial", "false")
     told_twice = ("Never commit the generated file `a.lock`.", "Never commit the generated file `b.lock`.")
     transcript(home / ".claude/projects/p/one.jsonl", *told_twice, *chatter("wind"))
     do("run")
@@ -283,7 +259,6 @@ def test_the_folder_of_jobs_lies_in_kepts_own_state():
 
 
 def test_a_claim_that_is_not_clear_alone_is_a_job_of_its_own_before_it_is_remembered(capsys, home):
-    do("config", "set", "llm.trial", "false")
     vague = "No, it must never run in parallel."
     transcript(home / ".claude/projects/p/one.jsonl", "Look at the nightly import of the rates table.", vague, *chatter("level"))
     assert kept(capsys, "run")[0] == 0
@@ -304,7 +279,6 @@ def test_a_claim_that_is_not_clear_alone_is_a_job_of_its_own_before_it_is_rememb
 
 
 def test_an_entry_of_the_journal_that_was_written_without_a_model_is_a_job_and_is_written_anew(capsys, home):
-    do("config", "set", "llm.trial", "false")
     transcript(home / ".claude/projects/p/one.jsonl", RULE, "Add the tide tables to the export of the harbour.")
     assert kept(capsys, "journal", "write", "--date", "2026-01-05", "--no-llm")[0] == 0
     (entry,) = (home / "journal").glob("*.md")

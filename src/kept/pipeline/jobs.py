@@ -16,7 +16,6 @@ from kept.curation.llm_curation import LlmCurationReport, curate_with_llm
 from kept.curation.passes import CurationReport, curate_changed_groups
 from kept.days.llm_summaries import write_day_summaries
 from kept.extraction.llm_extraction import LlmExtractionReport, Trust, extract_with_llm
-from kept.extraction.question_plan import list_pending_threads
 from kept.extraction.questions import estimate_tokens_high
 from kept.llm.ask import Ask, CompleteReply, PendingReply, Reply, UnreadableReply
 from kept.llm.reply import InvalidReply, parse_reply
@@ -24,7 +23,6 @@ from kept.local import files
 from kept.local.files import hold_lock
 from kept.memories.backups import make_daily_backup
 from kept.outputs.write import WriteReport, merge_hand_edits, write_outputs
-from kept.pipeline.trial import TrialScore, take_trial, trial_asks
 from kept.pipeline.write_journal import find_entries_without_model, write_journal_entry
 from kept.store.run_number import RunNumber
 from kept.workspace import Workspace
@@ -65,7 +63,7 @@ class Job:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JobsReport:
     """What the replies came to. ``wrong`` says by job what is wrong with a reply that could not be used; ``waiting`` jobs have none
-    yet. ``refused`` counts by reason the changes to memories that were not applied; ``failed`` says how the trial was failed.
+    yet. ``refused`` counts by reason the changes to memories that were not applied.
     """
 
     run: int
@@ -75,7 +73,6 @@ class JobsReport:
     written: WriteReport
     wrong: dict[str, str]
     waiting: int
-    failed: str
 
     @property
     def partly(self) -> bool:
@@ -85,15 +82,12 @@ class JobsReport:
 
 @dataclass(kw_only=True, slots=True)
 class _ReplyFiles:
-    """An asking that takes its replies from files; notes which questions there were, what is wrong with replies, and how what
-    answers did in its ``trial``.
-    """
+    """An asking that takes its replies from files; notes which questions there were, and what is wrong with replies."""
 
     workspace: Workspace
     asked: dict[str, Ask] = field(default_factory=dict)
     wrong: dict[str, str] = field(default_factory=dict)
     answered: set[str] = field(default_factory=set)
-    trial: TrialScore = TrialScore(model=_MODEL, found=0)
 
     def __call__(self, asks: Sequence[Ask]) -> Sequence[Reply]:
         return [self._read_reply(ask) for ask in asks]
@@ -200,7 +194,6 @@ def commit_replies(workspace: Workspace, *, agent: bool = False) -> JobsReport:
         written=written,
         wrong=shelf.wrong,
         waiting=waiting,
-        failed=shelf.trial.text if shelf.trial.failed else "",
     )
 
 
@@ -231,23 +224,13 @@ def _find_open_questions(workspace: Workspace, *, agent: bool) -> _ReplyFiles:
 def _ask_all(
     workspace: Workspace, number: RunNumber, shelf: _ReplyFiles, *, agent: bool
 ) -> tuple[LlmExtractionReport, CurationReport, LlmCurationReport]:
-    """Ask what a run asks: the trial, and nothing else until it has its replies; then about sessions, changes and days."""
-    read, advised = LlmExtractionReport(), LlmCurationReport()
-    if workspace.settings.llm.trial and list_pending_threads(workspace):
-        trial = _ReplyFiles(workspace=workspace)
-        shelf.trial = take_trial(trial, _MODEL)
-        if not trial.is_answered:
-            shelf.asked |= trial.asked
-            shelf.wrong |= trial.wrong
-            shelf.answered |= trial.answered
-    if not shelf.trial.unread:
-        trust = Trust.FINDS if shelf.trial.failed else Trust.PASSAGES if agent else Trust.CLAIMS
-        read = extract_with_llm(workspace, number, shelf, by=_BY, trust=trust)
+    """Ask what a run asks, about sessions, changes and days; no trial: who answers is the agent that the person works with."""
+    advised = LlmCurationReport()
+    read = extract_with_llm(workspace, number, shelf, by=_BY, trust=Trust.PASSAGES if agent else Trust.CLAIMS)
     curated = curate_changed_groups(workspace, number)
-    if shelf.trial.passes and not agent:
+    if not agent:
         advised = curate_with_llm(workspace, number, shelf, by=_BY)
-    if shelf.trial.passes:
-        write_day_summaries(workspace, shelf, by=_BY)
+    write_day_summaries(workspace, shelf, by=_BY)
     return read, curated, advised
 
 
@@ -265,11 +248,9 @@ def _write_question(workspace: Workspace, number: str, ask: Ask) -> None:
 
 
 def _delete_finished_jobs(workspace: Workspace, asked: dict[str, Ask]) -> None:
-    trial = _ReplyFiles(workspace=workspace)
-    trial(trial_asks())  # its replies stay, so that it is taken once
     for path in sorted((*jobs_folder(workspace).glob(f"*{_JOB}"), *jobs_folder(workspace).glob(f"*{_REPLY}"))):
         number = path.name.removesuffix(_JOB).removesuffix(_REPLY)
-        if number not in asked and not (path.name.endswith(_REPLY) and number in trial.answered):
+        if number not in asked:
             files.delete_if_unchanged(path, expect=files.read_file(path).stamp, root=workspace.paths.root)
 
 

@@ -15,7 +15,6 @@ from kept.core.errors import UsageError
 from kept.local.agents_shell import agent_variable
 from kept.pipeline import jobs as use
 from kept.pipeline.jobs import Job, JobsReport
-from kept.pipeline.trial import FAILED, OVERRULE
 
 _ACTIONS = ("prepare", "list", "show", "commit")
 
@@ -82,11 +81,10 @@ def _format_jobs(found: Sequence[Job], more: int) -> Iterator[Line]:
 def _print_jobs_report(done: JobsReport, *, as_json: bool) -> int:
     if as_json:
         names = {"operations": "curated.operations", "stopped": "curated.stopped", "problems": "written.problems"}
-        rest = json_fields(done, **names) | json_fields(done, "refused", "wrong", "waiting", "failed")
+        rest = json_fields(done, **names) | json_fields(done, "refused", "wrong", "waiting")
         show.write_json({"run": done.run, "llm_extraction": done.llm_extraction.body()} | rest)
         return int(done.partly)
     lines = list(llm_extraction_lines(done.llm_extraction))
-    lines += [line((f"{FAILED} ({done.failed})", "yellow"), (f" {OVERRULE}", "dim"))] if done.failed else []
     operations = ", ".join(f"{count} {kind}" for kind, count in sorted(done.curated.operations.items()))
     lines += [line(("Memories: ", "green"), operations)] if operations else []
     lines += [line(("Not applied: ", "yellow"), f"{count} {reason}") for reason, count in done.refused.most_common()]
