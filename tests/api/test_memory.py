@@ -478,3 +478,18 @@ def test_a_budget_is_filled_with_what_is_nearest_and_without_one_only_what_stand
         assert len(memory.context(question, budget=400).lines) == 6
         assert len(memory.context(question, budget=90).lines) < 6
         assert len(memory.context(question).lines) < 6
+
+
+@pytest.mark.parametrize("budget", [150, 300, 1_200])
+def test_what_was_said_fills_a_budget_beside_a_memory_that_is_further_off(home, budget):
+    with kept.Memory.open(home, user="ada", project="assistant") as memory:
+        memory.observe(["Remember that my dentist is Dr. Quillfeather.", "My daughter Mila turns six on 3 March."])
+        memory.end_session()
+    with kept.Memory.open(home, user="ada", project="assistant") as memory:
+        context = memory.context("When does my daughter turn six?", budget=budget)
+        assert "Mila turns six" in context.text
+        assert context.tokens >= estimate_token_count(context.text)
+        assert context.tokens <= budget
+        assert {line.layer for line in memory.context("When does my daughter turn six?").lines} <= {
+            line.layer for line in context.lines
+        }

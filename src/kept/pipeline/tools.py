@@ -170,8 +170,9 @@ def get_day_history(workspace: Workspace, when: str) -> str:
 
 
 def get_context(workspace: Workspace, message: str = "", project: str = "", budget: int = 0) -> str:
-    """What would be put before a message said in a directory, with the rules of its project."""
-    return render_block(preview_context(workspace, message, directory=project, budget=budget, client="none").pieces) or NOTHING
+    """What would be put before a message said in a directory, with the rules of its project; a budget that is named is filled."""
+    found = preview_context(workspace, message, directory=project, budget=budget, client="none", fill=bool(budget))
+    return render_block(found.pieces) or NOTHING
 
 
 def add_suggestion(workspace: Workspace, text: str, category: str = "", project: str = "") -> Memory:

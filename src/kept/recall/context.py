@@ -6,7 +6,7 @@ failure fingerprints alone; who has vectors gives them as ``nearest``.
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
@@ -30,6 +30,7 @@ from kept.store.reader import RecallMemory, StoreReader
 
 RULE_CATEGORIES = ("constraint", "convention", "preference", "preferences")  # of a project, for who reads no file of kept's
 Said = Callable[[str], Mapping[str, float]]  # turns of a project that a message may mean, by key, and how near each is
+Ranked = Callable[[list[str]], Sequence[str]]  # memories by id, and turns by :data:`PREFIX` and key, of these scopes, best first
 NOTHING = Context((), 0, {})
 _WRITTEN = 30.0  # the weight of a line of the daybook
 _ENDS = 12_000  # characters of each end of a message in which a word of failing is looked for
@@ -50,13 +51,15 @@ def assemble_context(
     nearest: Nearest | None = None,
     said: Said | None = None,
     missed: list[ContextPiece] | None = None,
+    ranked: Ranked | None = None,
 ) -> Context:
     """The context for a message; nothing where the store cannot be read in time. ``scope`` is that of the directory where it is
     known.
 
     ``nearest`` begins to look for the facts that are near by meaning; the answer is taken up after words were looked for.
     ``said`` looks for what the person said in the project, where no memory answers. ``missed`` takes up the facts that are not near
-    enough. Raises StoreError where there is a store that cannot be read.
+    enough. ``ranked`` fills what is left of the budget: who asked a question and named a budget wants it used. Raises StoreError
+    where there is a store that cannot be read.
     """
     if not os.path.isfile(place.store):  # noqa: PTH113 - pathlib takes longer to import than a search takes
         return NOTHING
@@ -82,7 +85,8 @@ def assemble_context(
         if asked.told and (offered[PAST] or offered.get(SAID)):
             known = reader.memory_rows_by_id(list(asked.told), look.scopes, list(place.profiles))
             texts += [memory.content for memory in reader.memories(known)]
-    return fit_to_budget(offered, budget=asked.budget, present=texts, told=asked.told | keys)
+        rest = _ranked_pieces(look, ranked(look.scopes)) if ranked is not None and asked.message else ()
+        return fit_to_budget(offered, budget=asked.budget, present=texts, told=asked.told | keys, rest=rest)
 
 
 def failure_marks(message: str) -> tuple[str, ...]:
@@ -117,6 +121,19 @@ def _find_said_pieces(look: ContextLookup, said: Said, scope: str) -> list[Conte
         return turn_pieces(look, near)
     except StoreError:
         return []
+
+
+def _ranked_pieces(look: ContextLookup, ranked: Sequence[str]) -> Iterator[ContextPiece]:
+    """What a search found, in its order; nothing that does not hold any more."""
+    from kept.recall.passages import PREFIX, turn_pieces  # noqa: PLC0415 - as above
+
+    rows = look.reader.memory_rows_by_id(list(ranked), look.scopes, list(look.place.profiles))
+    memories = {memory.id: memory for memory in look.reader.memories(rows) if look.is_valid(memory)}
+    for key in ranked:
+        if memory := memories.get(key):
+            yield ContextPiece(FACTS, key, memory.line, look.local_day(memory.last_seen), 1.0, 0.0, "search ranks it next")
+        elif key.startswith(PREFIX):
+            yield from turn_pieces(look, {key.removeprefix(PREFIX): 1.0})
 
 
 def _core_pieces(look: ContextLookup) -> dict[str, list[ContextPiece]]:

@@ -2,16 +2,34 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from kept.core.fence import LAYERS, NOTICE, PAST, SAID, TAG, Context, ContextPiece, Layer, estimate_token_count, render_piece
+from kept.core.fence import (
+    LAYERS,
+    NOTICE,
+    PAST,
+    SAID,
+    TAG,
+    TITLES,
+    Context,
+    ContextPiece,
+    Layer,
+    estimate_token_count,
+    render_piece,
+)
 from kept.core.text import jaccard_similarity, number_tokens, tokenize
 
 _SAME = 0.75  # likeness from which two lines say the same
+_BY_NAME = {layer.name: layer for layer in LAYERS}
 _WHOLE = 0.9  # share of a line's words from which on a passage has it whole
 SHOWN = "shown earlier in this session"  # why a piece is left out that the session has read already
 
 
 def fit_to_budget(
-    offered: Mapping[str, Sequence[ContextPiece]], *, budget: int, present: Iterable[str] = (), told: Collection[str] = ()
+    offered: Mapping[str, Sequence[ContextPiece]],
+    *,
+    budget: int,
+    present: Iterable[str] = (),
+    told: Collection[str] = (),
+    rest: Iterable[ContextPiece] = (),
 ) -> Context:
     """The pieces to show, in the order of the layers, each layer best first.
 
@@ -20,6 +38,7 @@ def fit_to_budget(
         budget: tokens for the whole block, its frame included.
         present: texts that the session has before it anyway (lines of memory.md, of kept's section).
         told: keys that were shown in this session already.
+        rest: what fills the room that is left, in this order, whatever its layer.
     """
     seen = [tokenize(item) for item in present]
     left_out: dict[str, int] = {}
@@ -43,6 +62,14 @@ def fit_to_budget(
             used += cost
             taken += 1
         room -= used
+    for piece in rest:
+        title = "" if any(each.layer == piece.layer for each in shown) else f"{TITLES[piece.layer]}\n"
+        cost, words = estimate_token_count(f"{title}{render_piece(piece)}\n") + bool(title), tokenize(piece.text)
+        if not _omission_reason(piece, _BY_NAME[piece.layer], words, seen, told, full=cost > room, taken=0):
+            shown.append(piece)
+            seen.append(words)
+            room -= cost
+    shown.sort(key=lambda each: list(_BY_NAME).index(each.layer))
     return Context(tuple(shown), budget - room if shown else 0, left_out, tuple(omitted))
 
 

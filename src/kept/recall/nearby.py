@@ -57,8 +57,7 @@ class ContextRequest(NamedTuple):
     ``days`` for what was worked on in the last days (of that, what a message is about, where there is one). ``told`` are the keys
     of what was shown in the session before. ``client`` decides which files the session has read by itself; ``rules`` asks for the
     rules of the project, which such files would hold, ``whole`` for all that is remembered of the project. ``others`` lets fixes in
-    that helped in another project. ``fill`` asks for what is nearest up to the budget, be it as far as it may: who asked a question
-    and named a budget wants it used.
+    that helped in another project.
     """
 
     message: str = ""
@@ -73,7 +72,6 @@ class ContextRequest(NamedTuple):
     rules: bool = False
     others: bool = True
     whole: bool = False
-    fill: bool = False
 
 
 class RecallEnvironment(NamedTuple):
@@ -208,7 +206,6 @@ def _rank_rows(rows_of: Callable[[str], list[int]], message: MessageTerms, least
 
 def _find_facts(look: ContextLookup, message: MessageTerms, meant: Meant) -> list[ContextPiece]:
     profiles, use = list(look.place.profiles), look.place.weights
-    floor = 0.0 if look.asked.fill else use.floor
 
     def rows_of(word: str) -> list[int]:
         return look.reader.memory_rows_with_word(word, look.scopes, profiles)
@@ -219,7 +216,7 @@ def _find_facts(look: ContextLookup, message: MessageTerms, meant: Meant) -> lis
     asked = message.asked()
     began = monotonic()
     # Everyday words alone ("go with the second option") are about what stands in the conversation.
-    meaning = meant() if message.intent.topics or look.asked.fill or max(asked, default=0.0) > PLAIN else {}
+    meaning = meant() if message.intent.topics or max(asked, default=0.0) > PLAIN else {}
     look.reader.extend_deadline(monotonic() - began)
     rows = dict.fromkeys((*shared, *topical, *look.reader.memory_rows_by_id(list(meaning), look.scopes, profiles)))
     memories = look.reader.memories(list(rows))
@@ -252,7 +249,7 @@ def _find_facts(look: ContextLookup, message: MessageTerms, meant: Meant) -> lis
             memory.category in CORE_CATEGORIES and memory.scope == "user",
         )
         close = parts.relevance(words_alone=alone)
-        if close < floor:
+        if close < use.floor:
             if look.missed is not None:
                 look.missed.append(_missed_piece(look, memory, words, parts))
             continue
@@ -277,7 +274,7 @@ def _find_facts(look: ContextLookup, message: MessageTerms, meant: Meant) -> lis
         )
     best = sorted(pieces, key=lambda each: (-each.score, each.key))[: use.most]
     few = 1 if look.asked.marks else FEW  # who tells of a failure looks for the one thing that helped
-    return [piece for place, piece in enumerate(best) if place < few or look.asked.fill or piece.near >= CLEAR]
+    return [piece for place, piece in enumerate(best) if place < few or piece.near >= CLEAR]
 
 
 def _fact_reason(parts: Likeness, words: Mapping[str, float], topics: Iterable[Topic], *, whole: bool) -> str:

@@ -1,16 +1,22 @@
 """What a session would get, for a person, an agent over MCP, or a program. Read-only."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 
 from kept.core.fence import Context, ContextPiece
 from kept.recall.context import ContextRequest, RecallEnvironment, assemble_context, failure_marks
 from kept.recall.embed_server.query import memories_in_process, turns_in_process
+from kept.recall.index import UnitKind
+from kept.recall.passages import PREFIX
 from kept.recall.relevance import parse_weights
+from kept.recall.search import Filters, search
 from kept.workspace import Workspace
 
 CLIENTS = ("claude", "codex", "none")
 _SECONDS = 10.0  # a person waits longer than a prompt
 _TOO_FAR = "below the floor"
+_RANKED = 100  # of what search finds, so many may fill a budget
 _MISSED = 12  # of what is not near enough, so many are told
 
 
@@ -36,7 +42,7 @@ def preview_context(
         client: one of ``CLIENTS``; what its session reads by itself is left out. ``none`` reads nothing: it gets the rules of the
             project as well.
         others: whether what helped in another project is told.
-        fill: whether the budget is to be used for what is nearest, however far it is.
+        fill: whether what search ranks first fills what is left of the budget.
 
     Raises StoreError.
     """
@@ -49,7 +55,6 @@ def preview_context(
         rules=client == "none",
         others=others,
         whole=not message,
-        fill=fill,
     )
     place = RecallEnvironment(
         store=str(workspace.paths.store),
@@ -69,13 +74,22 @@ def preview_context(
         missed=missed,
         nearest=memories_in_process(workspace, message),
         said=turns_in_process(workspace, message),
+        ranked=partial(_rank_by_search, workspace, message) if fill else None,
     )
-    best = sorted(missed, key=lambda each: (-each.near, -each.score, each.key))[:_MISSED]
+    shown = {piece.key for piece in found.pieces}
+    best = sorted((each for each in missed if each.key not in shown), key=lambda each: (-each.near, -each.score, each.key))[:_MISSED]
     if not best:
         return found
     count = found.left_out.get(_TOO_FAR, 0) + len(best)
     omitted = (*found.omitted, *((item, _TOO_FAR) for item in best))
     return found._replace(omitted=omitted, left_out=found.left_out | {_TOO_FAR: count})
+
+
+def _rank_by_search(workspace: Workspace, message: str, scopes: Sequence[str]) -> list[str]:
+    """What search finds, by the keys of context, best first."""
+    filters = Filters(scopes=tuple(scopes), statuses=("active",))
+    hits = search(workspace, message, where=(UnitKind.MEMORY, UnitKind.TURN), limit=_RANKED, filters=filters)
+    return [hit.id if hit.kind is UnitKind.MEMORY else PREFIX + hit.id for hit in hits]
 
 
 def session_directories(workspace: Workspace) -> tuple[tuple[str, str], ...]:

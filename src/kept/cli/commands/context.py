@@ -28,7 +28,10 @@ def context(
     *,
     project: Annotated[str, typer.Option(metavar="DIR", help="The directory the session works in; without it, this one.")] = "",
     budget: Annotated[
-        int, typer.Option(metavar="TOKENS", min=0, max=100_000, help="At most so many tokens (else the setting context_tokens).")
+        int,
+        typer.Option(
+            metavar="TOKENS", min=0, max=100_000, help="Fill at most so many tokens (else what stands out, within context_tokens)."
+        ),
     ] = 0,
     client: Annotated[
         str, typer.Option(metavar="NAME", help="claude: leave out what it reads from memory.md; codex or none: leave out nothing.")
@@ -45,7 +48,7 @@ def context(
     with command_workspace(context) as workspace:
         # A name, not a file: links stay.
         directory = os.path.abspath(os.path.expanduser(project or "."))  # noqa: PTH100, PTH111
-        found = preview_context(workspace, words, directory=directory, budget=budget, client=client)
+        found = preview_context(workspace, words, directory=directory, budget=budget, client=client, fill=bool(budget))
     if as_json:
         show.write_json(
             {
