@@ -112,8 +112,9 @@ def test_context_stays_within_its_budget_and_says_what_is_in_it(home, budget):
         assert all(line.text in context.text for line in context.lines)
         assert bool(context) == bool(context.text) == bool(context.lines)
         assert str(context) == context.text
-    with pytest.raises(UsageError), kept.Memory.open(home) as memory:
-        memory.context("x", budget=0)
+    for wrong in (0, 2.5, "300"):
+        with pytest.raises(UsageError), kept.Memory.open(home) as memory:
+            memory.context("x", budget=wrong)
 
 
 @pytest.mark.parametrize(
@@ -179,7 +180,13 @@ def test_a_fix_that_commands_proved_is_learnt_and_told_in_its_own_project_alone(
         assert not memory.context(MISSING)
 
 
-@pytest.mark.parametrize("wrong", [{"user": ""}, {"project": ""}, {"project": " "}, {"session": ""}, {"session": "../x"}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"user": ""}, {"user": " "}, {"user": None}, {"user": 7}),
+        *({"project": ""}, {"project": " "}, {"project": 7}, {"session": ""}, {"session": "../x"}, {"session": 7}),
+    ],
+)
 def test_an_empty_or_impossible_name_opens_nobodys_memory(home, wrong):
     with pytest.raises(UsageError):
         kept.Memory.open(home, **wrong)
@@ -187,7 +194,7 @@ def test_an_empty_or_impossible_name_opens_nobodys_memory(home, wrong):
 
 def test_a_file_and_an_address_are_refused(home):
     (home / "notes.txt").write_text("mine", encoding="utf-8")
-    for path in (home / "notes.txt", "postgresql://localhost/memory", ""):
+    for path in (home / "notes.txt", "postgresql://localhost/memory", "", 7):
         with pytest.raises(UsageError):
             kept.Memory.open(path)
 
@@ -493,3 +500,63 @@ def test_what_was_said_fills_a_budget_beside_a_memory_that_is_further_off(home, 
         assert {line.layer for line in memory.context("When does my daughter turn six?").lines} <= {
             line.layer for line in context.lines
         }
+
+
+WALNUTS = "I am allergic to walnuts."
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Please forget what I said about walnuts.",
+        "Forget that I am allergic to walnuts.",
+        "Forget my walnut allergy.",
+        "Please delete everything you know about my allergy to walnuts.",
+    ],
+)
+def test_a_request_to_forget_in_the_chat_retires_the_memory_it_names_and_says_so(home, words):
+    with kept.Memory.open(home, user="ada", profile="companion") as memory:
+        memory.observe([f"Remember that {WALNUTS}", "Remember that my dentist is Dr. Quillfeather."])
+        assert {item.text for item in memory.end_session().new} == {WALNUTS, "my dentist is Dr. Quillfeather."}
+    with kept.Memory.open(home, user="ada", profile="companion") as memory:
+        memory.observe(words)
+        learnt = memory.end_session()
+        assert ([item.text for item in learnt.withdrawn], learnt.new, learnt.problems) == ([WALNUTS], (), ())
+        assert [item.text for item in memory.list()] == ["my dentist is Dr. Quillfeather."]
+        memory.observe("Thank you.")
+        assert memory.end_session().withdrawn == ()
+
+
+def test_a_request_to_forget_that_names_no_memory_makes_none_and_says_so(home):
+    with kept.Memory.open(home, user="ada", profile="companion") as memory:
+        memory.observe(f"Remember that {WALNUTS}")
+        memory.end_session()
+    with kept.Memory.open(home, user="ada", profile="companion") as memory:
+        memory.observe("Please forget what I said about my hazelnut allergy.")
+        learnt = memory.end_session()
+        assert (learnt.new, learnt.withdrawn) == ((), ())
+        assert "hazelnut" in " ".join(learnt.problems)
+        assert [item.text for item in memory.list(status=None)] == [WALNUTS]
+
+
+def test_a_session_that_never_ended_is_learnt_from_when_the_next_one_ends(home):
+    with kept.Memory.open(home, user="ada", project="assistant", profile="companion") as memory:
+        memory.observe([f"Remember that {WALNUTS}", "The cat Pim sleeps on the boiler."])
+    with kept.Memory.open(home, user="ada", project="assistant", profile="companion") as memory:
+        memory.observe("Good morning.")
+        assert [(item.text, item.scope) for item in memory.end_session().new] == [(WALNUTS, "user")]
+        assert any("cat Pim" in each.text for each in memory.search("where does the cat Pim sleep?", said=True))
+
+
+def test_words_that_were_said_are_forgotten_and_the_folder_of_the_user_holds_them_nowhere(home):
+    with kept.Memory.open(home, user="ada", project="assistant") as memory:
+        memory.observe("The vault opens with Xylophonist twelve.")
+        memory.end_session()
+        assert memory.folder.is_relative_to(home)
+        assert any(b"Xylophonist" in path.read_bytes() for path in memory.folder.rglob("*") if path.is_file())
+        gone = memory.forget(words="Xylophonist")
+        assert (gone.remains, gone.problems) == ((), ())
+        for path in memory.folder.rglob("*"):
+            assert not path.is_file() or b"xylophonist" not in path.read_bytes().lower(), path
+        with pytest.raises(UsageError):
+            memory.forget()

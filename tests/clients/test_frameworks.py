@@ -1,6 +1,7 @@
 """The adapters with the real frameworks; each is skipped where its package is not installed (`make clients` installs them)."""
 
 import asyncio
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -298,3 +299,13 @@ def test_pydantic_ai_instructs_with_memory_and_observes_the_run(home):
     asyncio.run(talk())
     assert all("pnpm" in each for each in seen.instructions)
     assert TOLD in learnt(home)
+
+
+def test_the_langgraph_program_of_the_page_keeps_two_users_apart(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("langgraph.graph")
+    page = (Path(__file__).parents[2] / "docs/api.md").read_text(encoding="utf-8")
+    program = page.partition("### LangGraph for many users")[2].partition("```python\n")[2].partition("```")[0]
+    monkeypatch.chdir(tmp_path)
+    exec(compile(program, "api.md", "exec"), {})
+    anna, ben = capsys.readouterr().out.split("I know: ")[1:]
+    assert ("Anna" in anna, "Ben" in anna, "Ben" in ben, "Anna" in ben) == (True, False, True, False)

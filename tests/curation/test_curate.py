@@ -731,6 +731,12 @@ def test_a_withdrawal_takes_nothing_from_what_a_person_wrote_and_says_nothing_wh
     assert sorted(each.status for each in after([proposal(TABS), taken], own).values()) == [Status.ACTIVE, Status.HELD]
     assert [each.content for each in after([proposal(BUN), taken]).values()] == [BUN]
     assert only(after([proposal(TABS, 7), taken])).status is Status.ACTIVE
+    assert only(after([proposal(TABS), withdrawal("Forget my noisy tabs.", "noisy tabs", 5)])).content == TABS
+
+
+def test_a_withdrawal_names_a_memory_by_words_of_the_same_root():
+    judged = [proposal("I am allergic to walnuts."), withdrawal("Forget my walnut allergy.", "walnut allergy", 5)]
+    assert only(after(judged)).status is Status.RETIRED
 
 
 LIVES, MOVED = "I live in Bergen and work as a translator.", "I moved to Oslo, I no longer live in Bergen."

@@ -344,9 +344,9 @@ def test_the_proof_sees_a_word_in_the_full_text_index(home, desk_at):
         assert f"{workspace.paths.store} (table memory_index_data)" in found
 
 
-@pytest.mark.parametrize("request_to_forget", ["Forget what I said about hazelnuts.", "Forget what I said about my hazelnut tree."])
+@pytest.mark.parametrize("request_to_forget", ["Forget what I said about hazelnuts.", "Forget my hazelnut allergy."])
 def test_a_request_that_took_it_back_is_forgotten_with_it(home, desk_at, request_to_forget):
-    say(home, "a", "Remember that the shop sells no hazelnuts.", day="2026-01-05")
+    say(home, "a", "Remember that I am allergic to hazelnuts.", day="2026-01-05")
     say(home, "b", request_to_forget, day="2026-01-06")
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())

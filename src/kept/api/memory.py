@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from threading import RLock
 from time import monotonic, sleep
-from types import TracebackType
+from types import EllipsisType, TracebackType
 from typing import Literal, Self, TypeVar
 from uuid import uuid4
 
 from kept.api.scopes import directory_of, folder_name, home_of_user
-from kept.api.session import KEEP, MOST, Session, Window
+from kept.api.session import KEEP, MOST, Session, Window, withdrawals_of_run
 from kept.api.values import Change, Context, Forgotten, Item, Learnt, Recalled, change_of, item_of, line_of_piece, recalled_of
 from kept.changes import apply_person_change, update_index_after_change
 from kept.core.errors import BusyError, MissingError, UsageError
@@ -46,12 +46,12 @@ class Memory:
     """The memory of a user in a project, and one session of an agent that has it. Made by :meth:`open`.
 
     Any thread may call any method: one at a time works. Other users' memories lie in other files; of the other projects of this
-    user nothing is shown. Every method raises StoreError where the store cannot be read or written, and UsageError after
-    :meth:`close`.
+    user nothing is shown. ``folder`` is where the memory lies: ``kept --home FOLDER`` opens it. Every method raises StoreError
+    where the store cannot be read or written, and UsageError after :meth:`close`.
     """
 
     def __init__(self, workspace: Workspace, session: Session, close: Callable[[], None], *, shared: bool = True) -> None:
-        self.session = session.path.stem
+        self.session, self.folder = session.path.stem, workspace.paths.root
         self._workspace, self._session, self._close = workspace, session, close
         self._shared = shared  # with coding agents, which read the files
         self._unindexed = not shared  # nothing else updates the index of a user's own store
@@ -63,7 +63,7 @@ class Memory:
         cls,
         path_or_url: str | os.PathLike[str] | None = None,
         *,
-        user: str | None = None,
+        user: str | EllipsisType = ...,
         project: str | os.PathLike[str] | None = None,
         session: str | None = None,
         profile: str | None = None,
@@ -75,7 +75,8 @@ class Memory:
         Args:
             path_or_url: the folder kept lives in, made where there is none; None for the home of who runs this, whose coding agents
                 then share the memory.
-            user: whose memory it is, any name; None for the one of the folder itself.
+            user: whose memory it is, any name. Left out, it is the folder's own, shared by all who leave it out; None and
+                blanks are refused.
             project: a folder or a name; None for none. What is said in a project is known there alone, unless it is about the user.
             session: letters, digits, - and _; one that was there before goes on where it ended, a crash included. None for a new
                 one.
@@ -86,14 +87,14 @@ class Memory:
         Raises ConfigError, StoreError, UsageError for what is none of that.
         """
         name = session if session is not None else uuid4().hex
-        if not name.replace("-", "").replace("_", "").isalnum() or len(name) > 100:
-            raise UsageError("a session's name may hold letters, digits, - and _ only", where=name[:100])
+        if not isinstance(name, str) or not name.replace("-", "").replace("_", "").isalnum() or len(name) > 100:
+            raise UsageError("a session's name may hold letters, digits, - and _ only", where=str(name)[:100])
         directory, home = directory_of(project), home_of_user(path_or_url, user)
         with ExitStack() as stack:
             workspace = stack.enter_context(open_workspace(home, profile=profile))
             stem = f"{name}-{folder_name(directory)[-8:]}" if directory else name  # two projects never share a session
             held = Session(workspace, home.agents / f"{stem}.jsonl", directory, most=most, keep=keep)
-            return cls(workspace, held, stack.pop_all().close, shared=user is None)
+            return cls(workspace, held, stack.pop_all().close, shared=user is ...)
 
     def __enter__(self) -> Self:
         return self
@@ -135,10 +136,10 @@ class Memory:
 
     def context(self, message: str = "", *, budget: int | None = None) -> Context:
         """What is worth knowing before a message; empty where nothing is. What always holds, the project's rules among it, belongs
-        to it without a message too. ``budget`` is in tokens, and what is nearest to the message fills it; None for the setting
-        ``context_tokens`` and for what stands out alone, as before a prompt. Raises UsageError below 1.
+        to it without a message too. ``budget`` is in tokens, and what search ranks first fills it, what was said as well; None for
+        the setting ``context_tokens`` and for what stands out alone, as before a prompt. Raises UsageError below 1.
         """
-        if budget is not None and budget < 1:
+        if budget is not None and (not isinstance(budget, int) or budget < 1):
             raise UsageError("a budget is a number of tokens, at least 1")
         with self._indexed_workspace() as workspace:
             found = preview_context(
@@ -157,7 +158,7 @@ class Memory:
         """The memories of the user and of this project that answer a question, best first; with ``said`` also what was said in
         earlier sessions and became none, with ``waiting`` also what waits for review. Raises UsageError for a limit below 1.
         """
-        if limit < 1:
+        if not isinstance(limit, int) or limit < 1:
             raise UsageError("a search needs a limit of at least 1")
         layers = (UnitKind.MEMORY, UnitKind.TURN) if said else (UnitKind.MEMORY,)
         with self._indexed_workspace() as workspace:
@@ -222,14 +223,18 @@ class Memory:
             stored = self._find_in_scopes(number)
             return self._apply_change(lambda: person.retire(workspace, stored.id, agent=agent or bool(agent_variable(os.environ))))
 
-    def forget(self, number: str) -> Forgotten:
-        """Erase a memory for good, and its words wherever kept has them for this user: conversations, summaries, files, backups.
-        There is no undo. Raises MissingError, BusyError where another process works for long, and UsageError where an agent runs
-        this in its shell on the memory that its person shares.
+    def forget(self, number: str = "", *, words: str = "") -> Forgotten:
+        """Erase a memory for good, or ``words`` that were said, wherever kept has them for this user and in whichever project:
+        conversations, summaries, files, backups. There is no undo, and what is said again later does not bring it back; :meth:`add`
+        does. Raises MissingError, BusyError where another process works for long, and UsageError where neither or both are given,
+        or an agent runs this in its shell on the memory that its person shares.
         """
         self._refuse_agents("forgetting")
+        if bool(number) == bool(words.strip()):
+            raise UsageError("forget a memory by its id, or words")
         with self._locked_workspace() as workspace:
-            request = make_erasure_request(workspace, [self._find_in_scopes(number)])
+            memories = [self._find_in_scopes(number)] if number else ()
+            request = make_erasure_request(workspace, memories, said=(words,) if words else ())
             gone = _wait_while_busy(lambda: forget(workspace, request))
         places = {name: count for name, count in gone.places.items() if count}
         return Forgotten(ids=gone.memories, places=places, remains=gone.remains, problems=gone.problems)
@@ -245,16 +250,19 @@ class Memory:
             return tuple(undone.changed)
 
     def end_session(self) -> Learnt:
-        """Remember what matters of the session; profiles of the night wait. Raises BusyError where another process takes long."""
+        """Remember what matters of the session, and of earlier ones that never ended; it may go on after that. Profiles of the
+        night wait. Raises BusyError where another process takes long.
+        """
         with self._locked_workspace() as workspace:
-            path = self._session.path
-            if not path.exists():
+            if not (paths := self._session.find_unread()):
                 return Learnt()
-            report = _wait_while_busy(lambda: run_pipeline(workspace, [path], RunOptions(occasion=Occasion.SESSION_END)))
+            report = _wait_while_busy(lambda: run_pipeline(workspace, paths, RunOptions(occasion=Occasion.SESSION_END)))
             now = workspace.clock()
             skipped = (f"{where}: {reason}" for where, reason in report.skipped)
             new = tuple(item_of(memory, now) for memory in report.new if memory.scope in self._scopes)
-            return Learnt(new=new, problems=(*report.written.problems, *report.curated.stopped, *skipped))
+            withdrawn, unmet = withdrawals_of_run(workspace, report.run, paths, self._scopes)
+            problems = (*report.written.problems, *report.curated.stopped, *skipped, *unmet)
+            return Learnt(new=new, withdrawn=tuple(item_of(memory, now) for memory in withdrawn), problems=problems)
 
     @property
     def _scopes(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import os
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from types import EllipsisType
 
 from kept.core.errors import UsageError
 from kept.paths import Paths, find_paths
@@ -13,23 +14,25 @@ from kept.paths import Paths, find_paths
 _SHOWN = 40  # characters of a name that its folder shows
 
 
-def home_of_user(path: str | os.PathLike[str] | None, user: str | None) -> Paths:
+def home_of_user(path: str | os.PathLike[str] | None, user: str | EllipsisType) -> Paths:
     """Where the memory of a user lies: below the folder ``path`` (None: the home of who runs this), which itself is that of no
-    user.
+    user (``...``).
 
-    The settings are those of that folder. Raises UsageError for an address, a file, or an empty name.
+    The settings are those of that folder. Raises UsageError for an address, a file, or what is no name: a missing id is nobody.
     """
+    if not (path is None or isinstance(path, (str, os.PathLike))):
+        raise UsageError(f"a folder is a path or its text, not {path!r}")
     given = None if path is None else os.fspath(path)
     if given is not None and "://" in given:
         raise UsageError(
             f"no store can be reached at {given!r}", hint="give a folder whose setting store.url names the PostgreSQL server"
         )
-    if given == "" or user == "":
-        raise UsageError("an empty name is nobody's memory", hint="leave it out, or give a name")
+    if given == "" or not (user is ... or (isinstance(user, str) and user.strip())):
+        raise UsageError("that is nobody's memory", hint="give a name; without the argument, all share the memory of the folder")
     if given is not None and Path(given).is_file():
         raise UsageError("kept needs a folder, this is a file", where=given, hint="name a folder; the store is one file in it")
     home = find_paths(given, os.environ)
-    if user is None:
+    if user is ...:
         return home
     own = home.state.with_name("kept-users") / folder_name(user)  # no part of the state: what erases or checks that leaves it alone
     return replace(home, root=own, user=own, variables=(), settings_folder=home.config)
@@ -41,7 +44,7 @@ def directory_of(project: str | os.PathLike[str] | None) -> str:
     """
     if project is None:
         return ""
-    given = os.fspath(project)
+    given = os.fspath(project) if isinstance(project, (str, os.PathLike)) else ""
     if not given.strip():
         raise UsageError("an empty name is no project", hint="leave it out, or give a folder or a name")
     is_path = not isinstance(project, str) or given.startswith((".", "~")) or os.sep in given

@@ -9,7 +9,8 @@ from uuid import uuid4
 
 from kept.core.errors import UsageError
 from kept.core.event import Cursor, Event
-from kept.core.memory import Candidate
+from kept.core.memory import WITHDRAWAL, Candidate, Memory
+from kept.core.operation import TAKEN_BACK
 from kept.core.redact import redact
 from kept.core.summary import WorkNote
 from kept.core.times import format_instant
@@ -58,6 +59,12 @@ class Session:
         self._clean = partial(clean, redact=partial(redact, key=workspace.store.key("redaction")), limits=Limits())
         self.read_new()
 
+    def find_unread(self) -> list[Path]:
+        """The transcripts beside this one, itself among them, that have more than the archive took in."""
+        archive = self._workspace.store.archive
+        paths = {path: archive.cursor(GENERIC, str(path)) for path in sorted(self.path.parent.glob("*.jsonl"))}
+        return [path for path, cursor in paths.items() if cursor is None or cursor.offset < path.stat().st_size]
+
     def append_records(self, records: Sequence[Mapping[str, object]]) -> None:
         """Append records, without their secrets. They are on the disk when this returns. Raises OSError."""
         key = self._workspace.store.key("redaction")
@@ -99,6 +106,23 @@ class Session:
                 live += noticed.live
                 closed += noticed.closed
         return Noticed(live=tuple(live), closed=tuple(closed))
+
+
+def withdrawals_of_run(
+    workspace: Workspace, run: int, paths: Sequence[Path], scopes: Sequence[str]
+) -> tuple[list[Memory], tuple[str, ...]]:
+    """The memories that a run retired because the person took them back, and their requests that retired none."""
+    log, archive = workspace.store.log, workspace.store.archive
+    told = [each for path in paths for thread in archive.threads(path=str(path)) for each in log.thread_proposals(thread.id, 0)]
+    told = [each for each in told if each.judged.candidate.trigger == WITHDRAWAL and each.judged.candidate.scope in scopes]
+    made = {each.id for each in log.passes({each.pass_id for each in told}) if each.run == run} if told else set()
+    asked = [each.judged.candidate for each in told if each.pass_id in made]
+    taken = [item for item in log.memories() if item.reason.startswith(TAKEN_BACK) and item.scope in scopes] if asked else []
+    latest = {memory.id: log.operations_on(memory.id)[-1] for memory in taken}
+    withdrawn = [memory for memory in taken if latest[memory.id][0].run == run]
+    met = {latest[memory.id][1].at for memory in withdrawn}
+    unmet = dict.fromkeys(candidate.content for candidate in asked if candidate.at not in met)
+    return withdrawn, tuple(f"{content!r} names no memory alone; list() shows all, forget() erases one" for content in unmet)
 
 
 def _roll_window(workspace: Workspace, window: Window, event: Event, *, most: int, keep: int) -> Window:

@@ -74,9 +74,9 @@ class Recalled:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Line:
-    """One line of a context: ``layer`` says why it is there (``core`` always holds, ``fixes``, ``days``, ``facts``, ``past``,
-    ``said``), ``day`` is ISO or empty, ``near`` in [0, 1] how near it is to the message. ``id`` is a memory's, except in ``days``,
-    ``past`` and ``said``.
+    """One line of a context: ``layer`` says why it is there (``core`` always holds, ``here`` always holds in the project,
+    ``fixes``, ``days``, ``facts``, ``past``, ``said``), ``day`` is ISO or empty, ``near`` in [0, 1] how near it is to the message.
+    ``id`` is a memory's, except in ``days``, ``past`` and ``said``.
     """
 
     id: str
@@ -122,9 +122,12 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Learnt:
-    """What the end of a session brought: new memories (``held`` ones wait for a person), and what could not be done."""
+    """What the end of a session brought: new memories, those that the person took back (``withdrawn``: retired, not erased), and
+    what could not be done, requests to forget that named no memory among it.
+    """
 
     new: tuple[Item, ...] = ()
+    withdrawn: tuple[Item, ...] = ()
     problems: tuple[str, ...] = ()
 
 

@@ -14,6 +14,7 @@ from kept.core.value import dataclass
 NEAR = 0.82  # likeness of their content words from which two statements are one in other words
 CLOSE = 0.67  # the same where both name the same artifacts and one only says more than the other
 STEM = 4  # letters that two forms of a word begin with
+_ROOT = 6  # letters
 _ENDING = 4  # letters that one form of a word may have more than another
 _WHOLE = 4  # content words of a statement that another one may go on from
 _LEAST = 2  # with fewer content words only the same words are the same statement
@@ -142,6 +143,11 @@ def find_content(text: str) -> frozenset[str]:
     """The ``content`` of a text's statement, without what else it is compared by."""
     form = normal_form(text)
     return _stem_words(_strip_opening_words(split_tokens(form), form))
+
+
+def roots_of(words: Iterable[str]) -> frozenset[str]:
+    """The beginnings of words, by which a withdrawal names a memory: allergy, allergic."""
+    return frozenset(word[:_ROOT] for word in words)
 
 
 def _stem_words(words: frozenset[str]) -> frozenset[str]:

@@ -77,7 +77,9 @@ def preview_context(
         ranked=partial(_rank_by_search, workspace, message) if fill else None,
     )
     shown = {piece.key for piece in found.pieces}
-    best = sorted((each for each in missed if each.key not in shown), key=lambda each: (-each.near, -each.score, each.key))[:_MISSED]
+    best = sorted((each for each in missed if each.key not in shown), key=lambda each: (-each.near, -each.score, each.key))[
+        :_MISSED
+    ]
     if not best:
         return found
     count = found.left_out.get(_TOO_FAR, 0) + len(best)

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from kept.core.event import Origin
 from kept.core.memory import TAKES_BACK, CandidateVerdict, Status
 from kept.core.operation import APPROVED, BOTH_HOLD
-from kept.core.statement import find_content
+from kept.core.statement import find_content, roots_of
 from kept.core.value import dataclass, field
 from kept.curation.curate.plans import Plan
 from kept.curation.curate.values import Meaning, find_value_pairs, parse_value_statement
@@ -127,24 +127,23 @@ def find_withdrawn(
 ) -> tuple[dict[int, datetime], list[CandidateVerdict]]:
     """Which plans a person took back in a later session, and when; and the withdrawals of which that is not clear.
 
-    It is clear where one plan alone stood then and says all that the withdrawal names, and is not the person's own. A withdrawal
-    that shares no word with anything that stood says nothing.
+    It is clear where one plan alone stood then and says all that the withdrawal names ("my allergy" names "I am allergic"), and is
+    not the person's own. A withdrawal that names nothing that stood says nothing.
     """
     found: dict[int, datetime] = {}
     unclear = []
     for withdrawal in withdrawals:
-        at, named = withdrawal.candidate.at, find_content(withdrawal.candidate.replaces)
-        near = {
-            place: named <= plan.says.content
+        at, named = withdrawal.candidate.at, roots_of(find_content(withdrawal.candidate.replaces))
+        meant = [
+            place
             for place, plan in enumerate(plans)
-            if at and plan.stands and plan.last and plan.last < at and not named.isdisjoint(plan.says.content)
+            if at and plan.stands and plan.last and plan.last < at and named <= roots_of(plan.says.content)
             if place not in found and (place not in replaced or replaced[place][1] > at)
-        }
-        meant = [place for place, whole in near.items() if whole]
+        ]
         clear = len(meant) == 1 and not plans[meant[0]].fixed and withdrawal.candidate.doubt == TAKES_BACK
         if at and clear:
             found[meant[0]] = at
-        elif near:
+        elif meant:
             unclear.append(withdrawal)
     return found, unclear
 

@@ -114,13 +114,14 @@ def _tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
 
 def _candidates(prompt: _Prompt, telling: Telling) -> tuple[Candidate, ...]:
     """What a telling proposes: a withdrawal concerns what is remembered of the project and of the person, unless a prompt before it
-    in its session is what it is about.
+    in its session that tells nothing to be remembered is what it is about.
     """
     made = _candidate(prompt, telling)
     if made is None or telling.trigger != WITHDRAWAL:
         return (made,) if made else ()
     named = find_content(telling.withdrawn)
-    if not named or any(is_prompt(event) and named <= find_content(typed_text(event)) for event in prompt.before):
+    before = (event for event in prompt.before if is_prompt(event) and named <= find_content(typed_text(event)))
+    if not named or any(not _tellings(event, prompt.lexicon) for event in before):
         return ()
     made = replace(made, replaces=telling.withdrawn, doubt=made.doubt or TAKES_BACK, confidence=WAITING)
     return tuple(replace(made, scope=scope, id=digest(made.id, scope)) for scope in {prompt.scope: 0, USER_SCOPE: 0})

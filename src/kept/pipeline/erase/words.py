@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kept.core.erasure import ErasureWords
 from kept.core.memory import WITHDRAWAL, Candidate, Evidence, Memory
-from kept.core.statement import find_content
+from kept.core.statement import find_content, roots_of
 from kept.workspace import Workspace
 
 
@@ -49,12 +49,15 @@ def _own_quotes(workspace: Workspace, memory: Memory) -> list[Evidence]:
 
 def _withdrawals_of(workspace: Workspace, memories: Sequence[Memory]) -> Iterator[Candidate]:
     """What took the memories back, or was to: it names them, and none that stays, which it may be what keeps retired."""
-    gone = {memory.id for memory in memories}
-    said = [find_content(text) for memory in memories for text in _all_contents(workspace, memory)]
-    stay = [find_content(memory.content) for memory in workspace.store.log.memories() if memory.id not in gone] if said else []
+    said = [roots_of(find_content(text)) for memory in memories for text in _all_contents(workspace, memory)]
+    stay = (
+        [roots_of(find_content(memory.content)) for memory in workspace.store.log.memories() if memory not in memories]
+        if said
+        else []
+    )
     for candidate in (judged.candidate for judged in workspace.store.log.all_judged_candidates() if said):
-        named = find_content(candidate.replaces) if candidate.trigger == WITHDRAWAL else frozenset()
-        if named and any(named <= each for each in said) and not any(named <= each for each in stay):
+        named = roots_of(find_content(candidate.replaces))
+        if candidate.trigger == WITHDRAWAL and any(named <= each for each in said) and not any(named <= each for each in stay):
             yield candidate
 
 
