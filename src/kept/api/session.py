@@ -60,10 +60,12 @@ class Session:
         self.read_new()
 
     def find_unread(self) -> list[Path]:
-        """The transcripts beside this one, itself among them, that have more than the archive took in."""
+        """This transcript, and those beside it that have more than the archive took in."""
         archive = self._workspace.store.archive
         paths = {path: archive.cursor(GENERIC, str(path)) for path in sorted(self.path.parent.glob("*.jsonl"))}
-        return [path for path, cursor in paths.items() if cursor is None or cursor.offset < path.stat().st_size]
+        return [
+            path for path, cursor in paths.items() if path == self.path or cursor is None or cursor.offset < path.stat().st_size
+        ]
 
     def append_records(self, records: Sequence[Mapping[str, object]]) -> None:
         """Append records, without their secrets. They are on the disk when this returns. Raises OSError."""

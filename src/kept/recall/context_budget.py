@@ -2,19 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from kept.core.fence import (
-    LAYERS,
-    NOTICE,
-    PAST,
-    SAID,
-    TAG,
-    TITLES,
-    Context,
-    ContextPiece,
-    Layer,
-    estimate_token_count,
-    render_piece,
-)
+from kept.core.fence import LAYERS, NOTICE, PAST, SAID, TAG, Context, ContextPiece, Layer, estimate_token_count, render_piece
 from kept.core.text import jaccard_similarity, number_tokens, tokenize
 
 _SAME = 0.75  # likeness from which two lines say the same
@@ -63,7 +51,7 @@ def fit_to_budget(
             taken += 1
         room -= used
     for piece in rest:
-        title = "" if any(each.layer == piece.layer for each in shown) else f"{TITLES[piece.layer]}\n"
+        title = "" if any(each.layer == piece.layer for each in shown) else f"{_BY_NAME[piece.layer].title}\n"
         cost, words = estimate_token_count(f"{title}{render_piece(piece)}\n") + bool(title), tokenize(piece.text)
         if not _omission_reason(piece, _BY_NAME[piece.layer], words, seen, told, full=cost > room, taken=0):
             shown.append(piece)
