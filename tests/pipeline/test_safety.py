@@ -1,11 +1,13 @@
 """Backups, restoring, export and import, over the bundled sample."""
 
+import errno
 import json
 import os
 import re
 import sqlite3
 from contextlib import closing
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -278,6 +280,26 @@ def test_a_backup_that_a_person_named_keeps_its_name_when_something_is_forgotten
         forget_ids(workspace, [each.id for each in workspace.store.log.memories() if "ISO 8601" in each.content])
         assert sorted(stick.iterdir()) == sorted(made)
         assert set(made) <= set(find_backups(workspace))
+
+
+def test_what_is_forgotten_leaves_a_backup_on_another_disk(desk_at, home, transcripts, tmp_path, monkeypatch):
+    rename = os.replace
+
+    def refuse_to_cross(source, target):
+        if Path(source).parent != Path(target).parent:
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+        rename(source, target)
+
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        (stick := tmp_path / "stick").mkdir()
+        made = create_backup(workspace, stick / "mine.db")
+        monkeypatch.setattr(os, "replace", refuse_to_cross)
+        forget_ids(workspace, [each.id for each in workspace.store.log.memories() if "ISO 8601" in each.content])
+    assert list(stick.iterdir()) == [made]
+    with SqliteStore(made) as store:
+        assert not any("ISO 8601" in each.content for each in store.log.memories())
+    assert b"ISO 8601" not in made.read_bytes()
 
 
 def test_an_archive_gives_an_empty_home_the_same_memories_history_and_evidence(desk_at, home, transcripts, tmp_path):

@@ -3,6 +3,7 @@
 A kept copy has the hash of its bytes in its name, so that rot shows without opening it.
 """
 
+import errno
 import shutil
 import sqlite3
 from collections.abc import Collection
@@ -145,9 +146,26 @@ def replace_with_copy(copy: Path, path: Path) -> Path:
     """
     place = path.with_name(f"{path.stem.rpartition('.')[0]}.{_digest(copy)}.db") if is_intact(path) else path
     flush(copy)
-    copy.replace(place)
+    try:
+        copy.replace(place)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        _copy_beside(copy, place)  # backups are often on another disk than the state
     if place != path:
         path.unlink()
     delete_database(path.with_name(f"{path.name}-journal"))
     flush(path.parent)
     return place
+
+
+def _copy_beside(copy: Path, place: Path) -> None:
+    fresh = place.with_name(f".{place.name}.new")
+    try:
+        delete_database(fresh)  # of a copying that was cut short
+        with create_file(fresh):
+            shutil.copyfile(copy, fresh)
+        flush(fresh)
+        fresh.replace(place)
+    finally:
+        delete_database(fresh)
