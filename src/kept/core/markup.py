@@ -307,8 +307,8 @@ def parse_ids_line(line: str) -> tuple[str, str, tuple[str, ...]] | None:
     words = line.strip()
     if not (words.startswith(_COMMENT) and words.endswith(_COMMENT_END)):
         return None
-    scope, category, *ids = [unquote(part) for part in words[len(_COMMENT) : -len(_COMMENT_END)].split()] or [""]
-    return scope, category, tuple(ids)
+    scope, *rest = [unquote(part) for part in words[len(_COMMENT) : -len(_COMMENT_END)].split()] or [""]
+    return (scope, rest[0], tuple(rest[1:])) if rest else None
 
 
 def split_lines(text: str) -> tuple[tuple[str, str], ...]:
