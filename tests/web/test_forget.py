@@ -23,6 +23,7 @@ DAY = date(2026, 1, 5)
 SAID = "Never deploy the harbour service on Fridays, because the tide crew is away."
 NEAR = "Don't deploy the harbour service on a Friday, the tide crew is away."
 PRICES = "Never round the prices of walnuts, because the auditors add them up again."
+ALMONDS = "Ship the almonds by sea and never by air, whatever the board says."
 NEAR_PRICES = "Don't round prices of walnuts, the auditors add them up again."
 
 
@@ -53,7 +54,7 @@ def large(tmp_path_factory):
                 run_pipeline(workspace, [], RunOptions())
                 assert {SAID, PRICES} <= {each.content for each in workspace.store.log.memories()}
                 add_thousand(workspace)
-                for each in (NEAR, NEAR_PRICES):
+                for each in (NEAR, NEAR_PRICES, ALMONDS):
                     person.create_memory(workspace, each, "decision")
                 for each in ("Never ship walnuts on a Friday.", "Always count the crates twice."):
                     person.create_memory(workspace, each, "constraint", agent=True)
@@ -122,7 +123,7 @@ def test_a_memory_that_backups_and_entries_hold_is_forgotten_with_the_copy_that_
     row.locator("summary").click()
     row.get_by_role("button", name="Forget …").click()
     dialog = page.locator("dialog[open]")
-    dialog.get_by_text("Backups: 2 places").wait_for()
+    dialog.get_by_text("Backups: at most 2 places").wait_for()
     assert "This cannot be undone." in dialog.inner_text()
     boxes = dialog.get_by_role("checkbox")
     assert boxes.count() >= 1
@@ -130,7 +131,7 @@ def test_a_memory_that_backups_and_entries_hold_is_forgotten_with_the_copy_that_
     dialog.get_by_role("checkbox", name="Don't deploy").first.check()
     dialog.get_by_role("button", name="Erase for good").click()
     page.get_by_text("Forgotten for good.").wait_for()
-    assert "backups: 2" in dialog.inner_text()
+    assert "Backups: 2 places" in dialog.inner_text()
     assert "none has the words" in dialog.inner_text()
     assert held(large.home, "tide crew is away") == []
     with large.workspace() as workspace:
@@ -147,3 +148,38 @@ def test_what_would_be_erased_is_told_over_the_api_and_nothing_is(large):
     assert large.memory("Never round").content
     status, _, told = large.ask("POST", "/api/forget", {"memories": [number], "sure": True})
     assert (status, told["remains"], told["problems"]) == (200, [], [])
+
+
+def test_what_forgetting_left_is_named_and_the_same_call_tries_again(large, browse, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("kept.pipeline.erase.backups.replace_with_copy", fail_to_replace)
+        page = browse("/?q=almonds")
+        row = page.locator(".row", has_text="Ship the almonds")
+        row.locator("summary").click()
+        row.get_by_role("button", name="Forget …").click()
+        dialog = page.locator("dialog[open]")
+        dialog.get_by_text("Backups: at most 2 places").wait_for()
+        dialog.get_by_role("button", name="Erase for good").click()
+        page.get_by_text("Forgotten, except in").wait_for()
+        assert "by-hand.db" in dialog.inner_text()
+        assert "for good" not in dialog.inner_text()
+        assert "The store:" in dialog.inner_text()
+    dialog.get_by_role("button", name="Try again").click()
+    page.get_by_text("Forgotten for good.").wait_for()
+    assert "Backups: 1 place" in dialog.inner_text()
+    folders = (large.home, *large.home.parent.glob("backups*"))
+    assert [file for folder in folders for file in held(folder, "almonds by sea")] == []
+    assert dialog.get_by_role("button", name="Try again").count() == 0
+
+
+def test_what_is_forgotten_and_left_nothing_is_not_said_to_be_erased_again(large):
+    number = large.add("Sweep the drying hall before each new moon, and after it too.").id
+    assert large.ask("POST", "/api/forget", {"memories": [number], "sure": True})[0] == 200
+    status, _, told = large.ask("POST", "/api/forget", {"memories": [number], "sure": True})
+    assert status == 409
+    assert "not known any more" in told["error"]
+
+
+def fail_to_replace(*_):
+    """A disk that takes no file from another."""
+    raise OSError(18, "Invalid cross-device link")

@@ -16,6 +16,7 @@ from kept.changes import apply_person_change
 from kept.core.value import dataclass, field
 from kept.outputs.write import FileState, file_states
 from kept.paths import Paths, sample_home
+from kept.pipeline.erase.forget import ErasureRequest
 from kept.web.work import BackgroundRun, FileWriter
 from kept.workspace import Workspace
 
@@ -30,7 +31,8 @@ class WebContext:
     """``key`` lets in whoever started the page, ``port`` is where it is served.
 
     ``open_sample`` opens a workspace of the bundled sample, which stands in for the person's own while ``in_sample`` is set.
-    ``work`` is the run that the page has under way, ``files`` writes the files of what was answered already.
+    ``work`` is the run that the page has under way, ``files`` writes the files of what was answered already. ``unerased`` is what
+    forgetting left, by the ids of the memories: asked again, it knows the words that the store has no more.
     """
 
     open_desk: OpenDesk
@@ -42,6 +44,7 @@ class WebContext:
     in_sample: Event = field(default_factory=Event)
     work: BackgroundRun = field(default_factory=BackgroundRun)
     files: FileWriter = field(default_factory=FileWriter)
+    unerased: dict[tuple[str, ...], ErasureRequest] = field(default_factory=dict)
 
     @property
     def open_shown(self) -> OpenDesk:

@@ -50,7 +50,8 @@ class ErasureReport:
     """What was erased, and what was not: memories by id, sessions, items of external sources, places by holder.
 
     ``remains`` are places of kept's own that still hold the words, ``out_of_reach`` what is not kept's to change, both in words;
-    ``near`` are the near copies that were not chosen; ``problems`` says what went wrong.
+    ``near`` are the near copies that were not chosen; ``problems`` says what went wrong. ``asked`` finds what is left: by then its
+    words stand nowhere else.
     """
 
     memories: tuple[str, ...] = ()
@@ -61,6 +62,7 @@ class ErasureReport:
     remains: tuple[str, ...] = ()
     out_of_reach: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    asked: ErasureRequest | None = None
 
 
 def make_erasure_request(
@@ -171,11 +173,12 @@ def forget(workspace: Workspace, request: ErasureRequest, *, also: Collection[st
         items = erasing.try_erase("external sources", lambda: _erase_feed(workspace, request.source)) if request.source else 0
         _, written = apply_person_change(workspace, erasing.erase_everywhere, locks=False)
         gone = {memory.id for memory in workspace.store.log.memories() if not memory.content}
+        found = Counter(place.holder for place in before if not place.near or place.id in also)
         return ErasureReport(
             memories=tuple(sorted(gone & (standing | (gone - ids)))),
             sessions=tuple(sorted(words.sessions)),
             items=items + erasing.places["external sources"],
-            places=erasing.places,
+            places=Counter({name: found[name] or count for name, count in erasing.places.items() if count}),
             near=tuple(place for place in near if place.id not in also),
             remains=find_remaining_words(workspace, words),
             out_of_reach=(
@@ -183,6 +186,7 @@ def forget(workspace: Workspace, request: ErasureRequest, *, also: Collection[st
                 *find_out_of_reach(workspace, words, tuple(transcripts), request.times),
             ),
             problems=(*erasing.problems, *written.problems),
+            asked=replace(request, words=words),
         )
 
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, StrictBool, StringConstraints
 from starlette.responses import Response
 
 from kept.core.codec import json_fields
+from kept.core.errors import UsageError
 from kept.core.memory import Memory
 from kept.memories import decisions, person
 from kept.pipeline.erase.forget import ErasureReport, find_erasure_places, forget, make_erasure_request
@@ -136,12 +137,21 @@ def merge_memories(request: Request, answer: Response, body: MergeBody) -> dict[
 def forget_memories(request: Request, body: ForgetBody) -> dict[str, Any]:
     """Erase memories for good, and their words wherever kept has them, backups included. There is no undo.
 
-    Where ``sure`` is false, nothing is erased and the answer tells what would be.
+    Where something is left, the same call tries again. Where ``sure`` is false, nothing is erased and the answer tells what would
+    be.
     """
-    with web_context(request).writing, request_workspace(request) as workspace:
-        asked = make_erasure_request(workspace, [person.find_memory(workspace, number) for number in dict.fromkeys(body.memories)])
+    room, numbers = web_context(request), tuple(dict.fromkeys(body.memories))
+    with room.writing, request_workspace(request) as workspace:
+        again = room.unerased.get(numbers)
+        asked = again or make_erasure_request(workspace, [person.find_memory(workspace, number) for number in numbers])
         if body.sure:
-            return _erasure_body(forget(workspace, asked, also=body.also))
+            if not any(memory.content for memory in asked.memories):
+                raise UsageError("it is forgotten, and its words are not known any more", hint="kept forget --words SENTENCE")
+            gone = forget(workspace, asked, also=() if again else body.also)
+            room.unerased.pop(numbers, None)
+            if gone.asked and (gone.problems or gone.remains):
+                room.unerased[numbers] = gone.asked
+            return _erasure_body(gone)
         erasure_matches = find_erasure_places(workspace, asked)
         counts = Counter(place.holder for place in erasure_matches if not place.near)
         memories = tuple(memory.id for memory in asked.memories)

@@ -248,17 +248,28 @@
     holder.append(close);
     document.body.append(made);
     made.showModal();
-    const { ok, value } = await call("POST", "/api/forget", { memories: ids, sure: true, ...ticked });
-    if (!ok) { made.close(); say(told(value), { bad: true }); return; }
-    title.textContent = "Forgotten for good.";
-    const erased = Object.entries(value.places).map(([name, count]) => `${name}: ${count.toLocaleString("en")}`);
-    holder.replaceChildren(title, make("p", "Erased in:"), lines(erased));
-    if (value.problems.length) holder.append(make("p", "What went wrong:", "bad"), lines(value.problems));
-    else holder.append(make("p", "Every file, row and backup of kept’s was read again; none has the words."));
-    if (value.out_of_reach.length) holder.append(make("p", "Out of kept’s reach, for you to change:"), lines(value.out_of_reach));
-    holder.append(close);
-    if (made.isConnected) close.focus(); else { document.body.append(made); made.showModal(); }
-    await changed(button.closest("[data-row]"), true);
+    const places = (count) => `${count.toLocaleString("en")} ${count === 1 ? "place" : "places"}`;
+    const erase = async (again) => {
+      const { ok, value } = await call("POST", "/api/forget", { memories: ids, sure: true, ...ticked });
+      if (!ok && again) { title.textContent = `Not erased: ${told(value)}`; again.disabled = false; return; }
+      if (!ok) { made.close(); say(told(value), { bad: true }); return; }
+      const erased = Object.entries(value.places).map(([name, count]) => `${name[0].toUpperCase()}${name.slice(1)}: ${places(count)}`);
+      const left = value.problems, more = make("button", "Try again", "first"), buttons = make("div", "", "cluster");
+      more.addEventListener("click", () => { more.disabled = true; title.textContent = "Erasing …"; erase(more); });
+      title.textContent = left.length ? `Forgotten, except in ${places(left.length)}` : "Forgotten for good.";
+      holder.replaceChildren(title);
+      if (left.length) holder.append(make("p", "What is left:", "bad"), lines(left));
+      if (erased.length) holder.append(make("p", "Erased in:"), lines(erased));
+      if (!left.length) holder.append(make("p", "Every file, row and backup of kept’s was read again; none has the words."));
+      if (value.out_of_reach.length) holder.append(make("p", "Out of kept’s reach, for you to change:"), lines(value.out_of_reach));
+      buttons.append(...(left.length ? [more] : []), close);
+      close.className = left.length ? "" : "first";
+      holder.append(buttons);
+      if (!made.isConnected) { document.body.append(made); made.showModal(); }
+      buttons.firstChild.focus();
+      await changed(button.closest("[data-row]"), true);
+    };
+    await erase();
   };
 
   const dialog = async (path) => {
