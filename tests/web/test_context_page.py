@@ -78,3 +78,16 @@ def test_what_stands_in_the_file_that_a_session_reads_is_shown_as_read(served):
     text = served.ask("GET", "/context?project=")[2]
     assert text.index("A session starts with 1 memory") < text.index("Never ship walnuts")
     assert "shown earlier in this session" not in text
+
+
+def test_lines_of_other_projects_in_the_file_that_a_session_reads_whole_are_counted(served, home):
+    for number, name in enumerate(("harbor", "anchor")):
+        say(home, name, "hello there", cwd=f"/x/{name}", day=f"2026-01-0{number + 5}")
+    with served.workspace() as workspace:
+        run_pipeline(workspace, [], RunOptions(model=False))
+        scope = workspace.scope("/x/anchor")
+    for words in ("Never ship walnuts on a Friday.", "Tare the scales before each harvest."):
+        made = served.add(words, "constraint", scope=scope)
+        served.ask("POST", f"/api/memories/{made.id}/pin", {})
+    assert "also holds" not in served.ask("GET", "/context?project=/x/anchor")[2]
+    assert "holds 2 lines of other projects; the agent reads them too" in served.ask("GET", "/context?project=/x/harbor")[2]

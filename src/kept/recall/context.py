@@ -78,7 +78,7 @@ def assemble_context(
             DAYS: _day_pieces(look, message) if asked.core or asked.days or message.intent.recent else [],
             **find_nearby(look, message, meant),
         }
-        keys, texts = _find_already_read(reader, asked, place.user)
+        keys, texts = find_already_read(reader, asked, place.user)
         project = look.scopes[1:]
         if said is not None and project and asked.message and not (offered[FIXES] or offered[FACTS] or offered[DAYS]):
             offered[SAID] = _find_said_pieces(look, said, project[0])
@@ -197,7 +197,7 @@ def _format_store_instant(instant: datetime) -> str:
     return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
 
 
-def _find_already_read(reader: StoreReader, asked: ContextRequest, user: str) -> tuple[frozenset[str], list[str]]:
+def find_already_read(reader: StoreReader, asked: ContextRequest, user: str) -> tuple[frozenset[str], list[str]]:
     """What the session reads by itself in kept's files: keys of memories, and the words of other lines."""
     keys: set[str] = set()
     texts: list[str] = []
@@ -228,4 +228,14 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-__all__ = ["NOTHING", "ContextRequest", "Nearest", "RecallEnvironment", "Said", "assemble_context", "failure_marks", "utc_now"]
+__all__ = [
+    "NOTHING",
+    "ContextRequest",
+    "Nearest",
+    "RecallEnvironment",
+    "Said",
+    "assemble_context",
+    "failure_marks",
+    "find_already_read",
+    "utc_now",
+]

@@ -1,16 +1,19 @@
 """What a session would get, for a person, an agent over MCP, or a program. Read-only."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict
 from functools import partial
 
 from kept.core.fence import Context, ContextPiece
-from kept.recall.context import ContextRequest, RecallEnvironment, assemble_context, failure_marks
+from kept.core.memory import USER_SCOPE
+from kept.recall.context import ContextRequest, RecallEnvironment, assemble_context, failure_marks, find_already_read
 from kept.recall.embed_server.query import memories_in_process, turns_in_process
 from kept.recall.index import UnitKind
 from kept.recall.passages import PREFIX
 from kept.recall.relevance import parse_weights
 from kept.recall.search import Filters, search
+from kept.store.reader import StoreReader
 from kept.workspace import Workspace
 
 CLIENTS = ("claude", "codex", "none")
@@ -92,6 +95,15 @@ def _rank_by_search(workspace: Workspace, message: str, scopes: Sequence[str]) -
     filters = Filters(scopes=tuple(scopes), statuses=("active",))
     hits = search(workspace, message, where=(UnitKind.MEMORY, UnitKind.TURN), limit=_RANKED, filters=filters)
     return [hit.id if hit.kind is UnitKind.MEMORY else PREFIX + hit.id for hit in hits]
+
+
+def count_foreign_lines(workspace: Workspace, directory: str, client: str) -> int:
+    """How many memories of other projects stand in the files that a session in a directory reads whole. Raises StoreError."""
+    asked = ContextRequest(directory=directory, client=client)
+    with closing(StoreReader(str(workspace.paths.store), _SECONDS)) as reader:
+        keys, _ = find_already_read(reader, asked, str(workspace.paths.user))
+    here = (USER_SCOPE, workspace.scope(directory) if directory else USER_SCOPE)
+    return sum(memory is not None and memory.scope not in here for memory in map(workspace.store.log.memory, keys))
 
 
 def session_directories(workspace: Workspace) -> tuple[tuple[str, str], ...]:

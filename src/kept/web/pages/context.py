@@ -11,7 +11,7 @@ from kept.core.fence import CORE, LAYERS, Context, ContextPiece, estimate_token_
 from kept.core.text import tokenize
 from kept.journal import calendar
 from kept.recall.context_budget import SHOWN
-from kept.recall.preview import preview_context, session_directories
+from kept.recall.preview import count_foreign_lines, preview_context, session_directories
 from kept.web.render import NavigationPage, is_htmx_request, render_page, render_part
 from kept.web.room import request_workspace
 from kept.workspace import Workspace
@@ -57,6 +57,7 @@ def context(
             "words": [word for word in tokenize(message) if len(word) > _SHORT],
             "omitted": [item for item in _group_by_reason(found) if item[0] != SHOWN],
             "read": next((pieces for reason, pieces in _group_by_reason(start) if reason == SHOWN), []),
+            "foreign": count_foreign_lines(workspace, directory, client),
             "as_block": render_block,
             "about": any(piece.layer != CORE for piece in found.pieces),
             "stored": bool(workspace.store.log.memory_ids()),
