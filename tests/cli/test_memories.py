@@ -156,6 +156,9 @@ def test_refused_proposals_are_listed_and_explained_with_their_reason(capsys, ho
     transcript(home / "t/a.jsonl", "Note the work so far in memory.")
     kept(capsys, "run", home / "t")
     (refused,) = told(capsys, "list", "--refused")
+    for chosen in (("--project", "no such project"), ("--category", "coding.goal")):
+        assert told(capsys, "list", "--refused", *chosen) == []
+    assert told(capsys, "list", "--refused", "--category", refused["category"]) == [refused]
     out = kept(capsys, "list", "--refused")[1]
     assert refused["reason"] in out
     assert refused["content"] in out
@@ -283,6 +286,13 @@ def test_forgetting_needs_a_yes_and_leaves_no_word_anywhere(capsys, home, rule):
     kept(capsys, "run", "--force")
     assert told(capsys, "list") == []
     assert kept(capsys, "undo", "r2")[0] == 2
+
+
+def test_what_was_forgotten_before_is_not_called_proved(capsys, rule):
+    assert "Proved" in kept(capsys, "forget", rule, "--yes")[1]
+    _, again, _ = kept(capsys, "forget", rule, "--yes")
+    assert "Proved" not in again
+    assert "its words are not known any more" in again
 
 
 def test_an_edit_by_hand_comes_before_a_command_and_both_hold(capsys, home, rule):

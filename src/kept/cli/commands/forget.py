@@ -88,7 +88,11 @@ def command(
         if as_json:
             show.write_json(erasure_body(gone))
         elif not call_options(context).quiet:
-            show.write_lines(_format_erasure(gone, proved=not (aged or gone.remains)))
+            before = tuple(memory.id for memory in request.memories if not memory.content)
+            show.write_lines(_format_erasure(gone, proved=not (aged or before or gone.remains)))
+            if before:
+                text = f"{', '.join(before)} was forgotten before, so its words are not known any more"
+                show.write_line(("Not proved: ", "yellow"), text, (' → kept forget --words "…"', "dim"))
         show.write_lines(
             [line(f"kept: {problem}") for problem in (*gone.problems, *map(_format_remaining, gone.remains))], sys.stderr
         )
@@ -104,7 +108,7 @@ def erasure_body(gone: ErasureReport) -> dict[str, Any]:
 
 
 def _format_remaining(place: str) -> str:
-    return f"the words still stand in {place}; run the same command again, or delete the file"
+    return f"the words still stand in {place}; forget them by --words, or delete the file"
 
 
 def _format_erasure(gone: ErasureReport, *, proved: bool) -> Iterator[Line]:

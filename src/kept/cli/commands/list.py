@@ -1,6 +1,6 @@
 """``kept list``: memories, read-only."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import chain, groupby
 from typing import Annotated, Any
@@ -13,9 +13,17 @@ from kept.cli.lists import grouped_lines
 from kept.cli.show import Line, hanging_line, line
 from kept.core.errors import UsageError
 from kept.core.memory import CandidateVerdict, Memory, Status
-from kept.memories.browse import MemoryFilter, filter_memories, refused_candidates, scope_or_words, to_export, to_json_value
+from kept.memories.browse import (
+    MemoryFilter,
+    filter_memories,
+    matching_scopes,
+    refused_candidates,
+    scope_or_words,
+    to_export,
+    to_json_value,
+)
 from kept.memories.history import memories_at
-from kept.profiles.profile import format_kind
+from kept.profiles.profile import format_kind, parse_kind
 from kept.store.values import Outline
 from kept.workspace import Workspace
 
@@ -42,7 +50,8 @@ def list_(
             raise UsageError("--recorded needs --at DATE", hint="kept list --at 2026-01-31 --recorded")
         moment = workspace.parse_moment(at) if at else workspace.clock()
         if refused_:
-            _print_refused(workspace, as_json=as_json)
+            scopes = matching_scopes(workspace.scope_names(), scope_or_words(workspace, project)) if project else None
+            _print_refused(workspace, category, scopes, as_json=as_json)
             return
         memories: Sequence[Memory | Outline] = workspace.store.log.outlines(moment)
         if at:
@@ -97,8 +106,15 @@ def _check_category(workspace: Workspace, category: str, memories: Sequence[Memo
         check_choice(category, tuple(sorted(known)), "--category")
 
 
-def _print_refused(workspace: Workspace, *, as_json: bool) -> None:
-    candidate_verdicts = sorted(refused_candidates(workspace), key=lambda each: (_refusal_reason(each), each.candidate.content))
+def _print_refused(workspace: Workspace, category: str, scopes: Collection[str] | None, *, as_json: bool) -> None:
+    profile, kind = parse_kind(category)
+    candidate_verdicts = [
+        each
+        for each in sorted(refused_candidates(workspace), key=lambda each: (_refusal_reason(each), each.candidate.content))
+        if (scopes is None or each.candidate.scope in scopes)
+        and kind in ("", each.candidate.category)
+        and profile in ("", each.candidate.profile)
+    ]
     if as_json:
         show.write_json([_refused_body(judged) for judged in candidate_verdicts])
         return

@@ -48,7 +48,8 @@ class BackupCopies:
                 else:
                     left.append(f"{path} ({error})")
         if left:
-            raise StoreError(f"could not be rewritten: {'; '.join(left)}", hint="delete what you do not need")
+            done = len(held) - len(left)
+            raise StoreError(f"{done} rewritten, and not: {'; '.join(left)}", hint="delete what you do not need")
         return len(held)
 
     def _rewrite_copy(self, path: Path, words: ErasureWords) -> None:
