@@ -201,6 +201,8 @@ def test_no_operation_of_the_api_keeps_a_secret(home):
                 sent = filled(body, place, whole) if body else None
                 if sent and "category" in sent:
                     sent["category"] = memory.category
+                if sent and method == "patch":
+                    sent.pop("scope", None)  # moving to a project that there is not changes nothing
                 address = path.replace("{number}", memory.id).replace("{name}", "exclude")
                 query = {each["name"]: token(place) for each in operation.get("parameters", ()) if each["in"] == "query"}
                 for more in ({}, {"If-Match": "*"}):
