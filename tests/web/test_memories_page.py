@@ -332,3 +332,12 @@ def test_a_search_with_a_filter_finds_what_ranks_low(served):
     _, _, body = served.ask("GET", "/?q=widget&status=pinned", headers=headers)
     assert kept_last.id in body
     assert "number 7 " not in body
+
+
+def test_where_keys_are_hidden_no_sentence_is_left_without_them(harvest, browse):
+    page = browse("/?q=tuesday", phone=True)
+    page.locator(".row summary").first.click()
+    page.get_by_role("button", name="Edit").click()
+    note = page.locator(".row.editing p.small")
+    note.wait_for()
+    assert note.inner_text().strip() == "Later runs keep what you write."

@@ -284,3 +284,16 @@ def test_the_page_shows_what_may_contradict_with_the_newer_one_first(served, hom
         run_pipeline(workspace, [], RunOptions(model=False))
     text = served.ask("GET", "/review")[2]
     assert text.index("These may contradict") < text.index("MySQL") < text.index("Postgres") < text.index("Only the newer holds")
+
+
+def test_the_heading_counts_as_the_navigation_does_when_others_move_up(served, browse):
+    for number in range(13):
+        served.hold(f"The gauge number {number} is read at {number} o'clock.")
+    page = browse("/review")
+    before = page.locator("nav .count").inner_text()
+    assert page.locator("#place").inner_text() == f"{before} proposals left"
+    with page.expect_response("**/waiting/review"):
+        page.keyboard.press("n")
+    after = min(int(before), 12)
+    page.locator("#place", has_text=f"{after} proposals left").wait_for()
+    assert page.locator("nav .count").inner_text() == str(after)

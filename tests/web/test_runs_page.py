@@ -309,3 +309,10 @@ def test_changes_stand_under_the_day_they_were_made(browse, served):
     with served.workspace() as workspace:
         today = workspace.clock().astimezone(workspace.zone).date().isoformat()
     assert page.locator("#runs .day h2").all_inner_texts() == [today]
+
+
+def test_a_run_that_has_ended_is_not_said_to_be_under_way(served, browse):
+    page = browse("/history")
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.get_by_role("heading", name="The last run").wait_for()
+    assert page.get_by_text("Under way.").count() == 0

@@ -13,6 +13,7 @@ from kept.core.memory import Status
 from kept.paths import find_paths
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.workspace import open_workspace
+from talking import say
 
 RULE = "In this project we always write dates as ISO 8601 in UTC, never in local time."
 
@@ -150,3 +151,17 @@ def test_a_proposal_belongs_to_review_and_was_proposed_not_remembered(served, br
     assert page.locator("nav [aria-current=page]").inner_text().startswith("Review")
     page.get_by_role("link", name="← Review").wait_for()
     assert page.locator(".timeline strong").all_inner_texts() == ["Proposed"]
+
+
+def test_a_memory_that_is_moved_to_another_project_is_shown_there(served, home, browse):
+    say(home, "a", "hello there", cwd="/x/harbor", day="2026-01-06")
+    with served.workspace() as workspace:
+        run_pipeline(workspace, [], RunOptions(model=False))
+    made = served.add("The lamp is on port 8731.")
+    page = browse(f"/memories/{made.id}")
+    page.keyboard.press("e")
+    page.get_by_label("Project").select_option(label="harbor")
+    page.get_by_role("button", name="Save").click()
+    page.wait_for_url(lambda address: not address.endswith(made.id))
+    assert page.locator("h1").inner_text() == "The lamp is on port 8731."
+    assert "replaced" not in page.locator(".head-row").inner_text()

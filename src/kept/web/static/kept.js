@@ -135,6 +135,11 @@
     saved: (act, undo) => { act.undo = undo; acts.put(acts.all().map((each) => each.id === act.id ? act : each)); },
   };
 
+  const undone = (value) => {
+    const back = value.said?.startsWith("reworded") && value.memories.length === 1;
+    return back ? `Undone: back to “${value.memories[0].content}”` : `Undone${value.said ? `: ${value.said}` : "."}`;
+  };
+
   const takeBack = async (act) => {
     acts.drop(act);
     $$(`#said [data-act="${CSS.escape(act.id)}"]`).forEach((each) => each.remove());
@@ -153,8 +158,7 @@
     await changed(null, true);
     const back = document.getElementById(act.rows[0]);
     if (back) { back.focus({ preventScroll: true }); back.scrollIntoView({ block: "nearest" }); }
-    const backTo = value.said?.startsWith("reworded") && value.memories.length === 1 ? `Undone: back to “${value.memories[0].content}”` : "";
-    ok ? say(backTo || (value.said ? `Undone: ${value.said}` : "Undone.")) : say(told(value), { bad: true });
+    ok ? say(undone(value)) : say(told(value), { bad: true });
   };
 
   // ---- questions ---------------------------------------------------------------------------------------------------------
@@ -227,8 +231,10 @@
     const at = element.closest(".row")?.id;
     const act = value.undo ? acts.add(value.undo, at ? [at] : []) : null;
     if (at && act) decided.set(at, act);
+    const shown = path.slice(4), now = method === "PATCH" && location.pathname === shown ? value.memories?.[0] : null;
+    if (now && !shown.endsWith(now.id)) { location.assign(`/memories/${now.id}`); return; }  // it was moved to another project
     await changed(row, true);
-    say((element.dataset.done || "Done.") + (value.said ? ` ${value.said}` : ""), { act });
+    if (element.dataset.done !== "") say((element.dataset.done || "Done.") + (value.said ? ` ${value.said}` : ""), { act });
     if (element.dataset.next !== undefined) { document.getElementById(at)?.focus(); move(1); }
   };
 

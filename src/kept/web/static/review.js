@@ -11,9 +11,11 @@
 
   // ---- the marker --------------------------------------------------------------------------------------------------------
   const total = Number(place?.dataset.of || 0), shown = cards().length;
+  let moved = 0;  // what moved up in the place of what was decided, as the navigation counts it
+  const left = () => total - shown + open().length;
   const tell = () => {
     if (!place) return;
-    const many = total - shown + open().length;
+    const many = left() + moved;
     place.textContent = `${many.toLocaleString("en")} ${many === 1 ? "proposal" : "proposals"} left`;
   };
   const mark = (row) => { row.focus({ preventScroll: true }); row.scrollIntoView({ block: "nearest" }); };
@@ -21,7 +23,11 @@
     const all = cards(), left = open().filter((each) => each !== row);
     return left.find((each) => all.indexOf(each) > all.indexOf(row)) || left[0] || $("#more") || row;
   };
-  document.addEventListener("htmx:after:swap", tell);
+  document.addEventListener("htmx:after:swap", ({ detail }) => {
+    const counted = detail?.ctx?.target?.matches?.("[hx-get='/waiting/review']");
+    if (counted && !queue.length && !location.search.includes("all=true")) moved = Number(detail.ctx.target.textContent) - left();
+    tell();
+  });
   if (open()[0]) open()[0].focus({ preventScroll: true });
 
   // ---- saving ------------------------------------------------------------------------------------------------------------
