@@ -47,7 +47,7 @@ def test_a_labelled_line_is_an_item_of_its_label():
 def test_code_tables_quotes_tasks_and_empty_lists_are_no_items():
     note = (
         "## Decisions\n\n```\n- not this one at all\n```\n| a | table row here |\n> a quoted line of text\n- [ ] a task to "
-        "be done\n- none\n"
+        "be done\n- none\n- ~~We chose Kafka over RabbitMQ.~~\n- <what we chose, and why we did>\n"
     )
     assert listed(note) == []
 

@@ -282,6 +282,16 @@ def test_a_backup_that_a_person_named_keeps_its_name_when_something_is_forgotten
         assert set(made) <= set(find_backups(workspace))
 
 
+def test_a_backup_that_is_away_is_named_when_something_is_forgotten(desk_at, home, transcripts, tmp_path):
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        (stick := tmp_path / "stick").mkdir()
+        made = create_backup(workspace, stick / "mine.db")
+        stick.rename(tmp_path / "drawer")
+        gone = forget_ids(workspace, [each.id for each in workspace.store.log.memories() if "ISO 8601" in each.content])
+    assert any(each.startswith(f"{made} is not there now") for each in gone.out_of_reach)
+
+
 def test_what_is_forgotten_leaves_a_backup_on_another_disk(desk_at, home, transcripts, tmp_path, monkeypatch):
     rename = os.replace
 

@@ -296,6 +296,7 @@ _FENCE = ("```", "~~~")
 _NOT_PROSE = ("|", ">", "<", "![")
 _NO_ITEM = (join_alternatives("assertion", "nothing", spaced=apart) for apart in (True, False))
 _NOTHING = Pattern(rf"(?i)^(?:{'|'.join(_NO_ITEM)})\b.{{0,20}}$")
+_STRUCK_OR_BLANK = Pattern(r"(?s)^(?:~~.*~~\W?|<.*>)$")  # what was taken back, and the blank of a template
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -406,7 +407,12 @@ def _continues_item(line: str) -> bool:
 def _check_item(text: str, item: Item) -> Iterator[Item]:
     words = text[item.start : item.end]
     dense = sum(1 for char in words if not char.isascii())
-    if len(words) <= _MOST and len(words.split()) + dense // 3 >= _LEAST and not _NOTHING.match(words):
+    if (
+        len(words) <= _MOST
+        and len(words.split()) + dense // 3 >= _LEAST
+        and not _NOTHING.match(words)
+        and not _STRUCK_OR_BLANK.match(words)
+    ):
         yield item
 
 

@@ -13,7 +13,7 @@ from kept.core.errors import KeptError, RefusedPathError
 # in, to a file of its own kind (its suffix), or into one of these.
 Links = tuple[Path, ...] | None
 
-MACHINERY = frozenset({".git", "node_modules", "__pycache__", ".venv"})  # folders of programs' own files
+MACHINERY = frozenset({".git", "node_modules", "__pycache__", ".venv", ".trash"})  # of programs' own files, or thrown away
 _LINKS = 40
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _REASONS = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kept.core.erasure import RUN, ErasureWords
 from kept.local.git import find_checkout
-from kept.memories.backups import find_backups
+from kept.memories.backups import find_backups, recorded_backups
 from kept.pipeline.erase.journal import Span, entries_between, list_foreign_notes
 from kept.pipeline.erase.models import RecordingFile
 from kept.pipeline.erase.outputs import OutputFiles
@@ -77,6 +77,9 @@ def _places_out_of_reach(workspace: Workspace, words: ErasureWords, transcripts:
         if run.command == "export" and path.is_file():
             says = "still says it" if next(traces(path, words), None) else "may say it"
             yield f"{path} {says}: it is an export of {run.started_at.date()}, and there may be copies of it"
+    for path in sorted(recorded_backups(workspace.store.log)):
+        if path.is_absolute() and not (path.exists() or path.is_relative_to(workspace.paths.state)):
+            yield f"{path} is not there now: a backup was made there, and may still say it wherever it lies"
     for part in names(workspace, words):
         yield f"{part} is the name of a folder or file: kept knows what was read there by that name, and does not erase it"
     roots = {checkout.root for name in workspace.store.outputs() if (checkout := find_checkout(str(Path(name).parent)))}
