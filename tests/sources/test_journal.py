@@ -101,6 +101,12 @@ def test_a_persons_note_may_quote_what_memory_tools_injected(tmp_path):
     assert account.noted == {"removed:hidden-text": 1, "removed:relevant_memories": 1}
 
 
+def test_a_comment_that_holds_a_heading_is_hidden_whole(tmp_path):
+    text = "---\nauthor: me\n---\n# Today\n\nFine.\n\n<!--\n## Decisions\n- We chose Redis.\n-->\n\n## Late\n\nRain.\n"
+    events, _, _ = read(READER, write(tmp_path, text, "journal/2026-02-07.md"))
+    assert human(events) == ["# Today\n\nFine.", "## Late\n\nRain."]
+
+
 DIARY = """---
 Title: Diary
 LastUpdated: 2026-03-20T08:35:07.139341274-04:00

@@ -84,10 +84,16 @@ def _has_unbalanced_fence(rows: Sequence[Row]) -> bool:
 
 
 def find_headings(rows: Sequence[Row], inside: Sequence[bool], first: int = 0) -> list[Heading]:
-    """The ATX headings from a row on, outside of fences."""
+    """The ATX headings from a row on, outside of fences and of comments that are closed."""
     found = []
+    hidden, ends = -1, True
     for number in range(first, len(rows)):
         text = rows[number].text
+        if number <= hidden:
+            continue
+        if ends and not inside[number] and text.lstrip().startswith("<!--") and "-->" not in text:
+            hidden = next((after for after in range(number + 1, len(rows)) if "-->" in rows[after].text), -1)
+            ends = hidden >= 0
         if inside[number] or "#" not in text[:4] or len(text) > _HEADING_CHARACTERS:
             continue
         match = _HEADING.match(text)
