@@ -6,9 +6,9 @@ from dataclasses import FrozenInstanceError, asdict
 
 import pytest
 
-from kept.core.event import Author, Event, EventKind, Pointer, Precision, leave_twin_open, make_twin
-from kept.core.times import parse_instant
+from kept.core.event import leave_twin_open, make_twin
 from kept.core.value import dataclass, field, fields, replace
+from talk import talk, user
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,23 +43,6 @@ def test_no_field_of_a_value_is_set_deleted_left_out_or_unknown():
 
 
 def test_a_twin_that_was_left_open_is_that_of_the_text_as_it_was():
-    event = Event(
-        key="k",
-        twin="",
-        session="s",
-        record="r",
-        parent="",
-        turn="",
-        kind=EventKind.PROMPT,
-        author=Author.HUMAN,
-        label_reason="",
-        text="Use tabs.",
-        at=parse_instant("2026-01-05T10:00:00.000Z"),
-        precision=Precision.MESSAGE,
-        project="",
-        branch="",
-        tool=None,
-        pointer=Pointer(path="a.jsonl", line=1, start=0, end=9),
-    )
+    event = replace(talk(user("Use tabs."))[0], twin="")
     twin = make_twin(event)
     assert replace(leave_twin_open(event), text="Use [forgotten].").twin == event.twin == twin

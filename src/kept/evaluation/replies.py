@@ -136,7 +136,7 @@ def _replay_reader(
             for candidate_verdict in workspace.store.log.all_judged_candidates()
             if candidate_verdict.candidate.trigger == UNDERSTOOD
         ]
-    return _compare_replies((reader.name, trial), shelf, turns, memories, judged)
+    return replace(_compare_replies(reader.name, shelf, turns, memories, judged), trial=trial)
 
 
 def _score_trial(reader: Path) -> TrialScore | None:
@@ -152,7 +152,7 @@ def _score_trial(reader: Path) -> TrialScore | None:
 
 
 def _compare_replies(
-    who: tuple[str, TrialScore | None],
+    reader: str,
     shelf: RecordedReplies,
     turns: Sequence[AnnotatedTurn],
     memories: Sequence[Mapping[str, Any]],
@@ -171,8 +171,8 @@ def _compare_replies(
                 losses[keep.importance][_passage_outcome(turn, keep, proposed, judged, memories)] += 1
     score = compare_with_turns(scope, (memory for memory in memories if memory["trigger"] == UNDERSTOOD))
     return ReplayResult(
-        reader=who[0],
-        trial=who[1],
+        reader=reader,
+        trial=None,
         replies=(len(shelf.matched), len(shelf.recorded)),
         turns=(sum(map(len, shelf.matched.values())), sum(len(recording.typed) for recording in shelf.recorded)),
         questions=len(shelf.bodies),
