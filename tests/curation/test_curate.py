@@ -17,6 +17,7 @@ from kept.core.memory import (
     SAID_ONCE,
     TAKES_BACK,
     UNSURE,
+    UNTRIED,
     WITHDRAWAL,
     Accepted,
     Actor,
@@ -237,7 +238,7 @@ def test_a_convention_whose_evidence_shrinks_is_a_decision_again() -> None:
     assert only(after(judged[:2], after(judged))).category == "decision"
 
 
-@pytest.mark.parametrize("reason", sorted(LASTING))
+@pytest.mark.parametrize("reason", sorted({*LASTING, UNTRIED}))
 def test_what_an_agent_can_repeat_waits_however_many_sessions_have_it(reason: str) -> None:
     judged = [proposal(BUN, day, verdict=Held(reason=reason), confidence=0.5) for day in range(OFTEN)]
     assert only(after(judged)).status is Status.HELD

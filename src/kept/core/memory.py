@@ -46,7 +46,7 @@ class Frame(StrEnum):
     QUOTED = "may be quoted, taken back or meant for another use"
 
 
-LASTING = frozenset((CHOSEN, *Frame, DANGEROUS, UNNAMED, UNCONFIRMED, TEMPLATE))
+LASTING = frozenset((CHOSEN, *Frame, DANGEROUS, UNNAMED, UNCONFIRMED, TEMPLATE, UNTRIED))
 
 
 class Status(StrEnum):
