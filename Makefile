@@ -32,8 +32,7 @@ coverage: .venv/ready-dev $(MODEL)  ## which lines and branches no test reaches 
 	$(BIN)/coverage report --skip-covered --sort=cover --show-missing | tail -n 40
 
 torture: .venv/ready-dev  ## the long proofs: kills, power cuts, failing disks, long fuzzing, other examples than those of `make test`
-	code=0; $(BIN)/pytest -n 2 --dist worksteal -m "slow or hypothesis" --hypothesis-profile=long -rs --junitxml=.torture.xml || code=$$?; \
-	  $(BIN)/python scripts/proofs.py .torture.xml && exit $$code
+	$(BIN)/python scripts/proofs.py $(ARGS)
 
 bench: .venv/ready-dev  ## speed, as ratios and throughput; the store from 1,000 to 100,000 memories
 	$(BIN)/python benchmarks/speed.py

@@ -1,20 +1,27 @@
-"""Note in docs/proofs.md which slow proofs ran to their end, and when: ``python scripts/proofs.py REPORT.xml …``."""
+"""Run the slow proofs, each file by itself: ``python scripts/proofs.py [FILE …]``; docs/proofs.md says which ran to its end, and when.
+
+A file is noted as soon as it ended, and files that never ran or ran longest ago go first; so a campaign that is broken off loses
+one file, and the next one goes on behind it.
+"""
 
 import re
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "proofs.md"
+REPORT = ROOT / ".torture.xml"
+PYTEST = (sys.executable, "-m", "pytest", "-m", "slow or hypothesis")
+NEVER = "| `{}` |  |  |  |  | never |"
 HEAD = """# When the slow proofs last ran
 
-`make torture` runs them and notes here what ran to its end. A file that is not listed has not run to its end since this page
-exists; one that fails keeps its last good row.
+`make torture` runs them, each file by itself, and notes here when it last ran to its end. Files that never did go first. One that
+fails keeps its last good row, and one that is skipped whole keeps "never".
 
 | file | passed | skipped | minutes | commit | day |
 |---|---|---|---|---|---|
@@ -24,6 +31,18 @@ exists; one that fails keeps its last good row.
 def read_rows(page: str) -> dict[str, str]:
     """The rows of the page, by file."""
     return {found[1]: found[0] for found in re.finditer(r"^\| `([^`]+)` \|.*\|$", page, re.MULTILINE)}
+
+
+def list_proofs() -> list[str]:
+    """The test files that hold a slow proof, or one of made-up examples of which a campaign takes more."""
+    asked = [*PYTEST, "--collect-only", "-qq", "-p", "no:xdist"]
+    printed = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return sorted(set(re.findall(r"^(tests/\S+\.py)(?=:)", printed, re.MULTILINE)))
+
+
+def write_page(rows: Mapping[str, str], proofs: Iterable[str]) -> str:
+    """The page: each proof with its row, in the order of names."""
+    return HEAD + "".join(f"{rows.get(each, NEVER.format(each))}\n" for each in sorted(proofs))
 
 
 def write_rows(reports: Iterable[Path], commit: str, day: str) -> dict[str, str]:
@@ -49,12 +68,23 @@ def _file_of(classname: str) -> str:
 
 
 def main() -> None:
-    """Write the page anew."""
+    """Run the proofs that are asked for (all), and write the page after each."""
     asked = ["git", "rev-parse", "--short", "HEAD"]
     commit = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    proofs, failed = list_proofs(), []
     rows = read_rows(PAGE.read_text(encoding="utf-8")) if PAGE.exists() else {}
-    rows |= write_rows(map(Path, sys.argv[1:]), commit, f"{datetime.now(UTC):%Y-%m-%d}")
-    PAGE.write_text(HEAD + "".join(f"{row}\n" for _, row in sorted(rows.items())), encoding="utf-8")
+    for proof in sys.argv[1:] or sorted(proofs, key=lambda each: _day(rows.get(each, ""))):
+        call = [*PYTEST, "-n", "2", "--dist", "worksteal", "--hypothesis-profile=long", "-rs", f"--junitxml={REPORT}", proof]
+        REPORT.unlink(missing_ok=True)
+        if subprocess.run(call, cwd=ROOT, check=False).returncode:
+            failed.append(proof)
+        rows |= write_rows([REPORT] * REPORT.exists(), commit, f"{datetime.now(UTC):%Y-%m-%d}")
+        PAGE.write_text(write_page(rows, proofs), encoding="utf-8")
+    sys.exit(f"failed: {', '.join(failed)}" if failed else 0)
+
+
+def _day(row: str) -> str:
+    return row.rstrip(" |").rsplit(" ", 1)[-1] if re.search(r"\d{4}-\d\d-\d\d \|$", row) else ""
 
 
 if __name__ == "__main__":

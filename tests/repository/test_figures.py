@@ -57,3 +57,16 @@ def test_a_proof_is_noted_only_where_it_ran_and_nothing_of_its_file_failed(tmp_p
     rows = PROOFS.write_rows([tmp_path / "report.xml"], "abc1234", "2026-11-23")
     assert rows == {"tests/torture/test_kill.py": "| `tests/torture/test_kill.py` | 2 | 0 | 1.5 | abc1234 | 2026-11-23 |"}
     assert PROOFS.read_rows(PROOFS.HEAD + "\n".join(rows.values())) == rows
+
+
+def test_the_page_of_proofs_tells_of_each_when_it_ran_or_that_it_never_did():
+    rows = {"tests/b.py": "| `tests/b.py` | 2 | 0 | 1.5 | abc1234 | 2026-11-23 |"}
+    page = PROOFS.write_page(rows, ["tests/b.py", "tests/a.py"])
+    assert page.splitlines()[-2:] == ["| `tests/a.py` |  |  |  |  | never |", rows["tests/b.py"]]
+    assert PROOFS.read_rows(page)["tests/b.py"] == rows["tests/b.py"]
+
+
+def test_the_page_of_proofs_names_every_file_with_a_slow_test():
+    slow = {file for file in (ROOT / "tests").rglob("test_*.py") if "pytest.mark.slow" in file.read_text(encoding="utf-8")}
+    named = PROOFS.read_rows(PROOFS.PAGE.read_text(encoding="utf-8"))
+    assert {file.relative_to(ROOT).as_posix() for file in slow} - {"tests/repository/test_figures.py"} <= named.keys()
