@@ -1,4 +1,4 @@
-"""Run the slow proofs, each file by itself: ``python scripts/proofs.py [FILE …]``; docs/proofs.md says which ran to its end, and when.
+"""Run the slow proofs, each file by itself, and note in docs/proofs.md when it ended: ``python scripts/proofs.py [FILE …]``.
 
 A file is noted as soon as it ended, and files that never ran or ran longest ago go first; so a campaign that is broken off loses
 one file, and the next one goes on behind it.
