@@ -131,8 +131,14 @@ def test_only_something_later_about_the_same_thing_takes_a_place():
     assert dict(said(change(2, "supersede", 1), of=(old, new)).refused) == {"what it gives way to is older": 1}
     other = memory("c", "Lunch is at noon.", days=9)
     assert dict(said(change(1, "supersede", 2), of=(old, other)).refused) == {"they are about different things": 1}
-    weaker = replace(new, origin=Origin.TOOL)
-    assert dict(said(change(1, "supersede", 2), of=(old, weaker)).refused) == {"what it gives way to is trusted less": 1}
+
+
+def test_what_somebody_typed_gives_way_to_typed_words_alone():
+    old, new = memory("a", "The team meets on Mondays."), memory("b", "The team meets on Tuesdays now.", days=9)
+    typed = replace(old, origin=Origin.USER)
+    assert dict(said(change(1, "supersede", 2), of=(typed, new)).refused) == {"what it gives way to is trusted less": 1}
+    assert said(change(1, "supersede", 2), of=(typed, replace(new, origin=Origin.USER))).operations
+    assert said(change(1, "supersede", 2), of=(old, replace(new, origin=Origin.TOOL))).operations
 
 
 def test_a_question_is_resolved_by_a_later_answer_that_may_only_be_named():
@@ -199,6 +205,27 @@ def test_new_entries_are_shown_with_what_is_related_and_nothing_else():
     (table,) = build_tables(CATEGORY, [SHORT, NAMES, far], frozenset({"b"}))
     assert [each.id for each in table.entries] == ["a", "b"]
     assert list(build_tables(CATEGORY, [SHORT, NAMES, far], frozenset())) == []
+
+
+def test_what_a_part_of_a_name_has_in_common_is_related():
+    first = memory("a", "The cli shall include ai-provenance-lib without opening its sources to builds of strangers and forks.")
+    later = memory(
+        "b", "Provenance code ended up inside of the cli, as pkg/provenance, behind a hidden flag of run and watch.", days=9
+    )
+    (table,) = build_tables(CATEGORY, [first, later], frozenset("ab"))
+    assert table.entries == (first, later)
+    assert said(change(1, "supersede", 2), of=(first, later)).operations
+
+
+def test_each_new_entry_is_shown_with_what_is_nearest_to_it_however_much_is_near_to_another():
+    crowd = [memory(f"c{n}", f"The harbour ledger of guests is kept in ink by clerk {n}.", days=n) for n in range(60)]
+    red = memory("red", "All boats at the mole were painted red in spring.")
+    new = [
+        memory("ledger", "The harbour ledger of guests is kept in ink.", days=90),
+        memory("blue", "Blue paint is what boats get.", days=90),
+    ]
+    (table,) = build_tables(CATEGORY, [*crowd, red, *new], frozenset(("ledger", "blue")))
+    assert red in table.entries
 
 
 def test_a_question_is_asked_about_again_when_something_that_may_answer_it_was_learnt():

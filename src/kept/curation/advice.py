@@ -5,15 +5,17 @@ of five, at most one a number, what becomes one agrees in numbers, names and den
 to. What a person owns is never touched. Whether all changes together take too much is the guard's to say. Asks nobody itself.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
-from kept.core.event import least_trusted
+from kept.core.event import Origin, least_trusted
 from kept.core.memory import Memory, Status
 from kept.core.operation import ADVISED, BOTH_HOLD, MAY_CONTRADICT, Approve, Merge, Operation, Resolve, Retire, Supersede, to_facts
-from kept.core.statement import has_opposites, parse_statement
-from kept.core.text import jaccard_similarity, one_line, tokenize
+from kept.core.statement import find_content, has_opposites, parse_statement, roots_of
+from kept.core.text import one_line
 from kept.core.value import dataclass, field, replace
 from kept.llm.ask import Ask
 from kept.llm.reply import parse_as, schema_of
@@ -22,11 +24,12 @@ from kept.profiles.profile import Category, Shape
 PURPOSE = "curate"
 MOST_TOKENS = 4_096
 MOST = 40  # entries of one question: as many as a small model keeps in view
-_FRESH = 20  # of them that were learnt since
-ALIKE = 0.12  #: likeness from which an entry is shown beside a new one
+_FRESH = 14  # of them that were learnt since
+RELATED = 1 / 6  #: of the words of the shorter of two entries, what they share at least where they are about one thing
+_FEW = 4  # words: one that two shorter ones share tells little
+_JOINTS = re.compile(r"[-_./]+")
 _REASON_CHARS = 120
 _NAMES = 4  # names of a merged entry that the other one must have
-_RELATED = 0.15  # likeness that one needs with what it gives way to, where they name nothing in common
 _SHAPES = {
     Shape.FACT: "Each entry is one fact.",
     Shape.DOSSIER: "Entries on one person or thing make a dossier: each says one thing about them, the latest where it changed.",
@@ -94,55 +97,54 @@ def should_ask_about(memory: Memory) -> bool:
 
 
 def build_tables(category: Category, memories: Sequence[Memory], fresh: frozenset[str]) -> Iterator[MemoryTable]:
-    """The questions about a category: some of what is fresh, each time with what is related to it.
+    """The questions about a category: some of what is fresh, each time with what is nearest to each of it.
 
     ``memories`` are those of the group that :func:`should_ask_about` is true of: one of another category may answer a memory of
     this, or take its place. What is related to nothing is not asked about: whether it belongs was judged when it was learnt.
     """
-    own = [memory for memory in memories if memory.category == category.id]
-    others = [memory for memory in memories if memory.category != category.id]
-    near = _MemoryLikeness((*own, *others))
-    answers = [memory for memory in others if memory.id in fresh]
-    new = [memory for memory in own if memory.id in fresh and near.highest_likeness(memory, (*own, *others)) >= ALIKE]
-    new += [memory for memory in own if memory.id not in fresh and near.highest_likeness(memory, answers) >= _RELATED]
+    matter = {memory.id: find_matter(memory.content) for memory in memories}
+    answers = [memory for memory in memories if memory.id in fresh and memory.category != category.id]
+    near = {
+        memory.id: rank_related(memory, memories if memory.id in fresh else answers, matter)
+        for memory in memories
+        if memory.category == category.id
+    }
+    new = [memory for memory in memories if near.get(memory.id)]
     for start in range(0, len(new), _FRESH):
         some = new[start : start + _FRESH]
-        beside = near.select_similar(some, [memory for memory in own if memory not in some], MOST - len(some))
-        named = near.select_similar(some, others, MOST - len(some) - len(beside))
-        entries = sorted((*some, *beside), key=_first_seen_order)
-        yield MemoryTable(category=category, entries=tuple(entries), named=tuple(sorted(named, key=_first_seen_order)), fresh=fresh)
+        ranks = zip_longest(*(near[memory.id] for memory in some))  # the nearest of each stands before the second of any
+        beside = {other.id: other for rank in ranks for other in rank if other is not None and other not in some}
+        shown = sorted((*some, *list(beside.values())[: MOST - len(some)]), key=_first_seen_order)
+        entries, named = (tuple(each for each in shown if (each.category == category.id) is own) for own in (True, False))
+        yield MemoryTable(category=category, entries=entries, named=named, fresh=fresh)
 
 
 def _first_seen_order(memory: Memory) -> tuple[bool, float, str]:
     return memory.first_seen is None, memory.first_seen.timestamp() if memory.first_seen else 0.0, memory.id
 
 
-class _MemoryLikeness:
-    """How near memories are to each other, their words counted once."""
+def find_matter(content: str) -> frozenset[str]:
+    """How the words begin that say what a memory is about; those of a compound ("pkg/provenance", "ai-provenance") one by one."""
+    return roots_of(find_content(_JOINTS.sub(" ", content)))
 
-    def __init__(self, memories: Sequence[Memory]) -> None:
-        self._words = {memory.id: tokenize(memory.content) for memory in memories}
-        self._named = {memory.id: frozenset(artifact.casefold() for artifact in memory.artifacts) for memory in memories}
 
-    def highest_likeness(self, memory: Memory, others: Iterable[Memory]) -> float:
-        """How near the nearest of others is."""
-        return max((self._likeness_of(memory, other) for other in others if other is not memory), default=0.0)
+def measure_likeness(left: frozenset[str], right: frozenset[str]) -> float:
+    """How much of the matter of the shorter of two memories the other one has."""
+    return len(left & right) / max(_FEW, min(len(left), len(right)))
 
-    def select_similar(self, some: Sequence[Memory], others: Sequence[Memory], most: int) -> list[Memory]:
-        """Those of others that are near to any, the nearest first."""
-        near = [(score, memory) for memory in others if (score := self.highest_likeness(memory, some)) >= ALIKE]
-        return [memory for _, memory in sorted(near, key=lambda pair: (-pair[0], pair[1].id))[: max(0, most)]]
 
-    def _likeness_of(self, left: Memory, right: Memory) -> float:
-        if left.subject and left.subject.casefold() == right.subject.casefold():
-            return 1.0
-        return jaccard_similarity(self._words[left.id], self._words[right.id]) + 0.2 * bool(
-            self._named[left.id] & self._named[right.id]
-        )
+def rank_related(memory: Memory, others: Iterable[Memory], matter: Mapping[str, frozenset[str]]) -> list[Memory]:
+    """Those of others that are related to a memory, the nearest first; ``matter`` is that of each, by its id."""
+    scores = {}
+    for other in others:
+        is_one = bool(memory.subject) and memory.subject.casefold() == other.subject.casefold()
+        scores[other.id] = 1.0 if is_one else measure_likeness(matter[memory.id], matter[other.id])
+    found = [other for other in others if other is not memory and scores[other.id] >= RELATED]
+    return sorted(found, key=lambda other: (-scores[other.id], other.id))
 
 
 def _is_related(left: Memory, right: Memory) -> bool:
-    return _MemoryLikeness((left, right)).highest_likeness(left, (right,)) >= _RELATED
+    return bool(rank_related(left, (right,), {each.id: find_matter(each.content) for each in (left, right)}))
 
 
 def fill_curation_prompt(text: str, category: Category) -> str:
@@ -226,7 +228,7 @@ def _find_change_fault(change: ProposedChange, memory: Memory | None, other: Mem
             if other is None or other not in table.entries or other.owned or other.pinned:
                 return "the person's own" if other is not None and (other.owned or other.pinned) else "nothing to merge with"
             return "" if _is_restatement(memory, other) else "they do not say the same"
-        case "supersede" if other is not None and other.origin.rank > memory.origin.rank:
+        case "supersede" if other is not None and _is_typed(memory) and not _is_typed(other):
             return "what it gives way to is trusted less"
         case "supersede" | "resolve":
             return _find_succession_fault(memory, other)
@@ -235,6 +237,10 @@ def _find_change_fault(change: ProposedChange, memory: Memory | None, other: Mem
         case "retire":
             return ""
     return "no change of a known kind"
+
+
+def _is_typed(memory: Memory) -> bool:
+    return memory.origin is Origin.USER or any(evidence.origin is Origin.USER for evidence in memory.evidence)
 
 
 def _find_succession_fault(memory: Memory, other: Memory | None) -> str:

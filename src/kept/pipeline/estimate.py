@@ -11,9 +11,8 @@ from itertools import combinations, islice
 
 from kept.core.memory import SAID_ONCE, Refused, Status
 from kept.core.summary import SummaryPoint
-from kept.core.text import jaccard_similarity, tokenize
-from kept.curation.advice import ALIKE
 from kept.curation.advice import PURPOSE as CURATE
+from kept.curation.advice import RELATED, find_matter, measure_likeness
 from kept.curation.advice import SCHEMA as CHANGES
 from kept.days.llm_summaries import Place
 from kept.extraction.extract_threads import Within
@@ -129,11 +128,11 @@ def _curation_asks(workspace: Workspace, waiting: Iterable[Thread]) -> Iterator[
     for (profile, scope), found in sorted(finds.items()):
         known = workspace.store.log.memories(group=(profile, scope))
         there = dict.fromkeys(memory.content for memory in known if memory.status is Status.ACTIVE)
-        words = {content: tokenize(content) for content in list(found | there)[:_COMPARED]}
+        matter = {content: find_matter(content) for content in list(found | there)[:_COMPARED]}
         alike = {
             found[content]
-            for pair in combinations(words, 2)
-            if jaccard_similarity(words[pair[0]], words[pair[1]]) >= ALIKE
+            for pair in combinations(matter, 2)
+            if measure_likeness(matter[pair[0]], matter[pair[1]]) >= RELATED
             for content in pair
             if content in found
         }
