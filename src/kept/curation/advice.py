@@ -24,7 +24,7 @@ from kept.profiles.profile import Category, Shape
 PURPOSE = "curate"
 MOST_TOKENS = 4_096
 MOST = 40  # entries of one question: as many as a small model keeps in view
-_FRESH = 14  # of them that were learnt since
+FRESH = 14  #: of them that were learnt since
 RELATED = 1 / 6  #: of the words of the shorter of two entries, what they share at least where they are about one thing
 _FEW = 4  # words: one that two shorter ones share tells little
 _JOINTS = re.compile(r"[-_./]+")
@@ -110,8 +110,8 @@ def build_tables(category: Category, memories: Sequence[Memory], fresh: frozense
         if memory.category == category.id
     }
     new = [memory for memory in memories if near.get(memory.id)]
-    for start in range(0, len(new), _FRESH):
-        some = new[start : start + _FRESH]
+    for start in range(0, len(new), FRESH):
+        some = new[start : start + FRESH]
         ranks = zip_longest(*(near[memory.id] for memory in some))  # the nearest of each stands before the second of any
         beside = {other.id: other for rank in ranks for other in rank if other is not None and other not in some}
         shown = sorted((*some, *list(beside.values())[: MOST - len(some)]), key=_first_seen_order)

@@ -8,11 +8,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, islice
+from math import ceil
 
 from kept.core.memory import SAID_ONCE, Refused, Status
 from kept.core.summary import SummaryPoint
+from kept.curation.advice import FRESH, RELATED, find_matter, measure_likeness
 from kept.curation.advice import PURPOSE as CURATE
-from kept.curation.advice import RELATED, find_matter, measure_likeness
 from kept.curation.advice import SCHEMA as CHANGES
 from kept.days.llm_summaries import Place
 from kept.extraction.extract_threads import Within
@@ -50,22 +51,29 @@ def estimate_run(
     force: bool = False,
     within: Within | None = None,
     occasion: Occasion = Occasion.NIGHTLY,
+    dry: bool = False,
 ) -> Estimate:
     """What a run would ask about threads that no model has read, and about the days and memories that come of them. Asks nothing.
 
-    Raises StoreError.
+    A ``dry`` run has the memories that rules make, and counts the questions about them itself. Raises StoreError.
     """
     score = load_score(workspace)
     waiting = list_pending_threads(workspace, force=force, within=within, occasion=occasion)
     nightly = occasion is Occasion.NIGHTLY and not score.failed
-    found = _estimate_sessions(workspace, asking, waiting, nightly=nightly, trusted=not score.failed)
+    found = _estimate_sessions(workspace, asking, waiting, nightly=nightly, trusted=not score.failed, dry=dry)
     if not (score.passes or score.failed) and found.questions + found.cached:
         found += replace(asking.estimate(trial_asks()), cached=0)
     return found
 
 
 def _estimate_sessions(
-    workspace: Workspace, asking: LlmClient, waiting: Sequence[tuple[Thread, int]], *, nightly: bool = True, trusted: bool = True
+    workspace: Workspace,
+    asking: LlmClient,
+    waiting: Sequence[tuple[Thread, int]],
+    *,
+    nightly: bool = True,
+    trusted: bool = True,
+    dry: bool = False,
 ) -> Estimate:
     """What is asked about threads, about unclear claims of a model that is ``trusted``, and ``nightly`` about days and memories."""
     planned, days = questions(workspace, waiting, asking.token_limits), Counter[Place]()
@@ -76,9 +84,8 @@ def _estimate_sessions(
         found += asking.estimate([question.ask for question in some if question.ask is not None])
     found += asking.estimate(list(_rewording_asks(round(_SENT_BACK * found.questions) if trusted else 0)))
     if nightly:
-        found += asking.estimate(
-            [*_day_summary_asks(workspace, days), *_curation_asks(workspace, [thread for thread, _ in waiting])]
-        )
+        about_memories = () if dry else _curation_asks(workspace, [thread for thread, _ in waiting])
+        found += asking.estimate([*_day_summary_asks(workspace, days), *about_memories])
     return found
 
 
@@ -117,7 +124,7 @@ def _day_summary_asks(workspace: Workspace, days: Counter[Place]) -> Iterator[As
 
 
 def _curation_asks(workspace: Workspace, waiting: Iterable[Thread]) -> Iterator[Ask]:
-    """About one question for each category of a scope in which a find of rules is like another find or memory of the scope."""
+    """About the questions for each category of a scope in which finds of rules are like another find or memory of the scope."""
     text, version = question_text("curation")
     finds: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)  # by group the category of each content
     for thread in waiting:
@@ -129,16 +136,17 @@ def _curation_asks(workspace: Workspace, waiting: Iterable[Thread]) -> Iterator[
         known = workspace.store.log.memories(group=(profile, scope))
         there = dict.fromkeys(memory.content for memory in known if memory.status is Status.ACTIVE)
         matter = {content: find_matter(content) for content in list(found | there)[:_COMPARED]}
-        alike = {
-            found[content]
+        related = {
+            content: found[content]
             for pair in combinations(matter, 2)
             if measure_likeness(matter[pair[0]], matter[pair[1]]) >= RELATED
             for content in pair
             if content in found
         }
-        for category in sorted(alike):
-            named = f"{scope} {category}".ljust(_TABLE_CHARS, ".")
-            yield Ask(purpose=CURATE, version=version, system=text, prompt=named, schema=CHANGES)
+        for category, count in sorted(Counter(related.values()).items()):
+            for number in range(ceil(count / FRESH)):
+                named = f"{scope} {category} {number}".ljust(_TABLE_CHARS, ".")
+                yield Ask(purpose=CURATE, version=version, system=text, prompt=named, schema=CHANGES)
 
 
 def estimate_any_model(workspace: Workspace) -> Estimate:

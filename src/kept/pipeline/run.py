@@ -341,7 +341,7 @@ def _make_deadline(seconds: float) -> Late:
 def _announce_questions(workspace: Workspace, asking: LlmClient, options: RunOptions, within: Within | None) -> Estimate:
     """Have a person told what is going to be asked, before it is; what was set aside is asked again where everything is."""
     asking.retry = options.force
-    coming = estimate_run(workspace, asking, force=options.force, within=within, occasion=options.occasion)
+    coming = estimate_run(workspace, asking, force=options.force, within=within, occasion=options.occasion, dry=options.dry)
     if not options.dry and not asking.missing:
         asking.announce(coming)
     return coming
