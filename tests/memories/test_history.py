@@ -13,7 +13,7 @@ from kept.memories.history import (
     DifferenceKind,
     describe_command,
     describe_counts,
-    describe_operations,
+    describe_given_back,
     diff_moments,
     find_run,
     list_differences,
@@ -188,11 +188,17 @@ def test_words_that_went_stand_before_what_came_in_their_place():
     assert list_differences({"m": (None, KNOWN)})[0].words == ()
 
 
-def test_what_is_added_to_wait_is_counted_apart():
-    operations = [add("a"), Add(memory="b", at=MAR, reason="", value=HELD), Pin(memory="a", at=MAR, reason="", on=False)]
-    assert describe_operations(operations, ["words", "others"]) == "1 added, 1 for you to decide, 1 unpinned"
-    assert describe_operations(operations[:1], ["words"]) == "added “words”"
-    assert describe_operations(operations[:1], ["w" * 81]) == f"added “{'w' * 80}…”"
+def test_what_an_undo_gave_back_is_told_by_what_is_so_now():
+    old, new = memory("m", MAR, "The port is 8731."), memory("m", MAR, "The port is 8732.")
+    assert describe_given_back(list_differences({"m": (new, old)})) == "“The port is 8731.” – reworded back"
+    assert describe_given_back(list_differences({"m": (old, None)})) == "“The port is 8731.” – no longer remembered"
+    assert describe_given_back(list_differences({"m": (new, old), "n": (KNOWN, HELD)})) == "1 reworded back, 1 waiting again"
+    for words, told in (("w" * 80, "w" * 80), ("w" * 81, "w" * 80 + "…")):
+        assert describe_given_back(list_differences({"m": (None, memory("m", MAR, words))})).startswith(f"“{told}” – ")
+    assert describe_given_back(()) == ""
+
+
+def test_operations_are_counted_the_most_first():
     assert describe_counts({"add": 1, "retire": 1_200, "pin": 0}) == "1,200 retired, 1 added"
     assert [describe_command(name) for name in ("run", "approve")] == ["A run", "You"]
 
@@ -222,13 +228,8 @@ def test_the_last_change_of_some_scopes_leaves_runs_of_other_scopes(workspace):
         undo_in_scopes(workspace, ["user"])
 
 
-def test_an_operation_is_told_by_the_memorys_words_cut_where_they_are_long():
-    made = (Retire(memory="m", at=MAY, reason="x"),)
-    for words, told in (("w" * 80, "w" * 80), ("w" * 81, "w" * 80 + "…")):
-        assert describe_operations(made, (words,)).endswith(f"“{told}”")
-    assert "“" not in describe_operations(made, ("",))
+def test_an_operation_is_named_by_what_it_does():
     held = add("m1")
     held = replace(held, value=replace(held.value, status=Status.HELD))
-    assert describe_operations((held,), ("w",)) != describe_operations((Retire(memory="m1", at=MAR, reason="x"),), ("w",))
     assert operation_kind(Retire(memory="m1", at=MAR, reason="x")) == "retire"
     assert (operation_kind(held), operation_kind(add("m1"))) == ("hold", "add")

@@ -81,6 +81,19 @@ def test_a_month_and_a_day_of_one_project_tell_what_was_decided_and_worked_on_th
     assert served.ask("GET", "/days?project=nowhere")[0] == 404
 
 
+def test_a_day_tells_what_was_said_then_and_what_holds_now(served, home):
+    talk(home, "one", "We decided to keep the lamp readings in Postgres, because two people edit them.", day="2026-01-05")
+    talk(home, "two", PROMPT, day="2026-01-05")
+    with served.workspace() as workspace:
+        run_pipeline(workspace, [], RunOptions(model=False))
+    served.ask("PATCH", f"/api/memories/{served.memory('ISO 8601').id}", {"content": "Write dates as day month year."})
+    served.ask("POST", f"/api/memories/{served.memory('Postgres').id}/retire", {"reason": "SQLite since"})
+    told = served.ask("GET", "/days/2026-01-05")[2]
+    assert told.index("ISO 8601 in UTC") < told.index("(now: Write dates as day month year.)")
+    decided = told[told.index("<h2>Decided") :]
+    assert decided.index("no longer holds") < decided.index("Postgres, because")
+
+
 def test_a_month_or_day_that_is_none_is_told(served):
     assert served.ask("GET", "/days?month=soon")[0] == 409
     assert served.ask("GET", "/days/2026-02-31")[0] == 409

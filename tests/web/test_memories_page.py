@@ -105,7 +105,7 @@ def test_a_memory_is_edited_in_its_place_by_keys_alone(harvest, browse):
     assert rows(page) == ["The walnut harvest is on Friday."]
     assert harvest.memory("Friday").owned
     page.keyboard.press("u")
-    page.get_by_text("Undone: back to “The walnut harvest is on Tuesday.”").wait_for()
+    page.get_by_text("Undone: “The walnut harvest is on Tuesday.” – reworded back").wait_for()
     assert harvest.memory("Tuesday").status is Status.ACTIVE
 
 

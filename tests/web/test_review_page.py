@@ -125,11 +125,11 @@ def test_several_are_decided_at_once_and_each_is_undone_by_itself(queue, browse)
     assert page.locator(".decide:focus:not(.done)").count() == 1
     page.locator("nav .count", has_text="1").wait_for()
     page.locator(".decide.done").nth(1).get_by_role("button", name="Undo").click()
-    page.get_by_text("Undone: kept “").wait_for()
+    page.get_by_text("” – waiting again").wait_for()
     with queue.workspace() as workspace:
         assert sorted(each.status.value for each in workspace.store.log.memories()) == ["active", "held", "held"]
     page.keyboard.press("u")  # the marker is on an open card: the last decision as a whole
-    page.get_by_text("Undone: kept “").nth(1).wait_for()
+    page.get_by_text("” – waiting again").nth(1).wait_for()
     with queue.workspace() as workspace:
         assert [each.status for each in workspace.store.log.memories()] == [Status.HELD] * 3
 
@@ -172,7 +172,7 @@ def test_the_last_change_of_this_tab_is_undone_by_name_on_any_page(queue, browse
     page.locator("nav .count", has_text="2").wait_for()
     page.goto(f"{queue.url}/days")
     page.keyboard.press("u")
-    page.get_by_text(f"Undone: turned down “{words}”").wait_for()
+    page.get_by_text(f"Undone: “{words}” – waiting again").wait_for()
     page.keyboard.press("u")
     page.get_by_text("You changed nothing in this tab").wait_for()
     assert queue.memory(words).status is Status.HELD

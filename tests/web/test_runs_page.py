@@ -237,7 +237,7 @@ def test_what_was_decided_on_a_proposal_and_its_undo_are_told_as_what_they_were(
         number = list_pending_proposals(workspace)[0].memory.id
     undo = served.ask("POST", f"/api/memories/{number}/reject", {})[2]["undo"]
     assert "You: 1 turned down" in served.ask("GET", "/history")[2]
-    assert served.ask("POST", "/api/undo", {"what": undo})[2]["said"].startswith("turned down “Our reports")
+    assert served.ask("POST", "/api/undo", {"what": undo})[2]["said"].endswith("…” – waiting again")
     assert "You undid: a change: 1 waiting again" in served.ask("GET", "/history")[2]
     served.ask("POST", f"/api/memories/{number}/approve", {})
     assert "You: 1 kept" in served.ask("GET", "/history")[2]

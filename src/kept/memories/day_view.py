@@ -17,11 +17,13 @@ from kept.memories.person import clean_memory_text
 from kept.store.values import SessionActivity
 from kept.workspace import Workspace
 
+_LASTING = (Status.ACTIVE, Status.RESOLVED, Status.SUPERSEDED, Status.RETIRED)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DayView:
     """What a day was, or the days from ``day`` to ``last``: sessions with events on it, what was worked on, the memories learnt or
-    confirmed on it, and what they cover of its topics.
+    confirmed on it, those learnt on it that hold no longer (``ended``), and what they cover of its topics.
     """
 
     day: date
@@ -30,6 +32,7 @@ class DayView:
     sessions: tuple[SessionActivity, ...]
     learnt: tuple[Memory, ...]
     confirmed: tuple[Memory, ...]
+    ended: tuple[Memory, ...]
     covered: CoverageReport
 
 
@@ -37,19 +40,31 @@ def load_day_view(workspace: Workspace, which: date, last: date | None = None) -
     """A local day, by the events' own times; or the days from it to ``last``."""
     last = last or which
     start, stop = workspace.day_bounds(which)[0], workspace.day_bounds(last)[1]
-    active = [memory for memory in workspace.store.log.memories_between(start, stop) if memory.status is Status.ACTIVE]
-    learnt = tuple(memory for memory in active if memory.first_seen is not None and start <= memory.first_seen < stop)
+    found = [memory for memory in workspace.store.log.memories_between(start, stop) if memory.content and memory.status in _LASTING]
+    first_said = [memory for memory in found if memory.first_seen is not None and start <= memory.first_seen < stop]
+    learnt = tuple(memory for memory in first_said if memory.status is Status.ACTIVE)
     confirmed = tuple(
         memory
-        for memory in active
-        if memory not in learnt and any(item.at is not None and start <= item.at < stop for item in memory.evidence)
+        for memory in found
+        if memory.status is Status.ACTIVE
+        and memory not in learnt
+        and any(item.at is not None and start <= item.at < stop for item in memory.evidence)
     )
+    ended = tuple(memory for memory in first_said if memory.status is not Status.ACTIVE)
     sessions = workspace.store.archive.session_activity(start, stop)
     told = {(activity.source, activity.path, activity.session) for activity in sessions}
     threads = [thread for thread in workspace.store.archive.threads() if (thread.source, thread.path, thread.session) in told]
     covered = report_coverage(workspace, threads, (start, stop))
-    found = build_summary(workspace, which, last)
-    return DayView(day=which, last=last, summary=found, sessions=sessions, learnt=learnt, confirmed=confirmed, covered=covered)
+    return DayView(
+        day=which,
+        last=last,
+        summary=build_summary(workspace, which, last),
+        sessions=sessions,
+        learnt=learnt,
+        confirmed=confirmed,
+        ended=ended,
+        covered=covered,
+    )
 
 
 def list_active_days(workspace: Workspace) -> tuple[date, ...]:

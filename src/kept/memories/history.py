@@ -1,7 +1,7 @@
 """History: what happened, what changed by it (word by word), and going back. Undo is a pass; the log loses nothing."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from difflib import SequenceMatcher
 from enum import StrEnum
@@ -10,7 +10,7 @@ from itertools import groupby
 from kept.core.errors import MissingError, UsageError
 from kept.core.fold import find_idle_operations, find_undone_passes, fold
 from kept.core.memory import Actor, Memory, Status
-from kept.core.operation import Add, Forget, Operation, Pass, Pin, Reword, affected_memory_ids, operation_kind
+from kept.core.operation import Add, Forget, Operation, Pass, Reword, affected_memory_ids
 from kept.core.value import dataclass, replace
 from kept.store.values import Draft, Run
 from kept.workspace import Workspace
@@ -274,6 +274,23 @@ def _memory_at(memory: Memory, moment: datetime, earliest: Mapping[str, datetime
     return replace(memory, evidence=evidence, first_seen=first, last_seen=last)
 
 
+def find_wordings_at(workspace: Workspace, memories: Iterable[Memory], moment: datetime) -> dict[str, str]:
+    """What some memories said at a past moment, by event time and by id, where they say something else now."""
+    log, off = workspace.store.log, find_undone_passes(workspace.store.log.undo_redo_passes())
+    found = {}
+    for memory in memories:
+        words = ""
+        for made, operation in log.operations_on(memory.id):
+            facts = operation.value if isinstance(operation, Add) else getattr(operation, "facts", None)
+            if facts is None or operation.memory != memory.id or made.id in off:
+                continue
+            if not words or (operation.at or made.recorded_at) < moment:
+                words = facts.content
+        if words and words != memory.content:
+            found[memory.id] = words
+    return found
+
+
 def diff_moments(workspace: Workspace, earlier: datetime, later: datetime, *, recorded: bool = False) -> UndoResult:
     """What changed between two moments: memories with their form before and after (None: not there)."""
     before = {memory.id: memory for memory in memories_at(workspace, earlier, recorded=recorded)}
@@ -444,14 +461,29 @@ def describe_counts(kinds: Mapping[str, int]) -> str:
     )
 
 
-def describe_operations(operations: Sequence[Operation], contents: Sequence[str]) -> str:
-    """What was done, in words: one memory is quoted, of more their number is told."""
-    kinds = Counter(
-        "unpinned" if isinstance(operation, Pin) and not operation.on else operation_kind(operation) for operation in operations
-    )
-    told = [content for content in dict.fromkeys(contents) if content]
-    if len(operations) == 1 and told:
-        text = told[0] if len(told[0]) <= _LONGEST else f"{told[0][:_LONGEST].rstrip()}…"
-        kind = next(iter(kinds))
-        return f"{OPERATIONS.get(kind, kind)} “{text}”"
-    return describe_counts(kinds)
+_GIVEN_BACK = {
+    DifferenceKind.ENTERED: "remembered again",
+    DifferenceKind.CHANGED: "reworded back",
+    DifferenceKind.MOVED: "moved back",
+    DifferenceKind.LEFT: "no longer remembered",
+    DifferenceKind.HELD: "waiting again",
+    DifferenceKind.DECLINED: "turned down again",
+    DifferenceKind.MARKED: "marked as before",
+    DifferenceKind.CONFIRMED: "dated as before",
+}
+
+
+def count_given_back(steps: Sequence[MemoryDifference]) -> str:
+    """What memories are after an undo or redo: how many there are of each kind."""
+    held = DifferenceKind.HELD
+    kinds = Counter(held if step.after and step.after.status is Status.HELD else step.what for step in steps)
+    return ", ".join(f"{count:,} {_GIVEN_BACK[kind]}" for kind, count in kinds.items())
+
+
+def describe_given_back(steps: Sequence[MemoryDifference]) -> str:
+    """What memories are after an undo or redo: of one what it says now, of more their number."""
+    counted = count_given_back(steps)
+    if len(steps) != 1 or not steps[0].text:
+        return counted
+    text = steps[0].text
+    return f"“{text if len(text) <= _LONGEST else text[:_LONGEST].rstrip() + '…'}” – {counted.removeprefix('1 ')}"

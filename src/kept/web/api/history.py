@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field, StringConstraints
 
 from kept.memories.browse import to_export
-from kept.memories.history import UndoResult, describe_operations, redo, undo
+from kept.memories.history import UndoResult, describe_given_back, list_differences, redo, undo
 from kept.web.api.forms import Body, MemoryOut
 from kept.web.room import change_before_write, request_workspace, web_context
 
@@ -27,7 +27,7 @@ class UndoOut(BaseModel):
         description="The memories that changed, as they are now; those that are gone are not among them."
     )
     later: int = Field(description="How many later operations on the same memories still count.")
-    said: str = Field(description="What was switched, in words.")
+    said: str = Field(description="What the memories are now, in words.")
     problems: list[str] = Field(description="What could not be written to files; the next run does it.")
 
 
@@ -58,12 +58,9 @@ def _undo_response(request: Request, body: UndoBody, *, undoing: bool) -> dict[s
             workspace.store.log.memory(number)
             for number in dict.fromkeys(item for result in undo_results for item in result.changed)
         ]
-        passes = workspace.store.log.passes(only=[pass_ for result in undo_results for pass_ in result.passes])
-        changed = [before or after for result in undo_results for before, after in result.changed.values()]
+        changed = {number: states for result in undo_results for number, states in result.changed.items()}
         return {
-            "said": describe_operations(
-                [pass_.operations[-1] for pass_ in passes if pass_.operations], [memory.content for memory in changed if memory]
-            ),
+            "said": describe_given_back(list_differences(changed)),
             "passes": [pass_ for result in undo_results for pass_ in result.passes],
             "memories": [to_export(workspace, memory) for memory in now if memory is not None],
             "later": sum(len(result.later) for result in undo_results),

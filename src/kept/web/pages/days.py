@@ -20,6 +20,7 @@ from kept.journal import calendar
 from kept.journal.calendar import CalendarDay
 from kept.memories.day_view import DayView
 from kept.memories.day_view import load_day_view as look_at
+from kept.memories.history import find_wordings_at
 from kept.web.render import NavigationPage, render_page
 from kept.web.room import request_workspace
 from kept.workspace import Workspace
@@ -44,6 +45,8 @@ def days(request: Request, month: Annotated[str, Query(max_length=10)] = "", pro
         first = calendar.parse_month(month, calendar.latest_active_day(workspace, scope) or today)
         calendar_month = calendar.load_month(workspace, first, scope)
         following = (first + timedelta(days=32)).replace(day=1)
+        of = calendar.load_project_month(workspace, first, scope) if scope else None
+        said = [memory for memories in of.memories.values() for memory in memories] if of else ()
         return render_page(
             request,
             workspace,
@@ -53,7 +56,8 @@ def days(request: Request, month: Annotated[str, Query(max_length=10)] = "", pro
             after=calendar_month.after or (following if following <= today else None),
             weeks=_split_weeks(calendar_month.cells),
             today=today,
-            of=calendar.load_project_month(workspace, first, scope) if scope else None,
+            of=of,
+            then=find_wordings_at(workspace, said, workspace.day_bounds(following)[0]),
             parts=SummaryPart,
             **_project_values(workspace, scope),
             busy=(max((day.sessions for day in calendar_month.cells), default=0) or 1),
@@ -88,18 +92,22 @@ def day_page(request: Request, day: str, project: ProjectName = "") -> Response:
         day_view, scope = look_at(workspace, which), _find_scope(workspace, project)
         day_view = _in_project(day_view, scope) if scope else day_view
         entry = None if scope else calendar.load_journal_entry(workspace, which)
+        asked = [memory for memory in calendar.list_open_questions(workspace, which) if scope in ("", memory.scope)]
+        said = (*day_view.learnt, *day_view.ended)
+        shown = {memory.id: memory for memory in (*said, *day_view.confirmed, *asked)}
         values: dict[str, Any] = {
             "which": which,
             "found": day_view,
             "sessions": calendar.load_day_sessions(workspace, which, scope),
-            "open": [memory for memory in calendar.list_open_questions(workspace, which) if scope in ("", memory.scope)],
+            "open": asked,
+            "then": find_wordings_at(workspace, shown.values(), workspace.day_bounds(which)[1]),
             **_project_values(workspace, scope),
             "entry": entry,
             "html": Markup(_MARKDOWN.render(remove_invisible(_normalize_line_ends(entry.text)))) if entry else "",  # noqa: S704 - made with html off
             "told": _group_bullets(day_view.summary.condensed),
             "everything": _group_bullets(day_view.summary.detailed),
-            "decided": [memory for memory in day_view.learnt if part_of_category(memory.category) is SummaryPart.DECIDED],
-            "learnt": [memory for memory in day_view.learnt if part_of_category(memory.category) is SummaryPart.LEARNT],
+            "decided": [memory for memory in said if part_of_category(memory.category) is SummaryPart.DECIDED],
+            "learnt": [memory for memory in said if part_of_category(memory.category) is SummaryPart.LEARNT],
             "before": which - timedelta(days=1),
             "after": which + timedelta(days=1),
             "month": which.strftime("%Y-%m"),
@@ -113,10 +121,10 @@ def _in_project(found: DayView, scope: str) -> DayView:
         for bullets in (found.summary.condensed, found.summary.detailed)
     )
     summary = replace(found.summary, condensed=condensed, detailed=detailed)
-    learnt, confirmed = (
-        tuple(memory for memory in memories if memory.scope == scope) for memories in (found.learnt, found.confirmed)
+    learnt, confirmed, ended = (
+        tuple(memory for memory in memories if memory.scope == scope) for memories in (found.learnt, found.confirmed, found.ended)
     )
-    return replace(found, summary=summary, learnt=learnt, confirmed=confirmed)
+    return replace(found, summary=summary, learnt=learnt, confirmed=confirmed, ended=ended)
 
 
 def _normalize_line_ends(text: str) -> str:

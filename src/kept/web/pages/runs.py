@@ -19,6 +19,7 @@ from kept.memories.history import (
     PERSON,
     DifferenceKind,
     MemoryDifference,
+    count_given_back,
     describe_command,
     describe_counts,
     diff_moments,
@@ -50,16 +51,6 @@ MARKS = {
     DifferenceKind.DECLINED: ("×", "turned down"),
     DifferenceKind.MARKED: ("★", "marked"),
     DifferenceKind.CONFIRMED: ("=", "seen again"),
-}
-_GIVEN_BACK = {  # what an undo or redo made of a memory
-    DifferenceKind.ENTERED: "remembered again",
-    DifferenceKind.CHANGED: "earlier words restored",
-    DifferenceKind.MOVED: "moved back",
-    DifferenceKind.LEFT: "no longer remembered",
-    DifferenceKind.HELD: "waiting again",
-    DifferenceKind.DECLINED: "turned down again",
-    DifferenceKind.MARKED: "marked as before",
-    DifferenceKind.CONFIRMED: "dated as before",
 }
 
 
@@ -224,8 +215,7 @@ def describe_changes(happened: RunSummary, steps: Sequence[MemoryDifference] = (
     waiting = found.pop("hold", 0)
     told = describe_counts(found)
     if not told and not waiting and {summary.stage for summary in happened.passes} <= {"undo", "redo"} and happened.passes:
-        came = ", ".join(f"{count:,} {_GIVEN_BACK[what]}" for what, count in Counter(step.what for step in steps).items())
-        return "a change" + (f": {came}" if came else "")
+        return "a change" + (f": {count_given_back(steps)}" if steps else "")
     waiting = sum(step.what is DifferenceKind.HELD for step in steps) or waiting
     return ", ".join(filter(None, (told, f"{waiting:,} for you to decide" if waiting else ""))) or "no memory changed"
 

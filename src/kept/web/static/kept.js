@@ -135,11 +135,6 @@
     saved: (act, undo) => { act.undo = undo; acts.put(acts.all().map((each) => each.id === act.id ? act : each)); },
   };
 
-  const undone = (value) => {
-    const back = value.said?.startsWith("reworded") && value.memories.length === 1;
-    return back ? `Undone: back to “${value.memories[0].content}”` : `Undone${value.said ? `: ${value.said}` : "."}`;
-  };
-
   const takeBack = async (act) => {
     acts.drop(act);
     $$(`#said [data-act="${CSS.escape(act.id)}"]`).forEach((each) => each.remove());
@@ -158,7 +153,7 @@
     await changed(null, true);
     const back = document.getElementById(act.rows[0]);
     if (back) { back.focus({ preventScroll: true }); back.scrollIntoView({ block: "nearest" }); }
-    ok ? say(undone(value)) : say(told(value), { bad: true });
+    ok ? say(`Undone${value.said ? `: ${value.said}` : "."}`) : say(told(value), { bad: true });
   };
 
   // ---- questions ---------------------------------------------------------------------------------------------------------

@@ -94,7 +94,7 @@
         jobs.delete(act.id);
         reopen();
         mark(rows[0]);
-        say(`Undone: ${done} ${name}`);
+        say(`Undone: ${name} – as before`);
         return true;
       },
     });
