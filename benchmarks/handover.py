@@ -5,13 +5,13 @@
     python benchmarks/handover.py score TURNS DIR
 
 TURNS is a folder with ``turns.jsonl`` and ``labels.jsonl``, TRANSCRIPTS one with the sessions they are from. ``prepare`` writes a
-text file for each session: for each turn the assistant's last words, the typed prompt, and what the installed hooks of Claude Code
-answer for it (``kept hook session-start`` and ``user-prompt``, in a new home, the transcript as large as it was then). A fresh
-agent reads one file turn by turn and fills in the form of the same number; ``next`` shows it one turn at a time, and first notes
-the lines of the form that it is given on standard input, so that nothing is chosen with hindsight.
-``score`` compares the forms with the annotator's
-labels: a passage is right if it shares half of its words (or of the label's) with a keep of its turn. Half of the sessions have a
-keep of importance 3, as far as there are so many.
+text file for each session: the tool as ``kept mcp`` describes it, and for each turn the assistant's last words, the typed prompt,
+and what the installed hooks of Claude Code answer for it (``kept hook session-start`` and ``user-prompt``, in a new home, the
+transcript as large as it was then). A fresh agent reads one file turn by turn and fills in the form of the same number; ``next``
+shows it one turn at a time, and first notes the lines of the form that it is given on standard input, so that nothing is chosen
+with hindsight. ``score`` compares the forms with the annotator's labels: a passage is right if it shares half of its words (or of
+the label's) with a keep of its turn. It does so for all calls and for those that become active: unbroken typed passages that the
+agent says to last. Half of the sessions have a keep of importance 3, as far as there are so many.
 """
 
 import argparse
@@ -25,23 +25,25 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from kept.core.event import Author, Event, EventKind, Pointer, Precision, ToolUse
 from kept.core.fence import estimate_token_count
-from kept.core.handover import CAUSE
-from kept.extraction.rules.handover import propose_handed_over
+from kept.core.handover import CAUSE, TOOL
+from kept.extraction.rules.handover import find_doubt, propose_handed_over
+from kept.mcp.schema import Kind, Lasts, Replaced, Words
 from kept.profiles import load_profile
 
 KEPT = Path(sys.executable).with_name("kept")
+KINDS = get_args(get_args(Kind)[0])
 MOST_TURNS = 120  # of a longer session the first turns are shown
 FORM = """\
 # Session {number}: what you hand over
 
 # You are the coding agent of session {number}. Read {number}.txt from the top, turn by turn,
 # and decide on each turn before you read the next.
-# Lines in <kept>…</kept> are what your hooks put before you. For each call of `suggest` you would make, write one line here:
-#   the number of the turn whose prompt holds the words, a tab, the exact words,
+# Lines in <kept>…</kept> are what your hooks put before you. For each call of `save_what_user_said` you would make, write one line:
+#   the number of the turn whose prompt holds the words, a tab, kind, a tab, lasts, a tab, the exact words,
 #   and, where they replace what you handed over before, a tab and those words
 # A passage of several lines is written on one line. Where nothing is to be handed over in the whole session, write the line: none
 """
@@ -124,6 +126,12 @@ def new_home(folder: str) -> Path:
     return home
 
 
+def describe_tool() -> str:
+    """The tool as an agent's client lists it."""
+    given = (("text", Words), ("kind", Kind), ("lasts", Lasts), ("replaces", Replaced))
+    return "\n".join([f"[a tool you have] {TOOL}", *(f"  {name}: {get_args(kind)[1].description}" for name, kind in given)])
+
+
 def prepare(args: argparse.Namespace) -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     key = []
@@ -131,7 +139,7 @@ def prepare(args: argparse.Namespace) -> None:
         name = f"{number:02}"
         with tempfile.TemporaryDirectory() as folder:
             start, *lines = replayed(new_home(folder), turns, sizes(args.transcripts, session, turns))
-        parts = [f"session {name}", f"[hook, at the start]\n{start}"]
+        parts = [f"session {name}", describe_tool(), f"[hook, at the start]\n{start}"]
         for place, (turn, line) in enumerate(zip(turns, lines, strict=True), 1):
             parts.append(f"--- turn {place} " + "-" * 60)
             parts += [f"[you said last]\n{turn['before']}"] if turn["before"] else []
@@ -156,11 +164,10 @@ def show_next(args: argparse.Namespace) -> None:
     shown = int(state.read_text()) if state.exists() else 0
     with form_of.open("a", encoding="utf-8") as file:
         for line in "" if sys.stdin.isatty() else sys.stdin:
-            number, tab, _ = line.partition("\t")
-            if tab and number.strip().isdigit() and 0 < int(number) <= shown:
+            if call_of(line, shown):
                 file.write(f"{line.rstrip()}\n")
             elif line.strip():
-                sys.exit(f"not noted (number of a turn that was shown, tab, words): {line!r}")
+                sys.exit(f"not noted (number of a turn that was shown, kind, lasts, words, joined by tabs): {line!r}")
     if shown == len(turns):
         print(f"session {args.session} is over")
         return
@@ -169,10 +176,22 @@ def show_next(args: argparse.Namespace) -> None:
 
 
 class Handed(NamedTuple):
-    """A passage that was handed over, and in which turn."""
+    """A passage that was handed over, in which turn, and what the agent said of it."""
 
     turn: str
     words: str
+    kind: str
+    lasts: str
+
+
+def call_of(line: str, shown: int) -> tuple[int, str, str, str] | None:
+    """The turn, kind, lasts and words of a line of a form; None for any other line."""
+    number, *rest = line.strip().split("\t")
+    if not number.isdigit() or not 0 < int(number) <= shown or len(rest) not in (3, 4) or not rest[2].strip():
+        return None
+    kind, lasts, words = (part.strip() for part in rest[:3])
+    known = kind in KINDS and lasts in ("yes", "maybe", "no")
+    return (int(number), kind, lasts, words.strip("\"'“”")) if known else None
 
 
 def is_answered(path: Path) -> bool:
@@ -181,9 +200,9 @@ def is_answered(path: Path) -> bool:
 
 def answers(path: Path, turns: Sequence[str]) -> Iterator[Handed]:
     for line in path.read_text(encoding="utf-8").splitlines():
-        number, _, rest = line.partition("\t")
-        if not line.startswith("#") and number.strip().isdigit() and 0 < int(number) <= len(turns) and rest.strip():
-            yield Handed(turns[int(number) - 1], rest.partition("\t")[0].strip().strip("\"'“”"))
+        if call := call_of(line, len(turns)):
+            number, kind, lasts, words = call
+            yield Handed(turns[number - 1], words, kind, lasts)
 
 
 def form(text: str) -> str:
@@ -204,43 +223,40 @@ def score(args: argparse.Namespace) -> None:
     answered = [session for session in key if is_answered(args.out / f"{session['session']}.form.txt")]
     handed = [passage for session in answered for passage in answers(args.out / f"{session['session']}.form.txt", session["turns"])]
     keeps = [(turn, row) for session in answered for turn in session["turns"] for row in labels[turn] if row["label"] == "keep"]
-    right = [
-        passage
-        for passage in handed
-        if any(row["label"] == "keep" and alike(passage.words, row["quote"]) for row in labels[passage.turn])
-    ]
-    certain = [passage for passage in handed if is_certain(passage.words, texts[passage.turn])]
+
+    def is_right(passage: Handed) -> bool:
+        return any(row["label"] == "keep" and alike(passage.words, row["quote"]) for row in labels[passage.turn])
+
+    lasting = [passage for passage in handed if not find_doubt(passage.kind, passage.lasts)]
+    active = [passage for passage in handed if is_certain(passage, texts[passage.turn])]
     turns = sum(len(session["turns"]) for session in answered)
     reminded = sum(1 for session in answered for tokens in session["spent"] if tokens)
     spent = sum(session["start"] + sum(session["spent"]) for session in answered)
     called = sum(estimate_token_count(passage.words) for passage in handed)
-    print(f"{len(answered)} sessions, {turns} turns; passages handed over: {len(handed)}")
-    print(
-        f"right: {len(right)} of {len(handed)} ({_share(len(right), len(handed))}); active as an unbroken typed passage: "
-        f"{len(certain)}"
-    )
-    for level in (3, 2, 1):
-        wanted = [(turn, row) for turn, row in keeps if row["importance"] == level]
-        got = [1 for turn, row in wanted if any(passage.turn == turn and alike(passage.words, row["quote"]) for passage in handed)]
-        print(f"importance {level}: {len(got)} of {len(wanted)} ({_share(len(got), len(wanted))})")
+    print(f"{len(answered)} sessions, {turns} turns")
+    for name, chosen_ones in (("handed over", handed), ("said to last", lasting), ("active", active)):
+        count = sum(map(is_right, chosen_ones))
+        print(f"{name}: {len(chosen_ones)}, right {count} ({_share(count, len(chosen_ones))})")
+        for level in (3, 2, 1):
+            wanted = [(turn, row) for turn, row in keeps if row["importance"] == level]
+            got = [1 for turn, row in wanted if any(each.turn == turn and alike(each.words, row["quote"]) for each in chosen_ones)]
+            print(f"  importance {level}: {len(got)} of {len(wanted)} ({_share(len(got), len(wanted))})")
     print(f"{reminded} reminders; {spent:,} tokens put in by hooks, {called:,} tokens of passages")
     for passage in handed if args.show else ():
-        if passage not in right:
+        if not is_right(passage):
             print(f"  not kept by the annotator: {passage.words[:160]}")
     for turn, row in keeps if args.show else ():
         if row["importance"] == 3 and not any(passage.turn == turn and alike(passage.words, row["quote"]) for passage in handed):
             print(f"  missed: {row['quote'][:160]}")
 
 
-def is_certain(words: str, turn: Row) -> bool:
-    """True if kept would make the words active: it reads the turn as a transcript in which the agent calls ``suggest`` with
-    them.
-    """
-    target = json.dumps({"text": words}, ensure_ascii=False)
+def is_certain(passage: Handed, turn: Row) -> bool:
+    """True if kept would make the words active: it reads the turn as a transcript in which the agent hands them over."""
+    target = json.dumps({"text": passage.words, "kind": passage.kind, "lasts": passage.lasts}, ensure_ascii=False)
     said = (
         (EventKind.RESPONSE, Author.ASSISTANT, turn["before"], None),
         (EventKind.PROMPT, Author.HUMAN, turn["text"], None),
-        (EventKind.TOOL_CALL, Author.ASSISTANT, target, ToolUse(name="mcp__kept__suggest", target=target)),
+        (EventKind.TOOL_CALL, Author.ASSISTANT, target, ToolUse(name=f"mcp__kept__{TOOL}", target=target)),
     )
     events = [
         Event(

@@ -7,7 +7,7 @@ import pytest
 
 from kept.core.event import Author, EventKind, ToolUse
 from kept.core.handover import CAUSE, REWORDED, is_suggestion_tool
-from kept.core.memory import USER_SCOPE, Accepted
+from kept.core.memory import HELPFUL, PASSING, USER_SCOPE, Accepted, Held
 from kept.extraction.rules.handover import propose_handed_over, reply_lines
 from kept.extraction.rules.passages import count_content_words
 from talk import LEXICON, PROFILE, agent, judge, output, talk, user
@@ -225,6 +225,32 @@ def test_a_later_suggestion_names_the_one_whose_place_it_takes():
 def test_the_category_that_the_agent_names_counts_where_the_profile_has_it():
     assert only(user(RULE), suggest(RULE, category="decision")).category == "decision"
     assert only(user(RULE), suggest(RULE, category="nonsense")).category == "constraint"
+
+
+@pytest.mark.parametrize(
+    "graded",
+    [{"kind": "request", "lasts": "yes"}, {"kind": "state"}, {"kind": "idea", "lasts": "maybe"}, {"kind": "rule", "lasts": "no"}],
+)
+def test_what_the_agent_says_to_end_with_its_task_waits(graded):
+    made = only(user(RULE), suggest(RULE, **graded))
+    assert verdict(made) == Held(reason=PASSING)
+
+
+def test_what_the_agent_says_may_help_waits():
+    assert verdict(only(user(RULE), suggest(RULE, kind="decision", lasts="maybe"))) == Held(reason=HELPFUL)
+
+
+@pytest.mark.parametrize(
+    ("kind", "category"), [("rule", "constraint"), ("fact", "project_fact"), ("decision", "decision"), ("cause", "constraint")]
+)
+def test_what_the_agent_says_to_last_is_active_under_the_category_of_its_kind(kind, category):
+    made = only(user(RULE), suggest(RULE, kind=kind, lasts="yes"))
+    assert (made.category, waits(made)) == (category, False)
+
+
+def test_an_agent_without_the_tool_can_say_by_the_command_that_words_end_with_their_task():
+    made = only(user(RULE), shell(f"kept suggest '{RULE}' --type decision --lasts no --project ."))
+    assert verdict(made) == Held(reason=PASSING)
 
 
 def test_what_is_read_in_parts_is_what_is_read_at_once():

@@ -33,7 +33,22 @@ OneCategory = Annotated[
 Category = Annotated[
     str, Field(max_length=100, description="Category of the memory, for example decision, constraint, preference, project_fact")
 ]
-SuggestedCategory = Annotated[str, Field(max_length=100, description="Category of the memory; empty lets kept choose by the words")]
+Kind = Annotated[
+    Literal["rule", "decision", "constraint", "correction", "preference", "cause", "fact", "request", "state", "idea"],
+    Field(
+        description="rule (holds from now on), decision (settled, chosen or ruled out), constraint (what people or systems "
+        "demand), correction (what you had wrong), preference (for other work too), cause (why something behaves so, established), "
+        "fact (how their project, system or terms are), request (to do or design now), state (where work stands, a symptom), idea "
+        "(a guess, not settled)"
+    ),
+]
+Lasts = Annotated[
+    Literal["yes", "maybe", "no"],
+    Field(
+        description="Whether a colleague on another task in two months, with the code of then, would go wrong without it: yes, "
+        "maybe (it may help, or the code shows it), no (it ends with this task)"
+    ),
+]
 Since = Annotated[str, Field(pattern=_DAY, description="First day: YYYY-MM-DD, today or yesterday; empty for no bound")]
 Until = Annotated[str, Field(pattern=_DAY, description="Last day: YYYY-MM-DD, today or yesterday; empty for no bound")]
 Day = Annotated[str, Field(min_length=1, pattern=_DAY, description="The day: YYYY-MM-DD, today or yesterday")]

@@ -208,14 +208,16 @@ def create_tools(open_desk: OpenDesk) -> list[Tool]:
     # The call is read from the transcript; what it replaces is not used here.
     def save_what_user_said(
         roots: Directory,
+        *,
         text: schema.Words,
+        kind: schema.Kind,
+        lasts: schema.Lasts,
         replaces: schema.Replaced = "",  # noqa: ARG001
-        category: schema.SuggestedCategory = "",
         project: schema.Directory = "",
     ) -> Annotated[CallToolResult, schema.ProposalResult]:
         """Save words the user typed that a colleague joining later must know (rule, decision, cause, fact) or asked you to keep."""
         return _proposal_result(
-            run_tool(lambda workspace: tools.suggest_memory(workspace, text, category, call_directory(project, roots)))
+            run_tool(lambda workspace: tools.suggest_memory(workspace, text, kind, call_directory(project, roots), lasts=lasts))
         )
 
     def resolve_remembered_question(

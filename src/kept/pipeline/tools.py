@@ -16,7 +16,7 @@ from kept.core.summary import SummaryPart
 from kept.core.text import one_line
 from kept.core.times import format_instant
 from kept.core.value import dataclass
-from kept.extraction.rules.handover import category_of
+from kept.extraction.rules.handover import category_of, find_doubt
 from kept.local import queue
 from kept.memories.browse import trace_memory
 from kept.memories.day_view import list_active_days
@@ -187,14 +187,15 @@ def add_suggestion(workspace: Workspace, text: str, category: str = "", project:
     return create_memory(workspace, text, format_kind(profile.id, kind.id), project="" if kind.user_wide else project, agent=True)
 
 
-def suggest_memory(workspace: Workspace, text: str, category: str, project: str) -> ProposalReply:
-    """What an agent is told of its suggestion. Raises UsageError."""
+def suggest_memory(workspace: Workspace, text: str, category: str, project: str, *, lasts: str = "") -> ProposalReply:
+    """What an agent is told of its suggestion; one that it doubts itself waits, though agents be trusted. Raises UsageError."""
+    doubted = bool(find_doubt(category, lasts))
     with workspace.store.transaction():
         memory = add_suggestion(workspace, text, category, project)
-        if workspace.settings.trust_agents:
+        if workspace.settings.trust_agents and not doubted:
             _approve(workspace, memory)
             return ProposalReply(id=memory.id, active=True, message=f"Remembered as {memory.id}.")
-    if workspace.settings.handover == "off":
+    if workspace.settings.handover == "off" or doubted:
         return _held_reply(memory)
     message = f"Noted as {memory.id}. Exact words of the user become active once this session is read; others wait for the user."
     return ProposalReply(id=memory.id, active=False, message=message)

@@ -72,13 +72,16 @@ def suggest(
     replaces: Annotated[
         str, typer.Option(metavar="WORDS", help="What was handed over earlier in this session and no longer holds.")
     ] = "",
+    lasts: Annotated[
+        str, typer.Option(metavar="yes|maybe|no", help="Whether other tasks go wrong without it; only `yes` becomes active.")
+    ] = "",
     as_json: AsJson = False,
 ) -> int:
     """Hand over a person's words: y keeps them, n turns them down. Without a terminal they wait until the session is read.
 
     Exact words that the person typed in the session become active once its transcript is read; others wait in `kept review`.
     """
-    del replaces  # read from the transcript, where it is known which session it speaks of
+    del replaces, lasts  # read from the transcript, where it is known which session it speaks of
 
     def apply(workspace: Workspace) -> list[Memory]:
         return [tools.add_suggestion(workspace, text, kind, _find_directory(workspace, project or Path()))]

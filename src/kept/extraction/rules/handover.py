@@ -14,7 +14,7 @@ from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
 from kept.core.event import Author, Event, EventKind, Origin, ToolUse
 from kept.core.handover import CAUSE, REWORDED, is_suggestion_tool
-from kept.core.memory import Candidate, Frame
+from kept.core.memory import HELPFUL, PASSING, Candidate, Frame
 from kept.core.pattern import Pattern
 from kept.core.text import normal_form, one_line, tokenize
 from kept.core.value import dataclass, replace
@@ -29,7 +29,9 @@ _SHELLS = ("bash", "shell", "terminal", "exec", "command", "cmd")
 _COMMAND = "kept suggest"
 _MOST = 2_000  # characters of a passage
 _QUOTE = 400
-_OPTIONS = {"--type": "category", "--replaces": "replaces", "--project": ""}
+_OPTIONS = {"--type": "kind", "--lasts": "lasts", "--replaces": "replaces", "--project": ""}
+_PASSING = frozenset(("request", "state", "idea"))  # kinds of words that end with their task
+_CATEGORIES = {"rule": "constraint", "fact": "project_fact"}  # of a kind that is no category itself
 _ENDS = frozenset((";", "&&", "||", "|", "&"))
 _LINE = Pattern(r"""(?:(?i:kept))\s*:\s*(?:"([^"\n]+)"|“([^”\n]+)”|„([^“”\n]+)[“”]|«\s*([^»\n]+?)\s*»|「([^」\n]+)」)\.?""")
 _MARKS = "*_`> \t"
@@ -39,16 +41,27 @@ _REFUSED = ("The user doesn't want to", "Permission to use ", "[Request interrup
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Suggestion:
-    """What was handed over: the words, what they replace, the category that was named, and how it stands in the event at
-    ``place``.
+    """What was handed over: the words, what they replace, what the agent calls them (a kind or a category), why they wait by what
+    it says of them (empty: they need not), and how it stands in the event at ``place``.
     """
 
     place: int
     event: Event
     text: str
     replaces: str
-    category: str
+    kind: str
+    doubt: str
     quote: str
+
+
+def find_doubt(kind: str, lasts: str) -> str:
+    """Why words wait by what the agent that hands them over says of them; empty where it says nothing or that they last.
+
+    Of what agents said to last (``yes``) annotators kept four fifths, of what may help (``maybe``) a quarter: see ``docs/log.md``.
+    """
+    if kind in _PASSING or lasts == "no":
+        return PASSING
+    return HELPFUL if lasts == "maybe" else ""
 
 
 def suggestions(events: Sequence[Event], start: int, stop: int) -> Iterator[Suggestion]:
@@ -59,7 +72,7 @@ def suggestions(events: Sequence[Event], start: int, stop: int) -> Iterator[Sugg
             continue
         if event.kind is EventKind.RESPONSE and event.text:
             for words in reply_lines(event.text):
-                yield Suggestion(place=place, event=event, text=words, replaces="", category="", quote=words[:_QUOTE])
+                yield Suggestion(place=place, event=event, text=words, replaces="", kind="", doubt="", quote=words[:_QUOTE])
         elif event.kind is EventKind.TOOL_CALL and event.tool is not None:
             given = _arguments(event.tool)
             if given.get("text", "").strip() and not _is_refused(events, place, stop):
@@ -81,8 +94,16 @@ def _suggestion(place: int, event: Event, tool: ToolUse, given: dict[str, str]) 
     text = given["text"][:_MOST]
     written = json.dumps(text, ensure_ascii=False)[1:-1]
     quote = next((words for words in (text, written) if words in tool.target), tool.target)
-    replaces, category = given.get("replaces", ""), given.get("category", "")
-    return Suggestion(place=place, event=event, text=text, replaces=replaces, category=category, quote=quote[:_QUOTE])
+    kind = given.get("kind") or given.get("category", "")  # transcripts of before name a category
+    return Suggestion(
+        place=place,
+        event=event,
+        text=text,
+        replaces=given.get("replaces", ""),
+        kind=kind,
+        doubt=find_doubt(kind, given.get("lasts", "")),
+        quote=quote[:_QUOTE],
+    )
 
 
 def _arguments(tool: ToolUse) -> dict[str, str]:
@@ -162,7 +183,7 @@ def propose_handed_over(
     for suggestion in suggestions(events, max(0, start - LOOKBACK), stop):
         found = find_passage(suggestion.text, events, max(0, start - LOOKBACK), suggestion.place, suggestion.event.session)
         passage = _complete_sentences(found) if found else None
-        category = category_of(found.words if found else suggestion.text, suggestion.category, profile)
+        category = category_of(found.words if found else suggestion.text, suggestion.kind, profile)
         if category is None or _is_repeat(suggestion, passage, earlier):
             continue
         made = _candidate(suggestion, passage, category, profile, scope)
@@ -179,7 +200,7 @@ def _candidate(
     content = one_line(passage.words if passage else suggestion.text)
     event = passage.event if passage else suggestion.event
     where = choose_scope(content, category, scope(event.project), load_lexicon(profile.languages).spoken)
-    doubt = _suggestion_doubt(passage, content)
+    doubt = _suggestion_doubt(passage, content) or suggestion.doubt
     trigger = CAUSE if passage else REWORDED
     evidence = [evidence_of(event, passage.words)] if passage else [evidence_of(event, suggestion.quote)]
     if passage and passage.answer:
@@ -234,10 +255,12 @@ def _suggestion_doubt(passage: Passage | None, content: str) -> str:
 
 
 def category_of(text: str, named: str, profile: Profile) -> Category | None:
-    """The category that an agent named, where the profile has it; else the likely one; None where the profile has none of these."""
+    """The category that an agent named, or that of the kind it named, where the profile has it; else the likely one; None where the
+    profile has none of these.
+    """
     words = tokenize(text)
     likely = [kind for kind, telling in _KINDS if not telling.isdisjoint(words)]
-    for name in (named, *likely, "project_fact", "constraint", "decision", "preference"):
+    for name in (_CATEGORIES.get(named, named), *likely, "project_fact", "constraint", "decision", "preference"):
         category = profile.category_for(name) if name else None
         if category is not None:
             return category
@@ -275,4 +298,4 @@ def _is_like(words: str, content: str) -> bool:
     return words == form or (count_content_words(words) >= LEAST and (words in form or form in words))
 
 
-__all__ = ["category_of", "propose_handed_over"]
+__all__ = ["category_of", "find_doubt", "propose_handed_over"]
