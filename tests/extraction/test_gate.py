@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from kept.core.event import Origin
 from kept.core.memory import Accepted, Candidate, Evidence, Held, Refused
 from kept.extraction.gate import LONGEST, is_grounded, judge
+from kept.extraction.rules.passages import LONGEST_PASSAGE
 from kept.profiles import load_profile
 from kept.profiles.profile import Writer
 from talk import LEXICON, PROFILE, START
@@ -211,3 +212,66 @@ def test_an_insight_out_of_a_diary_waits_only_where_it_is_nearly_sure():
     insight = replace(GOOD, category="insight", trigger="lesson", confidence=0.75)
     assert isinstance(judge(insight, PROFILE, lexicon=LEXICON), Held)
     assert isinstance(judge(replace(insight, confidence=0.7), PROFILE, lexicon=LEXICON), Refused)
+
+
+def in_category(**changes):
+    """The profile with another constraint."""
+    return replace(
+        PROFILE, categories=tuple(replace(each, **changes) if each.id == "constraint" else each for each in PROFILE.categories)
+    )
+
+
+LONG = "Never write to the worker, for it loses what it holds. ".ljust(700, "x")
+
+
+@pytest.mark.parametrize(
+    ("shown", "origin", "expected"),
+    [
+        (LONG[:390], Origin.USER, Accepted()),
+        (LONG[:389], Origin.USER, Refused(reason="too long")),
+        (LONG[:390], Origin.ASSISTANT, Refused(reason="too long")),
+        (LONG[5:395], Origin.USER, Refused(reason="too long")),
+    ],
+)
+def test_a_long_passage_is_fit_only_where_the_persons_own_long_quote_begins_it(shown, origin, expected):
+    evidence = (replace(QUOTE, quote=shown, origin=origin, author=origin.value), QUOTE)
+    assert verdict(content=LONG, evidence=evidence, artifacts=()) == expected
+
+
+def test_a_passage_has_a_longest_length_too():
+    shown = "Never write. ".ljust(390, "x")
+    evidence = (replace(QUOTE, quote=shown),)
+    for size, expected in ((LONGEST_PASSAGE, Accepted()), (LONGEST_PASSAGE + 1, Refused(reason="too long"))):
+        assert verdict(content=shown.ljust(size, "x"), evidence=evidence, artifacts=()) == expected
+
+
+def test_what_is_exactly_as_sure_as_its_category_asks_is_accepted():
+    assert judge(replace(GOOD, confidence=0.7), in_category(floor=0.7), lexicon=LEXICON) == Accepted()
+    assert isinstance(judge(replace(GOOD, confidence=0.69), in_category(floor=0.7), lexicon=LEXICON), Held)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"), [("be careful and do good work", "unspecific"), ("All checks pass (`npm run lint`).", "status report")]
+)
+def test_only_a_specific_category_asks_for_something_concrete_and_never_of_a_persons_rule_or_a_fix(content, reason):
+    vague, machine = replace(GOOD, content=content, artifacts=()), {"users_words": False}
+    refused = Refused(reason=reason)
+    assert judge(vague, in_category(specific=True, **machine), lexicon=LEXICON) == refused
+    assert judge(vague, in_category(specific=False, **machine), lexicon=LEXICON) == Accepted()
+    assert judge(vague, in_category(specific=True), lexicon=LEXICON) == Accepted()
+    assert judge(replace(vague, fingerprint="E1"), in_category(specific=True, **machine), lexicon=LEXICON) == Accepted()
+    spoken = replace(vague, origin=Origin.ASSISTANT)
+    assert judge(spoken, in_category(specific=True), lexicon=LEXICON) == refused
+
+
+def test_a_quote_of_nothing_grounds_nothing():
+    assert not is_grounded(replace(GOOD, evidence=(QUOTE, replace(QUOTE, quote=" "))), {"k1": QUOTE.quote})
+
+
+def test_a_category_that_nobody_declared_is_named_in_sixty_characters():
+    assert verdict(category="h" * 70) == Refused(reason="unknown category", detail="h" * 60)
+
+
+@pytest.mark.parametrize("char", ["\u2060", "\ue000", "\ufff0", "\u2028", "\u2029", "\u3164", "\u115f", "\u1160", "\uffa0"])
+def test_each_kind_of_invisible_character_is_refused(char):
+    assert verdict(content=f"Never write to `orders.sql`{char} from the worker.") == Refused(reason="invisible text")
