@@ -218,3 +218,44 @@ def test_a_machine_may_not_touch_what_is_pinned_or_the_users_own(mark):
     ):
         assert find_protected_changes([theirs, other], [operation]) == (theirs.id,)
     assert find_protected_changes([theirs, other], [Retire(memory=other.id, at=AT, reason="x")]) == ()
+
+
+def test_a_stop_says_what_it_would_take_and_what_went_before_where_anything_did():
+    retired = [replace(each, id=f"old{i}", status=Status.RETIRED, ended_at=AT, reason="x") for i, each in enumerate(memories(10))]
+    some = [Retire(memory=f"decision{i}", at=AT, reason="x") for i in range(6)]
+    (alone,), (after,) = find_overreach(memories(10), some), find_overreach([*retired, *memories(10)], some[:3])
+    assert str(alone) == "it would deactivate 6 of 10 memories in decision"
+    assert str(after) == "it would deactivate 3 of 10 memories in decision, after 10 in the 30 days before"
+
+
+def test_a_category_of_which_fewer_than_four_ever_stood_in_thirty_days_does_not_erode():
+    gone = replace(memories(1)[0], id="old", status=Status.RETIRED, ended_at=AT, reason="x")
+    retire = [Retire(memory="decision0", at=AT, reason="x")]
+    assert find_overreach([gone, *memories(2)], retire) == ()
+    assert find_overreach([gone, replace(gone, id="older"), *memories(2)], retire) != ()
+
+
+@pytest.mark.parametrize(
+    "never_lost",
+    [
+        {"status": Status.HELD, "content": ""},
+        {"status": Status.HELD, "content": "waits"},
+        {"status": Status.RETIRED, "ended_at": AT, "reason": "x", "owned": True},
+    ],
+)
+def test_what_waits_and_what_a_person_ended_of_their_own_spend_nothing_of_the_thirty_days(never_lost):
+    others = [replace(each, id=f"old{i}", **never_lost) for i, each in enumerate(memories(10))]
+    some = [Retire(memory=f"decision{i}", at=AT, reason="x") for i in range(3)]
+    assert find_overreach([*others, *memories(10)], some) == ()
+
+
+@pytest.mark.parametrize("pinned", [False, True])
+@pytest.mark.parametrize("reworded", [False, True])
+def test_a_persons_own_gives_way_only_unpinned_and_in_its_own_words(pinned, reworded):
+    mine, heir = memories(2)
+    said = Evidence(quote="x", event="k", session="s", path="f", at=AT, author="x", origin=Origin.USER)
+    own = replace(mine, owned=True, pinned=pinned)
+    facts = replace(emptied("x").facts, content="other words" if reworded else mine.content)
+    way = [Revise(memory=mine.id, at=AT, reason="", facts=facts), Supersede(memory=mine.id, at=AT, reason=GAVE_WAY, by=heir.id)]
+    expected = (mine.id,) if pinned or reworded else ()
+    assert find_protected_changes([own, replace(heir, evidence=(said,))], way) == expected
