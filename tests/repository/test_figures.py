@@ -70,3 +70,9 @@ def test_the_page_of_proofs_names_every_file_with_a_slow_test():
     slow = {file for file in (ROOT / "tests").rglob("test_*.py") if "pytest.mark.slow" in file.read_text(encoding="utf-8")}
     named = PROOFS.read_rows(PROOFS.PAGE.read_text(encoding="utf-8"))
     assert {file.relative_to(ROOT).as_posix() for file in slow} - {"tests/repository/test_figures.py"} <= named.keys()
+
+
+def test_the_replies_that_a_figure_scores_are_those_of_readers():
+    folders = [ROOT / path for each in FIGURES.FIGURES for path in re.findall(r"--replies (\S+)", each.command)]
+    assert folders
+    assert [folder for folder in folders if not list(folder.glob("*/trial/*.json"))] == []
