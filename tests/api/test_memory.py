@@ -433,6 +433,18 @@ def test_the_smallest_agent_of_the_readme_has_at_most_ten_lines_and_remembers(ho
     assert "run the linter before you commit" in talk("What do I do before a commit?\n\n")
 
 
+def test_the_programs_of_the_page_about_agents_of_ones_own_remember_and_forget(home, monkeypatch, capsys):
+    page = (Path(__file__).parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
+    first, _, loop = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    monkeypatch.chdir(home)
+    exec(first, {})
+    assert "always use pnpm" in capsys.readouterr().out
+    names = {}
+    exec(loop, names)
+    sizes = [names["turn"]("ben", words) for words in ("Remember that I am allergic to walnuts.", "Which nuts am I allergic to?")]
+    assert [size == "(0 tokens of memory)" for size in sizes] == [True, False]
+
+
 def test_a_program_that_calls_every_method_passes_mypy_strict_and_wrong_calls_do_not(tmp_path):
     pytest.importorskip("mypy")
     right, wrong = tmp_path / "right.py", tmp_path / "wrong.py"

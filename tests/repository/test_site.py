@@ -2,16 +2,21 @@
 
 import importlib.util
 import re
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
 from cli_world import kept
+from kept.cli.parsers import create_parser
+from kept.cli.registry import COMMANDS
 from kept.local.settings import load_settings
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+PAGES = [page for page in (ROOT / "README.md", *sorted(DOCS.rglob("*.md"))) if page.name != "log.md"]
 EXAMPLES = [
     page for page in sorted(DOCS.rglob("*.md")) if "\n$ kept " in page.read_text(encoding="utf-8") and page.name != "log.md"
 ]
@@ -50,6 +55,22 @@ def test_what_a_page_shows_is_what_its_commands_print(page, home, capsys, monkey
             printed = (out + err).replace(str(home), "~")
             assert code == 0, printed
             assert fits(shown, printed), f"kept {call}\n{printed}"
+
+
+def shell_calls(page: Path) -> Iterator[list[str]]:
+    """The calls of kept in a page's shell examples, without comments, pipes and the options that every command takes."""
+    for block in re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+        for call in re.findall(r"(?m)(?:^|&& )[ \t]*kept ((?:\"[^\"\n]*\"|[^\n#&|<>])+)", block):
+            yield shlex.split(re.sub(r"--(?:home|tz|profile) \S+|--(?:verbose|quiet)\b", "", call))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if next(shell_calls(page), None)], ids=lambda page: page.name)
+def test_what_a_shell_example_calls_is_a_call_that_the_program_takes(page):
+    for name, *words in shell_calls(page):
+        made = create_parser(COMMANDS[name])
+        if words and words[0] in (actions := getattr(made, "commands", {})):
+            made = actions[words.pop(0)]
+        made.make_context(name, words)  # raises where an argument is unknown, missing or of another kind
 
 
 def test_every_page_is_reached_from_the_sites_contents():
