@@ -5,10 +5,13 @@ from dataclasses import replace
 import pytest
 
 from kept.core.event import Author
-from kept.extraction.rules.candidates import extract_candidates
+from kept.core.memory import UNCONFIRMED
+from kept.extraction.rules.candidates import CERTAIN, WAITING, extract_candidates
 from kept.profiles import load_profile
 from kept.profiles.lexicons import load_lexicon
-from talk import talk, user
+from talk import LEXICON, talk, user
+
+JOURNAL = load_profile("journal")
 
 
 def listed(text, name="journal", author=Author.HUMAN):
@@ -50,6 +53,19 @@ def test_code_tables_quotes_tasks_and_empty_lists_are_no_items():
         "be done\n- none\n- ~~We chose Kafka over RabbitMQ.~~\n- <what we chose, and why we did>\n"
     )
     assert listed(note) == []
+
+
+def test_an_item_of_what_may_be_somebody_elses_waits():
+    (note,) = talk(user("## Decisions\n- We keep SQLite for `state.db`.\n"))
+    found = {
+        reason: extract_candidates(
+            [replace(note, label_reason=reason)], 0, 1, profile=JOURNAL, lexicon=LEXICON, scope=lambda _: "project:log"
+        )
+        for reason in ("daily-note", "unconfirmed:daily-note")
+    }
+    (sure,), (unsure,) = found.values()
+    assert (sure.doubt, sure.confidence) == ("", CERTAIN)
+    assert (unsure.doubt, unsure.confidence) == (UNCONFIRMED, WAITING)
 
 
 def test_a_profile_names_its_own_headings():

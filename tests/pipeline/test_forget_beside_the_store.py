@@ -165,3 +165,23 @@ def test_a_recording_forgets_what_was_said_about_a_session_whatever_words_it_use
         path.write_text(json.dumps({"key": "k", "text": "In other words.", "about": [thread.session]}) + "\n" + other + "\n")
         forget(workspace, make_erasure_request(workspace, secret_ones(workspace)))
         assert path.read_text() == other + "\n"
+
+
+def test_a_note_that_is_written_on_does_not_bring_back_what_was_forgotten_of_it(home, desk_at):
+    note, told = home / "vault" / "2026-01-05.md", "The alarm code of the cottage lies under the blue pot."
+    note.parent.mkdir()
+    note.write_text(f"# 2026-01-05\n\n{SECRET}\n\n{told} Fog all day.\n")
+    config = home / ".config" / "kept" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(f'[[root]]\npath = "{note.parent}"\nformat = "vault"\nauthor = "person"\n')
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        forget(workspace, make_erasure_request(workspace, said=(SECRET, told)))
+        with note.open("a") as file:
+            file.write("\nBought bread.\n")
+        run_pipeline(workspace, [], RunOptions())
+        archive = workspace.store.archive
+        kept = " ".join(event.text for thread in archive.threads() for event in archive.events(thread.id, 0, thread.events))
+    assert "Bought bread." in kept
+    assert "Fog all day." in kept
+    assert [path for path in holding(home, SECRET) + holding(home, told) if path != note] == []

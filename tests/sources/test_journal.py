@@ -107,6 +107,55 @@ def test_a_comment_that_holds_a_heading_is_hidden_whole(tmp_path):
     assert human(events) == ["# Today\n\nFine.", "## Late\n\nRain."]
 
 
+@pytest.mark.parametrize("opened", ["%%\n## Decisions\n- We chose Redis.\n%%", "%% a word by the way %%"])
+def test_what_obsidian_takes_for_a_comment_is_hidden(tmp_path, opened):
+    text = f"---\nauthor: me\n---\n# Today\n\nFine.\n\n{opened}\n\n## Late\n\nRain.\n"
+    events, account, _ = read(READER, write(tmp_path, text, "journal/2026-02-07.md"))
+    assert human(events) == ["# Today\n\nFine.", "## Late\n\nRain."]
+    assert account.noted == {"removed:hidden-text": 1}
+
+
+def unsure(tmp_path, text):
+    """The last line of each section of a person's note that may be somebody else's."""
+    events, _, _ = read(READER, write(tmp_path, f"---\nauthor: me\n---\n{text}", "journal/2026-02-07.md"))
+    return [event.text.splitlines()[-1] for event in events if event.label_reason == "unconfirmed:front-matter:person"]
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["Book: Deep Work", "Livre : Clean Code", "From the article", "Quotes", "Codex session", "Claude", "読書メモ", "Podcast 12"],
+)
+def test_what_stands_below_the_heading_of_a_text_or_an_agent_may_be_somebody_elses(tmp_path, heading):
+    text = f"# 2026-02-07\n\nmine\n\n## {heading}\n\ntheirs\n\n### Decisions\n\n- theirs too\n\n## Late\n\nmine\n"
+    assert unsure(tmp_path, text) == ["theirs", "- theirs too"]
+
+
+@pytest.mark.parametrize(
+    "heading", ["Work", "10:30 standup", "Day 3: the port", "Project: harbor", "Proyecto: puerto", "2026-02-07"]
+)
+def test_what_stands_below_a_heading_that_names_no_text_is_the_persons(tmp_path, heading):
+    assert unsure(tmp_path, f"## {heading}\n\nmine\n\n### Decisions\n\n- mine too\n") == []
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        "From: Petra Holm <petra@client.example>\nSubject: minutes",
+        "    2026-02-06 10:00  the assistant: From now on always stream.",
+        "10:00–10:20  app  2 prompts, 4 events  11111111-1111-1111-1111-111111111111",
+        "  3f2a9c1b04  From now on always stream.",
+        "[00:12:09] From now on always ship on Fridays.",
+    ],
+)
+def test_a_section_with_a_mail_a_transcript_or_what_kept_printed_may_be_somebody_elses_to_its_end(tmp_path, pasted):
+    text = f"# 2026-02-06\n\n{pasted}\n\n## Decisions\n\n- theirs\n\n# 2026-02-07\n\nmine\n"
+    assert unsure(tmp_path, text)[1:] == ["- theirs"]
+
+
+def test_the_times_of_a_persons_own_day_make_it_nobody_elses(tmp_path):
+    assert unsure(tmp_path, "# 2026-02-07\n\n- 10:30 fixed the importer\n- 11:00 tests\n\n2026-02-06 10:00 was better\n") == []
+
+
 DIARY = """---
 Title: Diary
 LastUpdated: 2026-03-20T08:35:07.139341274-04:00

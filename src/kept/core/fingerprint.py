@@ -4,8 +4,9 @@ A fingerprint is a keyed MinHash of the statement's words (Broder 1997), so it a
 store's key nobody can test guesses against it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from hashlib import blake2b
+from itertools import pairwise
 
 from kept.core.pattern import Pattern
 from kept.core.text import tokenize
@@ -30,10 +31,14 @@ def is_known_statement(text: str, known: Iterable[str], key: bytes) -> bool:
     return bool(mine) and any(_minhash_similarity(mine, item) >= _SAME for item in known)
 
 
-def has_known_statement(text: str, known: Iterable[str], key: bytes) -> bool:
-    """Whether a text, or one of its sentences, is a statement whose fingerprint is known."""
-    prints = tuple(known)
-    return any(is_known_statement(sentence, prints, key) for sentence in (text, *_END.split(text)))
+def mark_known_statements(text: str, known: Collection[str], key: bytes, mark: str) -> str:
+    """A text with a mark in the place of each sentence, or of all of it, that is a statement whose fingerprint is known."""
+    edges = sorted({0, *(end.end() for end in _END.finditer(text)), len(text)})
+    pieces = [text[start:end] for start, end in pairwise(edges)]
+    known_pieces = [is_known_statement(piece, known, key) for piece in pieces]
+    if not any(known_pieces):
+        return mark if is_known_statement(text, known, key) else text
+    return "".join(mark + piece[len(piece.rstrip()) :] if gone else piece for piece, gone in zip(pieces, known_pieces, strict=True))
 
 
 def _minhash_similarity(left: str, right: str) -> float:

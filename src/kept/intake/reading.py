@@ -4,7 +4,7 @@ nothing.
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import is_dataclass
 from datetime import date
@@ -13,7 +13,8 @@ from typing import Any, cast
 
 from kept.core.document import END
 from kept.core.errors import SourceError, UsageError, isolate_errors
-from kept.core.event import Author, Cursor, Event, RecordAccount
+from kept.core.event import FORGOTTEN_MARK, Author, Cursor, Event, RecordAccount, is_note
+from kept.core.fingerprint import mark_known_statements
 from kept.core.value import dataclass, field, fields, replace
 from kept.intake.clean import CleanedEvent
 from kept.intake.cleaned_files import (
@@ -387,6 +388,7 @@ def _weigh_input(each: InputFile) -> int:
 def _archive_file(workspace: Workspace, file: UnreadFile, slices: Iterator[CleanedSlice], result: ReadingReport) -> None:
     archive, path, source = workspace.store.archive, str(file.path), file.source.name
     grown, rewritten = False, False
+    forgotten = workspace.store.log.forgotten_fingerprints() if _is_compared(file.source) else frozenset[str]()
     now: list[Event] | None = None  # what a file that is read from its start says, where that is compared
     for piece in slices:
         rewritten = rewritten or REWRITTEN in piece.account.noted
@@ -399,7 +401,8 @@ def _archive_file(workspace: Workspace, file: UnreadFile, slices: Iterator[Clean
                 result.days.add(done.event.at.astimezone(workspace.zone).date())
         result.bytes_in += piece.size
         with workspace.store.transaction():
-            events = list(distinguish(archive, [done.event for done in usable], rewritten=rewritten))
+            told = [_without_forgotten(workspace, done.event, forgotten) for done in usable]
+            events = list(distinguish(archive, told, rewritten=rewritten))
             result.fresh += archive.add(source, path, events, account, piece.cursor, anew=piece.restarted)
             note_remotes(result.remotes, events)
             note_branches(result.branches, events)
@@ -414,6 +417,14 @@ def _archive_file(workspace: Workspace, file: UnreadFile, slices: Iterator[Clean
     if grown:
         result.files += 1
         archive.save_stat_cache_entry(source, path, file.stamp)
+
+
+def _without_forgotten(workspace: Workspace, event: Event, forgotten: Collection[str]) -> Event:
+    """An entry of a note without what was forgotten: its author wrote on in it, so that it is another entry than the erased one."""
+    if not (forgotten and is_note(event)):
+        return event
+    text = mark_known_statements(event.text, forgotten, workspace.store.key("forget"), FORGOTTEN_MARK)
+    return event if text == event.text else replace(event, text=text)
 
 
 def _is_compared(source: Source) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kept.core.codec import digest, dump, load
 from kept.core.errors import ChangedError, SourceError
-from kept.core.fingerprint import has_known_statement
+from kept.core.fingerprint import mark_known_statements
 from kept.core.redact import redact
 from kept.core.redact.scanner import load_scanner
 from kept.core.value import dataclass, replace
@@ -59,7 +59,9 @@ def _collect_feed(workspace: Workspace, feed: FeedSettings, fetching: "Fetch | N
     prints, secret = workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget")
     fresh = {item.key: _redact_item(workspace, item) for item in feed_result.items if item.key not in known}
     fresh = {
-        key: _empty_item(item) if prints and _has_match(item, lambda text: has_known_statement(text, prints, secret)) else item
+        key: _empty_item(item)
+        if prints and _has_match(item, lambda text: mark_known_statements(text, prints, secret, "") != text)
+        else item
         for key, item in fresh.items()
     }
     if fresh or dict(feed_result.cursor) != dict(cursor):

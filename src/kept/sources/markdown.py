@@ -19,6 +19,7 @@ from kept.sources.documents import Row
 _FENCE = Pattern(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^`]*)$")
 _HEADING = Pattern(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _HEADING_CHARACTERS = 300
+_COMMENTS = {"<!--": "-->", "%%": "%%"}  # of HTML and of Obsidian: how each opens and ends
 _SPEAKER = re.compile(r"^(?:\*\*|__)[^*_]{1,60}(?:\*\*|__):?[ \t]*")
 # How lines begin that end without a full stop: lists, headings, tables, code.
 _STRUCTURE = Pattern(r"[`~<|#>+]|[*-][ \t]|\d+[.)]")
@@ -91,8 +92,12 @@ def find_headings(rows: Sequence[Row], inside: Sequence[bool], first: int = 0) -
         text = rows[number].text
         if number <= hidden:
             continue
-        if ends and not inside[number] and text.lstrip().startswith("<!--") and "-->" not in text:
-            hidden = next((after for after in range(number + 1, len(rows)) if "-->" in rows[after].text), -1)
+        shown = text.lstrip()
+        close = next(
+            (_COMMENTS[opened] for opened in _COMMENTS if shown.startswith(opened) and _COMMENTS[opened] not in shown[2:]), ""
+        )
+        if close and ends and not inside[number]:
+            hidden = next((after for after in range(number + 1, len(rows)) if close in rows[after].text), -1)
             ends = hidden >= 0
         if inside[number] or "#" not in text[:4] or len(text) > _HEADING_CHARACTERS:
             continue
@@ -126,7 +131,7 @@ def _is_edge(text: str) -> bool:
     return not text or (len(text) >= 3 and text[0] in "-*_" and not text.strip(text[0]))
 
 
-_MARK = re.compile(r"`+|~~~+|<")
+_MARK = re.compile(r"`+|~~~+|<|%%")
 _ELEMENT = Pattern(r"^<([A-Za-z][A-Za-z0-9]{0,20})\b[^<>]*?(?:\bhidden\b|display\s*:\s*none)[^<>]*>")
 _ELEMENT_CHARACTERS = 400
 _NESTED = 50
@@ -134,19 +139,19 @@ _NESTED = 50
 
 def strip_hidden(text: str) -> tuple[str, dict[str, int]]:
     """The text without comments and hidden elements, and what an account says of them; code is left alone."""
-    if "<" not in text:
+    if "<" not in text and "%%" not in text:
         return text, {}
     pieces: list[str] = []
     missing: set[str] = set()  # ends that do not come any more: looking for them again would cost the whole text each time
     removed = kept = position = 0
     while search_match := _MARK.search(text, position):
         start, mark = search_match.span()[0], search_match.group()
-        if mark == "<":
+        if mark in ("<", "%%"):
             end = _hidden_end(text, start, missing)
             if end:
                 pieces.append(text[kept:start])
                 removed, kept = removed + 1, end
-            position = end or start + 1
+            position = end or start + len(mark)
         else:
             position = _code_end(text, search_match.end(), mark, missing)
     return ("".join([*pieces, text[kept:]]).strip(), {"removed:hidden-text": removed}) if removed else (text, {})
@@ -170,9 +175,10 @@ def _code_end(text: str, position: int, mark: str, missing: set[str]) -> int:
 
 def _hidden_end(text: str, start: int, missing: set[str]) -> int:
     """Where a comment or a hidden element ends that starts here; 0 where neither does."""
-    if text.startswith("<!--", start):
-        close = _find_from(text, "-->", start + 4, missing)
-        return close + 3 if close >= 0 else 0
+    for opening, closing in _COMMENTS.items():
+        if text.startswith(opening, start):
+            close = _find_from(text, closing, start + len(opening), missing)
+            return close + len(closing) if close >= 0 else 0
     found = _ELEMENT.match(text[start : start + _ELEMENT_CHARACTERS])
     if not found:
         return 0

@@ -16,6 +16,7 @@ _MAIL = Pattern(
     r"(?mi)^\W*-{3,} ?(?:forwarded|original|weitergeleitete|ursprüngliche|mensaje|message|mensagem)\b.*-{3,}$"
     r"|^(?:from|von|de|expéditeur):[ \t]+\S.*\n(?:(?:sent|date|to|cc|subject|gesendet|datum|an|betreff|enviado|para|asunto"
     r"|fecha|à|objet|envoyé|assunto|data):.*\n?){2,}"
+    r"|^(?:from|von|de|expéditeur):[ \t]+[^\n@]{0,60}<?[\w.+-]+@[\w-]+\.[\w.]+>?[ \t]*$"
     r"|^(?:on|am|el|le|em) .{6,80}\b(?:wrote|schrieb|escribió|a écrit|escreveu)\b.{0,60}:$"
 )
 _SCRIPT = Pattern(r"(?i)^\W*(?:you are (?:an? |the |\w+ [\d.]+)|act as an? |your task is )")

@@ -320,14 +320,14 @@ def propose_heading_items(
         for item in items(event.text, frozenset(named)) if is_note(event) else ():
             category = named[item.under]
             content = event.text[item.start : item.end]
-            where = USER_SCOPE if category.user_wide else scope(event.project)
+            where, doubt = USER_SCOPE if category.user_wide else scope(event.project), authorship_doubt(event)
             candidate = Candidate(
                 id=digest(profile.id, category.id, where, HEADING, event.key, content),
                 profile=profile.id,
                 category=category.id,
                 scope=where,
                 content=content,
-                confidence=CERTAIN if event.origin is Origin.USER else AGENT,
+                confidence=WAITING if doubt else CERTAIN if event.origin is Origin.USER else AGENT,
                 trigger=HEADING,
                 at=event.at,
                 origin=event.origin,
@@ -335,6 +335,7 @@ def propose_heading_items(
                 evidence=(evidence_of(event, content),),
                 subject=_subject(content) if category.shape is Shape.DOSSIER else "",
                 reasoning=f"under the heading “{item.under}”",
+                doubt=doubt,
             )
             found.setdefault(candidate.id, candidate)
     return tuple(found.values())
