@@ -8,17 +8,21 @@ import pytest
 from kept.core.errors import MissingError, UsageError
 from kept.core.event import Origin
 from kept.core.memory import Actor, Evidence, Memory, Status
-from kept.core.operation import Add, Pin, Reaffirm, Retire, Supersede, operation_kind, to_facts
+from kept.core.operation import Add, Pin, Reaffirm, Retire, Revise, Supersede, operation_kind, to_facts
 from kept.memories.history import (
     DifferenceKind,
+    MemoryDifference,
     describe_command,
     describe_counts,
     describe_given_back,
     diff_moments,
     find_run,
+    find_wordings_at,
+    last_undoable_run,
     list_differences,
     memories_at,
     redo,
+    run_changes,
     run_history,
     undo,
     undo_in_scopes,
@@ -233,3 +237,113 @@ def test_an_operation_is_named_by_what_it_does():
     held = replace(held, value=replace(held.value, status=Status.HELD))
     assert operation_kind(Retire(memory="m1", at=MAR, reason="x")) == "retire"
     assert (operation_kind(held), operation_kind(add("m1"))) == ("hold", "add")
+
+
+def test_redo_without_a_name_brings_back_what_the_last_undo_took_until_there_is_nothing(workspace):
+    first, second = commit(workspace, add("m1")), commit(workspace, add("m2"))
+    undo(workspace, str(first.id))
+    undo(workspace, str(second.id))
+    assert redo(workspace).passes == (second.id,)
+    assert redo(workspace).passes == (first.id,)
+    with pytest.raises(UsageError, match="there is nothing to redo"):
+        redo(workspace)
+    assert sorted(each.id for each in workspace.store.log.memories()) == ["m1", "m2"]
+
+
+def test_what_is_not_undone_cannot_be_redone_nor_what_is_undone_be_undone(workspace):
+    first = commit(workspace, add("m1"))
+    with pytest.raises(UsageError, match="there is nothing to redo"):
+        redo(workspace, str(first.id))
+    undo(workspace, str(first.id))
+    with pytest.raises(UsageError, match="there is nothing to undo"):
+        undo(workspace, str(first.id))
+
+
+def test_a_number_names_a_pass_and_one_behind_an_r_a_run(workspace):
+    log, now = workspace.store.log, workspace.clock()
+    run = log.start_run("run", now)
+    for number in ("m1", "m2"):
+        log.commit(Draft(run=run, stage="curate", subject="", actor=Actor.MACHINE, recorded_at=now, operations=(add(number),)))
+    other = commit(workspace, add("m3"))
+    assert (run, other.run, other.id) == (1, 2, 3)
+    assert sorted(undo(workspace, "2").changed) == ["m2"]
+    assert sorted(undo(workspace, "r2").changed) == ["m3"]
+    assert sorted(undo(workspace, "run 1").changed) == ["m1"]
+
+
+@pytest.mark.parametrize(("what", "told"), [("9" * 18, "there is no pass"), ("9" * 19, "names no pass or run")])
+def test_a_number_that_no_pass_can_have_names_none(workspace, what, told):
+    with pytest.raises(UsageError, match=told):
+        undo(workspace, what)
+
+
+def test_an_undo_is_a_run_that_ended_and_is_none_to_take_back(workspace):
+    assert last_undoable_run(workspace) == ""
+    commit(workspace, add("m1"))
+    last = commit(workspace, add("m2"))
+    assert last_undoable_run(workspace) == f"r{last.run}"
+    undo(workspace)
+    (newest,) = workspace.store.log.runs(1)
+    assert (newest.command, newest.ended_at is not None) == ("undo", True)
+    assert last_undoable_run(workspace) == "r1"
+
+
+def test_what_some_passes_changed_is_told_from_before_the_first_to_behind_the_last(workspace):
+    first = commit(workspace, add("m1", content="one"))
+    second = commit(workspace, add("m2"), Pin(memory="m1", at=MAR, reason="x"))
+    commit(workspace, Retire(memory="m1", at=MAR, reason="x"))
+    ((before, after),) = [pair for key, pair in run_changes(workspace, [second]).items() if key == "m1"]
+    assert (before.pinned, after.pinned, after.status) == (False, True, Status.ACTIVE)
+    assert run_changes(workspace, [first])["m1"][0] is None
+    assert sorted(run_changes(workspace, [first, second])) == ["m1", "m2"]
+    assert run_changes(workspace, []) == {}
+    undo(workspace, str(second.id))
+    (undone,) = (pass_ for pass_ in workspace.store.log.passes() if pass_.stage == "undo")
+    assert run_changes(workspace, [undone])["m2"][1] is None
+    assert run_changes(workspace, [second])["m2"][0] is None
+
+
+def revised(number: str, at: datetime | None, content: str) -> Revise:
+    return Revise(memory=number, at=at, reason="x", facts=replace(to_facts(memory(number, MAR)), content=content))
+
+
+def test_what_a_memory_said_then_is_told_where_it_says_something_else_now(workspace):
+    day = timedelta(days=1)
+    commit(workspace, add("m1", JAN, "first"), add("m2", JAN, "same"))
+    commit(workspace, revised("m1", MAR, "second"))
+    commit(workspace, Pin(memory="m1", at=MAR, reason="x"))
+    taken_back = commit(workspace, revised("m1", MAR, "a slip"))
+    commit(workspace, revised("m1", MAY, "third"))
+    undo(workspace, str(taken_back.id))
+    memories = workspace.store.log.memories()
+    for moment, expected in ((JAN - day, "first"), (JAN + day, "first"), (MAR, "first"), (MAR + day, "second"), (MAY + day, None)):
+        assert find_wordings_at(workspace, memories, moment) == ({"m1": expected} if expected else {})
+
+
+def test_a_change_without_a_time_counts_from_when_it_was_recorded(workspace):
+    commit(workspace, add("m1", JAN, "first"))
+    changed = commit(workspace, revised("m1", None, "second"))
+    (found,) = workspace.store.log.memories()
+    assert find_wordings_at(workspace, [found], changed.recorded_at) == {"m1": "first"}
+    assert find_wordings_at(workspace, [found], changed.recorded_at + timedelta(seconds=1)) == {}
+
+
+def test_a_memory_was_last_seen_then_by_its_latest_evidence_of_then(workspace):
+    quotes = tuple(memory("m1", at).evidence[0] for at in (JAN, MAR, MAY))
+    value = replace(memory("m1", JAN), last_seen=MAY, evidence=quotes)
+    commit(workspace, Add(memory="m1", at=JAN, reason="new", value=value))
+    commit(workspace, Add(memory="m2", at=JAN, reason="new", value=replace(memory("m2", JAN), last_seen=MAR)))
+    seen = {each.id: each.last_seen for each in memories_at(workspace, MAR + timedelta(days=1))}
+    assert seen == {"m1": MAR, "m2": MAR}
+
+
+def test_what_is_recorded_at_a_moment_was_believed_then(workspace):
+    made = commit(workspace, add("m1", JAN))
+    assert [each.id for each in memories_at(workspace, made.recorded_at, recorded=True)] == ["m1"]
+    assert memories_at(workspace, made.recorded_at - timedelta(microseconds=1), recorded=True) == ()
+
+
+def test_a_difference_tells_what_a_memory_said_last(workspace):
+    some, empty = memory("m1", JAN), replace(memory("m1", JAN), content="")
+    for before, after, text in ((some, empty, "words"), (some, None, "words"), (None, some, "words"), (None, empty, "")):
+        assert MemoryDifference(id="m1", what=DifferenceKind.LEFT, before=before, after=after).text == text
