@@ -1,5 +1,6 @@
 """What is built and installed: the wheel holds everything that the package reads, two builds are equal, what is installed works."""
 
+import importlib.util
 import json
 import os
 import re
@@ -64,6 +65,38 @@ def test_the_bill_of_materials_names_every_pinned_package_the_models_and_the_scr
     assert named - pinned == {"htmx.org==4.0.1", "cytoscape==3.34.4"}
     assert pinned - named == set()
     assert all(each["hashes"] for each in components)
+
+
+def installs():
+    spec = importlib.util.spec_from_file_location("installs", ROOT / "scripts" / "installs.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_one_interpreter_of_each_version_that_kept_is_for_is_tried(tmp_path):
+    for version in ("3.10.1", "3.12.1", "3.13.0"):
+        python = tmp_path / ".pyenv" / "versions" / version / "bin" / f"python{version.rpartition('.')[0]}"
+        python.parent.mkdir(parents=True)
+        python.write_text(f"#!/bin/sh\necho Python {version}\n")
+        python.chmod(0o755)
+    assert [each.name for each in installs().list_pythons({}, tmp_path)] == ["python3.12", "python3.13"]
+
+
+def test_an_environment_weighs_what_was_installed_pip_aside(tmp_path):
+    packages = tmp_path / "lib" / "python3.12" / "site-packages"
+    for name, size in (("kept/model.pack", 3_000_000), ("kept-0.1.0.dist-info/RECORD", 10), ("pip/big", 9_000_000), ("one.py", 10)):
+        (packages / name).parent.mkdir(parents=True, exist_ok=True)
+        (packages / name).write_bytes(bytes(size))
+    assert installs().weigh(tmp_path / "bin" / "python") == (3, 1)
+
+
+def test_what_is_installed_is_used_as_a_module_and_the_first_call_that_fails_is_named(tmp_path):
+    python = tmp_path / "python"
+    for fails, expected in (("search", "kept search parquet: exit 3: no such thing"), ("nothing", "")):
+        python.write_text(f'#!/bin/sh\necho "$3"\nif [ "$3" = {fails} ]; then echo no such thing >&2; exit 3; fi\n')
+        python.chmod(0o755)
+        assert installs().use(python, tmp_path) == expected
 
 
 def build(folder, *, root=ROOT, **env):
