@@ -83,3 +83,31 @@ def test_what_another_statement_has_of_at_most_half_of_a_sentence_is_a_turn_of_p
     assert half.is_in_text("grey heron stands in the canal")
     whole = ErasureWords(sentences=("one grey heron stands in the canal",), spared=("one grey heron stands in the canal today",))
     assert whole.is_in_text("one grey heron stands in the canal")
+
+
+@pytest.mark.parametrize(
+    "some",
+    [
+        {"sentences": (SAID,)},
+        {"cited": (("k", "the code"),)},
+        {"memories": frozenset({"m"})},
+        {"events": frozenset({"k"})},
+        {"sessions": frozenset({"s"})},
+    ],
+)
+def test_words_quotes_memories_events_or_sessions_alone_are_something_to_forget(some):
+    assert not ErasureWords(sentences=())
+    assert ErasureWords(**{"sentences": (), **some})
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "the vault <b>co</b>de of the light<i>house</i> is un<br/>der the third blue mat",
+        "the vault co&shy;de of the light&shy;house is under the third blue mat",
+        "the vault co\\u0064e of the lighthouse is under the third blue mat",
+    ],
+)
+def test_words_with_tags_entities_or_escapes_inside_are_the_same_words(written):
+    assert WORDS.is_in_text(written)
+    assert "vault" not in WORDS.remove_from(f"before {written} behind")
