@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,7 @@ def test_an_owner_reads_no_row_of_another_in_any_table(two):
     mine, other = map(owner_of, two)
     with psycopg.connect(two[0], autocommit=True) as connection:
         seen = {name: connection.execute(f"SELECT DISTINCT role FROM kept.{name}").fetchall() for name in tables(connection)}
-        assert len(seen) == 23
+        assert len(seen) == 24
         assert seen["operations"] == seen["blocks"] == seen["owners"] == [(mine,)]
         assert {role for rows in seen.values() for (role,) in rows} == {mine}
         for name in seen:
@@ -124,8 +125,45 @@ def test_the_server_has_the_columns_of_every_shared_table_and_every_other_is_a_m
             " WHERE table_schema = 'kept' ORDER BY ordinal_position"
         ).fetchall()
     there = {name: [(column, kind) for table, column, kind in rows if table == name] for name in here}
+    here["memories"].append(("words", "tsvector"))  # made there, to be found by
     assert there == {name: [("role", "text"), ("version", "bigint"), *columns] for name, columns in here.items()}
     assert {name for name in names if not re.search(r"_(index|data|idx|docsize|config|content)$", name)} == {*SHARED, *OWN}
+
+
+SCHEMA = (
+    "SELECT table_name, column_name, data_type, generation_expression FROM information_schema.columns WHERE table_schema = 'kept'",
+    "SELECT indexdef FROM pg_indexes WHERE schemaname = 'kept' ORDER BY 1",
+    "SELECT tablename, policyname, cmd, qual, with_check FROM pg_policies WHERE schemaname = 'kept' ORDER BY 1, 2",
+    "SELECT pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = 'kept'::regnamespace ORDER BY 1",
+    "SELECT tgname, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal ORDER BY 1",
+    "SELECT relname, relrowsecurity, relforcerowsecurity, relacl FROM pg_class WHERE relnamespace = 'kept'::regnamespace",
+)
+
+
+def test_a_server_that_an_older_kept_made_gets_the_schema_of_a_new_one(postgres):
+    schemas = [schema_made_from(postgres.admin, version) for version in range(4)]
+    assert schemas[1:] == schemas[:1] * 3
+    assert "vectors_pkey" in schemas[0]
+
+
+def schema_made_from(admin: str, version: int) -> str:
+    """What a database looks like of which an older kept made the first migrations (0: none), and this one the others."""
+    from kept.store.postgres.server import PostgresServer  # noqa: PLC0415 - psycopg is there
+
+    name = f"older_{os.getpid()}"
+    url = with_database(admin, name)
+    with psycopg.connect(admin, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+        try:
+            with psycopg.connect(url) as older:
+                for number in range(1, version + 1):
+                    older.execute(files("kept.store.postgres").joinpath(f"migrations/{number}.sql").read_text())
+                    older.execute("INSERT INTO kept.migrations (version) VALUES (%s)", (number,))
+            PostgresServer(url, create=True).close()
+            with psycopg.connect(url) as made:
+                return "\n".join(sorted(str(row) for query in SCHEMA for row in made.execute(query)))
+        finally:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def written(folder: Path) -> list[str]:

@@ -37,9 +37,9 @@ _MATCHED = 40_000  # so many turns are ranked
 _OFTEN = 2_000  # a word that more turns have tells no conversation from another
 _CONSIDERED = 60  # memories that a message may need
 _SURROUNDED = 100  # of the best turns, what was said around them is looked at
-_LONGEST = 2_000  # characters of a question whose meaning counts, its last: after a long paste stands what is asked
+LONGEST = 2_000  # characters of a question whose meaning counts, its last: after a long paste stands what is asked
 _BESIDE = 500  # of a project's memories, so many tell what a message has in common with all of them
-_TELLING = 0.3  # a cosine from which on meaning is a reason
+TELLING = 0.3  # a cosine from which on meaning is a reason
 _TOLD = 5  # words told as a reason
 
 
@@ -352,7 +352,7 @@ class _IndexSearch:
                 None,
                 (
                     f"its words: {', '.join(shared[:_TOLD])}" if shared else "",
-                    f"its meaning ({near.similarity:.2f})" if near and near.similarity >= _TELLING else "",
+                    f"its meaning ({near.similarity:.2f})" if near and near.similarity >= TELLING else "",
                     f"its time: {self._when.label}" if timely and self._when else "",
                     "what was said beside it" if around else "",
                 ),
@@ -414,7 +414,7 @@ def _embed_query(workspace: SearchContext, query: str) -> _MeaningQuery | None:
         return None
     recall = workspace.settings.recall
     model = create_embedder(recall.embeddings, recall.embeddings_model, workspace.env, local=recall.model)
-    level = find_scale(model.name, query[-_LONGEST:]) if model is not None else None
+    level = find_scale(model.name, query[-LONGEST:]) if model is not None else None
     if model is None or level is None:
         return None
     from kept.recall.index.vectors import Vectors  # noqa: PLC0415 - numpy is heavy, and only wanted where there are vectors
@@ -422,7 +422,7 @@ def _embed_query(workspace: SearchContext, query: str) -> _MeaningQuery | None:
     vectors = Vectors(workspace.paths.vectors, model.name, getattr(model, "half", 0))
     if not vectors.dimensions:
         return None
-    (question,) = model.embed([query[-_LONGEST:]], question=True)
+    (question,) = model.embed([query[-LONGEST:]], question=True)
     return _MeaningQuery(model.name, vectors, question, level)
 
 

@@ -1,16 +1,20 @@
 """``kept search``: find memories, summaries and archived turns. Read-only."""
 
+import os
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
 from kept.cli import show
-from kept.cli.front import check_choice, command_workspace
-from kept.cli.lists import memory_line, scope_name, turn_line
+from kept.cli.front import check_choice, command_home, command_workspace
+from kept.cli.lists import EVERYWHERE, memory_line, scope_name, turn_line
 from kept.cli.show import Line, hanging_line, line
-from kept.core.memory import Status
+from kept.core.errors import UsageError
+from kept.core.memory import USER_SCOPE, Status
 from kept.core.times import format_day
+from kept.local.settings import load_settings
 from kept.memories.browse import scope_or_words, to_json_value
 from kept.recall.index import UnitKind
 from kept.recall.question import telling_words
@@ -37,6 +41,10 @@ def search(
     since: Annotated[str, typer.Option(metavar="DATE", help="Only what is dated that day or later.")] = "",
     until: Annotated[str, typer.Option(metavar="DATE", help="Only what is dated that day or earlier.")] = "",
     sessions: Annotated[bool, typer.Option("--sessions", help="Rank sessions, each shown by its best turn.")] = False,
+    store: Annotated[
+        str,
+        typer.Option("--store", metavar="URL", help="Instead of this home: the memories and shared lines of a role on a server."),
+    ] = "",
     limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="At most so many results.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print scores and reasons as JSON.")] = False,
 ) -> None:
@@ -46,8 +54,13 @@ def search(
     layers = dict.fromkeys(
         _LAYERS[check_choice(part.strip(), tuple(_LAYERS), "--in")] for part in within.split(",") if part.strip()
     )
+    words = " ".join(query)
+    if store:
+        if project or category or since or until or sessions:
+            raise UsageError("--store takes words, --limit and --json alone", hint="kept search --store URL WORDS")
+        _search_server(context, store, words, limit, as_json=as_json)
+        return
     with command_workspace(context) as workspace:
-        words = " ".join(query)
         filters = Filters(
             project=scope_or_words(workspace, project),
             category=category,
@@ -67,6 +80,25 @@ def search(
             waiting = _waiting_by_turn(workspace) if any(hit.kind is UnitKind.TURN for hit in hits) else {}
             sections = sorted(hits, key=lambda hit: order.index(hit.kind))
             show.write_lines([_hit_line(workspace, hit, told, waiting) for hit in sections] or [line("Nothing found.")])
+
+
+def _search_server(context: typer.Context, url: str, words: str, limit: int, *, as_json: bool) -> None:
+    """Search without a store on this machine, and make none."""
+    from kept.recall.on_server import search_server  # noqa: PLC0415 - few search there
+
+    settings = load_settings(command_home(context).settings)
+    hits = search_server(url, words, settings.recall, os.environ, datetime.now(UTC), limit=limit)
+    if as_json:
+        show.write_json({"query": words, "hits": [to_json_value(hit) for hit in hits]})
+        return
+    for hit in hits:
+        where = EVERYWHERE if hit.scope == USER_SCOPE else " of ".join(filter(None, (hit.author, hit.project)))
+        why = ", ".join(filter(None, ("" if hit.status == Status.ACTIVE else hit.status, where, *hit.reasons)))
+        show.write_lines(
+            [hanging_line([("    ", ""), (show.format_id(hit.id), "yellow"), ("  ", "")], hit.text, (f"  ({why})", "dim"))]
+        )
+    if not hits:
+        show.write_line("Nothing found.")
 
 
 def _search_layers(layers: dict[UnitKind, None], category: str) -> Sequence[UnitKind]:

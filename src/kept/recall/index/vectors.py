@@ -101,6 +101,14 @@ class Vectors:
         rows = np.flatnonzero((self.rows["kind"] == _KINDS[kind]) & np.isin(self.rows["item"], wanted)) if len(wanted) else wanted
         return self._rank_rows(rows, question, len(rows))
 
+    def of_texts(self, kind: UnitKind, marks: Mapping[int, int]) -> dict[int, Floats]:
+        """The vectors of units by number, as far as their text has the mark; of a long one that of its beginning."""
+        found: dict[int, Floats] = {}
+        for row in self.rows[(self.rows["kind"] == _KINDS[kind]) & np.isin(self.rows["item"], [*marks])]:
+            if int(row["mark"]) == marks[int(row["item"])]:
+                found.setdefault(int(row["item"]), row["body"][: self.dimensions].astype(np.float32) * row["scale"])
+        return found
+
     def _select_rows(self, kind: UnitKind, question: Floats, most: int, among: Iterable[int] | None) -> NDArray[np.int64]:
         fits = self.rows["kind"] == _KINDS[kind]
         if among is not None:

@@ -14,15 +14,16 @@ from psycopg.conninfo import conninfo_to_dict
 from kept.core.codec import to_canonical_json
 from kept.core.errors import StoreError, UnreachableError
 from kept.store.database import FORMAT
-from kept.store.replica.protocol import Head, Key, Row, SharedLine, Table
+from kept.store.replica.protocol import Found, Head, Key, Row, SharedLine, Table
 
-_MIGRATIONS = files("kept.store.postgres").joinpath("migrations")
-_NEWEST = 3  # the last file of migrations
+_FILES = files("kept.store.postgres")
+_NEWEST = 4  # the last file of migrations
 _LOCK = 7_225_608_014  # the advisory lock of whoever makes the schema
 _ROWS, _BYTES = 2_000, 8 * 2**20  # of one statement
 _KINDS = {"INTEGER": "bigint", "TEXT": "text", "BLOB": "bytea"}
 _ESCAPE = "\U0010ffff"  # no character
 _GONE = "the server went away"
+_NO_NEAR = "SELECT NULL::bigint AS memory, NULL::float8 AS cosine, false AS half WHERE false"
 _HEAD = "SELECT store, version, base, format FROM kept.owners WHERE role = current_user"
 
 
@@ -56,8 +57,10 @@ class PostgresServer:
             with self._connection.transaction():
                 self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
                 for number in range(self._version() + 1, _NEWEST + 1):  # another process may have been faster
-                    self._connection.execute(_MIGRATIONS.joinpath(f"{number}.sql").read_text(encoding="utf-8"))
+                    self._connection.execute(_read(f"migrations/{number}.sql"))
                     self._connection.execute("INSERT INTO kept.migrations (version) VALUES (%s)", (number,))
+        if create:
+            self._connection.execute(_read("vectors.sql"))
 
     def _version(self) -> int:
         """Which migration was applied last; 0 where there are no tables of kept's."""
@@ -175,6 +178,47 @@ class PostgresServer:
             cursor.execute(gone, (team, [line.id for line in lines]))
             cursor.executemany(query, rows)
 
+    @property
+    def has_vectors(self) -> bool:
+        """True if meanings are kept here: the server has pgvector."""
+        with self._explain_errors():
+            return bool(self._connection.execute("SELECT to_regclass('kept.vectors') IS NOT NULL").fetchone()[0])
+
+    def memories_without_vector(self, model: str) -> Sequence[tuple[int, int, str]]:
+        """The memories that have no vector of a model here: number, checksum and body of each."""
+        query = (
+            "SELECT rowid, checksum, body FROM kept.memories AS m WHERE role = current_user AND NOT EXISTS"
+            " (SELECT FROM kept.vectors AS v WHERE v.role = m.role AND v.memory = m.rowid AND v.model = %s)"
+        )
+        with self._explain_errors():
+            return [
+                (number, known, _unescape(body)) for number, known, body in self._connection.execute(query, (model,)).fetchall()
+            ]
+
+    def put_vectors(self, model: str, vectors: Sequence[tuple[int, int, Sequence[float]]]) -> None:
+        """Keep the vectors of memories, each with number and checksum: of one that was changed since, none."""
+        query = (
+            "INSERT INTO kept.vectors (memory, model, vector) SELECT rowid, %s, v::halfvec"
+            " FROM unnest(%s::bigint[], %s::bigint[], %s::text[]) AS t (number, known, v)"
+            " JOIN kept.memories ON role = current_user AND rowid = number AND checksum = known"
+            " ON CONFLICT (role, memory) DO UPDATE SET model = excluded.model, vector = excluded.vector"
+        )
+        with self._explain_errors():
+            for some in _portions([(number, known, _vector(vector)) for number, known, vector in vectors]):
+                self._connection.execute(query, (model, *_columns(some)))
+
+    def search_rows(self, question: str, model: str, vector: Sequence[float], most: int) -> Sequence[Found]:
+        """What has any of a question's words, and what is nearest to its vector of a model (none: by words alone), at most so many
+        of each. What the rows of memories say is to be checked.
+        """
+        near, size = _read("near.sql") if len(vector) and self.has_vectors else _NO_NEAR, str(len(vector))
+        query = _read("search.sql").replace("{near}", near.replace("{size}", size))
+        values = {"question": _escape(question), "model": model, "vector": _vector(vector), "most": most}
+        with self._explain_errors(), self._connection.transaction():
+            if near is not _NO_NEAR:
+                self._connection.execute("SET LOCAL hnsw.ef_search = 400; SET LOCAL hnsw.iterative_scan = strict_order")
+            return [Found._make(map(_unescape, row)) for row in self._connection.execute(query, values).fetchall()]
+
     def commit(self, head: Head) -> None:
         """Make what was written since :meth:`lock` hold, all of it or nothing, as this head."""
         query = (
@@ -264,6 +308,15 @@ def _delete(table: Table) -> bytes:
         .as_bytes(None)
     )
     return made
+
+
+@cache
+def _read(name: str) -> str:
+    return _FILES.joinpath(name).read_text(encoding="utf-8")
+
+
+def _vector(values: Sequence[float]) -> str:
+    return f"[{','.join(f'{value:.4g}' for value in values)}]"
 
 
 def _names(names: Sequence[str]) -> sql.Composed:

@@ -5,7 +5,7 @@ others. An owner's rows belong to whom the server says the connection is.
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from kept.core.value import dataclass
 
@@ -50,6 +50,24 @@ class SharedLine:
     content: str
     quote: str
     at: str
+
+
+class Found(NamedTuple):
+    """What a server found: a memory's row, or where ``team`` is named a line that its owner shares; what its words are worth, and
+    its cosine, which is one of the second part of the vector alone where it has only that ``half``.
+    """
+
+    id: str
+    body: str | None
+    checksum: int | None
+    team: str | None
+    owner: str | None
+    category: str | None
+    content: str | None
+    at: str | None
+    words: float | None
+    cosine: float | None
+    half: bool | None
 
 
 class Server(Protocol):
