@@ -355,3 +355,29 @@ def test_forgetting_a_session_or_words_erases_the_replies_about_them(tmp_path: P
     model = Played(GOOD)
     asker(model, replies=ReplyCache(path))(asks)
     assert len(model.asked) == 2
+
+
+class Batching(Played):
+    """A model that takes batches and ends none."""
+
+    def __init__(self) -> None:
+        super().__init__(GOOD)
+        self.batches: list[int] = []
+
+    def submit(self, asks):
+        self.batches.append(len(asks))
+        return f"batch-{len(self.batches)}"
+
+    def collect(self, _):
+        return None
+
+
+def test_a_budget_covers_what_batches_may_still_cost_in_this_run_and_the_next(tmp_path: Path) -> None:
+    model, path = Batching(), tmp_path / "replies.db"
+    for first in range(0, 40, 20):
+        asking = asker(model, replies=ReplyCache(path), batch=True, limits=[Limits(span="a run", calls=7)])
+        for number in range(first, first + 20, 5):
+            replies = asking([ask(f"{each}", waits=True) for each in range(number, number + 5)])
+        assert all(isinstance(reply, UnaffordableReply) for reply in replies)
+    assert model.batches == [5, 2]
+    assert model.asked == []

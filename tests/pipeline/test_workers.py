@@ -5,19 +5,27 @@ import pickle
 import re
 import signal
 from concurrent.futures import BrokenExecutor, Executor, Future
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
+import numpy as np
 import pytest
 
 from kept.core.errors import ConfigError
 from kept.core.value import replace
+from kept.llm.adapters.recorded import ScriptedModel
+from kept.llm.client import LlmClient
+from kept.llm.replies import ReplyCache
 from kept.local.workers import Workers, map_ahead
 from kept.pipeline import run
 from kept.pipeline.backfill import backfill
 from kept.pipeline.run import RunOptions, run_pipeline
+from kept.recall.index.head import vector_model
+from kept.recall.index.vectors import Vectors
+from kept.recall.indexing import update_index
+from scripted_client import NOTHING
 from talking import OTHER, RULE, say
 
 LONG = [RULE if n == 3 else OTHER if n == 31 else f"Now look at part {n} and tell me why it is slow." for n in range(70)]
@@ -153,33 +161,89 @@ def test_processes_remember_what_one_does(desk_at, tmp_path, transcripts, alone)
         assert remembered(workspace) == alone
 
 
-def kill_one(cluster) -> None:
-    os.kill(next(iter(cluster.workers.values())).process.pid, signal.SIGKILL)
+class Batching(ScriptedModel):
+    """A model that also takes batches."""
+
+    def __init__(self):
+        super().__init__(lambda _: NOTHING)
+        self.handed = []
+
+    def submit(self, asks):
+        self.handed.append(asks)
+        return f"batch-{len(self.handed)}"
+
+    def collect(self, _):
+        return None
+
+
+@pytest.mark.parametrize("base_url", ["", "http://127.0.0.1:1/v1"])
+def test_a_backfill_hands_what_can_wait_to_the_batch_interface_of_a_provider(desk_at, tmp_path, home, base_url):
+    say(home, "s1", RULE, OTHER)
+    model = Batching()
+    with desk_at(tmp_path / "kept") as workspace:
+        settings = replace(workspace.settings, llm=replace(workspace.settings.llm, base_url=base_url))
+        asking = LlmClient(lambda: model, replies=ReplyCache(workspace.paths.replies), clock=workspace.clock)
+        backfill(replace(workspace, settings=settings, llm=asking), [home / ".claude"], RunOptions())
+    assert bool(model.handed) is not bool(base_url)
+
+
+COUNTS = ((1, False), (2, False), (4, False), (2, True))  # workers, and whether one is killed in each stage
+STAGES = ["reading", "extracting", "summarising"]
+
+
+@contextmanager
+def cluster_of(count, *, kills):
+    """The address of a Dask cluster of processes, and what to tell progress to: it kills a worker in the middle of each stage."""
+    distributed = pytest.importorskip("distributed")
+    killed = []
+    with distributed.LocalCluster(count, threads_per_worker=1, dashboard_address=":0") as cluster:
+
+        def kill_in_the_middle(stage, done, total):
+            if kills and stage in STAGES and done > total // 3 and stage not in killed:
+                killed.append(stage)
+                os.kill(next(iter(cluster.workers.values())).process.pid, signal.SIGKILL)
+
+        yield cluster.scheduler_address, kill_in_the_middle
+        assert killed == (STAGES if kills else [])
 
 
 @pytest.mark.slow
 @pytest.mark.shared
 def test_any_number_of_workers_and_one_that_is_killed_remember_what_one_process_does(desk_at, tmp_path, shared):
-    distributed = pytest.importorskip("distributed")
     inputs = shared / "transcripts" / "inputs"
     with desk_at(tmp_path / "alone") as workspace:
         run_pipeline(workspace, [inputs], RunOptions())
         alone = remembered(workspace)
-    for number, (count, kills) in enumerate(((1, False), (2, False), (4, False), (2, True))):
-        killed = []
-
-        def kill_in_the_middle(stage, done, total, killed=killed, kills=kills):
-            if kills and stage in ("reading", "extracting", "summarising") and done > total // 3 and stage not in killed:
-                killed.append(stage)
-                os.kill(next(iter(cluster.workers.values())).process.pid, signal.SIGKILL)
-
-        with (
-            distributed.LocalCluster(count, threads_per_worker=1, dashboard_address=":0") as cluster,
-            desk_at(tmp_path / f"{number}") as workspace,
-        ):
-            backfill(workspace, [inputs], RunOptions(), scheduler=cluster.scheduler_address, progress=kill_in_the_middle)
-            assert killed == (["reading", "extracting", "summarising"] if kills else [])
+    for number, (count, kills) in enumerate(COUNTS):
+        with cluster_of(count, kills=kills) as (address, progress), desk_at(tmp_path / f"{number}") as workspace:
+            backfill(workspace, [inputs], RunOptions(), scheduler=address, progress=progress)
             assert remembered(workspace) == alone
+
+
+def vectors(workspace):
+    """Every vector of a home, by kind and number of what it is of."""
+    update_index(workspace, float("inf"))
+    held = Vectors(workspace.paths.vectors, vector_model(workspace.paths.vectors))
+    rows = held.rows[held.rows["kind"] > 0]
+    rows = rows[np.lexsort((rows["mark"], rows["item"], rows["kind"]))]
+    return rows[["kind", "item", "mark"]].tolist(), rows["body"] * rows["scale"][:, None]
+
+
+@pytest.mark.slow
+def test_with_any_number_of_workers_the_vectors_of_the_real_model_are_those_of_one_process(desk_at, tmp_path, transcripts, home):
+    say(home, "long", *LONG)
+    real = {"KEPT_EMBEDDINGS": "local"}
+    with desk_at(tmp_path / "alone", variables=real) as workspace:
+        run_pipeline(workspace, [transcripts], RunOptions())
+        alone, export = vectors(workspace), remembered(workspace)
+    assert len(alone[0]) > 70
+    for number, (count, kills) in enumerate(COUNTS):
+        with cluster_of(count, kills=kills) as (address, progress), desk_at(tmp_path / f"{number}", variables=real) as workspace:
+            backfill(workspace, [transcripts], RunOptions(), scheduler=address, progress=progress)
+            units, made = vectors(workspace)
+            assert remembered(workspace) == export
+        assert units == alone[0]
+        assert np.abs(made - alone[1]).max() < 1e-3
 
 
 @pytest.mark.parametrize("least", [1, 2**40])

@@ -99,9 +99,10 @@ class LlmClient:
         self._pace = pace or RetryPolicy()
         self._price = price
         self._redact = redact
-        self._batch = batch
+        self.batch = batch  # whether what can wait is handed to the provider's batch interface, where there is one
         self._run = Usage()  # what is known of this run's cost, and of the day's below
         self._today = Usage()
+        self._awaited = Usage()  # what batches that are not collected may cost
         self._announced = False
         self._silences = 0
         self._stopped: UnreachableReply | None = None
@@ -132,7 +133,9 @@ class LlmClient:
             self._collect_batches(model)
         replies: dict[str, Reply] = {}
         waiting: list[OpenQuestion] = []
-        pending = {note.key for batch in self._replies.pending_batches(model.name) for note in batch.items.values()}
+        notes = [note for batch in self._replies.pending_batches(model.name) for note in batch.items.values()]
+        pending = {note.key for note in notes}
+        self._awaited = sum((note.most for note in notes), Usage())
         for key, ask in dict(zip(keys, safe, strict=True)).items():
             known = self._find_known_reply(key, pending)
             if known is None:
@@ -258,7 +261,8 @@ class LlmClient:
         return (*self._limits, *((self._day,) if self._day else ()))
 
     def _exceeded_budget(self, more: Usage) -> str:
-        """Which budget would be over with so much more; empty where none."""
+        """Which budget would be over with so much more and what is awaited of batches; empty where none."""
+        more += self._awaited
         run = next((told for limits in self._limits if (told := limits.over(self._run + more))), "")
         return run or (self._day.over(self._today + more) if self._day else "")
 
@@ -387,7 +391,7 @@ class LlmClient:
 
     def _submit_batches(self, model: Model, waiting: Sequence[OpenQuestion]) -> dict[str, Reply]:
         """Hand what can wait to the provider's batch interface, where the user wants that; the rest is asked now."""
-        if not self._batch or not isinstance(model, BatchModel):
+        if not self.batch or not isinstance(model, BatchModel):
             return {}
         chosen: list[OpenQuestion] = []
         aside = Usage()
@@ -404,7 +408,8 @@ class LlmClient:
                 self._count_failure(batch.fault, batch.reason)
                 replies |= {question.key: UnreachableReply(reason=batch.reason, fault=batch.fault) for question in some}
                 continue
-            items = {name: question.note() for name, question in named.items()}
+            items = {name: replace(one.note(), most=self._max_usage(one.ask, batched=True)) for name, one in named.items()}
+            self._awaited = sum((note.most for note in items.values()), self._awaited)
             self._replies.save_batch(Batch(id=batch, model=model.name, at=format_instant(self._clock()), items=items))
             replies |= {
                 question.key: PendingReply(reason="handed in as part of a batch; a later run collects the reply")

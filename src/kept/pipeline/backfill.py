@@ -29,8 +29,13 @@ def backfill(
 ) -> RunReport:
     """Do the main job over paths and addresses with the workers of a Dask scheduler, or with so many processes of this machine.
 
+    A provider's batch interface is handed what can wait, whatever the settings say: at half the price, within the same budget. A
+    server of the person's own may have none.
+
     Raises ConfigError where the scheduler or an address cannot be used, and what :func:`run_pipeline` raises.
     """
+    if workspace.llm is not None and not workspace.settings.llm.base_url:
+        workspace.llm.batch = True
     with _fetched(workspace, addresses) as paths, _open_workers(scheduler, processes) as workers:
         return run_pipeline(workspace, paths, replace(options, workers=workers), progress=progress)
 

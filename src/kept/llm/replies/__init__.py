@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from kept.core.codec import json_fields
 from kept.core.errors import StoreError
 from kept.core.times import format_instant
 from kept.core.value import dataclass, replace
@@ -25,13 +26,16 @@ _BUSY_MS = 30_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QuestionNote:
-    """What is known of a question that was asked: what its reply is remembered under, what it was for, whom it is about."""
+    """What is known of a question that was asked: what its reply is remembered under, what it was for, whom it is about; and in a
+    batch, what the reply may cost at ``most``.
+    """
 
     key: str
     purpose: str
     version: str
     schema: Mapping[str, Any]
     about: tuple[str, ...] = ()
+    most: Usage = Usage()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -140,7 +144,10 @@ class ReplyCache:
 
     def save_batch(self, batch: Batch) -> None:
         """Note a batch that was handed in."""
-        items = {name: [note.key, note.purpose, note.version, note.schema, list(note.about)] for name, note in batch.items.items()}
+        items = {
+            name: [note.key, note.purpose, note.version, note.schema, list(note.about), json_fields(note.most)]
+            for name, note in batch.items.items()
+        }
         self._write("put_batch", batch.id, batch.model, batch.at, json.dumps(items))
 
     def drop_batch(self, batch: str) -> None:
@@ -210,8 +217,9 @@ def _read_sql(name: str) -> str:
 
 
 def _question_note_from_row(row: Iterable[Any]) -> QuestionNote:
-    key, purpose, version, schema, about = row
-    return QuestionNote(key=key, purpose=purpose, version=version, schema=schema, about=tuple(about))
+    key, purpose, version, schema, about, *most = row  # an older kept noted no cost
+    usage = Usage(**most[0]) if most else Usage()
+    return QuestionNote(key=key, purpose=purpose, version=version, schema=schema, about=tuple(about), most=usage)
 
 
 def _open(path: Path | None) -> sqlite3.Connection:

@@ -35,7 +35,8 @@ CREATE TABLE IF NOT EXISTS spent (
 );
 CREATE INDEX IF NOT EXISTS spent_at ON spent (at);
 
--- Batches handed in and not collected yet; `items` says which name stands for which question (key, purpose, version, about, schema).
+-- Batches handed in and not collected yet; `items` says which name stands for which question (key, purpose, version,
+-- schema, about, and what it may cost at most).
 CREATE TABLE IF NOT EXISTS batches (
     id    TEXT PRIMARY KEY,
     model TEXT NOT NULL,
