@@ -24,7 +24,7 @@ from typing import Any
 from kept.cli import main as kept
 from kept.pipeline import run
 
-PARTS = ("_read_inputs", "extract_pending", "curate_changed_groups", "summarize_threads", "write_outputs", "update_index")
+PARTS = ("archive_files", "extract_pending", "curate_changed_groups", "summarize_threads", "write_outputs", "update_index")
 SOUNDS = ("ba", "ko", "lu", "mi", "ren", "sta", "tor", "vel", "zan", "pri", "dox", "fen", "gal", "hub", "jin", "qua")
 
 

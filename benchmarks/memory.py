@@ -24,7 +24,7 @@ from kept.pipeline import run
 
 STAGES = (
     "discover",
-    "_read_inputs",
+    "archive_files",
     "record_projects",
     "extract_pending",
     "curate_changed_groups",

@@ -23,7 +23,8 @@ from kept.cli import main
 from kept.core.memory import Memory, Status
 from kept.memories.browse import to_export
 from kept.paths import find_paths
-from kept.pipeline.run import RunOptions, RunReport, run_pipeline
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.pipeline.run_report import RunReport
 from kept.store.packing import unpack_text
 from kept.workspace import Workspace, open_workspace
 

@@ -1,6 +1,7 @@
 """The main job, end to end, over the bundled sample."""
 
 import json
+import os
 import shutil
 from hashlib import sha256
 from pathlib import Path
@@ -118,6 +119,55 @@ def test_the_order_in_which_files_are_read_makes_no_difference(desk_at, tmp_path
     keyed = [sorted(each, key=lambda row: str(row["content"])) for each in found]
     assert keyed[0] == keyed[1] == keyed[2]
     assert found[0]
+
+
+def without_ids(workspace) -> list[dict[str, object]]:
+    """The outcome without what tells under which of its statements a memory was known first."""
+    rows = map(json.loads, outcome(workspace))
+    return sorted(
+        ({name: value for name, value in row.items() if name not in ("id", "revision")} for row in rows),
+        key=lambda row: (str(row["content"]), json.dumps(row, sort_keys=True)),
+    )
+
+
+@pytest.mark.parametrize(("latest", "first"), [(0, 7_000), (1, 7_000), (2, 7_000), (2, 1_000), (2, 8_000)])
+def test_files_written_from_the_latest_sessions_first_end_as_those_of_one_reading(desk_at, tmp_path, transcripts, latest, first):
+    said: list[str] = []
+    for number, path in enumerate(sorted(transcripts.rglob("*.jsonl"))):
+        os.utime(path, (1_000, 2_000 if number == latest else 1_000 + number))
+    with desk_at(tmp_path / "whole") as workspace:
+        whole_report = run_pipeline(workspace, [transcripts], RunOptions())
+        whole = without_ids(workspace)
+    with desk_at(tmp_path / "parts") as workspace:
+        report = run_pipeline(workspace, [transcripts], RunOptions(first=first, tell=said.append))
+        assert without_ids(workspace) == whole
+        assert workspace.store.find_damage() == ()
+    assert len(said) == (first == 7_000)
+    texts = [memory_file(tmp_path / name).read_text().splitlines() for name in ("whole", "parts")]
+    lines = [[each for each in text if not each.startswith("<!-- kept:")] for text in texts]  # with ids
+    assert lines[0] == lines[1]
+    bodies = [made.body() | {"seconds": 0, "operations": 0, "outputs": 0} for made in (whole_report, report)]
+    assert bodies[0] == bodies[1]
+
+
+def test_a_run_stopped_after_its_first_part_leaves_a_memory_file_and_is_gone_on_with(desk_at, tmp_path, transcripts):
+    latest = min(transcripts.rglob("*.jsonl"), key=lambda path: path.stat().st_size)
+    for path in transcripts.rglob("*.jsonl"):
+        os.utime(path, (1_000, 2_000 if path == latest else 1_000))
+    with desk_at(tmp_path / "whole") as workspace:
+        run_pipeline(workspace, [transcripts], RunOptions())
+        whole = without_ids(workspace)
+
+    def stop(_: str) -> None:
+        raise KeyboardInterrupt
+
+    with desk_at(tmp_path / "parts") as workspace:
+        with pytest.raises(KeyboardInterrupt):
+            run_pipeline(workspace, [transcripts], RunOptions(first=latest.stat().st_size, tell=stop))
+        assert [Path(file.path).name for file in workspace.store.archive.files()] == [latest.name]
+        assert "- " in memory_file(tmp_path / "parts").read_text()
+        assert run_pipeline(workspace, [transcripts], RunOptions()).resumed
+        assert without_ids(workspace) == whole
 
 
 def test_undo_takes_back_the_run_and_redo_brings_it_back(desk_at, home, transcripts):

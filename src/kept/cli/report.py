@@ -15,7 +15,8 @@ from kept.days.coverage_report import CoverageReport
 from kept.extraction.llm_extraction import LlmExtractionReport
 from kept.memories.history import describe_counts
 from kept.memories.waiting import best_of_all, best_of_each_scope, describe_set_aside, list_pending_proposals
-from kept.pipeline.run import RunOptions, RunReport
+from kept.pipeline.run import RunOptions
+from kept.pipeline.run_report import RunReport
 from kept.profiles.profile import Profile
 from kept.profiles.prompts import BUILT_IN
 from kept.sources.files import SkipReason

@@ -199,6 +199,7 @@ def extract_pending(
     within: Within | None = None,
     occasion: Occasion = Occasion.NIGHTLY,
     workers: Workers | None = None,
+    report: ExtractionReport | None = None,
     progress: Progress = ignore_progress,
     late: Late = never_late,
 ) -> ExtractionReport:
@@ -206,10 +207,12 @@ def extract_pending(
 
     ``run`` gives the number of the run, asked for only where something is to be noted. In real time only what is very sure is
     noted, and the thread still waits for a later occasion, which takes in all of it. ``workers`` look at the threads, where there
-    are any. A thread that cannot be analysed is named and left, and so are all where ``late`` says so. Raises StoreError.
+    are any. A thread that cannot be analysed is named and left, and so are all where ``late`` says so. ``report`` is what the same
+    run did before, and is added to. Raises StoreError.
     """
     threads = threads_to_extract(workspace, occasion, force=force, within=within)
-    result = ExtractionReport(threads=len(threads))
+    result = report or ExtractionReport()
+    result.threads += len(threads)
     sequels = SessionPairing(workspace=workspace, run=run, coming=set(threads))
     number = 0
     for batch, done in map_ahead(

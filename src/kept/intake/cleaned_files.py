@@ -3,9 +3,10 @@ do it that sees the file.
 """
 
 import json
+import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -24,9 +25,69 @@ from kept.sources.json_lines import REWRITTEN
 
 Redact = Callable[[str], RedactionResult]
 LIMITS = Limits()
+_LEAST_BYTES = 4096  # what an empty file counts for, so that a batch is no more than two thousand files
 OPT_OUT = (IGNORE, "kept: ignore this conversation", OFF_THE_RECORD, "/kept:off")
 _LINE = re.compile(r"\S[^\n]*")
 _OFF_COMMAND = Pattern(r"<command-name>\s*/?kept:off\s*</command-name>")  # as Claude Code writes a command without arguments
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class InputFile:
+    """A file to read, and its format."""
+
+    path: Path
+    source: Source
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FilesToRead:
+    """What there is to read: files with their format, and the paths that are not read, each with the reason.
+
+    ``files`` are those to open, by path: a path takes a fifth of what its parts do, and there may be hundreds of thousands.
+    ``unchanged`` counts by format the files that look as they did when they were read to their end; they are not opened.
+    ``skipped`` should have been read: a person named them or the folder above them, or their tool calls them transcripts. ``left``
+    are what else lies in a tool's folder, and what a person excluded or switched off. ``named`` are the paths that a person gave,
+    ``hooked`` the files that hooks named. ``before`` and ``after`` are the bytes of what the same run reads earlier and later.
+    """
+
+    files: Mapping[str, Source]
+    unchanged: Counter[str]
+    skipped: tuple[tuple[str, str], ...]
+    left: tuple[tuple[str, str], ...]
+    named: tuple[Path, ...] = ()
+    hooked: frozenset[str] = frozenset()
+    before: int = 0
+    after: int = 0
+
+    def as_hooked(self) -> "FilesToRead":
+        """The same files, named by hooks and not by a person."""
+        return replace(self, named=(), hooked=frozenset(self.files))
+
+    @property
+    def inputs(self) -> Iterator[InputFile]:
+        """The files to open, one at a time."""
+        return (InputFile(path=Path(path), source=source) for path, source in self.files.items())
+
+    def split_newest(self, most: int) -> "tuple[FilesToRead, FilesToRead]":
+        """The files that changed last, ``most`` bytes of them, and the rest, with every file that is larger by itself."""
+        first: dict[str, Source] = {}
+        size = 0
+        for _, path, each in sorted((_stat_file(path) for path in self.files), reverse=True):
+            if each <= most:
+                size += each
+                if size > most:
+                    break
+                first[path] = self.files[path]
+        rest = {path: source for path, source in self.files.items() if path not in first}
+        return (
+            replace(self, files=first, after=weigh_files(rest)),
+            replace(self, files=rest, before=weigh_files(first), skipped=() if first else self.skipped),
+        )
+
+    @property
+    def sources(self) -> Counter[str]:
+        """How many transcripts there are of each format."""
+        return Counter(source.name for source in self.files.values()) + self.unchanged
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,6 +131,25 @@ class CleanedFile:
 
     slices: tuple[CleanedSlice, ...]
     failed: str
+
+
+def weigh_files(paths: Iterable[str]) -> int:
+    """What files weigh together, in bytes."""
+    return sum(map(weigh_file, paths))
+
+
+def weigh_file(path: str) -> int:
+    """What a file weighs, in bytes; an empty one weighs something as well."""
+    return _stat_file(path)[2]
+
+
+def _stat_file(path: str) -> tuple[float, str, int]:
+    """When a file changed last, its path, and what it weighs."""
+    try:
+        info = os.stat(path)  # noqa: PTH116 - there may be hundreds of thousands
+    except OSError:
+        return 0, path, _LEAST_BYTES
+    return info.st_mtime, path, max(info.st_size, _LEAST_BYTES)
 
 
 def read_whole(files: Sequence[UnreadFile]) -> tuple[CleanedFile, ...]:

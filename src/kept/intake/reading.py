@@ -4,7 +4,7 @@ nothing.
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import is_dataclass
 from datetime import date
@@ -20,11 +20,15 @@ from kept.intake.clean import CleanedEvent
 from kept.intake.cleaned_files import (
     CleanedFile,
     CleanedSlice,
+    FilesToRead,
+    InputFile,
     UnreadFile,
     create_redaction,
     note_left_out,
     read_slices,
     read_whole,
+    weigh_file,
+    weigh_files,
 )
 from kept.intake.identities import distinguish
 from kept.intake.kinship import Branches, Remotes, note_branches, note_remotes
@@ -47,48 +51,6 @@ _NOTES = (".md", ".markdown", ".mdx", ".txt")
 BATCH_BYTES = 8 * 2**20
 _SHARED_BYTES = 2 * 2**20  # of a batch that another process reads: small enough that all have work, and nobody waits for the last
 _WHOLE_BYTES = 64 * 2**20  # of what another process reads at once: it gives all of it at its end
-_LEAST_BYTES = 4096  # what an empty file counts for, so that a batch is no more than two thousand files
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class InputFile:
-    """A file to read, and its format."""
-
-    path: Path
-    source: Source
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FilesToRead:
-    """What there is to read: files with their format, and the paths that are not read, each with the reason.
-
-    ``files`` are those to open, by path: a path takes a fifth of what its parts do, and there may be hundreds of thousands.
-    ``unchanged`` counts by format the files that look as they did when they were read to their end; they are not opened.
-    ``skipped`` should have been read: a person named them or the folder above them, or their tool calls them transcripts. ``left``
-    are what else lies in a tool's folder, and what a person excluded or switched off. ``named`` are the paths that a person gave,
-    ``hooked`` the files that hooks named.
-    """
-
-    files: Mapping[str, Source]
-    unchanged: Counter[str]
-    skipped: tuple[tuple[str, str], ...]
-    left: tuple[tuple[str, str], ...]
-    named: tuple[Path, ...] = ()
-    hooked: frozenset[str] = frozenset()
-
-    def as_hooked(self) -> "FilesToRead":
-        """The same files, named by hooks and not by a person."""
-        return replace(self, named=(), hooked=frozenset(self.files))
-
-    @property
-    def inputs(self) -> Iterator[InputFile]:
-        """The files to open, one at a time."""
-        return (InputFile(path=Path(path), source=source) for path, source in self.files.items())
-
-    @property
-    def sources(self) -> Counter[str]:
-        """How many transcripts there are of each format."""
-        return Counter(source.name for source in self.files.values()) + self.unchanged
 
 
 @dataclass(kw_only=True, slots=True)
@@ -297,19 +259,24 @@ def archive_files(
     *,
     force: bool = False,
     workers: Workers | None = None,
+    report: ReadingReport | None = None,
     progress: Progress = ignore_progress,
     late: Late = never_late,
 ) -> ReadingReport:
     """Archive what is new in the files. A file that cannot be read is skipped, counted and named; the rest goes on.
 
     ``force`` reads every file again from its start; what is known already is not stored twice. ``workers`` read the files, where
-    there are any. Where ``late`` says so no further files are opened. Raises StoreError.
+    there are any. Where ``late`` says so no further files are opened. ``report`` is what the same run read before, and is added to.
+    ``progress`` is told in bytes. Raises StoreError.
     """
-    sessions = {opted_out.session for opted_out in workspace.store.archive.opted_out_sessions()}
-    result = ReadingReport(skipped=list(found.skipped), left=found.left, opted_out=sessions)
+    result = report or ReadingReport()
+    result.opted_out |= {opted_out.session for opted_out in workspace.store.archive.opted_out_sessions()}
+    result.skipped += found.skipped
+    result.left = found.left
     key = workspace.store.key("redaction")
     without_secrets = create_redaction(key)
-    number, most = 0, _SHARED_BYTES if workers else BATCH_BYTES
+    done, whole = found.before, found.before + weigh_files(found.files) + found.after
+    most = _SHARED_BYTES if workers else BATCH_BYTES
     for batch, read in map_ahead(workers, read_whole, _prepare_batches(workspace, found, key, most, force=force)):
         if late():
             break
@@ -317,13 +284,13 @@ def archive_files(
         # with what it said before commits whole.
         with workspace.store.transaction() if len(batch) > 1 or _is_compared(batch[0].source) else nullcontext():
             for place, file in enumerate(batch):
-                progress("reading", number, len(found.files))
-                number += 1
+                progress("reading", done, whole)
+                done += weigh_file(str(file.path))
                 try:
                     _archive_file(workspace, file, _replay(read[place]) if read else read_slices(file, without_secrets), result)
                 except SourceError as error:
                     result.skipped.append((str(file.path), error.what))
-    progress("reading", len(found.files), len(found.files))
+    progress("reading", done, whole)
     return result
 
 
@@ -332,7 +299,7 @@ def _prepare_batches(
 ) -> Iterator[tuple[list[UnreadFile], list[UnreadFile] | None]]:
     """The files in batches, each with those that another process may read whole: a very large one is read bit by bit, here."""
     own = list_own_places(workspace.settings.root, list_source_places(workspace), workspace.paths.user)
-    for batch in split_batches(found.inputs, _weigh_input, most):
+    for batch in split_batches(found.inputs, lambda item: weigh_file(str(item.path)), most):
         files = [
             UnreadFile(
                 path=item.path,
@@ -347,7 +314,7 @@ def _prepare_batches(
             )
             for item in batch
         ]
-        yield files, None if sum(map(_weigh_input, batch)) > _WHOLE_BYTES else files
+        yield files, None if sum(weigh_file(str(item.path)) for item in batch) > _WHOLE_BYTES else files
 
 
 def _load_cursor(workspace: Workspace, item: InputFile) -> Cursor:
@@ -366,7 +333,7 @@ def _is_followed_since(workspace: Workspace, item: InputFile) -> bool:
 
 def weigh_new(workspace: Workspace, found: FilesToRead) -> int:
     """How many bytes the files hold that were not read yet."""
-    size, cursor = sum(map(_weigh_input, found.inputs)), workspace.store.archive.cursor
+    size, cursor = weigh_files(found.files), workspace.store.archive.cursor
     known = (cursor(source.name, path) for path, source in found.files.items()) if size > BATCH_BYTES else ()
     return size - sum(place.offset for place in known if place)
 
@@ -376,13 +343,6 @@ def _replay(cleaned_file: CleanedFile) -> Iterator[CleanedSlice]:
     yield from cleaned_file.slices
     if cleaned_file.failed:
         raise SourceError(cleaned_file.failed)
-
-
-def _weigh_input(each: InputFile) -> int:
-    try:
-        return max(each.path.stat().st_size, _LEAST_BYTES)
-    except OSError:
-        return _LEAST_BYTES
 
 
 def _archive_file(workspace: Workspace, file: UnreadFile, slices: Iterator[CleanedSlice], result: ReadingReport) -> None:

@@ -22,7 +22,7 @@ from kept.sources.retention import CLAUDE_CODE, claude_folder, deletion_time, re
 from kept.workspace import Workspace
 
 if TYPE_CHECKING:
-    from kept.intake.reading import FilesToRead
+    from kept.intake.cleaned_files import FilesToRead
 
 FILE = "unread.json"
 _MOST = 1000  # entries that are kept; a folder of a hundred thousand strange files needs no list of each

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 Late = Callable[[], bool]  # whether the time that a long use case may take is up; it then stops where it can go on another time
+Tell = Callable[[str], None]  # says a sentence to a person while something goes on
 
 
 def never_late() -> bool:
@@ -20,4 +21,8 @@ class Progress(Protocol):
 
 
 def ignore_progress(stage: str, done: int, total: int) -> None:
+    """Say nothing."""
+
+
+def say_nothing(sentence: str) -> None:
     """Say nothing."""

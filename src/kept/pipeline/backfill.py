@@ -13,7 +13,8 @@ from kept.core.codec import digest
 from kept.core.errors import ConfigError
 from kept.local.progress import Progress, ignore_progress
 from kept.local.workers import Workers, join_cluster, start_processes
-from kept.pipeline.run import RunOptions, RunReport, run_pipeline
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.pipeline.run_report import RunReport
 from kept.sources.stat_cache import readers_version
 from kept.workspace import Workspace
 

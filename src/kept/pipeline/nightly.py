@@ -20,7 +20,8 @@ from kept.local.workers import count_processors
 from kept.memories.backups import make_daily_backup
 from kept.memories.history import describe_counts
 from kept.paths import Paths
-from kept.pipeline.run import RunOptions, RunReport, run_pipeline
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.pipeline.run_report import RunReport
 from kept.pipeline.safety import check_home
 from kept.pipeline.sleep import run_sleep
 from kept.recall.indexing import update_index

@@ -4,33 +4,31 @@ A run that finds nothing new writes nothing at all. A run that is cut short lose
 curated is done, and the next run goes on from there.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from datetime import date
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
-from kept.core.codec import json_fields
 from kept.core.errors import StoreError
-from kept.core.memory import Memory, Status
+from kept.core.memory import Status
 from kept.core.value import dataclass, field, replace
-from kept.curation.llm_curation import LlmCurationReport, curate_with_llm
-from kept.curation.passes import CurationReport, curate_changed_groups
-from kept.days.coverage_report import CoverageCounter, CoverageReport
+from kept.curation.llm_curation import curate_with_llm
+from kept.curation.passes import curate_changed_groups
+from kept.days.coverage_report import CoverageCounter
 from kept.days.day_notes import summarize_threads
-from kept.days.llm_summaries import DaySummaryReport, write_day_summaries
-from kept.extraction.extract_threads import ExtractionReport, Within, extract_pending, threads_to_extract
+from kept.days.llm_summaries import write_day_summaries
+from kept.extraction.extract_threads import Within, extract_pending, threads_to_extract
 from kept.extraction.llm_extraction import LlmExtractionReport, Trust, extract_with_llm
 from kept.extraction.revalidate import revalidate_threads
+from kept.intake.cleaned_files import FilesToRead
 from kept.intake.projects import MoveReport, list_misplaced_directories, move_memories, note_evidence_of_waiting, record_projects
-from kept.intake.reading import FilesToRead, ReadingReport, archive_files, discover, weigh_new
+from kept.intake.reading import archive_files, discover, weigh_new
 from kept.intake.unread import note_unread
-from kept.llm.budget import Estimate, Tally
+from kept.llm.budget import Estimate
 from kept.llm.client import LlmClient
 from kept.local.files import hold_lock
-from kept.local.progress import Late, Progress, ignore_progress, never_late
+from kept.local.progress import Late, Progress, Tell, ignore_progress, never_late, say_nothing
 from kept.local.queue import take_queued_transcripts
 from kept.local.workers import Workers, start_processes
 from kept.memories.agent_commands import undo_agent_decisions as take_back_decisions
@@ -43,6 +41,7 @@ from kept.pipeline.erase.forget import forget_opted_out
 from kept.pipeline.estimate import estimate_run
 from kept.pipeline.machines import pull_changes, push_changes, reach_server
 from kept.pipeline.outdated import find_outdated_memories
+from kept.pipeline.run_report import RunReport
 from kept.pipeline.trial import FAILED, OVERRULE, load_score, take_trial
 from kept.profiles.profile import Occasion
 from kept.recall.indexing import UNMADE, count_uses, create_meaning_scorer, update_index
@@ -51,6 +50,8 @@ from kept.store.values import Run
 from kept.workspace import Workspace
 
 _MUCH = 12 * 2**20  # bytes of new transcripts from which on other processes save more than their start costs
+_LARGE = 3  # times what is read first: less is read at once
+_LATER = 1.4  # what a byte takes in all, of what it took until the first outputs: summaries and vectors come last
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,7 +64,8 @@ class RunOptions:
     changed line of a file is the person's. After so many ``seconds`` (0: as long as it takes) nothing further is read, extracted or
     asked about; what was is curated and written, and the next run goes on. ``workers`` read files and look at threads, where there
     are any, else so many ``processes`` where much is new and there may be more than one; what is remembered is the same. ``only``
-    are those of the transcripts to be read that are read, by path or source (None: all).
+    are those of the transcripts to be read that are read, by path or source (None: all). Where much more than ``first`` bytes are
+    new, so many are read before the rest, the latest first, and the outputs are written from them; ``tell`` says so.
     """
 
     dry: bool = False
@@ -78,91 +80,17 @@ class RunOptions:
     workers: Workers | None = None
     processes: int = 1
     only: frozenset[str] | None = None
-
-
-@dataclass(kw_only=True, slots=True)
-class RunReport:
-    """What a run did."""
-
-    run: int = 0
-    sources: Counter[str] = field(default_factory=Counter)
-    reading: ReadingReport = field(default_factory=ReadingReport)
-    extracted: ExtractionReport = field(default_factory=ExtractionReport)
-    outdated: int = 0
-    curated: CurationReport = field(default_factory=CurationReport)
-    covered: CoverageReport = field(default_factory=CoverageReport)
-    written: WriteReport = field(default_factory=WriteReport)
-    new: tuple[Memory, ...] = ()
-    asked_about: tuple[Memory, ...] = ()
-    held: int = 0
-    active: int = 0
-    moved: int = 0
-    embedded: int = 0
-    days: int = 0
-    resumed: bool = False
-    cut: bool = False
-    sample: bool = False
-    seconds: float = 0.0
-    asked: Tally = field(default_factory=Tally)
-    llm_extraction: LlmExtractionReport = field(default_factory=LlmExtractionReport)
-    day_summaries: DaySummaryReport = field(default_factory=DaySummaryReport)
-    llm_curation: LlmCurationReport = field(default_factory=LlmCurationReport)
-
-    @property
-    def partly(self) -> bool:
-        """Whether something could not be done: an input not read, a pass a guard stopped, a file not absorbed, a question without a
-        reply.
-        """
-        return bool(self.skipped or self.curated.stopped or self.llm_curation.stopped or self.written.problems or self.asked.partly)
-
-    @property
-    def skipped(self) -> list[tuple[str, str]]:
-        """Every input that could not be read or analysed, with the reason."""
-        return [*self.reading.skipped, *self.extracted.broken]
-
-    def body(self) -> dict[str, Any]:
-        """The report as ``kept run --json`` prints it."""
-        extracted = self.extracted
-        return {
-            "sources": dict(self.sources),
-            "sessions": extracted.threads,
-            "events": self.reading.account.events,
-            "records": self.reading.account.records,
-            "dropped": dict(self.reading.account.dropped),
-            "days": self.days,
-            "episodes": extracted.episodes,
-            "candidates": extracted.candidates,
-            "accepted": extracted.accepted,
-            "held": extracted.held,
-            "refused": dict(extracted.refused),
-            "operations": dict(self.curated.operations + self.llm_curation.operations + self.written.operations),
-            "moved": self.moved,
-            "embedded": self.embedded,
-            "stopped": list(self.curated.stopped),
-            "coverage": json_fields(self.covered),
-            "outputs": [{"path": path, "bytes": size} for path, size in self.written.files],
-            "problems": list(self.written.problems),
-            "skipped": [{"path": path, "reason": reason} for path, reason in self.skipped],
-            "left": [{"path": path, "reason": reason} for path, reason in self.reading.left],
-            "cut": self.cut,
-            "cleaning": {
-                "bytes_in": self.reading.bytes_in,
-                "bytes_kept": self.reading.bytes_kept,
-                "secrets": self.reading.secrets,
-                "removed": dict(self.reading.removed),
-            },
-            "memories": {"active": self.active, "held": self.held},
-            "sample": self.sample,
-            "llm": self.asked.body(),
-            "llm_extraction": self.llm_extraction.body(),
-            "day_summaries": json_fields(self.day_summaries),
-            "llm_curation": json_fields(self.llm_curation),
-            "seconds": round(self.seconds, 3),
-        }
+    first: int = 96 * 2**20
+    tell: Tell = field(default=say_nothing, compare=False)
 
 
 def run_pipeline(
-    workspace: Workspace, paths: Sequence[Path], options: RunOptions, *, sample: bool = False, progress: Progress = ignore_progress
+    workspace: Workspace,
+    paths: Sequence[Path],
+    options: RunOptions,
+    *,
+    sample: bool = False,
+    progress: Progress = ignore_progress,
 ) -> RunReport:
     """Do the main job over the given paths, or over everything found on this machine.
 
@@ -193,50 +121,30 @@ def _run_steps(
 ) -> RunReport:
     started = workspace.clock()
     late = _make_deadline(options.seconds)
-    before = workspace.store.log.memory_ids()
     progress("discovering", 0, 0)
     files_to_read = _discover_files(workspace, paths, options)
-    if options.workers is None and options.processes > 1 and weigh_new(workspace, files_to_read) >= _MUCH:
+    new = weigh_new(workspace, files_to_read)
+    if options.workers is None and options.processes > 1 and new >= _MUCH:
         options = replace(options, workers=at_end.enter_context(start_processes(options.processes)))
-    report = RunReport(sources=files_to_read.sources, resumed=has_interrupted_run(workspace))
+    report = RunReport(
+        sources=files_to_read.sources, resumed=has_interrupted_run(workspace), before=workspace.store.log.memory_ids()
+    )
     report.written.dry, report.written.agent = options.dry, options.agent and not workspace.settings.trust_agents
     if workspace.llm is not None:
         report.asked = workspace.llm.tally
     run_number = RunNumber(workspace.store.log, workspace.clock)
-    report.reading = _read_inputs(workspace, (files_to_read, paths), options, progress, late)
-    merge_hand_edits(workspace, run_number, report.written, allow=options.allow)  # after reading: transcripts tell of agents' edits
-    record_projects(workspace, report.reading, keep=not options.dry)
-    report.written.problems += _hear_others(workspace, paths, options, run_number)
-    moved = move_memories(workspace, run_number(), progress) if list_misplaced_directories(workspace) else MoveReport()
-    report.moved = moved.memories
-    grown = _select_threads(workspace, options)
-    if options.force or grown:
-        within = _time_limits(workspace, options)
-        if options.occasion is not Occasion.REAL_TIME:
-            run_number()  # a session was looked at, whatever comes of it
-        report.extracted = extract_pending(
-            workspace,
-            run_number,
-            force=options.force,
-            within=within,
-            occasion=options.occasion,
-            workers=options.workers,
-            progress=progress,
-            late=late,
-        )
-        revalidate_threads(workspace, run_number, workspace.store.archive.threads_by_id(grown))
-    if workspace.llm is not None and options.occasion is not Occasion.REAL_TIME:
-        report.llm_extraction = _ask_about_sessions(workspace, run_number, options, progress, late)
-    progress("curating", 0, 0)
-    if workspace.store.log.groups_to_curate() and (options.dry or _ensure_backup(workspace, report.written)):
-        report.curated = curate_changed_groups(
-            workspace,
-            run_number,
-            allow=options.allow,
-            freed=moved.scopes,
-            meaning=create_meaning_scorer(workspace),
-            progress=progress,
-        )
+    grown: Mapping[int, int] = {}
+    large = new > _LARGE * options.first and not (options.dry or options.force)
+    first, files_to_read = files_to_read.split_newest(options.first if large else 0)
+    if first.files:
+        since = monotonic()
+        without_model = replace(workspace, llm=None)
+        grown = _read_and_remember(without_model, (first, paths), run_number, options, report=report, progress=progress, late=late)
+        progress("writing", 0, 0)
+        write_outputs(workspace, run_number, report.written)
+        options.tell(_describe_first(first, files_to_read, monotonic() - since))
+    rest = _read_and_remember(workspace, (files_to_read, paths), run_number, options, report=report, progress=progress, late=late)
+    grown = {**rest, **grown}
     if workspace.llm is not None and options.occasion is Occasion.NIGHTLY and not late() and not load_score(workspace).failed:
         report.llm_curation = curate_with_llm(
             workspace, run_number, workspace.llm, by=workspace.settings.llm.name, allow=options.allow
@@ -261,12 +169,91 @@ def _run_steps(
     if not options.dry:
         report.written.problems += (*update_teams(workspace, run_number), *push_changes(workspace).problems)
         _update_vectors(workspace, report, progress, anew=run_number.started)
-    _fill_report_counts(workspace, report, before)
+    report.written.files = [*dict(report.written.files).items()]
+    report.written.problems = [*dict.fromkeys(report.written.problems)]
+    _fill_report_counts(workspace, report)
     if run_number.started or report.asked.usage.calls:
         report.run = run_number()
         body = report.body() | {"seconds": (workspace.clock() - started).total_seconds()}
         workspace.store.log.end_run(report.run, workspace.clock(), body)
     return report
+
+
+def _read_and_remember(
+    workspace: Workspace,
+    what: tuple[FilesToRead, Sequence[Path]],
+    run_number: RunNumber,
+    options: RunOptions,
+    *,
+    report: RunReport,
+    progress: Progress,
+    late: Late,
+) -> Mapping[int, int]:
+    """Read files, extract and curate what is new, and add that to a report; note what at the paths a person named should have been
+    read and was not. Returns the threads that were to be extracted.
+    """
+    files_to_read, paths = what
+    waiting = options.occasion is not Occasion.REAL_TIME and any(workspace.store.archive.threads(pending=True))
+    archive_files(
+        workspace,
+        files_to_read,
+        force=options.force,
+        workers=options.workers,
+        report=report.reading,
+        progress=progress,
+        late=late,
+    )
+    if waiting:
+        note_evidence_of_waiting(workspace, report.reading)
+    if not options.dry:
+        note_unread(workspace, paths, files_to_read, report.reading.skipped)
+    merge_hand_edits(workspace, run_number, report.written, allow=options.allow)  # after reading: transcripts tell of agents' edits
+    record_projects(workspace, report.reading, keep=not options.dry)
+    report.written.problems += _hear_others(workspace, paths, options, run_number)
+    moved = move_memories(workspace, run_number(), progress) if list_misplaced_directories(workspace) else MoveReport()
+    report.moved += moved.memories
+    grown = _select_threads(workspace, options)
+    if options.force or grown:
+        within = _time_limits(workspace, options)
+        if options.occasion is not Occasion.REAL_TIME:
+            run_number()  # a session was looked at, whatever comes of it
+        extract_pending(
+            workspace,
+            run_number,
+            force=options.force,
+            within=within,
+            occasion=options.occasion,
+            workers=options.workers,
+            report=report.extracted,
+            progress=progress,
+            late=late,
+        )
+        revalidate_threads(workspace, run_number, workspace.store.archive.threads_by_id(grown))
+    if workspace.llm is not None and options.occasion is not Occasion.REAL_TIME:
+        report.llm_extraction = _ask_about_sessions(workspace, run_number, options, progress, late)
+    progress("curating", 0, 0)
+    saved = options.dry or not report.before  # a backup holds what was there before the run
+    if workspace.store.log.groups_to_curate() and (saved or _ensure_backup(workspace, report.written)):
+        curated = curate_changed_groups(
+            workspace,
+            run_number,
+            allow=options.allow,
+            freed=moved.scopes,
+            meaning=create_meaning_scorer(workspace),
+            progress=progress,
+        )
+        curated.operations += report.curated.operations
+        report.curated = curated
+    return grown
+
+
+def _describe_first(first: FilesToRead, rest: FilesToRead, seconds: float) -> str:
+    """What a person is told when the outputs were written from the latest files: how many, and how long the others may take."""
+    minutes = max(1, round(_LATER * seconds * first.after / max(1, rest.before) / 60))
+    return (
+        f"The first memories are written, from the latest {len(first.files):,} of {len(first.files) + len(rest.files):,} files. "
+        f"The others take about {minutes} min; stopped, a run keeps what it has, and the next goes on."
+    )
 
 
 def _select_threads(workspace: Workspace, options: RunOptions) -> Mapping[int, int]:
@@ -305,20 +292,6 @@ def _ask_about_sessions(
     if options.dry:
         workspace.llm.tally.would = coming
     return report
-
-
-def _read_inputs(
-    workspace: Workspace, what: tuple[FilesToRead, Sequence[Path]], options: RunOptions, progress: Progress, late: Late
-) -> ReadingReport:
-    """Read what was found at the paths a person named, and note what should have been read and was not."""
-    files_to_read, paths = what
-    waiting = options.occasion is not Occasion.REAL_TIME and any(workspace.store.archive.threads(pending=True))
-    reading = archive_files(workspace, files_to_read, force=options.force, workers=options.workers, progress=progress, late=late)
-    if waiting:
-        note_evidence_of_waiting(workspace, reading)
-    if not options.dry:
-        note_unread(workspace, paths, files_to_read, reading.skipped)
-    return reading
 
 
 def _hear_others(workspace: Workspace, paths: Sequence[Path], options: RunOptions, run: RunNumber) -> tuple[str, ...]:
@@ -411,9 +384,9 @@ def _time_limits(workspace: Workspace, options: RunOptions) -> Within | None:
     return (start, stop)
 
 
-def _fill_report_counts(workspace: Workspace, report: RunReport, before: frozenset[str]) -> None:
+def _fill_report_counts(workspace: Workspace, report: RunReport) -> None:
     census = workspace.store.log.count_memories(workspace.clock())
-    fresh = filter(None, (workspace.store.log.memory(item) for item in sorted(workspace.store.log.memory_ids() - before)))
+    fresh = filter(None, (workspace.store.log.memory(item) for item in sorted(workspace.store.log.memory_ids() - report.before)))
     by_status = [(memory.status_at(workspace.clock()), memory) for memory in fresh]
     report.new = tuple(memory for status, memory in by_status if status is Status.ACTIVE)
     report.asked_about = tuple(memory for status, memory in by_status if status is Status.HELD)

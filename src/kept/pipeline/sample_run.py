@@ -6,7 +6,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from kept.local.progress import Progress, ignore_progress
-from kept.pipeline.run import RunOptions, RunReport, run_pipeline
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.pipeline.run_report import RunReport
 from kept.workspace import Workspace
 
 

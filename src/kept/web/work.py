@@ -173,7 +173,7 @@ class BackgroundRun:
             with open_desk() as workspace:
                 if workspace.llm is not None:
                     workspace.llm.tell = self._set_message
-                done = run_pipeline(workspace, [], options, progress=self._report_progress)
+                done = run_pipeline(workspace, [], replace(options, tell=self._set_message), progress=self._report_progress)
                 ended["report"] = done.body()
                 ended |= {"new": tuple(memory.content for memory in done.new)}
                 ended |= {"held": tuple(memory.content for memory in done.asked_about)}

@@ -32,8 +32,9 @@ from kept.pipeline.backfill import backfill as read_archive
 from kept.pipeline.follow_roots import add_root as follow_root
 from kept.pipeline.follow_roots import find_unfollowed
 from kept.pipeline.nightly import note_failures
-from kept.pipeline.run import RunOptions, RunReport
+from kept.pipeline.run import RunOptions
 from kept.pipeline.run import run_pipeline as run_all
+from kept.pipeline.run_report import RunReport
 from kept.pipeline.sample_run import sample_files
 from kept.pipeline.sleep import run_sleep as do_sleep
 from kept.pipeline.upgrade import UpgradeReport, preview_upgrade
@@ -155,8 +156,10 @@ def _note_outcome(home: Paths, occasion: str) -> Iterator[None]:
 def _run_with_progress(
     workspace: Workspace, paths: Sequence[Path], options: RunOptions, call: GlobalOptions, *, as_json: bool, sample: bool = False
 ) -> RunReport:
-    if workspace.llm is not None and not (call.quiet or as_json):
-        workspace.llm.tell = lambda sentence: show.write_line((sentence, "yellow"), stream=sys.stderr)
+    if not (call.quiet or as_json):
+        options = replace(options, tell=lambda sentence: show.write_line((sentence, "yellow"), stream=sys.stderr))
+    if workspace.llm is not None:
+        workspace.llm.tell = options.tell
     with progress_if_shown(shown=sys.stderr.isatty() and not (call.quiet or as_json)) as progress:
         return run_all(workspace, paths, options, sample=sample, progress=progress)
 
