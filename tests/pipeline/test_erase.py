@@ -22,7 +22,7 @@ import pytest
 import kept
 from kept.cli.door import main
 from kept.core.erasure import ErasureWords
-from kept.core.errors import UsageError
+from kept.core.errors import StoreError, UsageError
 from kept.core.summary import Passage, PassageForm
 from kept.journal.feed_reading import collect_feeds
 from kept.llm.replies import QuestionNote, ReplyCache
@@ -30,7 +30,7 @@ from kept.local.queue import log_hook_problem
 from kept.memories import person
 from kept.memories.backups import create_backup, make_daily_backup
 from kept.memories.history import undo
-from kept.pipeline.erase.forget import find_erasure_places, forget, make_erasure_request
+from kept.pipeline.erase.forget import find_erasure_places, forget, forget_opted_out, make_erasure_request
 from kept.pipeline.erase.holders import list_holders
 from kept.pipeline.erase.proof import find_remaining_words
 from kept.pipeline.erase.words import collect_words
@@ -311,6 +311,63 @@ def test_a_near_copy_that_the_memory_rests_on_is_a_near_copy_too(full):
         assert not words.is_in_text(NEAR)
         assert list(words.find_near_copies(NEAR)) == [NEAR]
         assert "another" not in words.quotes
+
+
+def test_what_else_a_memory_rests_on_goes_with_it_in_its_own_words(full):
+    with full() as workspace:
+        memory = the_memory(workspace)
+        other = replace(memory.evidence[0], quote="The crew of the tug sleeps from four to nine.", event="another")
+        words = collect_words(workspace, [replace(memory, evidence=(*memory.evidence, other))])
+    assert words.quotes["another"] == (other.quote,)
+
+
+def test_a_question_for_the_persons_own_agent_goes_whole_where_it_holds_the_words(full, home):
+    jobs = home.joinpath(*STATE, "jobs")
+    jobs.mkdir(exist_ok=True)
+    held, other = jobs / "held.json", jobs / "other.json"
+    held.write_text(json.dumps({"prompt": f"Read this: {SAID}"}))
+    other.write_text(json.dumps({"prompt": "Read this: the boats leave at noon."}))
+    with full() as workspace:
+        forget(workspace, make_erasure_request(workspace, [the_memory(workspace)]))
+    assert (held.exists(), other.exists()) == (False, True)
+
+
+def test_settings_of_the_persons_own_that_say_it_are_named_and_no_others(full, home):
+    mine = home / ".config" / "kept" / "mine.toml"
+    mine.write_text(f"# {SAID}\n")
+    with full() as workspace:
+        gone = forget(workspace, make_erasure_request(workspace, [the_memory(workspace)]))
+    assert [each for each in gone.out_of_reach if "your own settings" in each] == [f"{mine} still says it: your own settings"]
+
+
+def test_a_copy_of_kepts_own_that_is_gone_is_not_named_and_no_working_copy_is_left(full, home):
+    with full() as workspace:
+        pruned = create_backup(workspace, workspace.paths.backups / "kept-2025-01-01.db")
+        pruned.unlink()
+        gone = forget(workspace, make_erasure_request(workspace, [the_memory(workspace)]))
+        assert [each for each in gone.out_of_reach if "not there now" in each] == []
+        assert not (workspace.paths.state / "erasing").exists()
+
+
+def test_a_copy_of_kepts_own_that_cannot_be_rewritten_goes_and_a_persons_stays_and_is_told(full, tmp_path, monkeypatch):
+    def refuse(*_):
+        raise StoreError("no")
+
+    with full() as workspace:
+        theirs, own = create_backup(workspace, tmp_path / "theirs.db"), workspace.paths.backups / "kept-2025-01-01.db"
+        create_backup(workspace, own)
+        monkeypatch.setattr("kept.pipeline.erase.backups.make_working_copy", refuse)
+        gone = forget(workspace, make_erasure_request(workspace, [the_memory(workspace)]))
+    assert (theirs.exists(), own.exists()) == (True, False)
+    assert any(str(theirs) in problem and "not:" in problem for problem in gone.problems)
+
+
+def test_what_rests_on_a_session_that_is_left_out_goes_also_where_nothing_of_it_was_erased_just_now(full):
+    with full() as workspace:
+        assert forget_opted_out(workspace, {"unheard"}, erased=0) == ()
+        the_memory(workspace)
+        assert forget_opted_out(workspace, {each.session for each in the_memory(workspace).evidence}, erased=0) == ()
+        assert the_memory_is_gone(workspace)
 
 
 def test_a_sentence_that_never_was_a_memory_is_forgotten_by_its_words(full, home, desk_at):

@@ -114,10 +114,12 @@ def test_a_source_is_forgotten_by_name_or_file_out_of_what_it_brought_and_out_of
         entry = write_journal_entry(workspace, make_entry_options(workspace), DAY).path
         assert "News from the quay" in entry.read_text()
         source = named if named == "quay" else str(home / named)
+        (home / "recording.jsonl").write_text(json.dumps({"key": "k", "text": "It told: News from the quay."}) + "\n")
         gone = forget(workspace, make_erasure_request(workspace, source=source))
         assert (gone.items, gone.memories) == (3, ())
         assert "News from the quay" not in entry.read_text()
         assert "tide reader" in entry.read_text()
+        assert "News" not in (home / "recording.jsonl").read_text()
         collect_feeds(workspace)
         assert items_between(workspace, *workspace.day_bounds(DAY)) == ()
         assert secret_ones(workspace)  # the session said it as well
