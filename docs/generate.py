@@ -1,15 +1,22 @@
 """Write the reference pages of this documentation from the code: ``python docs/generate.py``. A test compares both."""
 
 import asyncio
+import contextlib
 import inspect
+import io
+import json
+import os
 import re
+import shlex
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import kept
+from kept.cli import main
 from kept.cli.parsers import create_parser
 from kept.cli.registry import GLOBAL_OPTIONS, GROUPS, Command
 from kept.core import errors
@@ -185,6 +192,91 @@ def exit_codes() -> Lines:
     yield from ("In Python these are exceptions of `kept.core.errors`:", "", *_table(("error", "code", "meaning"), rows))
 
 
+# What is called on the bundled sample, in this order; MEMORY, WORDS and DAY
+# stand for the first memory's id, words and day.
+JSON_CALLS = (
+    "run --no-llm SAMPLE",
+    "list",
+    "why MEMORY",
+    "search parquet",
+    "context WORDS",
+    "status",
+    "review --all",
+    "files",
+    "graph",
+    "day DAY",
+    'add "Always use --frozen-lockfile in CI." --type constraint',
+    "pin MEMORY",
+    "log",
+    "undo",
+    "check",
+    "sources",
+    "projects",
+    "profiles",
+    "config list",
+    "llm",
+    "jobs",
+    "journal",
+    "forget MEMORY --yes",
+)
+_MEMORY = {"id", "content", "observations"}
+_FLAT = 3  # names on the way to a value that is listed by itself
+
+
+def json_forms() -> Lines:
+    """What commands print with ``--json``, by what they print on the sample."""
+    yield from (
+        "# JSON forms",
+        "",
+        "What commands print with `--json`, shown by what they print on the bundled sample without embeddings. `[]` stands for",
+        "each item of a list. A name whose last part is data (a category, a format) may be another one for you, and what is null",
+        "in the sample may be of any kind. A command that changes memories prints what `kept add` or `kept undo` does.",
+        "",
+    )
+    known = {"SAMPLE": str(Path(kept.__file__).parent / "sample" / "projects")}
+    with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, {"HOME": folder, "TZ": "UTC", "PATH": "/bin"}, clear=True):
+        _print_json(["config", "set", "recall.embeddings", "off"])
+        for call in JSON_CALLS:
+            printed = _print_json([known.get(word, word) for word in shlex.split(call)])
+            if call == "list":
+                known |= {"MEMORY": printed[0]["id"], "WORDS": printed[0]["content"], "DAY": printed[0]["first_seen"][:10]}
+            rows: dict[str, str] = {}
+            for name, kind in _flatten(printed, whole=call == "list"):
+                rows[name] = rows.get(name, kind) if kind == "null" else kind
+            yield from (
+                f"## kept {call.split()[0]}",
+                "",
+                f"`kept {call} --json`",
+                "",
+                *_table(("value", "kind"), [*rows.items()]),
+            )
+
+
+def _print_json(words: list[str]) -> Any:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
+        main([*words, "--json"])
+    return json.loads(out.getvalue())
+
+
+def _flatten(value: Any, name: str = "", *, whole: bool = False) -> Iterator[tuple[str, str]]:
+    """The names in a JSON value with the kind of what each holds, in order. A memory is told whole once."""
+    deep = name.count(".") + name.count("[]") >= _FLAT
+    if isinstance(value, list) and value and not deep:
+        for item in value:
+            yield from _flatten(item, f"{name}[]", whole=whole)
+    elif isinstance(value, dict) and not whole and value.keys() >= _MEMORY:
+        yield name or "the whole", "a memory, as of `kept list`"
+    elif isinstance(value, dict) and value and not deep and not any(" " in key for key in value):  # those are words, no names
+        for key, item in value.items():
+            yield from _flatten(item, f"{name}.{key}".lstrip("."))
+    else:
+        yield name or "the whole", _KINDS[type(value)]
+
+
+_KINDS = {bool: "true or false", int: "number", float: "number", str: "text", type(None): "null", list: "list", dict: "object"}
+
+
 PAGES: dict[str, Callable[[], Lines]] = {
     "commands": commands,
     "settings": settings,
@@ -192,6 +284,7 @@ PAGES: dict[str, Callable[[], Lines]] = {
     "mcp": mcp,
     "python": python,
     "exit-codes": exit_codes,
+    "json": json_forms,
 }
 
 

@@ -54,7 +54,7 @@ def use(python: Path, home: Path) -> str:
 def weigh(python: Path) -> tuple[int, int]:
     """The megabytes and the number of the packages of an environment, pip aside."""
     packages = next((python.parents[1] / "lib").glob("python*")) / "site-packages"
-    own = [each for each in packages.iterdir() if not each.name.startswith(("pip", "__pycache__"))]
+    own = [each for each in packages.iterdir() if not each.name.startswith(("pip", "setuptools", "pkg_resources", "__pycache__"))]
     size = sum(file.stat().st_size for each in own for file in ([each] if each.is_file() else each.rglob("*")) if file.is_file())
     return round(size / 1e6), sum(each.name.endswith(".dist-info") for each in own)
 
