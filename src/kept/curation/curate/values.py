@@ -8,7 +8,7 @@ another value alone may leave none, and is for a person. The words of all langua
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cache, cached_property, lru_cache
 from itertools import combinations
@@ -56,7 +56,7 @@ _HALF, _THIRD = 0.45, 0.3  # of the words of a statement: what two of one thing 
 _HOME_ONLY = 2  # words of where somebody lives
 _COMPOUND = ({"name", "number"}, {"month", "number"})  # kinds of words that one value is made of
 _NEAR = 0.5  # nearness in meaning of two whose form alone does not decide
-_RARE = 8  # words of a statement by which it is filed, the rarest
+_RARE = 5  # words of a statement by which it is filed, the rarest
 _COMPARED = 20  # statements that share a rare word, the latest: what more of them have tells nothing
 
 
@@ -127,7 +127,22 @@ class ValueStatement:
         """How the words begin that may say what it is about."""
         return frozenset(word.stem[:STEM] for word in self.words[:2])
 
-    @property
+    @cached_property
+    def clause_keys(self) -> frozenset[str]:
+        """The same of its first clause."""
+        return frozenset(word.stem[:STEM] for word in self.words[: self.clause])
+
+    @cached_property
+    def forms(self) -> Mapping[str, frozenset[str]]:
+        """Its words by how they begin."""
+        return {key: frozenset(word.stem for word in self.words if word.stem[:STEM] == key) for key in self.keys}
+
+    @cached_property
+    def valued(self) -> bool:
+        """Whether a word of it can be a value."""
+        return _is_valued(self.words)
+
+    @cached_property
     def is_short(self) -> bool:
         """Whether it says one thing, which a person can tell apart from another."""
         return len(self.words) <= SHORT
@@ -137,19 +152,19 @@ def parse_value_statement(text: str, says: Statement) -> ValueStatement:
     """What a text tells of values; ``says`` is what of it is compared."""
     text = text[:_READ]
     ended = _form("gone", "instead", "gone_back").search(text) is not None
-    turns = [match[0].casefold() for match in _form("turned").finditer(text, find_lead_end(text))]
-    without = " ".join(_form("gone").sub(" ", text).split())  # "I no longer live in" speaks of where somebody lives, too
+    turned = _form("turned").search(text) is not None
+    turns = [match[0].casefold() for match in _form("turned").finditer(text, find_lead_end(text))] if turned else []
+    without = " ".join((_form("gone").sub(" ", text) if ended else text).split())  # "I no longer live in" speaks of homes, too
     moved = _form("moved").search(text) is not None
     home = moved or _form("home").search(without) is not None
-    plain = _form("turned").sub(
-        lambda each: each[0] if each[0].startswith("(") else " ",
-        _form("home").sub(" ", _form("moved").sub(" ", without if home else text)),
-    )
+    plain = _form("home").sub(" ", _form("moved").sub(" ", without)) if home else text
+    if home or turned:
+        plain = _form("turned").sub(lambda each: each[0] if each[0].startswith("(") else " ", plain)
     clause, *rest = _EDGE.split(plain.strip(" ,"), maxsplit=1)
     first = _EDGE.split(text, maxsplit=1)[0]
     is_contrast = _CONTRAST.match(text, len(first)) is not None
     words, narrow, governed = _read_words(clause, says.chosen, at=int(home))
-    more, narrow_more, _ = _read_words(" ".join(rest), frozenset(), at=1)
+    more, narrow_more, _ = _read_words(rest[0], frozenset(), at=1) if rest else ([], frozenset[str](), None)
     words = [Word(_HOME, "")] * home + words
     said = [word.casefold() for word in _TOKEN.findall(clause)]
     verb = next((place for place, word in enumerate(said) if word in _words("states")), 0)
@@ -158,7 +173,7 @@ def parse_value_statement(text: str, says: Statement) -> ValueStatement:
         says=says,
         words=(*words, *more),
         clause=len(words),
-        denials=parse_statement(first).denials,
+        denials=says.denials and parse_statement(first).denials,
         narrow=narrow | narrow_more,
         governed=governed,
         tells_change=is_contrast or ended or bool(turns),
@@ -272,7 +287,7 @@ class _Frame:
 
 
 def _align(earlier: ValueStatement, later: ValueStatement) -> _Frame:
-    in_later, in_earlier = _find_shared(earlier.words, later.words), _find_shared(later.words, earlier.words)
+    in_later, in_earlier = _find_shared(earlier.words, later.forms), _find_shared(later.words, earlier.forms)
     old_places, old_value, old_first = _find_slots(earlier, in_later)
     new_places, new_value, new_first = _find_slots(later, in_earlier)
     ends = {len(in_later), earlier.clause if earlier.clause > 1 and earlier.is_short else len(in_later)}
@@ -291,12 +306,10 @@ def _align(earlier: ValueStatement, later: ValueStatement) -> _Frame:
     )
 
 
-def _find_shared(words: Sequence[Word], others: Sequence[Word]) -> list[bool]:
-    """For each word whether it is among the others, in whatever form."""
-    begun: dict[str, list[str]] = {}
-    for other in others:
-        begun.setdefault(other.stem[:STEM], []).append(other.stem)
-    return [any(is_form(word.stem, other) for other in begun.get(word.stem[:STEM], ())) for word in words]
+def _find_shared(words: Sequence[Word], forms: Mapping[str, frozenset[str]]) -> list[bool]:
+    """For each word whether it is among others, in whatever form."""
+    having = ((word.stem, forms.get(word.stem[:STEM], ())) for word in words)
+    return [stem in others or any(is_form(stem, other) for other in others) for stem, others in having]
 
 
 def _find_slots(
@@ -436,11 +449,19 @@ def _is_comparable(earlier: ValueStatement, later: ValueStatement) -> bool:
     """Whether two statements can be anything but apart, told by the letters that their words begin with."""
     if later.once or earlier.says.form == later.says.form or (later.open_ended and not earlier.once):
         return False
-    if earlier.once or earlier.says.chosen or earlier.sole or (earlier.home and later.home):
+    if earlier.once or earlier.says.chosen or (earlier.home and later.home):
         return True
-    if later.starts.isdisjoint(earlier.keys) and earlier.starts.isdisjoint(later.keys):
+    is_other = later.starts.isdisjoint(earlier.keys) and earlier.starts.isdisjoint(later.keys)
+    if earlier.open_ended or (is_other and not (earlier.sole and later.sole and later.tells_change)):
         return False
     short = earlier.is_short and later.is_short
     shared = len(earlier.keys & later.keys) / min(len(earlier.keys), max(earlier.clause, 2))
-    least = _HALF if short or later.tells_loudly else 1 - _THIRD
-    return shared >= least or (short and later.tells_change)
+    if later.tells_loudly:
+        return shared >= _HALF or short
+    if shared < (_HALF if short else 1 - _THIRD) and not (short and later.tells_change):
+        return False
+    old, new = earlier.clause_keys - later.keys, later.clause_keys - earlier.keys
+    if len(old) <= _VALUE >= len(new):  # another value of as many words at most, or yes and no
+        return True
+    valued = earlier.valued and later.valued and earlier.is_sentence and later.is_sentence
+    return short and valued and (earlier.denials > 0) == (later.denials > 0)
