@@ -9,14 +9,7 @@ from kept.core.erasure import ErasureWords
 from kept.core.event import FORGOTTEN_MARK, Author, EventKind, Pointer, Precision
 from kept.core.project import Project
 from kept.store.protocol import Store
-from kept.store.sqlite import SqliteStore
 from store_world import AT, DAWN, NOW, archive, event
-
-
-@pytest.fixture
-def store(tmp_path):
-    with SqliteStore(tmp_path / "kept.db") as opened:
-        yield opened
 
 
 def at(one, path):
@@ -130,8 +123,8 @@ def test_a_conversation_that_is_not_to_be_remembered_loses_its_words_and_nothing
     assert store.find_damage() == ()
 
 
-def test_words_that_are_not_to_be_remembered_are_in_no_byte_of_the_file(tmp_path):
-    with SqliteStore(tmp_path / "kept.db") as store:
+def test_words_that_are_not_to_be_remembered_are_in_no_byte_of_the_file(open_at, tmp_path):
+    with open_at(tmp_path / "kept.db") as store:
         archived(store, replace(NATIVE, text="xylophone quartz"), path="a")
         store.archive.opt_out("s", "a")
         store.compact()
@@ -154,11 +147,11 @@ def test_directories_are_those_of_threads_and_the_files_of_threads_without_one(s
     assert store.archive.directories() == (("", "g"), ("/p", ""))
 
 
-def test_projects_and_opted_out_conversations_travel_with_a_store(store, tmp_path):
+def test_projects_and_opted_out_conversations_travel_with_a_store(open_at, store, tmp_path):
     archived(store, NATIVE, path="a")
     store.archive.save_project(Project(directory="/p", identity="dir:/p", name="p", scope="project:p-1"))
     store.archive.opt_out("s", "a")
-    with SqliteStore(tmp_path / "other.db") as other:
+    with open_at(tmp_path / "other.db") as other:
         other.load_rows(store.export_rows())
         assert tuple(other.export_rows()) == tuple(store.export_rows())
         assert archived(other, COPY, path="b") == archived(store, COPY, path="b")

@@ -25,8 +25,6 @@ from kept.store.sqlite import SqliteStore
 from kept.store.values import Output, Span
 from store_world import AT, DAWN, NOW, add, archive, commit, event, judged, memory, replica
 
-KINDS = ("sqlite", "postgres")  # every store there is keeps this contract
-
 
 @pytest.fixture
 def opened(request):
@@ -42,9 +40,9 @@ def opened(request):
     return open_store
 
 
-@pytest.fixture(params=KINDS)
-def store(request, tmp_path: Path, opened):
-    with opened(request.param, tmp_path / "kept.db") as found:
+@pytest.fixture
+def store(kind, tmp_path: Path, opened):
+    with opened(kind, tmp_path / "kept.db") as found:
         yield found
 
 
@@ -428,7 +426,7 @@ def filled(store: Store) -> None:
     store.archive.erase_words(ErasureWords(sentences=(), cited=(("a", "words"),)))
 
 
-@pytest.mark.parametrize("into", KINDS)
+@pytest.mark.parametrize("into", ["sqlite", "postgres"])
 def test_a_store_written_out_and_loaded_is_the_same_store(store, tmp_path, opened, into):
     filled(store)
     assert store.find_damage() == ()

@@ -10,6 +10,7 @@ from kept.core.errors import StoreError
 from kept.core.memory import Status
 from kept.core.times import format_instant
 from kept.local import queue
+from kept.memories.configure import change_setting
 from kept.memories.person import create_memory, pin, retire
 from kept.paths import find_paths
 from kept.pipeline.run import RunOptions, run_pipeline
@@ -18,8 +19,10 @@ from kept.store.sqlite import SqliteStore
 
 
 @pytest.fixture
-def store(home, desk_at, transcripts):
+def store(kind, request, home, desk_at, transcripts):
     """The store of the bundled sample, with a pinned, a retired and a suggested memory."""
+    if kind == "postgres":
+        change_setting(find_paths(str(home), {"HOME": str(home)}), "store.url", request.getfixturevalue("postgres")())
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         pin(workspace, create_memory(workspace, "Releases go out on Tuesdays only.", "constraint").id)

@@ -1,4 +1,4 @@
-"""What only the store in SQLite can say: its file, its settings, its damage, its migrations."""
+"""The file of a store, with a server or without: its rights, its settings, its damage, its migrations."""
 
 import os
 import re
@@ -24,16 +24,10 @@ from older_store import write_older_store
 from store_world import AT, DAWN, NOW, add, archive, commit, event, judged, memory
 
 
-@pytest.fixture
-def store(tmp_path: Path):
-    with SqliteStore(tmp_path / "kept.db") as opened:
-        yield opened
-
-
-def test_a_store_is_readable_by_its_owner_only(tmp_path):
+def test_a_store_is_readable_by_its_owner_only(open_at, tmp_path):
     old = os.umask(0)
     try:
-        with SqliteStore(tmp_path / "deep" / "kept.db"):
+        with open_at(tmp_path / "deep" / "kept.db"):
             pass
     finally:
         os.umask(old)
@@ -41,21 +35,21 @@ def test_a_store_is_readable_by_its_owner_only(tmp_path):
     assert stat.S_IMODE((tmp_path / "deep").stat().st_mode) == 0o700
 
 
-def test_a_newer_store_is_refused_in_one_line(tmp_path):
-    with SqliteStore(tmp_path / "kept.db"):
+def test_a_newer_store_is_refused_in_one_line(open_at, tmp_path):
+    with open_at(tmp_path / "kept.db"):
         pass
     with sqlite3.connect(tmp_path / "kept.db") as raw:
         raw.execute(f"PRAGMA user_version = {FORMAT + 1}")
     raw.close()
     with pytest.raises(StoreError, match="install a newer kept"):
-        SqliteStore(tmp_path / "kept.db")
+        open_at(tmp_path / "kept.db")
 
 
-def test_a_file_that_is_no_store_is_left_alone(tmp_path):
+def test_a_file_that_is_no_store_is_left_alone(open_at, tmp_path):
     for body in (b"not a database at all, but long enough to be looked at" * 30,):
         (tmp_path / "kept.db").write_bytes(body)
         with pytest.raises(StoreError):
-            SqliteStore(tmp_path / "kept.db")
+            open_at(tmp_path / "kept.db")
         assert (tmp_path / "kept.db").read_bytes() == body
 
 
@@ -99,8 +93,8 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-def test_check_names_planted_damage(tmp_path, name):
-    with SqliteStore(tmp_path / "kept.db") as opened:
+def test_check_names_planted_damage(open_at, tmp_path, name):
+    with open_at(tmp_path / "kept.db") as opened:
         archive(opened, event("a", text="the first words"), event("b", text="the second words"))
         quote = Evidence(quote="the first words", event="a", session="s", path="f", at=AT, author="human", origin=Origin.USER)
         commit(opened, add("m1"), add("m2"), Add(memory="m3", at=AT, reason="new", value=replace(memory("m3"), evidence=(quote,))))
@@ -109,7 +103,7 @@ def test_check_names_planted_damage(tmp_path, name):
     with sqlite3.connect(tmp_path / "kept.db") as raw:
         raw.execute(DAMAGE[name])
     raw.close()
-    with SqliteStore(tmp_path / "kept.db") as opened:
+    with open_at(tmp_path / "kept.db") as opened:
         assert opened.find_damage() != ()
 
 
@@ -143,19 +137,19 @@ def test_a_forked_process_may_not_use_the_connection(store):
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-def test_two_connections_see_each_others_commits(tmp_path):
-    with SqliteStore(tmp_path / "kept.db") as one, SqliteStore(tmp_path / "kept.db") as two:
+def test_two_connections_see_each_others_commits(open_at, tmp_path):
+    with open_at(tmp_path / "kept.db") as one, open_at(tmp_path / "kept.db") as two:
         commit(one, add("m1"))
         commit(two, add("m2"))
         assert [each.id for each in one.log.memories()] == ["m1", "m2"]
         assert one.find_damage() == ()
 
 
-def test_a_key_is_made_once(tmp_path):
-    with SqliteStore(tmp_path / "kept.db") as opened:
+def test_a_key_is_made_once(open_at, tmp_path):
+    with open_at(tmp_path / "kept.db") as opened:
         first = opened.key("forget")
         assert opened.key("redaction") != first
-    with SqliteStore(tmp_path / "kept.db") as opened:
+    with open_at(tmp_path / "kept.db") as opened:
         assert opened.key("forget") == first
 
 
@@ -260,8 +254,8 @@ def test_a_store_is_not_migrated_where_no_backup_can_be_made(tmp_path):
     assert schema_of(tmp_path / "kept.db") == before
 
 
-def test_a_long_running_reader_does_not_serve_what_another_process_forgot(tmp_path):
-    with SqliteStore(tmp_path / "kept.db") as one, SqliteStore(tmp_path / "kept.db") as two:
+def test_a_long_running_reader_does_not_serve_what_another_process_forgot(open_at, tmp_path):
+    with open_at(tmp_path / "kept.db") as one, open_at(tmp_path / "kept.db") as two:
         archive(one, event("a", text="xylophone"))
         assert two.archive.event("a").text == "xylophone"
         one.archive.erase_words(ErasureWords(sentences=(), cited=(("a", "xylophone"),)))
@@ -278,10 +272,10 @@ def test_a_row_that_cannot_be_read_is_named_and_never_served(store):
     assert store.find_damage() == ()
 
 
-def test_a_slice_of_many_events_lies_in_blocks_of_bounded_size(tmp_path, monkeypatch):
+def test_a_slice_of_many_events_lies_in_blocks_of_bounded_size(open_at, tmp_path, monkeypatch):
     path = tmp_path / "kept.db"
     monkeypatch.setattr("kept.store.archive.turns.BLOCK_EVENTS", 2)
-    with SqliteStore(path) as store:
+    with open_at(path) as store:
         archive(store, *(event(name, text=f"text of {name}") for name in "abcde"))
         assert [each.key for each in store.archive.events(1, 0, 9)] == list("abcde")
         assert store.archive.event("d").text == "text of d"
@@ -290,8 +284,8 @@ def test_a_slice_of_many_events_lies_in_blocks_of_bounded_size(tmp_path, monkeyp
         assert [row[0] for row in raw.execute("SELECT id FROM blocks ORDER BY id")] == [1, 3, 5]
 
 
-def test_words_of_a_forgetting_that_was_cut_short_are_erased_at_the_next_opening(tmp_path):
-    with SqliteStore(tmp_path / "kept.db") as opened:
+def test_words_of_a_forgetting_that_was_cut_short_are_erased_at_the_next_opening(open_at, tmp_path):
+    with open_at(tmp_path / "kept.db") as opened:
         archive(opened, event("a", text="we always use xylophone quartz here"))
         commit(opened, add("m1", "use xylophone quartz"))
         opened.key("forget")
@@ -300,27 +294,27 @@ def test_words_of_a_forgetting_that_was_cut_short_are_erased_at_the_next_opening
             opened.log.erase_memory("m1", (), ("f1",), made)
             opened.archive.erase_words(ErasureWords(sentences=(), cited=(("a", "use xylophone quartz"),)))
     assert b"xylophon" in (tmp_path / "kept.db").read_bytes(), "the index still holds them: there is something to do"
-    with SqliteStore(tmp_path / "kept.db") as again:
+    with open_at(tmp_path / "kept.db") as again:
         assert again.find_damage() == ()
     assert b"xylophon" not in (tmp_path / "kept.db").read_bytes()
 
 
-def test_words_taken_out_of_the_log_are_in_no_byte_of_the_file_after_the_next_opening(tmp_path):
+def test_words_taken_out_of_the_log_are_in_no_byte_of_the_file_after_the_next_opening(open_at, tmp_path):
     words = ErasureWords(sentences=("use xylophone quartz",))
-    with SqliteStore(tmp_path / "kept.db") as opened:
+    with open_at(tmp_path / "kept.db") as opened:
         archive(opened, event("a", text="hello"))
         commit(opened, add("m1", "use xylophone quartz"))
         candidate = replace(judged("c1").candidate, content="use xylophone quartz")
         commit(opened, stage="extract", span=Span(thread=1, start=0, judged=((0, replace(judged("c1"), candidate=candidate)),)))
         assert opened.log.erase_words(words)
         assert opened.find_damage() == ()
-    with SqliteStore(tmp_path / "kept.db") as again:
+    with open_at(tmp_path / "kept.db") as again:
         assert again.find_damage() == ()
     assert b"xylophone" not in (tmp_path / "kept.db").read_bytes()
 
 
-def test_words_that_cannot_be_erased_at_the_next_opening_are_told_by_check(tmp_path, monkeypatch):
-    with SqliteStore(tmp_path / "kept.db") as opened:
+def test_words_that_cannot_be_erased_at_the_next_opening_are_told_by_check(open_at, tmp_path, monkeypatch):
+    with open_at(tmp_path / "kept.db") as opened:
         archive(opened, event("a", text="use xylophone quartz"))
         opened.archive.erase_words(ErasureWords(sentences=(), cited=(("a", "xylophone"),)))
 
@@ -328,27 +322,27 @@ def test_words_that_cannot_be_erased_at_the_next_opening_are_told_by_check(tmp_p
         raise StoreError("the disk is full")
 
     monkeypatch.setattr(SqliteStore, "compact", refused)
-    with SqliteStore(tmp_path / "kept.db") as again:
+    with open_at(tmp_path / "kept.db") as again:
         assert again.find_damage() == ("words that were forgotten may still lie in free pages: the disk is full",)
 
 
-def test_every_folder_made_for_a_store_is_its_owners_alone(tmp_path):
+def test_every_folder_made_for_a_store_is_its_owners_alone(open_at, tmp_path):
     old = os.umask(0)
     try:
-        with SqliteStore(tmp_path / "a" / "b" / "kept.db"):
+        with open_at(tmp_path / "a" / "b" / "kept.db"):
             pass
     finally:
         os.umask(old)
     assert [stat.S_IMODE(each.stat().st_mode) for each in (tmp_path / "a", tmp_path / "a" / "b")] == [0o700, 0o700]
 
 
-def test_a_commit_that_the_disk_did_not_keep_is_not_told_as_done(tmp_path, monkeypatch):
-    with SqliteStore(tmp_path / "kept.db") as opened:
+def test_a_commit_that_the_disk_did_not_keep_is_not_told_as_done(open_at, tmp_path, monkeypatch):
+    with open_at(tmp_path / "kept.db") as opened:
         run = opened._database.run
         monkeypatch.setattr(
             opened._database,
             "run",
-            lambda name, **values: run("blocks" if name == "passes_of" else name, **({} if name == "passes_of" else values)),
+            lambda name, /, **values: run("blocks" if name == "passes_of" else name, **({} if name == "passes_of" else values)),
         )
         with pytest.raises(DamagedError, match="cannot be read back"):
             commit(opened, add("m1"))
@@ -365,12 +359,12 @@ def test_a_key_of_what_was_forgotten_that_is_gone_is_not_made_anew(store):
         store.key("forget")
 
 
-def test_what_must_not_come_back_is_in_the_rows_of_an_export(store, tmp_path):
+def test_what_must_not_come_back_is_in_the_rows_of_an_export(open_at, store, tmp_path):
     commit(store, add("m1"))
     store.key("forget")
     made = commit(store, Forget(memory="m1", at=AT, reason="x", fingerprints=("f1",)))
     store.log.erase_memory("m1", (), ("f1",), made)
-    with SqliteStore(tmp_path / "other" / "kept.db") as other:
+    with open_at(tmp_path / "other" / "kept.db") as other:
         other.load_rows(store.export_rows())
         assert other.log.forgotten_fingerprints() == {"f1"}
 
@@ -388,9 +382,9 @@ def test_rebuilding_brings_back_what_must_not_come_back(store):
 
 
 @pytest.mark.parametrize("how", ["replaced", "gone"])
-def test_nothing_is_written_to_a_store_whose_file_was_replaced_or_is_gone(tmp_path, how):
+def test_nothing_is_written_to_a_store_whose_file_was_replaced_or_is_gone(open_at, tmp_path, how):
     path = tmp_path / "kept.db"
-    with SqliteStore(path) as store, SqliteStore(tmp_path / "other.db"):
+    with open_at(path) as store, open_at(tmp_path / "other.db"):
         store.log.start_run("run", NOW)
         (tmp_path / "other.db").rename(path) if how == "replaced" else path.unlink()
         with pytest.raises(StoreError, match="replaced meanwhile"):
@@ -400,14 +394,14 @@ def test_nothing_is_written_to_a_store_whose_file_was_replaced_or_is_gone(tmp_pa
         assert len(store.log.runs()) == 1
 
 
-def test_an_empty_file_beside_what_comes_before_a_store_becomes_one_and_beside_anything_else_is_damage(tmp_path):
+def test_an_empty_file_beside_what_comes_before_a_store_becomes_one_and_beside_anything_else_is_damage(open_at, tmp_path):
     """The plugin's first session leaves notes, and its run a lock, before the run has created the store."""
     (tmp_path / "kept.db").touch()
     for name in ("plugin.since", "run.lock", "outputs.lock"):
         (tmp_path / name).touch()
     (tmp_path / "hooks").mkdir()
     with pytest.raises(DamagedError, match="empty"):
-        SqliteStore(tmp_path / "kept.db")
+        open_at(tmp_path / "kept.db")
     (tmp_path / "outputs.lock").unlink()
-    with SqliteStore(tmp_path / "kept.db") as store:
+    with open_at(tmp_path / "kept.db") as store:
         assert store.find_damage() == ()
