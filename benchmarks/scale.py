@@ -153,7 +153,7 @@ def copy(connection: psycopg.Connection, first: int, count: int) -> float:
     begun = time.monotonic()
     query = (
         "SELECT table_name, array_agg(column_name::text ORDER BY ordinal_position) FROM information_schema.columns"
-        " WHERE table_schema = 'kept' AND table_name IN"
+        " WHERE table_schema = 'kept' AND is_generated = 'NEVER' AND table_name IN"
         " (SELECT table_name FROM information_schema.columns WHERE table_schema = 'kept' AND column_name = 'role') GROUP BY 1"
     )
     with connection.transaction():
