@@ -2,7 +2,7 @@
 
 import pytest
 
-from kept.core.erasure import ErasureWords
+from kept.core.erasure import RUN, ErasureWords
 
 SAID = "the vault code of the lighthouse is under the third blue mat"
 WORDS = ErasureWords(sentences=(SAID,))
@@ -111,3 +111,17 @@ def test_words_quotes_memories_events_or_sessions_alone_are_something_to_forget(
 def test_words_with_tags_entities_or_escapes_inside_are_the_same_words(written):
     assert WORDS.is_in_text(written)
     assert "vault" not in WORDS.remove_from(f"before {written} behind")
+
+
+def test_a_word_that_goes_on_before_or_behind_makes_other_words_of_a_short_sentence():
+    words = ErasureWords(sentences=("grey heron stands in the canal",))
+    assert words.is_in_text("a grey heron stands in the canal")
+    assert not words.is_in_text("a grey heron stands in the canals")
+    assert not words.is_in_text("a tagrey heron stands in the canal")
+
+
+def test_a_passage_counts_from_as_many_words_as_a_run_has():
+    six = "one grey heron stands in water"
+    assert len(six.split()) == RUN
+    assert ErasureWords(sentences=(), passages=(six,)).is_in_text(f"there {six} still")
+    assert not ErasureWords(sentences=(), passages=(six.removesuffix(" water"),))

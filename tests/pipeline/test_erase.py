@@ -370,6 +370,28 @@ def test_what_rests_on_a_session_that_is_left_out_goes_also_where_nothing_of_it_
         assert the_memory_is_gone(workspace)
 
 
+def test_a_backup_forgets_a_session_that_is_left_out_though_no_memory_rests_on_it(full, home, tmp_path):
+    said = "Why does the crane inspector come on the second Tuesday only?"
+    say(home, "asked", said, day="2026-01-09")
+    with full() as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        copy = create_backup(workspace, tmp_path / "mine.db")
+        erased = sum(workspace.store.archive.opt_out(each.session, each.path) for each in workspace.store.archive.threads())
+        assert forget_opted_out(workspace, {"asked"}, erased=erased) == ()
+    assert [path for path in holding(tmp_path, said) if path == copy] == []
+
+
+@pytest.mark.parametrize(("shown", "stays"), [(SAID, False), (OTHER, True)])
+def test_the_home_of_the_sample_goes_whole_where_it_holds_the_words(full, home, shown, stays):
+    sample = home.joinpath(*STATE, "sample-home", "notes.md")
+    sample.parent.mkdir()
+    sample.write_text(shown)
+    with full() as workspace:
+        gone = forget(workspace, make_erasure_request(workspace, [the_memory(workspace)]))
+        assert gone.places["the bundled sample"] == (not stays)
+    assert sample.parent.exists() is stays
+
+
 def test_a_sentence_that_never_was_a_memory_is_forgotten_by_its_words(full, home, desk_at):
     say(home, "c", "The vault code of the lighthouse is under the third blue mat.", day="2026-01-07")
     with full() as workspace:
