@@ -30,7 +30,7 @@ from kept.local.queue import log_hook_problem
 from kept.memories import person
 from kept.memories.backups import create_backup, make_daily_backup
 from kept.memories.history import undo
-from kept.pipeline.erase.forget import find_erasure_places, forget, forget_opted_out, make_erasure_request
+from kept.pipeline.erase.forget import find_erasure_places, forget, forget_opted_out, forget_too, make_erasure_request
 from kept.pipeline.erase.holders import list_holders
 from kept.pipeline.erase.proof import find_remaining_words
 from kept.pipeline.erase.words import collect_words
@@ -370,6 +370,14 @@ def test_what_rests_on_a_session_that_is_left_out_goes_also_where_nothing_of_it_
         assert the_memory_is_gone(workspace)
 
 
+def test_what_another_machine_forgot_is_erased_here_and_nothing_where_it_forgot_nothing(full):
+    with full() as workspace:
+        assert forget_too(workspace, ()) == ()
+        assert the_memory(workspace)
+        assert forget_too(workspace, [the_memory(workspace)]) == ()
+        assert the_memory_is_gone(workspace)
+
+
 def test_a_backup_forgets_a_session_that_is_left_out_though_no_memory_rests_on_it(full, home, tmp_path):
     said = "Why does the crane inspector come on the second Tuesday only?"
     say(home, "asked", said, day="2026-01-09")
@@ -655,12 +663,15 @@ def test_a_note_of_the_persons_own_in_the_folder_of_the_journal_is_out_of_reach_
     note = home / "journal" / "2026-01-03.md"
     note.parent.mkdir()
     note.write_text(f"# 2026-01-03\n\n{SAID}\n")
+    (other := note.with_name("2026-01-02.md")).write_text("# 2026-01-02\n\nRain.\n")
     say(home, "one-session", SAID, day="2026-01-05")
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         gone = forget(workspace, make_erasure_request(workspace, said=[SAID]))
         assert (gone.remains, gone.problems) == ((), ())
         assert sum(str(note) in told for told in gone.out_of_reach) == 1
+        assert not any(str(other) in told for told in gone.out_of_reach)
+        assert all(run.ended_at for run in workspace.store.log.runs())
     assert SAID in note.read_text()
 
 
