@@ -6,8 +6,9 @@
 GOLD holds folders with a ``gold.jsonl`` of annotated memories each, of which some end superseded or resolved by a later one. They
 are curated by rules as if each had been told once, all of a scope at one time, and the questions about what changed are those of a
 run. ``prepare`` writes each question to FOLDER/questions/ID.md; a reader writes each reply to FOLDER/replies/READER/ID.json. What
-its numbers stand for is in FOLDER/manifest.json, so that a reply counts as long as both memories that it names are there.
-``score`` tells how many of those that ended do end, by rules and with replies, and which others do.
+its numbers stand for is in FOLDER/manifest.json, so that a reply counts as long as both memories that it names are there. Recorded
+ones lie in ``benchmarks/superseded``. ``score`` tells how many of those that ended do end, by rules and with replies, and which
+others do.
 """
 
 import argparse
@@ -120,9 +121,9 @@ def load_asked(folder: Path, memories: Mapping[str, Memory], scope: str) -> Iter
             yield MemoryTable(category=categories[asked["category"]], entries=entries, named=named), Path(f"{number}.json")
 
 
-def score(gold: Path, folder: Path | None, reader: str) -> None:
-    """Tell how many of those that ended end, and what else does. Without replies the annotator's own answers are taken: what is at
-    best to be had.
+def score(gold: Path, folder: Path | None, reader: str) -> dict[str, Counter[str]]:
+    """How many of those that ended end, and what else does, by rules and with replies. Without a folder the annotator's own answers
+    are taken: what is at best to be had.
     """
     rows, rules = load_rows(gold), rules_of(PROFILE)
     ended = {row["id"]: row["final"] for row in rows if row["final"] != "active"}
@@ -161,6 +162,7 @@ def score(gold: Path, folder: Path | None, reader: str) -> None:
     print(f"{answered} of {several} questions answered; not taken: {dict(refused)}")
     for name, made in counts.items():
         print(f"with {name}: {dict(made)}")
+    return counts
 
 
 def find_memory(memories: Mapping[str, Memory], number: str) -> Memory:

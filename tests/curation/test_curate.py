@@ -589,6 +589,15 @@ def test_three_sessions_with_one_decision_in_other_words_make_a_convention_where
     assert len(after(judged)) > 1
 
 
+def test_what_is_said_of_another_language_or_day_is_no_other_wording_of_it():
+    for left, right in (
+        ("Always write the news in german in the tern repo, customers read them.", "tern repo: the news have to be in English."),
+        ("The nightly report has to be sent on Monday.", "The nightly report is sent by Friday noon."),
+    ):
+        state = after([proposal(left), proposal(right, 1)], meaning=lambda pairs: [0.9] * len(pairs))
+        assert (contents(state), contents(state, Status.HELD)) == ([right], [left])
+
+
 def test_what_means_the_same_stays_one_when_no_model_can_tell_any_more():
     judged = [proposal(text, day, category="decision") for day, text in enumerate(SAME_DECISION)]
     state = after(judged, meaning=lambda pairs: [0.9] * len(pairs))

@@ -1,7 +1,6 @@
 """The same thing with another value: which later statement leaves no room for an earlier one."""
 
-import json
-from datetime import UTC, datetime
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,16 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kept.core.artifact import find_artifacts
-from kept.core.event import Origin
-from kept.core.fold import apply_operation
-from kept.core.memory import Accepted, Actor, Candidate, CandidateVerdict, Evidence, Status
 from kept.core.statement import is_same_statement, parse_statement
-from kept.curation.curate import curate
 from kept.curation.curate.values import find_value_pairs, parse_value_statement
-from kept.curation.lifecycle import rules_of
-from kept.profiles import load_profile
 
 GOLD = Path(__file__).parents[3] / "shared" / "gold"
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+sys.path.insert(0, str(BENCHMARKS))
+from superseded import score  # noqa: E402 - a module of that folder
 
 REPLACED = [
     ("The launch is in May.", "The launch is now planned for July."),
@@ -192,6 +188,12 @@ SAID_OTHERWISE = [
     ("Les factures partent le 30 du mois.", "On envoie les factures le 5 du mois suivant désormais."),
     ("Das Backup läuft nachts um drei.", "Das Backup starten wir ab sofort um fünf Uhr früh."),
     ("O banco de dados roda em Recife.", "O banco de dados foi transferido para São Paulo."),
+    # A label is no part of what is said, a language is a value in whatever case it is written.
+    ("Lunch is at 12:15.", "note: lunch 12:45"),
+    ("Nutze Kelvin in den Diagrammen der Öfen.", "Notiz: in den Diagrammen der Öfen stehen Grad Celsius"),
+    ("Write the news in german in the tern repo, customers read them.", "tern repo: the news have to be in English."),
+    # What the two share are the words that are least rare where there are no others.
+    ("The main server of the builds is TeamCity on host cellar01.", "We moved from TeamCity to GitLab, the builds are there now."),
 ]
 OF_OTHER_THINGS = [
     ("From now on never commit .env files.", "From now on never commit node_modules."),
@@ -276,41 +278,9 @@ def test_no_text_replaces_itself(text):
 
 
 @pytest.mark.skipif(not GOLD.is_dir(), reason="the annotated memories are not here")
-def test_of_annotated_memories_those_that_gave_way_give_way_and_no_other():
-    rows = [json.loads(line) for path in sorted(GOLD.glob("*/gold.jsonl")) for line in path.read_text().splitlines()]
-    texts = {each["id"]: each["text"] for each in rows}
-    gone = {texts[each["id"]] for each in rows if each["final"] != "active"}
-    rules, superseded = rules_of(load_profile("coding")), []
-    for scope in sorted({each["scope"] for each in rows}):
-        judged = [_annotated(each) for each in rows if each["scope"] == scope]
-        memories = {}
-        for operation in curate(judged, (), rules=rules):
-            memories.update(apply_operation(memories, operation, Actor.MACHINE))
-        superseded += [each.content for each in memories.values() if each.status is Status.SUPERSEDED]
-    assert len(gone) == 25
-    assert set(superseded) <= gone
-    assert len(superseded) >= 8
-
-
-def _annotated(row):
-    at, origin = datetime.fromisoformat(row["at"]), Origin(row["origin"])
-    at = at if at.tzinfo else at.replace(tzinfo=UTC)
-    quote = Evidence(quote=row["text"], event=row["id"], session=row["id"], path="f", at=at, author="x", origin=origin)
-    category = row["category"] if row["category"] != "known_issue" else "project_fact"
-    return CandidateVerdict(
-        candidate=Candidate(
-            id=row["id"],
-            profile="coding",
-            category=category,
-            scope=row["scope"],
-            content=row["text"],
-            confidence=0.8,
-            trigger="gold",
-            at=at,
-            origin=origin,
-            artifacts=find_artifacts(row["text"]),
-            evidence=(quote,),
-            reasoning="annotated",
-        ),
-        verdict=Accepted(),
-    )
+def test_of_annotated_memories_those_that_gave_way_give_way_by_rules_and_more_with_recorded_replies():
+    counts = score(GOLD, BENCHMARKS / "superseded", "careful")
+    rules, replies = counts["rules"], counts["replies"]
+    assert rules["ended, rightly"] + rules["active, wrongly"] + rules["waits as a contradiction, wrongly"] == 25
+    assert (rules["ended, rightly"] >= 8, rules["ended, wrongly"]) == (True, 0)
+    assert (replies["ended, rightly"] >= 20, replies["ended, wrongly"] <= 1) == (True, True)

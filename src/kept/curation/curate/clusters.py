@@ -16,6 +16,7 @@ from kept.core.statement import CLOSE, NEAR, Statement, find_content, has_opposi
 from kept.core.text import jaccard_similarity
 from kept.curation.curate.plans import OFTEN, count_sessions
 from kept.curation.curate.values import Meaning, parse_value_statement
+from kept.profiles.lexicons import word_list
 
 Surroundings = Callable[[Candidate], frozenset[str]]
 """The words that a person typed around a wish."""
@@ -161,8 +162,12 @@ def _can_mean_same(left: Statement, right: Statement) -> bool:
         return False
     mine = {word for word in left.content if not any(is_form(word, other) for other in right.content)}
     theirs = {word for word in right.content if not any(is_form(word, other) for other in left.content)}
-    if len(mine) == len(theirs) == 1 or has_opposites(left.words - right.words, right.words - left.words):
+    own, others = left.words - right.words, right.words - left.words
+    if len(mine) == len(theirs) == 1 or has_opposites(own, others):
         return False  # one word for another: as likely another value as another word
+    for each in ("weekdays", "months", "languages"):
+        if not (word_list("change", each).isdisjoint(own) or word_list("change", each).isdisjoint(others)):
+            return False
     return 1 - len(mine | theirs) / len(left.content | right.content) >= _LIKE
 
 

@@ -56,7 +56,7 @@ _HALF, _THIRD = 0.45, 0.3  # of the words of a statement: what two of one thing 
 _HOME_ONLY = 2  # words of where somebody lives
 _COMPOUND = ({"name", "number"}, {"month", "number"})  # kinds of words that one value is made of
 _NEAR = 0.5  # nearness in meaning of two whose form alone does not decide
-_RARE = 5  # words of a statement by which it is filed, the rarest
+_RARE = 8  # words of a statement by which it is filed, the rarest
 _COMPARED = 20  # statements that share a rare word, the latest: what more of them have tells nothing
 
 
@@ -253,7 +253,8 @@ def _value_kind(raw: str, place: int) -> str:
         return "weekday"
     if word in _words("months") and (word not in _BOTH_MONTH_AND_WORD or (place and raw[:1].isupper())):
         return "month"
-    return "name" if (place and len(raw) > 1 and not raw.islower()) or _NAMED.search(raw) else ""
+    named = (place and len(raw) > 1 and not raw.islower()) or _NAMED.search(raw) or word in _words("languages")
+    return "name" if named else ""
 
 
 class Relation(Enum):
