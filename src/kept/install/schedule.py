@@ -13,8 +13,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import time
 from enum import StrEnum
+from html import escape
 from pathlib import Path
-from xml.sax.saxutils import escape
 
 from kept.core.errors import ConfigError, KeptError, UsageError
 from kept.core.value import dataclass

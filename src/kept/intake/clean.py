@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sized
 from functools import lru_cache
 from itertools import groupby
-from operator import itemgetter
+from operator import eq, itemgetter
 from typing import NamedTuple, Protocol
 
 from kept.core.event import Author, Event, EventKind, ToolUse
@@ -136,9 +136,10 @@ class _RemovalTally:
 
     def purge(self, text: str, redact: Callable[[str], Redaction]) -> str:
         """The text without what is invisible, binary or secret."""
-        *steps, secrets = _purge_again(text, redact) if len(text) <= _REMEMBERED else _purge(text, redact)
-        if steps[-1] is text:
+        purged = _purge_again(text, redact) if len(text) <= _REMEMBERED else _purge(text, redact)
+        if purged is None:
             return text
+        *steps, secrets = purged
         self.secrets += secrets
         for reason, after in zip(("invisible", "kept's own", "blobs", "secrets"), steps, strict=True):
             text = self.shorten(reason, text, after)
@@ -188,6 +189,8 @@ class _RemovalTally:
     def name(self, text: str, redact: Callable[[str], Redaction], most: int) -> str:
         """A path or a name: one line, cut at the end."""
         purged = self.purge(text, redact)
+        if len(purged) <= most and purged.isprintable():
+            return purged
         return self.shorten("long", purged, purged.replace("\n", " ").replace("\t", " ")[:most])
 
 
@@ -195,13 +198,13 @@ def _count_bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-def _purge(text: str, redact: Callable[[str], Redaction]) -> tuple[str, str, str, str, int]:
-    """The text after each step of purging it, and how many secrets there were."""
+def _purge(text: str, redact: Callable[[str], Redaction]) -> tuple[str, str, str, str, int] | None:
+    """The text after each step of purging it, and how many secrets there were; None where nothing was to be purged."""
     visible, _ = strip_invisible(text)
     foreign = _remove_kept_blocks(visible)
     plain = _without_blobs(foreign)
     redacted = redact(plain)
-    return visible, foreign, plain, redacted.text, len(redacted.found)
+    return None if redacted.text is text else (visible, foreign, plain, redacted.text, len(redacted.found))
 
 
 # A digit, and two of small letters, capitals and signs; no sign that paths, names and addresses have.
@@ -343,6 +346,8 @@ def _without_repeats(text: str) -> str:
     """The text with runs of equal lines, and of lines that differ only in how far something got, shortened to the last of each."""
     telling = _find_progress_lines(text)
     lines = text.split("\n")
+    if not telling and not any(map(eq, lines, lines[1:])):
+        return text
     forms = (
         "\0" + _VARYING.sub(" ", line) if place in telling and len(line) <= _LONGEST_PROGRESS else line
         for place, line in enumerate(lines)
