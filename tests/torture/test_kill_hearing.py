@@ -57,7 +57,8 @@ def settle(home, script):
     config = home / ".config/kept/config.toml"
     config.parent.mkdir(parents=True, exist_ok=True)
     command = f"{sys.executable} {script} {home / 'calls'}"
-    config.write_text(f'[llm]\nadapter = "command"\ncommand = "{command}"\nconcurrency = {CONCURRENCY}\n')
+    # What is proposed counts without a trial, which this model would fail: else nothing is active, and no file to compare.
+    config.write_text(f'[llm]\nadapter = "command"\ncommand = "{command}"\nconcurrency = {CONCURRENCY}\ntrial = false\n')
     return home / "calls"
 
 
