@@ -12,14 +12,16 @@ import pytest
 
 from kept.core.erasure import ErasureWords
 from kept.core.errors import DamagedError, StoreError
-from kept.core.event import Author, Origin
+from kept.core.event import Author, Cursor, Origin
 from kept.core.event import EventKind as What
 from kept.core.memory import Evidence
 from kept.core.operation import Add, Forget, Retire, Supersede
 from kept.store import database
 from kept.store.database import FORMAT, Database
+from kept.store.door import redact_cursor
+from kept.store.erasing import erase_from_rows
 from kept.store.sqlite import SqliteStore
-from kept.store.values import Span
+from kept.store.values import OperationRow, Span
 from older_store import write_older_store
 from store_world import AT, DAWN, NOW, add, archive, commit, event, judged, memory
 
@@ -405,3 +407,85 @@ def test_an_empty_file_beside_what_comes_before_a_store_becomes_one_and_beside_a
     (tmp_path / "outputs.lock").unlink()
     with open_at(tmp_path / "kept.db") as store:
         assert store.find_damage() == ()
+
+
+def test_what_is_read_in_one_transaction_is_of_one_moment(open_at, tmp_path):
+    with open_at(tmp_path / "kept.db") as mine, open_at(tmp_path / "kept.db") as other:
+        commit(mine, add("m1"))
+        other._database.execute_sql("PRAGMA busy_timeout = 0")
+        with mine._database.read_transaction():
+            before = mine.log.memory_ids()
+            with pytest.raises(StoreError, match="locked"):
+                commit(other, add("m2"))
+            assert mine.log.memory_ids() == before
+
+
+def test_what_is_written_after_a_trial_is_there_for_others_and_the_trial_is_not(open_at, tmp_path):
+    with open_at(tmp_path / "kept.db") as store, open_at(tmp_path / "kept.db") as other:
+        with store._database.trial_transaction():
+            commit(store, add("m1"))
+        assert store.log.memory_ids() == frozenset()
+        commit(store, add("m2"))
+        assert set(other.log.memory_ids()) == {"m2"}
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("database or disk is full", "the disk is full"),
+        ("attempt to write a readonly database", "the store is read-only"),
+        ("the file is read-only", "the store is read-only"),
+        ("database is locked", "another process kept the store locked"),
+        ("database disk image is malformed", "the store file is damaged"),
+        ("file is not a database", "the store file is damaged"),
+        ("disk I/O error", "the disk refused"),
+        ("unable to open database file", "the store cannot be opened"),
+        ("something else", "the store answered: something else"),
+    ],
+)
+def test_an_error_of_the_store_says_what_happened_and_what_to_do(said, told, tmp_path):
+    error = database._to_store_error(sqlite3.OperationalError(said), tmp_path / "kept.db")
+    assert told in str(error)
+    assert "→" in str(error)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts open files by /proc")
+def test_a_file_that_is_no_store_is_closed_again(tmp_path):
+    (tmp_path / "kept.db").write_bytes(b"not a database at all, but long enough to be looked at" * 30)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    with pytest.raises(StoreError) as told:
+        Database(tmp_path / "kept.db")
+    assert len(list(Path("/proc/self/fd").iterdir())) == before, told
+
+
+def test_a_copy_is_on_the_disk_with_its_folder_before_it_counts(store, tmp_path, monkeypatch):
+    flushed = []
+    monkeypatch.setattr(database, "flush", flushed.append)
+    store._database.copy_to(tmp_path / "copies" / "a.db")
+    assert flushed == [tmp_path / "copies" / "a.db", tmp_path / "copies"]
+
+
+def test_rebuilding_keeps_no_fingerprint_that_the_log_does_not_have(store):
+    commit(store, add("m1"))
+    store._database.execute_many("add_fingerprint", [{"fingerprint": "f" * 128, "pass_id": 1}])
+    store.log.rebuild()
+    assert store.log.forgotten_fingerprints() == frozenset()
+
+
+def test_a_cursor_without_a_secret_is_the_very_cursor_and_one_with_a_secret_holds_it_no_more():
+    cursor = Cursor(carry='{"open":{"c1":"token hunter2"}}')
+    assert redact_cursor(cursor, lambda text: text) is cursor
+    assert redact_cursor(cursor, lambda text: text.replace("hunter2", "x")).carry == '{"open":{"c1":"token x"}}'
+
+
+def test_a_row_whose_words_stay_keeps_its_commitment():
+    words = ErasureWords(sentences=("the vault code of the lighthouse is under the mat",))
+    row = OperationRow(
+        id=1, pass_id=1, memory="m", kind="add", body='{"reason":"the vault code of the lighthouse is under the mat"}',
+        commitment="c", salt="s", words='{"content":"other"}',
+    )  # fmt: skip
+    (changed,) = erase_from_rows((), (row,), (), words).operations
+    assert (changed.body, changed.commitment, changed.words) == ('{"reason":"[forgotten]"}', "c", row.words)
+    swapped = replace(row, body="{}", words=row.body)
+    (changed,) = erase_from_rows((), (swapped,), (), words).operations
+    assert changed.commitment != "c"
