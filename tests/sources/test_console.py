@@ -384,31 +384,11 @@ def test_a_screen_is_one_under_any_name(tmp_path, name):
         assert found.name == "console"
 
 
-def test_a_recording_in_which_the_client_drew_over_its_own_rows_gives_what_stood_there_in_the_end(tmp_path):
-    """Claude Code erases its spinner and input line row by row before it prints what stays."""
-    wanted = said(read_bytes(READER, tmp_path / "2026-02-03.txt", CLAUDE.encode()))
-    frame = ["✶ Brewing… (esc to interrupt)", "", "─" * 60, "❯ half a dr", "─" * 60, "  ? for shortcuts"]
-    erase = "\x1b[2K\x1b[1A" * len(frame) + "\x1b[2K\x1b[G"
-    shown = "".join(f"\x1b[2m{row}\x1b[22m\r\n" for row in frame)
-    recording = 'Script started on 2026-02-03 10:00:00+01:00 [TERM="xterm" COLUMNS="80" LINES="30"]\r\n\r\n'
-    for block in CLAUDE.split("\n\n"):
-        recording += block.replace("\n", "\r\n") + "\r\n\r\n" + shown + erase + shown + erase
-    events = read_bytes(READER, tmp_path / "typescript", recording.encode())
-    assert [pair for pair in said(events) if not pair[1].startswith("Script")] == wanted
-    assert {format_instant(event.at) for event in events} == {"2026-02-03T09:00:00.000Z"}
-
-
-def test_a_recording_of_codex_gives_what_it_scrolled_up_above_its_input_line(tmp_path):
-    """Codex keeps its input line at the bottom and scrolls only the rows above it."""
-    rows = CODEX.split("\n\n› Summarize", maxsplit=1)[0].split("\n")
-    recording = (
-        'Script started on 2026-02-03 10:00:00+01:00 [LINES="10"]\n\x1b[2J\x1b[9;1H› draft\x1b[10;1H  gpt-5.4 default · /work/shop'
-    )
-    for row in rows:
-        recording += f"\x1b[1;8r\x1b[8;1H\r\n{row}\x1b[r\x1b[9;1H\x1b[K› draft of it"
-    events = read_bytes(READER, tmp_path / "typescript", recording.encode())
-    wanted = said(read_bytes(READER, tmp_path / "a.txt", CODEX.encode()))
-    assert [pair for pair in said(events) if not pair[1].startswith("Script")] == wanted
+def test_a_recording_in_which_the_client_drew_over_its_own_rows_is_refused_by_name(tmp_path):
+    (path := tmp_path / "2026-02-03.txt").write_text(f"{CLAUDE}✶ Brewing…\n\x1b[2K\x1b[1A\x1b[2K\x1b[G❯ go on\n")
+    assert getattr(identify_file(path), "name", "") == "console"
+    with pytest.raises(SourceError, match="recording"):
+        read(READER, path)
 
 
 def test_answers_that_lost_their_margin_stay_the_assistants(tmp_path):
@@ -425,13 +405,6 @@ def test_answers_that_lost_their_margin_stay_the_assistants(tmp_path):
     ]
     assert said(events)[-4:-2] == [("assistant", "There is a search already."), ("assistant", "> It says so itself.")]
     assert account.noted == {"doubt:answer-without-glyph": 2}
-
-
-def test_a_recording_cannot_make_rows_of_nothing(tmp_path):
-    recording = "❯ hi\n\n⏺ Hello.\n\n" + "\x1b[99999;99999Hx\x1b[99999B\x1b[99999C\n" * 300
-    events = read_bytes(READER, tmp_path / "typescript", recording.encode())
-    assert human(events) == ["hi"]
-    assert sum(len(event.text) for event in events) < 1_000 * 600
 
 
 def test_a_screen_that_shows_a_record_of_a_transcript_stays_a_screen(tmp_path):

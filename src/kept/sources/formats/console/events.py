@@ -38,7 +38,6 @@ _FAILED = re.compile(r"^(?:Error\b|API Error)")
 _EXIT = re.compile(r"^(?:Error: )?Exit code (\d{1,4})\b")
 _SLASH = re.compile(r"^/[a-z][\w:-]{0,60}(?:\s|$)")
 _DIRECTORY = re.compile(r"(?m)(?:cwd: |directory: +|[▘▝] +|^│ +)(~?/[^│\n]{1,300}?) *(?:│|$)")
-_STARTED = re.compile(r"^Script started on (.{10,40})")
 _ANSWERED = "User answered Claude's question"
 
 
@@ -86,7 +85,7 @@ def read_entries(rows: Sequence[Row], line: int, reading: ScreenState) -> Iterat
     for number, block_text in enumerate(texts):
         if block_text.block.form is BlockForm.BANNER:
             _open_banner_session(rows, texts, number, reading)
-        elif (stamp := _block_day(rows, block_text.block)) is not None:
+        elif block_text.block.form is BlockForm.HEADING and (stamp := find_stamp(rows[block_text.block.after - 1].text)):
             reading.stamp, reading.session = stamp, ""
             _name_session(texts, number + 1, reading)
         yield _block_entry(rows, texts, number, reading, line, unindented=unindented)
@@ -149,16 +148,6 @@ def _is_unindented(rows: Sequence[Row], blocks: Sequence[ScreenBlock]) -> bool:
         if not is_blank(row.text) and not row.text.startswith(block.glyph)
     ]
     return sum(not text.startswith(" ") for text in following) > len(following) * _UNINDENTED
-
-
-def _block_day(rows: Sequence[Row], block: ScreenBlock) -> Stamp | None:
-    """The day that a heading between blocks, or what ``script`` wrote, says."""
-    if block.form is BlockForm.HEADING:
-        return find_stamp(rows[block.after - 1].text)
-    if block.form is BlockForm.UNLABELLED:
-        started = (_STARTED.match(row.text) for row in rows[block.first : block.first + 3])
-        return next((find_stamp(match.group(1)) for match in started if match), None)
-    return None
 
 
 def _open_banner_session(rows: Sequence[Row], texts: Sequence[_BlockText], number: int, reading: ScreenState) -> None:

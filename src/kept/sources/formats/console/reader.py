@@ -1,4 +1,4 @@
-"""Screens of Claude Code and Codex that were saved as text: copied out of a terminal, exported, captured by tmux or ``script``.
+"""Screens of Claude Code and Codex that were saved as text: copied out of a terminal, exported, captured by tmux.
 
 A record is a block of the screen: a prompt, an answer, a call, a result, or a piece of furniture, which is dropped by its kind.
 Only the glyphs of the two clients decide that a file is such a screen, see ``console_blocks``. A screen of any length is read in
@@ -51,11 +51,10 @@ class Console:
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events of a screen that is new or has changed. Raises SourceError."""
         with open_source(path) as file:
-            snapshot, recorded = snapshot_of(file, path)
+            snapshot = snapshot_of(file, path)
             if (cursor.offset, cursor.prefix) == (snapshot.size, snapshot.mark):
                 return
-            rows = screen_rows(file, recorded=recorded)
-            yield from split_slices(path, cursor, snapshot, _read_outcomes(rows, path, self.zone))
+            yield from split_slices(path, cursor, snapshot, _read_outcomes(screen_rows(file), path, self.zone))
 
 
 def _is_screen(rows: Sequence[Row]) -> bool:
