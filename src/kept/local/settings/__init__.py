@@ -2,25 +2,23 @@
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from math import isfinite
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from kept.core.errors import ConfigError
 from kept.core.value import dataclass, field, fields, replace
 from kept.local.recall_settings import RecallSettings
-from kept.local.settings.tables import FeedSettings, ShareSettings, SourceRoot
-from kept.local.settings.tables import check_feed as checked_feed
-from kept.local.settings.tables import check_root as checked_root
-from kept.local.settings.tables import check_share as checked_share
+from kept.local.settings.tables import FeedSettings, ShareSettings, SourceRoot, check_feed, check_root, check_share
 from kept.profiles.profile import ProfileRule
 
 REMEMBERING = frozenset({"claude", "codex", "gemini", "blocks"})
 SECTIONED = frozenset({"codex", "gemini"})
+_MEMBERS = {"client_memory": REMEMBERING, "sections": SECTIONED}
 #: Settings that are lists of tables, and all that are tables.
 LISTS = frozenset({"use", "feed", "root", "share"})
 TABLES = LISTS | {"projects"}
@@ -194,18 +192,6 @@ class Settings:
 
 
 _SECTIONS = (LlmSettings, RecallSettings, JournalSettings, StoreSettings, SyncSettings, ArchiveSettings)
-Section = TypeVar(
-    "Section",
-    LlmSettings,
-    RecallSettings,
-    JournalSettings,
-    StoreSettings,
-    SyncSettings,
-    ArchiveSettings,
-    FeedSettings,
-    SourceRoot,
-    ShareSettings,
-)
 
 
 def load_settings(path: Path) -> Settings:
@@ -232,7 +218,8 @@ def parse_settings(raw: bytes, where: str) -> Settings:
         body = tomllib.loads(raw.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"the settings are no valid TOML: {error}", where=where) from error
-    return _check_settings(body, where)
+    made: Settings = _parse_table(Settings(), body, where)
+    return made
 
 
 def unknown_setting_error(name: str, known: Iterable[str], where: str = "") -> ConfigError:
@@ -245,98 +232,57 @@ def unknown_setting_error(name: str, known: Iterable[str], where: str = "") -> C
     return ConfigError(f"unknown setting {name!r}", where=where, hint=hint)
 
 
-def _check_settings(body: Mapping[str, Any], where: str) -> Settings:
-    known = {item.name: item.default for item in fields(Settings)}
-    values: dict[str, Any] = {}
-    for name, value in body.items():
-        if name not in known:
-            raise unknown_setting_error(name, known, where)
-        values[name] = _check_value(name, value, where)
-    made = Settings(**values)
+def _check_all(made: Settings, where: str) -> Settings:
     if made.timezone:
         load_zone(made.timezone)
-    if made.llm.model.startswith("-"):  # it is an argument of a program, which would take it for an option
-        raise ConfigError(f"llm.model {made.llm.model!r} is no name of a model", where=where, hint='model = "haiku"')
     if made.store.url and made.sync.folder:
         raise ConfigError(
             "store.url and sync.folder exclude each other", where=where, hint="machines meet on a server or in a folder"
         )
-    if made.llm.adapter not in _ADAPTERS:
-        raise ConfigError(f"there is no llm.adapter {made.llm.adapter!r}", where=where, hint=f"one of: {', '.join(_ADAPTERS)}")
+    if made.context_tokens > _MOST_TOKENS:
+        raise ConfigError(f"context_tokens is at most {_MOST_TOKENS}", where=where)
     return made
 
 
-def _check_value(name: str, value: object, where: str) -> Any:
-    match name:
-        case "context_tokens" if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS:
-            return value
-        case "sections" if isinstance(value, list) and set(value) <= SECTIONED:
-            return tuple(value)
-        case "client_memory" if isinstance(value, list) and set(value) <= REMEMBERING:
-            return tuple(value)
-        case "night_minutes" if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-            return value
-        case "trust_agents" | "context_meaning" if isinstance(value, bool):
-            return value
-        case "at_session_end" | "handover" if value in CHOICES[name]:
-            return value
-        case "timezone" | "profile" if isinstance(value, str):
-            return value
-        case "profiles" | "sources_off" | "exclude" | "linked_folders" if isinstance(value, list) and all(
-            isinstance(item, str) for item in value
-        ):
-            return tuple(value)
-        case "projects" if isinstance(value, dict) and all(isinstance(item, str) for item in value.values()):
-            return dict(value)
-        case "use" if isinstance(value, list):
-            return tuple(_parse_profile_rule(each, f"{where}, [[use]] number {number}") for number, each in enumerate(value, 1))
-        case "llm" if isinstance(value, dict):
-            return _parse_table(LlmSettings(), value, f"{where}, [{name}]")
-        case "recall" if isinstance(value, dict):
-            return _parse_table(RecallSettings(), value, f"{where}, [{name}]")
-        case "journal" if isinstance(value, dict):
-            return _check_journal(_parse_table(JournalSettings(), value, f"{where}, [{name}]"), where)
-        case "store" if isinstance(value, dict):
-            return _check_store(_parse_table(StoreSettings(), value, f"{where}, [{name}]"), where)
-        case "sync" if isinstance(value, dict):
-            return _check_sync(_parse_table(SyncSettings(), value, f"{where}, [{name}]"), where)
-        case "archive" if isinstance(value, dict):
-            return _check_archive(_parse_table(ArchiveSettings(), value, f"{where}, [{name}]"), where)
-        case "feed" if isinstance(value, list):
-            return tuple(checked_feed(feed, f"{where}, [[feed]]") for feed in _parse_tables(FeedSettings(), value, name, where))
-        case "root" if isinstance(value, list):
-            return tuple(checked_root(root, f"{where}, [[root]]") for root in _parse_tables(SourceRoot(), value, name, where))
-        case "share" if isinstance(value, list):
-            return tuple(
-                checked_share(share, f"{where}, [[share]]") for share in _parse_tables(ShareSettings(), value, name, where)
-            )
-        case _:
-            raise ConfigError(f"{name} has a value of the wrong kind", where=where, hint="see `kept config --help`")
-
-
-def _parse_table(usual: Section, body: Mapping[str, Any], where: str) -> Section:
+def _parse_table(usual: Any, body: Mapping[str, Any], where: str) -> Any:
     """The values of a table, each of the kind of its default, over the defaults. Raises ConfigError."""
     known = {item.name: getattr(usual, item.name) for item in fields(usual)}
-    values: dict[str, Any] = {}
-    for name, value in body.items():
+    for name in body:
         if name not in known:
             raise unknown_setting_error(name, known, where)
-        match known[name], value:
-            case (bool(), bool()) | (str(), str()):
-                values[name] = value
-            case int() | float() as default, int() | float() as number if not isinstance(number, bool) and not isinstance(
-                default, bool
-            ):
-                if number < 0 or not isfinite(number) or (isinstance(default, int) and not isinstance(number, int)):
-                    raise ConfigError(
-                        f"{name} must be a {'whole ' if isinstance(default, int) else ''}number from 0 on", where=where
-                    )
-                values[name] = type(default)(number)
-            case tuple(), list() if all(isinstance(item, str) for item in value):
-                values[name] = tuple(value)
-            case default, _:
-                raise ConfigError(f"{name} must be a {KINDS[type(default)]}", where=where)
-    return replace(usual, **values)
+    made = replace(usual, **{name: _parse_value(name, known[name], value, where) for name, value in body.items()})
+    return _CHECKS[type(made)](made, where) if type(made) in _CHECKS else made
+
+
+def _parse_value(name: str, usual: object, value: object, where: str) -> Any:
+    """A value of the kind of its default; the rows of a list of tables, and tables, over their own."""
+    match usual, value:
+        case _ if name in CHOICES and value not in CHOICES[name]:
+            raise ConfigError(f"{name} has a value of the wrong kind", where=where, hint=f"one of: {', '.join(CHOICES[name])}")
+        case (bool(), bool()) | (str(), str()):
+            return value
+        case int() | float(), int() | float() if not isinstance(value, bool) and not isinstance(usual, bool):
+            if value < 0 or not isfinite(value) or (isinstance(usual, int) and not isinstance(value, int)):
+                raise ConfigError(f"{name} must be a {KINDS[type(usual)]} from 0 on", where=where)
+            return type(usual)(value)
+        case tuple(), list() if name in _ROWS and all(isinstance(item, dict) for item in value):
+            places = (f"{where}, [[{name}]] number {number}" for number in range(1, len(value) + 1))
+            return tuple(_parse_table(_ROWS[name], row, place) for row, place in zip(value, places, strict=True))
+        case tuple(), list() if all(isinstance(item, str) and item in _MEMBERS.get(name, {item}) for item in value):
+            return tuple(value)
+        case Mapping(), dict() if all(isinstance(item, str) for item in value.values()):
+            return dict(value)
+        case section, dict() if isinstance(section, _SECTIONS):
+            return _parse_table(section, value, f"{where}, [{name}]")
+    raise ConfigError(f"{name} must be a {KINDS.get(type(usual), 'table')}", where=where, hint="see `kept config --help`")
+
+
+def _check_llm(made: LlmSettings, where: str) -> LlmSettings:
+    if made.model.startswith("-"):  # it is an argument of a program, which would take it for an option
+        raise ConfigError(f"llm.model {made.model!r} is no name of a model", where=where, hint='model = "haiku"')
+    if made.adapter not in _ADAPTERS:
+        raise ConfigError(f"there is no llm.adapter {made.adapter!r}", where=where, hint=f"one of: {', '.join(_ADAPTERS)}")
+    return made
 
 
 def _check_journal(made: JournalSettings, where: str) -> JournalSettings:
@@ -387,25 +333,25 @@ def count_days(span: str) -> int | None:
     return int(match[1]) * _DAYS[match[2]]
 
 
-def _parse_tables(usual: Section, body: Sequence[object], name: str, where: str) -> Iterator[Section]:
-    for number, table in enumerate(body, 1):
-        place = f"{where}, [[{name}]] number {number}"
-        if not isinstance(table, dict):
-            raise ConfigError(f"a {name} is a table", where=place)
-        yield _parse_table(usual, table, place)
-
-
-def _parse_profile_rule(body: object, where: str) -> ProfileRule:
-    known = {item.name for item in fields(ProfileRule)}
-    if not isinstance(body, dict) or not isinstance(body.get("profile"), str):
+def _check_rule(made: ProfileRule, where: str) -> ProfileRule:
+    if not made.profile:
         raise ConfigError("a rule names the profile it is for", where=where, hint='[[use]] profile = "vault" sources = ["vault"]')
-    lists = {name: value for name, value in body.items() if name != "profile"}
-    for name, value in lists.items():
-        if name not in known:
-            raise ConfigError(f"unknown setting {name!r}", where=where, hint=f"settings: {', '.join(sorted(known))}")
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise ConfigError(f"{name} must be a list of words", where=where)
-    return ProfileRule(profile=body["profile"], **{name: tuple(value) for name, value in lists.items()})
+    return made
+
+
+_ROWS: Mapping[str, Any] = {"use": ProfileRule(profile=""), "feed": FeedSettings(), "root": SourceRoot(), "share": ShareSettings()}
+_CHECKS: Mapping[type, Callable[[Any, str], Any]] = {
+    Settings: _check_all,
+    LlmSettings: _check_llm,
+    JournalSettings: _check_journal,
+    StoreSettings: _check_store,
+    SyncSettings: _check_sync,
+    ArchiveSettings: _check_archive,
+    FeedSettings: check_feed,
+    SourceRoot: check_root,
+    ShareSettings: check_share,
+    ProfileRule: _check_rule,
+}
 
 
 def load_zone(name: str) -> ZoneInfo:
