@@ -4,7 +4,7 @@ Most texts are ASCII, where a byte is a character, and in most a pattern is not 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from typing import Any, cast
 
@@ -33,8 +33,8 @@ class Pattern:
     """A pattern with the methods of ``re.Pattern``, over text and over bytes; ``search``, ``match`` and ``fullmatch`` are made when
     it is compiled.
 
-    ``memory`` are the bytes that its automaton may take, where the usual ones are too few; ``latin1`` says that a byte is a
-    character. Using a pattern that is wrong raises the engine's error.
+    ``pattern`` may be a function that gives it. ``memory`` are the bytes that its automaton may take, where the usual ones are too
+    few; ``latin1`` says that a byte is a character. Using a pattern that is wrong raises the engine's error.
     """
 
     __slots__ = (
@@ -53,7 +53,7 @@ class Pattern:
         "search",
     )
 
-    def __init__(self, pattern: str | bytes, *, memory: int = 0, latin1: bool = False) -> None:
+    def __init__(self, pattern: str | bytes | Callable[[], str], *, memory: int = 0, latin1: bool = False) -> None:
         self.pattern = pattern
         self._memory = memory
         self._latin1 = latin1
@@ -66,7 +66,7 @@ class Pattern:
         options = latin1_options() if self._latin1 else re2.Options()
         if self._memory:
             options.max_mem = self._memory
-        self.engine = re2.compile(self.pattern, options)
+        self.engine = re2.compile(self.pattern() if callable(self.pattern) else self.pattern, options)
         self.groups = self.engine.groups
         self.groupindex = self.engine.groupindex
         self.programsize = self.engine.programsize

@@ -5,33 +5,22 @@ and which paragraphs begin a mail, a licence, a chat or a conversation. A brief 
 from kept.core.pattern import Pattern
 from kept.core.spans.output import is_output_line
 from kept.core.spans.reports import ARTICLE
-from kept.core.spans.words import find_words, has_word, opens_with
+from kept.core.spans.words import fill_pattern, find_words, has_word, opens_with
 
 HEADING = Pattern(r"^\s{0,3}#{1,6}\s+\S")
 INTRO = Pattern(r"[:：]\s*$")
 CLAUSE = Pattern(r"[.!?;。！？；] ?|, ")
-_POLITE = Pattern(r"(?i)^\W*(?:(?:can|could|would) you |please |kannst du |bitte |peux-tu |puedes |por favor |você pode )*")
+_POLITE = fill_pattern(r"(?i)^\W*(?:‹polite› )*")
 # Where a mail, a licence, a chat or a conversation with an assistant begins: what follows was written elsewhere.
-_MAIL = Pattern(
-    r"(?mi)^\W*-{3,} ?(?:forwarded|original|weitergeleitete|ursprüngliche|mensaje|message|mensagem)\b.*-{3,}$"
-    r"|^(?:from|von|de|expéditeur):[ \t]+\S.*\n(?:(?:sent|date|to|cc|subject|gesendet|datum|an|betreff|enviado|para|asunto"
-    r"|fecha|à|objet|envoyé|assunto|data):.*\n?){2,}"
-    r"|^(?:from|von|de|expéditeur):[ \t]+[^\n@]{0,60}<?[\w.+-]+@[\w-]+\.[\w.]+>?[ \t]*$"
-    r"|^(?:on|am|el|le|em) .{6,80}\b(?:wrote|schrieb|escribió|a écrit|escreveu)\b.{0,60}:$"
+_MAIL = fill_pattern(
+    r"(?mi)^\W*-{3,} ?‹forwarded›\b.*-{3,}$|^‹mail_from›:[ \t]+\S.*\n(?:‹mail_fields›:.*\n?){2,}"
+    r"|^‹mail_from›:[ \t]+[^\n@]{0,60}<?[\w.+-]+@[\w-]+\.[\w.]+>?[ \t]*$|^‹mail_on› .{6,80}\b‹wrote›\b.{0,60}:$"
 )
 _SCRIPT = Pattern(r"(?i)^\W*(?:you are (?:an? |the |\w+ [\d.]+)|act as an? |your task is )")
 # What a page, a file, a ticket, a forum or a list of releases shows above its text.
-_PAGE = Pattern(
-    r"(?m)^\W{0,6}(?:Contents of \S*[/.]\S+.*:|v?\d+\.\d+(?:\.\d+)?\S{0,20} [-–(]+ ?\d{4}-\d\d-\d\d\)?"
-    r"|(?:Accepted )?(?:Answer|Question)s? \(\d+ \w+.*\):?|(?:answered|asked|edited|commented) .*\d.* by \S+"
-    r"|[A-Z]{2,10}-\d+: .*|(?:Reporter|Assignee|Priority|Severity|Steps to reproduce|Affected versions?|Milestone): ?.*)$"
-)
+_PAGE = fill_pattern(r"(?m)^\W{0,6}(?:‹shapes:documents.page›)$")
 # A letter, from its greeting to who signs it.
-_LETTER = Pattern(
-    r"(?mi)^(?:hi|hello|hey|dear|hallo|liebe[rs]?|sehr geehrte[rs]?|bonjour|ch(?:er|ère)|hola|estimad[oa]|olá|prezad[oa])\b"
-    r"[^\n]{0,40},[ \t]*\n+(?s:.+?)\n(?:best|kind|warm|regards|cheers|sincerely|viele|beste|liebe|mit freundlichen|cordialement"
-    r"|bien à|saludos|atentamente|abraços|atenciosamente)\b[^\n]{0,40}\n+[ \t]*\p{Lu}"
-)
+_LETTER = fill_pattern(r"(?mi)^‹greetings›\b[^\n]{0,40},[ \t]*\n+(?s:.+?)\n‹closings›\b[^\n]{0,40}\n+[ \t]*\p{Lu}")
 # The titles of a finding's sections.
 _FINDING = Pattern(r"(?mi)^[*#> ]{0,4}(problem|issue|root cause|cause|solution|impact|recommendation|suggested fix)[*: ]{0,3}$")
 _NOTICE = Pattern(r"(?mi)^\W{0,6}(?:copyright (?:\(c\)|©)|©) ?\d{4}")

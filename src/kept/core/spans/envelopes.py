@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from kept.core.pattern import Pattern
 from kept.core.spans.marks import SpanKind, SpanMarks
-from kept.core.spans.words import opens_with
+from kept.core.spans.words import fill_pattern, opens_with
 
 _TAG = Pattern(r"[<＜]\s?(/?)\s?([A-Za-z](?:[\w:.-]*\w)?)((?:\s[^<>＜＞\n]*)?)(/?)[>＞]")
 # Elements of a text that a person marks up by hand: what stands in them is theirs.
@@ -18,12 +18,7 @@ _EMPHASIS = frozenset(
 # Elements that nothing closes.
 _VOID = frozenset({"link", "meta", "img", "input", "area", "base", "col", "embed", "param", "track"})
 # Words in the names of tags by which programs speak to a model.
-_HARNESS = Pattern(
-    r"(?i)system|reminder|instruct|context|hook|notif|memor|notice|caveat|stdout|stderr|command|environment|attach"
-    r"|injected|untrusted"
-    r"|developer|policy|rules?$|guideline|assistant|tool|function|output|result|prompt|kept|ide_|editor|agent|message"
-    r"|content|document|source|info$"
-)
+_HARNESS = fill_pattern(r"(?i)‹shapes:clients.tags›")
 _TOKEN = Pattern(r"<\|[\w -]{2,40}\|>|\[/?INST\]|<</?SYS>>")
 _FENCE = Pattern(r"(?m)^[ \t]*(?:[-*>][ \t]+)?(`{3,}|~{3,})[ \t]*([^`\n]*)$")
 _OPENS_LATE = Pattern(r"(?m)\S[ \t]*(`{3,})[ \t]*([A-Za-z0-9+#-]{0,20})[ \t]*$")

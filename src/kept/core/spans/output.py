@@ -7,72 +7,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from kept.core.pattern import Pattern
-from kept.core.spans.words import has_word
+from kept.core.spans.words import fill_pattern, has_word
 
-_LEVELS = "trace|debug|info|notice|warn(?:ing)?|error|fatal|critical|severe|panic|fail(?:ed|ure)?|exception|uncaught|remote"
-_SHAPES = Pattern(
-    r"(?i)^\s*(?:"
-    # Diffs, numbered listings.
-    r"diff --git |@@ |(?-i:-\p{Lu})|\+\+\+ |--- |index [0-9a-f]{6,}|\+\s?\S|\d+ *[+-] ?\S|\d+\s*[→|│]|\d+ {2,}\S|[+-]\d+(?:\s|$)"
-    r"|\|.*\||\+-{3,}|[-=_*~]{6,}\s*$|<[!?/a-z][^<>]*>.*[>;]\s*$|<[!?/a-z][^>]*>\s*$"  # tables, rulers, markup
-    r"|[❯➜»]\s+\S|\$ \S|>>> |% \w+ |PS [^>\n]{0,60}> ?\S|\S+@\S+[:~][^\n]{0,60}[$#%](?:\s|$)"  # shell prompts
-    r"|\[[^\]]*\d[^\]]*\]\s*\S|\[(?:[\w@/-]+:)?[\w@/.-]{2,30}\]\s+\S"  # stamped lines, lines of a tool: [vite] …
-    # Stacks.
-    r"|= ?(?:help|note|hint):|--> \S+:\d|at \S+ ?\(|at <|at .*:\d+(?::\d+)?\)*$|at async |file \"|caused by:|traceback"
-    r"|\.\.\. \d+ more"
-    r"|\(anonymous\)|\S{1,60} @ \S+:\d+|await in \S+$|promise\.\w+$"  # a browser's stack
-    # Log times.
-    r"|\d{4}[-/]\d\d[-/]\d\d(?:[T,]| +(?:[^a-z\s]))|\[?\d\d:\d\d:\d\d"
-    r"|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec) +\d{1,2} \d\d:\d\d"
-    r"|(?:\d{1,3}\.){3}\d{1,3}[ :]|(?:get|post|put|patch|delete|head|options) (?:/|https?:)\S*|http/\d"  # servers
-    r"|::\w+[^\n:]*::|(?-i:[A-Z][A-Z-]{3,}(?:;[^:\n]{0,80})?:\S)"  # a build's annotations, comments of queries, calendars
-    r"|(?:" + _LEVELS + r"|\w*error|\w*exception)\s?(?:\[[^\]]*\]|\([^)]*\)|\s[\w-]*\d+)?\s?(?::|\||-|–|—)\s*\S"
-    r"|(?-i:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|PANIC)\b[\s:\[(]|(?:FAIL|PASS|SKIP)(?:\s*:"
-    r"|\s+\S*[/.]\S)|(?-i:FAIL|PASS|SKIP)\s*$|OK\s*\("
-    # An error page: its status, the banner of the server.
-    r"|(?-i:[45]\d\d (?:[A-Z][a-z]+-?){1,2}(?: [A-Z][a-z-]+){1,3}\s*$)"
-    r"|[a-z][\w-]+/\d+(?:\.\d+)+(?: \([^)]*\))?(?: server at \S+ port \d+)?\s*$"
-    r"|(?:npm|yarn|pnpm|pip|cargo|bun|deno|brew|apt|gem|composer|bundler|nuget|gradle|maven|webpack|vite|rollup|esbuild"
-    r"|tsc|eslint|jest|pytest)"
-    r"(?:@\S+)?:? (?:warn\w*|err(?:or|!)?|notice|info|verb\w*|deprecated|http|timing)\b"
-    r"|\w*warn(?:ing)?: |(?:\w+\.)*\w*(?:warning|error|exception): |error ts\d|[a-z]{1,4}\d{3,5}: |\S+\(\d+,\d+\): "  # compilers
-    r"|(?:fehler(?:meldung)?|warnung|erreur|avertissement|errore?|erro|aviso|advertencia|错误|报错|警告|エラー)\s?[:：]\s*\S"
-    r"|(?:===|\*\*\*)\s|-{2,3} (?:fail|pass|skip)|(?:fail|pass|ok|run|\?)\s+\S*[/.]\S+|=== (?:run|pause|cont)\b|\(node:\d+\) "
-    r"|[✖✗✘✓✔✅❌⨯●⏺⎿•└├│┌┐┘─━═║╔╚╭╮╯╰▪▶▸►☰⠀-⣿█▓▒░✻✢✳✶✽∴※⏵⏸⧉]"
-    r"|[\x{1F300}-\x{1FAFF}\x{2600}-\x{26FF}\x{1F000}-\x{1F2FF}]\x{FE0F}?\s*\S"
-    r"|\S+\.\w{1,5}(?:\?\S*)?:\d+|[\w./?=&%+@~()-]+:\d+(?::\d+)?(?:\s+\S|\s*$)|commit [0-9a-f]{7,}|[0-9a-f]{7,40} \S"
-    r"|(?:author|date|commitdate|merge):\s+\S|[\w -]{2,20}:\t|\S+\s+\|\s+\d+|create mode|total \d+$|[a-z-][rwxst-]{9}\s"
-    r"|(?:const|let|var|val)\s+(?:\w+|[{\[][^}\]]*[}\]])\s*(?::\s*[\w<>\[\]]+\s*)?=|(?:async )?(?:def|func|fn|function"
-    r"|class|struct|enum|interface|trait|impl)\s+\w+.*[({:<]"
-    r"|(?:if|for|while|switch|catch|elif|else if|foreach)\s*\(.*|(?:\} )?else\s*[{:]|(?:return|throw|raise|yield"
-    r"|await)\b.*[;(]|import .* from |import [\w.]+$|from [\w.]+ import"
-    r"|(?:export|package|public|private|protected|static|abstract|override|using|namespace|#include|#define"
-    r"|@import)\s+\S+.*[{;(=>\"]\s*$|package \w+$"
-    r"|[\w\"'.$@-]+\s*[:=]\s*[\[{\"'].*[\]},\"';]?\s*$|[\w.$]+\s*=\s*[\w.]+[\[(.]\S|[\[{].{20,}[\]}][,;]?\s*$|[\[{]\s?[\[{'\"]"
-    r"|\\?\"[\w -]+\\?\":\s|(?:[^;\n]*;(?:[^ ;\n]|;)){4,}|[{}\[\]();]+,?\s*$|//|/\*|\*/|#!|\.\w[\w-]*\s*\{"
-    r"|@\w+(?:\(.*\))?$|\{[%{].*[%}]\}"
-    r"|(?-i:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|FROM|WHERE|JOIN) .*[;,(*=]"
-    r"|['\"]/[^'\"\n]+/[^'\"\n]+['\"]\s*$|[\w.]+(?:, [\w.]+)*\s*:=\s|var \w+(?:, \w+)* \w+$|!\[|\[!\["
-    # Paths and words too long to type.
-    r"|[\w.~+-]+(?:/[\w.@+$-]+)+\.\w{1,5}\s*$|\S*[:/=;]\S{60,}\s*$"
-    r"|'?/\S+'?\s*$|[a-z]:\\\S+\s*$"
-    r"|(?:go|git|docker|make(?:\[\d+\])?|curl|ssh|bash|zsh|sh|node|python3?|systemd|sudo|nginx|cargo|rustc|ld|gcc|clang"
-    r"|rsync|scp|tar|cp|mv|rm|ls|cat|mkdir|chmod|grep|find|sed|kubectl|helm|terraform|psql|javac?|php|ruby"
-    r"|hint|npm|yarn|pnpm|pip3?|bun|deno|brew|apt|gem|composer|gradle|maven): \S|failed to [^:\n]{3,60}: \S"
-    r"|(?-i:Error) (?:in \S+|(?:while |when )?(?:loading|creating|fetching|parsing|reading|writing|calling)\b[^:]{0,60}): \S"
-    r"|(?-i:[A-Z][a-z]+ing) [^.]+(?:\.\.\.|…)\s*$"
-    r"|(?-i:No (?:[a-z]+ ){1,2}found\b|Nothing to [a-z]+\.?\s*$)|sudo [a-z]|\w+ id: [0-9a-f-]{16,}"
-    # What programs tell their user to do about an error.
-    r"|(?-i:Please) (?:try again (?:or|later)\b|make sure (?:that )?you have\b|contact (?:your |support))"
-    r"|HEAD is now at |On branch \S+$|Your branch is |nothing to commit|\(use \"git "
-    r"|could not apply [0-9a-f]{7}|Switched to (?:a new )?branch |access to \w+ at "
-    r"|\s{2,}[\w-]+:(?: \S+)?\s*$|[.FEsx]{5,}\s*$"
-    r"|usage: |did you mean |unknown (?:command|option|flag|argument)\b|captured |collected \d|running \d+ "
-    r"|\d+ (?:passed|failed|errors?|warnings?|tests?)\b|(?:not )?ok \d+ - "
-    # A list of failed tests, by their files.
-    r"|[-*•] +`?[\w/-]+\.[\w.-]+`?(?: [-–—]|:) (?:.*\bexpected \S.*\b(?:got|received|but was) |\d+ failures?\b)"
-    r")"
-)
+# How a line begins that a program printed, or that is code, a diff or a table.
+_SHAPES = fill_pattern(r"(?i)^\s*(?:‹shapes:output›|‹complaints›\s?[:：]\s*\S)")
 # A list with the margin that an agent's screen gives it, as it was copied below something: each item begins with a capital.
 _SCREEN_LIST = Pattern(
     r"(?m)^  1[.)] +[*`]{0,2}\p{Lu}.*\n(?:(?:   .*\S.*|[ \t]*)\n)*  2[.)] +[*`]{0,2}\p{Lu}.*(?:\n(?:  .*\S.*|[ \t]*)$)*"

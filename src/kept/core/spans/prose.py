@@ -19,7 +19,7 @@ from kept.core.spans.documents import (
 from kept.core.spans.marks import SpanKind, SpanMarks
 from kept.core.spans.output import find_screen_lists, has_inline_output, is_agent_screen, is_indented, is_list_item, is_output_line
 from kept.core.spans.reports import ARTICLE, find_steps_start, is_long_line, is_report, is_statement, is_wrapped
-from kept.core.spans.words import has_word, opens_with
+from kept.core.spans.words import fill_pattern, has_word, opens_with
 
 # A typed command, or the times of a subtitle: what stands below it in the same paragraph was printed.
 _COMMAND = Pattern(r"^\s*(?:\d\d:\d\d:\d\d[,.]\d{3} -->|[❯➜»]|[$%>]|PS [^>\n]{1,60}>|\S+@\S+[:~][^\n]{0,60}[$#%])\s+\S")
@@ -27,13 +27,8 @@ _BLANK = Pattern(r"\n(?:[ \t]*\n)+")
 _RULER = Pattern(r"^\s*[-=_*]{3,}\s*$")
 # A comment of a program.
 _REMARK = Pattern(r"^\s*(?:--|#|;|%)\s+\S")
-# A place that a compiler names, an exception or a titled error, and what it says of it; a request copied from a browser; a
-# comment of code.
-_LOCATED = Pattern(
-    r"(?:^|\s)([\w./@~+-]+\.\w{1,5}(?::\d+){1,2}(?::\s|\s{2,})\S+ \S+ \S"
-    r"|(?:Uncaught )?(?:\(in promise\) )?[A-Z]\w*(?:Error|Exception): \S+ \S+ \S"
-    r"|(?:[A-Z]\w+ ){1,3}(?:Error|Exception|Warning) [-–—:] [A-Z]\w+ \S+ \S|await fetch\([\\\"']\S|// [A-Z]\w+ \S)"
-)
+# What a compiler, an exception or a browser says of a place, wherever it stands in a line.
+_LOCATED = fill_pattern(r"(?:^|\s)(‹shapes:documents.located›)")
 # A line that begins with a place in a file: all of it was printed.
 _PLACE = Pattern(r"^\s*\S+:\d+(?::\d+)?\s")
 # A file or a name in code, as people write them into sentences.
@@ -51,10 +46,7 @@ _CALL = Pattern(r"^[\w.]+\(")
 _DATA = Pattern(r"[\[{].*[\]}]")
 # All that points at the words that follow.
 _POINTED = Pattern(r"^(?:this|these)[ \t]*:[ \t]+(\p{Lu})")
-_EXAMPLE = Pattern(
-    r"(?i)(?:\be\.? ?g\.?|\bi\.? ?e\.?|\bz\. ?b\.|\bfor (?:example|instance)|\bsuch as|\bzum beispiel|\bpar exemple|\bpor ejemplo"
-    r"|\bpor exemplo|例如|例えば)[\s,:：]*$"
-)
+_EXAMPLE = fill_pattern(r"(?i)(?:\b‹examples:spaced›|‹examples:unspaced›)[\s,:：]*$")
 _CLAUSE_BEHIND = Pattern(r"^, \p{Ll}+ \p{Ll}")
 # What a program calls the data that it dumps.
 _DUMP = Pattern(r"(?m)^\p{Lu}\pL+(?:ed|ing) [\w ]{2,40}:\s*(?:\w*\(\d+\) ?)?(?:[\[{]|<\w)")

@@ -4,17 +4,15 @@ from functools import cache
 
 from kept.core.pattern import Pattern
 from kept.core.spans.marks import SpanKind, SpanMarks
-from kept.core.spans.words import spaced_pattern, unspaced_pattern
+from kept.core.spans.words import fill_pattern, spaced_pattern, unspaced_pattern
 
 _QUOTATION = Pattern(r"[“«„]([^“”«»„\n]+)[”»“]|(?:^|[\s(:])\"([^\"\n]+)\"|「([^「」\n]+)」|『([^『』\n]+)』")
 # A line that is one quotation, below other words; it may hold shorter ones.
 _QUOTED_LINE = Pattern(r"(?m)^[ \t]*(\"[^\n]+\"|“[^\n]+”)[ \t]*$")
 _LONG_QUOTATION = 8  # words: a shorter one names something
-_END = Pattern(
-    r"[.!?](?:\s|$)|[。！？;；]|\n|,? (?:but|however|aber|jedoch|mais|cependant|pero|sin embargo|mas|porém) |但是?|不过|しかし|でも"
-)
+_END = fill_pattern(r"[.!?](?:\s|$)|[。！？;；]|\n|,? ‹contrasts:spaced› |‹contrasts:unspaced›")
 # The text that something is to show is the person's.
-_WANTED = Pattern(r"(?i)\b(?:should|must|shall|to|soll\w*|muss|doit|debe|deve)\s+(?:\pL+\s+)?\W*$")
+_WANTED = fill_pattern(r"(?i)\b‹wanted›\s+(?:\pL+\s+)?\W*$")
 _CLAIMS = Pattern(
     r"(?:^|[.!?]\s+|\n)\s*(?:\p{Lu}[\w.-]{0,30}(?: \p{Lu}[\w.-]{1,30})?) "
     r"(?:claims?|claimed|insists?|argues?|asserts?|says|said|writes|wrote|thinks|recommends?|suggests?)(?: that)?[:,]? "

@@ -7,13 +7,20 @@ that order nothing by themselves; ``duties``: what must be done. ``sources``: wh
 that a label names. ``says``: verbs of saying. ``according``: what makes a sentence that of a source; ``taken``: the same where a
 colon follows. ``material``: nouns that announce a paste when a colon follows. ``digests``: orders that announce a text to work on.
 ``restatements``: how a person brings an earlier prompt of their own again. ``standing``: openings of rules that are to last.
-``reviews``: phrases of a review.
+``reviews``: phrases of a review. ``polite``, ``examples``, ``contrasts``, ``wanted``: what may stand before an order, an example,
+another thought, the text that something is to show. ``roles`` and ``scripted``: how a program tells a model who it is and what to
+give; ``questions``, ``contexts`` and ``supplies``: what its templates call a question and what they retrieved. ``complaints``: what
+programs call an error. ``forwarded``, ``mail_…``, ``wrote``, ``greetings``, ``closings``: the parts of a mail.
+
+What no language is needed for stands in ``shapes.toml``.
 """
 
+import re
 import tomllib
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from importlib import resources
+from typing import Any
 
 from kept.core.pattern import Pattern
 
@@ -22,10 +29,32 @@ _UNSPACED = frozenset({"zh", "ja"})  # languages that write no spaces between wo
 _EDGE = r"[^\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{24F}\x{370}-\x{1FFF}]"
 
 
+_NAMED = re.compile(r"‹(\w+)(?::([\w.]+))?›")
+
+
 @cache
-def _load_tables() -> Mapping[str, Mapping[str, list[str]]]:
-    source = resources.files(__package__).joinpath("words.toml").read_text(encoding="utf-8")
-    return tomllib.loads(source)
+def _load_tables(name: str = "words") -> Mapping[str, Any]:
+    return tomllib.loads(resources.files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def list_shapes(table: str, name: str = "") -> tuple[str, ...]:
+    """The shapes under a name of a table of ``shapes.toml``, or under all of its names."""
+    lists = _load_tables("shapes")[table]
+    return tuple(shape for each in ([name] if name else lists) for shape in lists[each])
+
+
+def fill_pattern(template: str) -> Pattern:
+    """A pattern in which ``‹polite›`` stands for the words of a purpose in all languages (``‹polite:spaced›``: of languages that
+    write words apart, ``‹polite:unspaced›`` for the others), and ``‹shapes:clients.tags›`` for the shapes of a list.
+    """
+    return Pattern(partial(_NAMED.sub, _fill_name, template))
+
+
+def _fill_name(named: "re.Match[str]") -> str:
+    if named[1] == "shapes":
+        return "|".join(list_shapes(*named[2].split(".")))
+    kinds = (named[2] == "unspaced",) if named[2] else (False, True)
+    return f"(?:{'|'.join(filter(None, (_join_words(named[1], unspaced=kind) for kind in kinds)))})"
 
 
 def _join_words(purpose: str, *, unspaced: bool) -> str:
