@@ -15,9 +15,8 @@ from collections.abc import Iterator
 from dataclasses import fields
 
 import kept
-from kept.core.lexicon import Lexicon
 from kept.core.pattern import Pattern
-from kept.profiles.lexicons import LANGUAGES, load_lexicon
+from kept.profiles.lexicons import LANGUAGES, Lexicon, load_lexicon
 
 SEEDS = (
     "a",

@@ -7,8 +7,7 @@ import pytest
 import re2
 
 from kept.core.errors import ConfigError
-from kept.core.lexicon import Lexicon, TellingPatterns
-from kept.profiles.lexicons import LANGUAGES, load_lexicon
+from kept.profiles.lexicons import LANGUAGES, Lexicon, TellingPatterns, load_lexicon
 
 
 @pytest.mark.parametrize("languages", [(each,) for each in LANGUAGES] + list(combinations(LANGUAGES[:4], 2)) + [LANGUAGES])

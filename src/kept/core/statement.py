@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from kept.core.text import NEGATIONS, jaccard_similarity, normal_form, number_tokens, split_tokens, word_set
+from kept.core.text import NEGATIONS, jaccard_similarity, normal_form, number_tokens, split_tokens
 from kept.core.value import dataclass
+from kept.core.words import list_phrases, plain_words
 
 NEAR = 0.82  # likeness of their content words from which two statements are one in other words
 CLOSE = 0.67  # the same where both name the same artifacts and one only says more than the other
@@ -21,79 +22,20 @@ _LEAST = 2  # with fewer content words only the same words are the same statemen
 
 
 # Words that carry no matter of their own: a statement is the same with and without them.
-EMPTY = word_set(
-    "a an the this that these those it its is are be been being was were do does did to of in on at by for from with as and "
-    "or so then than we i you our my your us they them there here if please always should must shall will would can could "
-    "may have has had want wants need needs ensure make sure just also really actually simply again now anymore longer "
-    "still already any keep keeps every each all any use uses using used single into when which who what instead rather der die "
-    "das den dem des ein eine einen einem einer und oder zu im in am auf für von mit bitte immer soll sollen muss müssen "
-    "wir ich man nur auch noch mehr benutze benutzen verwende verwenden statt anstatt el la los las un una unos unas y o de "
-    "del en por para con se siempre debe deben hay usa usar le les du des et ou dans sur pour avec toujours doit doivent il "
-    "faut utilise utiliser os as um uma e do da em no na sempre deve devem "
-    "prefer prefers preferred like likes love loves"
-)
-_DENIALS = NEGATIONS | word_set(
-    "nobody nothing none neither nor without keine keinen keinem niemals ohne ne aucun aucune tampoco ningún nem sem "
-    "dislike dislikes hate hates"
-)
-_UNSPACED = ("不", "没", "沒", "别", "別", "勿", "ない", "ません", "しない", "없", "않")
+EMPTY = plain_words("empty")
+_DENIALS = NEGATIONS | plain_words("denials")
+_UNSPACED = list_phrases("denial_marks")
 # Pairs of which one says the reverse of the other: two statements that differ in them are never the same.
-_OPPOSED = word_set(
-    "enabled/disabled allowed/forbidden active/inactive mandatory/optional before/after enable/disable add/remove "
-    "first/last on/off more/less public/private sync/async left/right top/bottom top/lower upper/lower start/stop "
-    "start/end open/close allow/forbid allow/deny show/hide include/exclude minimum/maximum min/max most/least "
-    "true/false local/remote input/output read/write always/sometimes old/new with/without mobile/desktop client/server "
-    "staging/production dev/prod light/dark light/heavy merge/rebase tabs/spaces above/below increase/decrease "
-    "lock/unlock upload/download import/export push/pull encode/decode major/minor patch/major patch/minor "
-    "required/optional internal/external"
-)
-_CHOOSING = word_set(
-    "use uses using prefer choose adopt benutze benutzen nutze nutzen verwende verwenden usa usamos "
-    "utiliza utilise utilisons utilisez usiamo используем"
-)
-_LEAVING = word_set("switch switched move moved migrate migrated change changed wechsel")
-_REFUSING = word_set("not never don't dont stop avoid no statt anstatt nicht nie nunca jamais")
-_SKIPPED = word_set("the a an any longer ever to use using uses more of for der die das den le la el")
-# Attributes that have one value at a time.
-ATTRIBUTES = word_set(
-    "branch version port path url host hostname address default format manager database language license owner directory "
-    "folder limit timeout threshold width height size name registry region endpoint indentation maximum minimum budget "
-    "interval deadline"
-)
-# What is said of one version is not taken back by the same of another.
-VERSIONED = word_set(
-    "support test match matrix fail bug broken break work releas tag since introduc add fix changelog also both run "
-    "built exist remov deprecat green stabl avail ready"
-)
+_OPPOSED = plain_words("opposed")
+_CHOOSING, _LEAVING, _REFUSING, _SKIPPED = map(plain_words, ("choosing", "leaving", "refusing", "skipped"))
+ATTRIBUTES = plain_words("attributes")  # those that have one value at a time
+VERSIONED = plain_words("versioned")  # what is said of one version is not taken back by the same of another
 _JOINTS = re.compile(r"[|&;]+")
 _ACTION = re.compile(r"\b(?:use|run|write|set|add) `([^`]{1,200})`", re.IGNORECASE)
 # Openings that say who says it and where it holds, but nothing of the matter: it is the same with and without them.
-_OPENINGS = tuple(
-    tuple(item.split())
-    for item in (
-        "as you know",
-        "as i said",
-        "like i said",
-        "we have decided",
-        "we decided",
-        "i decided",
-        "it was decided",
-        "the decision is",
-        "decision",
-        "in this project",
-        "in this repo",
-        "in this repository",
-        "in this codebase",
-        "for this project",
-        "for this repo",
-        "in diesem projekt",
-        "wir haben entschieden",
-    )
-)
+_OPENINGS = tuple(tuple(phrase.split()) for phrase in list_phrases("openings"))
 _OPENING = frozenset(item[0] for item in _OPENINGS)
-_AND = word_set("and und et y e и")
-_REASONS = word_set("because since otherwise weil denn sonst porque parce puisque pois senão")
-COPULAS = word_set("is are was ist sind war est es era è é são está это")
+_AND, _REASONS, COPULAS = map(plain_words, ("joining", "reasons", "copulas"))
 _WORDS_READ = 60
 
 

@@ -12,7 +12,6 @@ from itertools import islice
 
 from kept.core.artifact import find_artifacts
 from kept.core.event import FORGOTTEN_MARK
-from kept.core.lexicon import TellingPatterns
 from kept.core.pattern import Pattern
 from kept.core.sentences import is_status_report, sentence_texts
 from kept.core.statement import find_content
@@ -20,7 +19,7 @@ from kept.core.text import is_cjk, jaccard_similarity, one_line, tokenize
 from kept.core.value import dataclass
 from kept.extraction.rules.assertion import is_question
 from kept.extraction.rules.patterns import compile_pattern, has_match, skip_filler
-from kept.profiles.lexicons import join_alternatives
+from kept.profiles.lexicons import TellingPatterns, join_alternatives
 
 _LONG = 240  # characters of a sentence beyond which a shorter one is told rather
 _LONGEST = 1_000  # characters of what is no sentence any more

@@ -9,7 +9,6 @@ from dataclasses import replace
 from datetime import date, datetime
 
 from kept.core.event import FORGOTTEN_MARK, Author, Event, EventKind
-from kept.core.lexicon import TellingPatterns
 from kept.core.memory import Memory
 from kept.core.pattern import Pattern
 from kept.core.spans import typed_text
@@ -18,6 +17,7 @@ from kept.core.text import jaccard_similarity, number_tokens, one_line, tokenize
 from kept.days import gist
 from kept.extraction.rules.commands import is_shell
 from kept.extraction.rules.patterns import is_prompt
+from kept.profiles.lexicons import TellingPatterns
 
 MOST = 15  # lines of a condensed day (K10: 30 to 50 become 10 to 15)
 _CLOSING = 3  # replies at the end of what was worked on, among which the outcome stands

@@ -16,7 +16,6 @@ from typing import Any
 
 from kept.core.errors import UsageError
 from kept.core.event import Author, Event
-from kept.core.lexicon import Lexicon, TellingPatterns
 from kept.core.memory import SAID_ONCE, Accepted
 from kept.core.value import dataclass, fields, replace
 from kept.evaluation.turns import (
@@ -34,7 +33,7 @@ from kept.local.progress import Progress, ignore_progress
 from kept.memories.browse import to_export
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.profiles import load_profile
-from kept.profiles.lexicons import load_lexicon
+from kept.profiles.lexicons import Lexicon, TellingPatterns, load_lexicon
 from kept.workspace import Opener
 
 SEEN = 300  # characters of a memory that count

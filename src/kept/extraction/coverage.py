@@ -12,7 +12,6 @@ from math import log
 
 from kept.core.artifact import find_artifacts
 from kept.core.event import Author, Event, EventKind
-from kept.core.lexicon import Lexicon, TellingPatterns
 from kept.core.memory import Memory, Status
 from kept.core.sentences import sentence_texts
 from kept.core.spans import typed_text
@@ -20,6 +19,7 @@ from kept.core.statement import find_content
 from kept.core.text import one_line
 from kept.core.value import dataclass, replace
 from kept.extraction.rules.patterns import compile_pattern
+from kept.profiles.lexicons import Lexicon, TellingPatterns
 
 READ_CHARS = 2_000  # of each turn: a topic shows at its beginning
 KEY_WORDS = 6

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 
 from kept.core.artifact import find_artifacts
 from kept.core.event import Origin
-from kept.core.lexicon import Lexicon
 from kept.core.memory import DECIDED, SAID_ONCE, Accepted, Candidate, Held, Refused, Verdict
 from kept.core.pattern import Pattern
 from kept.core.sentences import is_status_report
@@ -17,6 +16,7 @@ from kept.core.text import one_line
 from kept.extraction.rules.passages import LONGEST_PASSAGE
 from kept.extraction.rules.patterns import has_match
 from kept.extraction.rules.tellings import ERRAND
+from kept.profiles.lexicons import Lexicon
 from kept.profiles.profile import Category, Profile, Writer
 
 LONGEST = 480  # characters: a line of the memory file has 500

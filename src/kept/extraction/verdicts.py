@@ -5,7 +5,6 @@ from zoneinfo import ZoneInfo
 
 from kept.core.event import Author, Event, EventKind
 from kept.core.fingerprint import is_known_statement
-from kept.core.lexicon import Lexicon
 from kept.core.memory import Accepted, Candidate, CandidateVerdict, Evidence, Memory, Refused, Verdict
 from kept.core.redact import redact
 from kept.core.spans import typed_text
@@ -15,6 +14,7 @@ from kept.core.value import dataclass, replace
 from kept.extraction.expiry import add_end
 from kept.extraction.gate import is_grounded, judge
 from kept.extraction.rules.assertion import WITHDRAWN, is_correction, is_denial, is_retraction
+from kept.profiles.lexicons import Lexicon
 from kept.profiles.profile import Profile
 from kept.sources.base import ENTRY
 from kept.store.values import Thread

@@ -8,7 +8,6 @@ is stored here.
 from collections.abc import Callable
 
 from kept.core.event import Event
-from kept.core.lexicon import Lexicon
 from kept.core.memory import Accepted, Candidate
 from kept.core.value import dataclass
 from kept.extraction.gate import judge
@@ -17,6 +16,7 @@ from kept.extraction.rules.patterns import LOOKBACK
 from kept.extraction.segment import segment
 from kept.extraction.stretches import LIVE
 from kept.profiles.language import choose_lexicon
+from kept.profiles.lexicons import Lexicon
 from kept.profiles.profile import Profile
 
 

@@ -5,9 +5,8 @@ from functools import lru_cache
 from typing import Any, cast
 
 from kept.core.event import Event, EventKind, is_note
-from kept.core.lexicon import Lexicon
 from kept.core.spans import typed_text
-from kept.profiles.lexicons import detect_languages, load_lexicon, load_telling_patterns
+from kept.profiles.lexicons import Lexicon, detect_languages, load_lexicon, load_telling_patterns
 
 _READ = 4_000  # characters of the latest prompts that tell
 _EACH = 1_500

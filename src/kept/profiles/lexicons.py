@@ -1,6 +1,7 @@
 """The lexicons of the languages, read from the TOML files beside this module and joined into one value.
 
-Each cue is a list of RE2 fragments. In a language written with spaces a fragment must stand between word borders; in one without,
+Each cue is a list of RE2 fragments, and becomes the source of one case-insensitive pattern whose last group is the cue itself; the
+empty source never matches. In a language written with spaces a fragment must stand between word borders; in one without,
 it may stand anywhere. The tables polarity, assertion, choice, change and expiry are read in all languages side by side, by the
 modules that their comments in ``en.toml`` name.
 """
@@ -14,8 +15,8 @@ from typing import Any
 from unicodedata import normalize
 
 from kept.core.errors import ConfigError
-from kept.core.lexicon import Lexicon, TellingPatterns
 from kept.core.pattern import compile_late
+from kept.core.value import dataclass
 
 _FOLDER = Path(__file__).with_name("lexicon")
 # The languages that have a lexicon, English first: a new file is a new language.
@@ -30,6 +31,89 @@ _WORD = compile_late(r"[^\W\d_](?:[^\W\d_]|')*")
 _ACCENTED = compile_late(r"[^\W\d_]{5,}")
 _KANA = compile_late(r"[\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f]")
 _HAN = compile_late(r"[\u2e80-\u2fd5\u3005\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd]")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TellingPatterns:
+    """How a person tells an assistant what to remember, in one language. Every pattern holds one group: the words it is about.
+
+    At the start of a sentence: ``lead`` (filler before a telling), ``request`` ("can you"), ``remember`` (a memory verb) and
+    behind it ``link`` ("that"), ``goes_on`` ("to") or ``reminisce`` ("when": no telling); ``always`` and ``never`` (orders),
+    ``no_ban`` ("never mind"), ``refuse`` (an order not to remember), ``describes`` (the subject of a description),
+    ``decided``, ``correction``, ``note``, ``reported`` (another's words), ``person`` (the speaker). At its end:
+    ``remember_this``, and behind a memory verb ``tail`` ("that, please"). Before a colon: ``label`` ("a rule to keep in
+    mind"). Anywhere: ``from_now_on``, ``later`` ("next time"), ``lasting`` (it is for later), ``must`` (who must, always or
+    never), ``ours`` ("we always"), ``here`` (a rule of this project), ``everywhere``, ``practice`` (the work of any agent),
+    ``contrast`` ("…, never …"), ``reason``, ``occasion`` (holds once), ``planned`` (thought of for the task at hand),
+    ``errand`` (an order to note work, or to put something on a list), ``withdraws`` (what was told in an earlier session holds no
+    more; its inner group, or what stands behind it, names what was told), ``taken_back`` (it was not meant, or is another's),
+    ``preference``, ``goal``, ``kin`` (people in the speaker's life), ``rule``, ``convention``, ``wish`` (words of a standing
+    wish) and ``outside`` (words for what another sentence names). ``measured`` says that somebody measured how well the
+    patterns of this language tell, ``words`` is any word of a telling; ``spaced`` says that words are written apart.
+    """
+
+    language: str
+    spaced: bool
+    measured: bool
+    words: str
+    lead: str = ""
+    request: str = ""
+    remember: str = ""
+    link: str = ""
+    goes_on: str = ""
+    reminisce: str = ""
+    remember_this: str = ""
+    tail: str = ""
+    from_now_on: str = ""
+    later: str = ""
+    lasting: str = ""
+    always: str = ""
+    never: str = ""
+    no_ban: str = ""
+    must: str = ""
+    ours: str = ""
+    here: str = ""
+    everywhere: str = ""
+    practice: str = ""
+    contrast: str = ""
+    describes: str = ""
+    decided: str = ""
+    reason: str = ""
+    correction: str = ""
+    note: str = ""
+    label: str = ""
+    errand: str = ""
+    withdraws: str = ""
+    occasion: str = ""
+    planned: str = ""
+    refuse: str = ""
+    taken_back: str = ""
+    reported: str = ""
+    person: str = ""
+    preference: str = ""
+    goal: str = ""
+    kin: str = ""
+    rule: str = ""
+    convention: str = ""
+    wish: str = ""
+    outside: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lexicon:
+    """The words of one or several languages: ``agreement`` opens an answer that agrees, ``agent_talk`` speaks of the assistant
+    itself, ``tellings`` is how every language there is tells what to remember.
+    """
+
+    languages: tuple[str, ...] = ()
+    agreement: str = ""
+    agent_talk: str = ""
+    tellings: tuple[TellingPatterns, ...] = ()
+
+    @property
+    def spoken(self) -> tuple[TellingPatterns, ...]:
+        """How the languages of the lexicon tell what to remember."""
+        return tuple(telling for telling in self.tellings if telling.language in self.languages)
 
 
 @cache

@@ -5,7 +5,7 @@ and which paragraphs begin a mail, a licence, a chat or a conversation. A brief 
 from kept.core.pattern import Pattern
 from kept.core.spans.output import is_output_line
 from kept.core.spans.reports import ARTICLE
-from kept.core.spans.words import fill_pattern, find_words, has_word, opens_with
+from kept.core.words import fill_pattern, find_words, has_word, opens_with
 
 HEADING = Pattern(r"^\s{0,3}#{1,6}\s+\S")
 INTRO = Pattern(r"[:：]\s*$")

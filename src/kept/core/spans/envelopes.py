@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from kept.core.pattern import Pattern
 from kept.core.spans.marks import SpanKind, SpanMarks
-from kept.core.spans.words import fill_pattern, opens_with
+from kept.core.words import fill_pattern, opens_with
 
 _TAG = Pattern(r"[<＜]\s?(/?)\s?([A-Za-z](?:[\w:.-]*\w)?)((?:\s[^<>＜＞\n]*)?)(/?)[>＞]")
 # Elements of a text that a person marks up by hand: what stands in them is theirs.

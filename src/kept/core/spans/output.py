@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from kept.core.pattern import Pattern
-from kept.core.spans.words import fill_pattern, has_word
+from kept.core.words import fill_pattern, has_word
 
 # How a line begins that a program printed, or that is code, a diff or a table.
 _SHAPES = fill_pattern(r"(?i)^\s*(?:‹shapes:output›|‹complaints›\s?[:：]\s*\S)")

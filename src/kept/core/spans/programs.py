@@ -4,7 +4,7 @@ commands.
 
 from kept.core.pattern import Pattern
 from kept.core.spans.marks import SpanKind, SpanMarks
-from kept.core.spans.words import fill_pattern, list_shapes
+from kept.core.words import fill_pattern, list_shapes
 
 # What clients write in the person's name, and lines by which a harness announces words that it passes on.
 _OPENINGS = fill_pattern(r"^\s*(?:‹shapes:clients.openings›)")

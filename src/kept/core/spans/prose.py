@@ -19,7 +19,7 @@ from kept.core.spans.documents import (
 from kept.core.spans.marks import SpanKind, SpanMarks
 from kept.core.spans.output import find_screen_lists, has_inline_output, is_agent_screen, is_indented, is_list_item, is_output_line
 from kept.core.spans.reports import ARTICLE, find_steps_start, is_long_line, is_report, is_statement, is_wrapped
-from kept.core.spans.words import fill_pattern, has_word, opens_with
+from kept.core.words import fill_pattern, has_word, opens_with
 
 # A typed command, or the times of a subtitle: what stands below it in the same paragraph was printed.
 _COMMAND = Pattern(r"^\s*(?:\d\d:\d\d:\d\d[,.]\d{3} -->|[❯➜»]|[$%>]|PS [^>\n]{1,60}>|\S+@\S+[:~][^\n]{0,60}[$#%])\s+\S")

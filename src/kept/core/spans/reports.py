@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from kept.core.pattern import Pattern
 from kept.core.spans.output import is_list_item
-from kept.core.spans.words import has_word, opens_with
+from kept.core.words import has_word, opens_with
 
 ARTICLE = 25  # words of a passage that nobody speaks in, from which on it is a text
 _SENTENCE = Pattern(r"[.!?]\s+|\n+")

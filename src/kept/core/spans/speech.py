@@ -4,7 +4,7 @@ from functools import cache
 
 from kept.core.pattern import Pattern
 from kept.core.spans.marks import SpanKind, SpanMarks
-from kept.core.spans.words import fill_pattern, spaced_pattern, unspaced_pattern
+from kept.core.words import fill_pattern, spaced_pattern, unspaced_pattern
 
 _QUOTATION = Pattern(r"[“«„]([^“”«»„\n]+)[”»“]|(?:^|[\s(:])\"([^\"\n]+)\"|「([^「」\n]+)」|『([^『』\n]+)』")
 # A line that is one quotation, below other words; it may hold shorter ones.

@@ -14,7 +14,6 @@ from typing import Any
 from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
 from kept.core.event import Author, Event, EventKind, Origin
-from kept.core.lexicon import Lexicon, TellingPatterns
 from kept.core.memory import ALLUDES, UNDERSTOOD, Candidate, Evidence
 from kept.core.sentences import is_status_report
 from kept.core.spans import typed_text
@@ -29,6 +28,7 @@ from kept.extraction.questions.turns import Chunk
 from kept.extraction.rules.patterns import compile_pattern, count_mass, has_match
 from kept.llm.ask import Ask
 from kept.llm.reply import parse_as, schema_of
+from kept.profiles.lexicons import Lexicon, TellingPatterns
 from kept.profiles.profile import Profile
 
 SUPPORT = 0.34  # below this share of its telling words a claim is not what the cited events say

@@ -12,7 +12,6 @@ from itertools import takewhile
 from kept.core.artifact import find_artifacts
 from kept.core.error_fingerprint import error_message, find_error_lines
 from kept.core.event import Author, Event, EventKind, Origin, least_trusted
-from kept.core.lexicon import Lexicon
 from kept.core.memory import Evidence
 from kept.core.pattern import Pattern
 from kept.core.spans import quote_origin, typed_text
@@ -31,7 +30,7 @@ from kept.extraction.questions.support import (
 )
 from kept.extraction.rules.harms import is_harmful_command, is_spoken, named_error, places_unnamed
 from kept.extraction.rules.patterns import compile_pattern, skip_filler
-from kept.profiles.lexicons import number_words
+from kept.profiles.lexicons import Lexicon, number_words
 
 _PASSAGE = Pattern(r"`([^`\n]{2,300})`")
 _ADDRESS = Pattern(r"(?:https?|ftp|git|ssh)://[^\s`'\")>]+")

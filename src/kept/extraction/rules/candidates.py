@@ -15,7 +15,6 @@ from pathlib import PurePosixPath
 from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
 from kept.core.event import Author, Event, EventKind, Origin, is_note
-from kept.core.lexicon import Lexicon, TellingPatterns
 from kept.core.memory import COMMAND, DECIDED, SAID_ONCE, TAKES_BACK, USER_SCOPE, WISH, WITHDRAWAL, Candidate, Frame
 from kept.core.pattern import Pattern
 from kept.core.sentences import split_sentences
@@ -36,7 +35,7 @@ from kept.extraction.rules.patterns import (
     is_prompt,
 )
 from kept.extraction.rules.tellings import Telling, is_command, parse_memory_command, possible_languages, tellings, wishes
-from kept.profiles.lexicons import join_alternatives, word_list
+from kept.profiles.lexicons import Lexicon, TellingPatterns, join_alternatives, word_list
 from kept.profiles.profile import Category, Profile, Shape
 
 CERTAIN = 0.95  # an explicit telling: nothing about it is a guess

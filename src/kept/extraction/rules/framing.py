@@ -7,7 +7,6 @@ colon, a heading, a header, a fence or an unfinished line it may be pasted. Word
 from collections.abc import Callable, Iterator, Sequence
 
 from kept.core.event import Event
-from kept.core.lexicon import TellingPatterns
 from kept.core.memory import Frame
 from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan, split_sentences
@@ -24,7 +23,7 @@ from kept.extraction.rules.assertion import (
     is_restriction,
 )
 from kept.extraction.rules.patterns import EDGE, SPACE, compile_pattern, has_match, match_words, skip_filler, turn_before
-from kept.profiles.lexicons import join_alternatives, list_fragments, load_telling_patterns, word_list
+from kept.profiles.lexicons import TellingPatterns, join_alternatives, list_fragments, load_telling_patterns, word_list
 
 _PARTS = 8
 _ENDED = Pattern(r"[.!?…。！？][\"'”’)\]」』»*_]?$")

@@ -7,12 +7,11 @@ from functools import cache
 
 from kept.core.artifact import find_artifacts
 from kept.core.event import Author, Event, EventKind, is_choice, is_unconfirmed
-from kept.core.lexicon import TellingPatterns
 from kept.core.memory import CHOSEN, UNCONFIRMED, USER_SCOPE, Evidence
 from kept.core.pattern import Pattern
 from kept.core.spans import quote_origin
 from kept.core.text import is_cjk
-from kept.profiles.lexicons import join_alternatives
+from kept.profiles.lexicons import TellingPatterns, join_alternatives
 from kept.profiles.profile import Category
 
 SPACE = " \t\r\n,;:.!…–—-*_>\"'“”«»「」，、：；。！"

@@ -6,16 +6,15 @@ categories, scopes and what happens to a candidate.
 
 from collections.abc import Iterator, Sequence
 
-from kept.core.lexicon import Lexicon, TellingPatterns
 from kept.core.memory import BAN, COMMAND, CORRECTION, DECIDED, FROM_NOW_ON, NOTE, REMEMBER, RULE, UNSURE, WISH, WITHDRAWAL, Frame
 from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan
-from kept.core.spans.words import opens_with
 from kept.core.value import dataclass, replace
+from kept.core.words import opens_with
 from kept.extraction.rules.assertion import is_question
 from kept.extraction.rules.framing import ToldIn, find_frame
 from kept.extraction.rules.patterns import SPACE, compile_pattern, count_mass, has_match, skip_filler
-from kept.profiles.lexicons import word_list
+from kept.profiles.lexicons import Lexicon, TellingPatterns, word_list
 
 # Why a telling waits for a person.
 UNMEASURED = "the rules of this language are not measured yet"

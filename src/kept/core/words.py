@@ -1,5 +1,7 @@
-"""The words by which a prompt shows whose words follow, in all languages at once: whose words a span is made of must not depend on
-which language a prompt was taken for. They stand in ``words.toml``, a table for each language.
+"""The words of the languages, a table for each in ``words.toml``; what no language is needed for stands in ``shapes.toml``.
+
+All languages are read side by side: whose words a span is made of must not depend on which language a prompt was taken for. A list
+holds fragments of patterns, a text plain words. Words of time, of choices and of denials are told where they are read.
 
 ``person``: somebody speaks or is spoken to; ``selves``: those of them that name the speaker or ask. ``resumes``: how a person goes
 on after a paste. ``orders``: how they open what they want done, and ``pleas`` a further sentence of it; ``conditions``: openings
@@ -11,8 +13,6 @@ colon follows. ``material``: nouns that announce a paste when a colon follows. `
 another thought, the text that something is to show. ``roles`` and ``scripted``: how a program tells a model who it is and what to
 give; ``questions``, ``contexts`` and ``supplies``: what its templates call a question and what they retrieved. ``complaints``: what
 programs call an error. ``forwarded``, ``mail_…``, ``wrote``, ``greetings``, ``closings``: the parts of a mail.
-
-What no language is needed for stands in ``shapes.toml``.
 """
 
 import re
@@ -24,7 +24,7 @@ from typing import Any
 
 from kept.core.pattern import Pattern
 
-_UNSPACED = frozenset({"zh", "ja"})  # languages that write no spaces between words
+_UNSPACED = frozenset({"zh", "ja", "ko"})  # languages that write no spaces between words
 # Neither a letter nor a digit of the scripts that write words apart: ranges instead of classes keep the automata small.
 _EDGE = r"[^\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{24F}\x{370}-\x{1FFF}]"
 
@@ -35,6 +35,22 @@ _NAMED = re.compile(r"‹(\w+)(?::([\w.]+))?›")
 @cache
 def _load_tables(name: str = "words") -> Mapping[str, Any]:
     return tomllib.loads(resources.files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def language_tables(name: str) -> list[Mapping[str, str]]:
+    """The tables of a name, of each language that has one."""
+    return [table[name] for table in _load_tables().values() if name in table]
+
+
+@cache
+def plain_words(purpose: str) -> frozenset[str]:
+    """The plain words of a purpose in all languages."""
+    return frozenset(word for table in _load_tables().values() for word in table.get(purpose, "").split())
+
+
+def list_phrases(purpose: str) -> tuple[str, ...]:
+    """The phrases, or fragments, of a purpose in all languages."""
+    return tuple(phrase for table in _load_tables().values() for phrase in table.get(purpose, ()))
 
 
 def list_shapes(table: str, name: str = "") -> tuple[str, ...]:
@@ -58,7 +74,7 @@ def _fill_name(named: "re.Match[str]") -> str:
 
 
 def _join_words(purpose: str, *, unspaced: bool) -> str:
-    tables = (table for language, table in _load_tables().items() if (language in _UNSPACED) == unspaced)
+    tables = [table for language, table in _load_tables().items() if (language in _UNSPACED) == unspaced]
     return "|".join(fragment for table in tables for fragment in table.get(purpose, ()))
 
 
