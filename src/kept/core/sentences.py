@@ -11,6 +11,7 @@ from kept.core.pattern import Pattern
 from kept.core.statement import find_content, stem_word
 from kept.core.text import tokenize
 from kept.core.value import dataclass
+from kept.core.words import plain_words
 
 # A full stop ends a sentence before white space; in scripts without spaces it always does. Ellipses end one too, and a semicolon
 # before a capital letter.
@@ -122,23 +123,8 @@ def _split_unit(text: str, low: int, high: int) -> list[tuple[int, int]]:
 
 # --- status reports: how checks went, or that something is done, and nothing that matters later ---------------------------------
 
-# What such a sentence is made of; a word outside of these makes it say something.
-_REPORT_WORDS = (
-    "test tests suite unit integration e2e spec build builds lint linter linting formatter type types typecheck typescript check "
-    "checks ci pipeline code codebase doc docs documentation project file files import imports task step phase todo change changes "
-    "update updates fix fixes error errors warning warnings failure issue issues problem problems implementation functionality "
-    "feature everything nothing thing all existing new full whole complete both picture successfully smoothly correctly properly "
-    "perfectly fully entirely without look looks run runs running ran remain remains make made get zero one two three four five "
-    "six still expected exactly regression regressions found side up report out"
-)
-# What it claims.
-_REPORT_CLAIMS = (
-    "pass passes passed passing succeed succeeds succeeded successful green clean compile compiles compiled work works worked "
-    "working ready complete completes completed finished done good great fine date required needed necessary applied verified "
-    "confirmed fixed resolved picture updated synchronized sync production-ready"
-)
-_REPORT_STATES = frozenset(stem_word(word) for word in _REPORT_CLAIMS.split())
-_REPORT_EMPTY = frozenset(stem_word(word) for word in _REPORT_WORDS.split()) | _REPORT_STATES
+_REPORT_STATES = frozenset(map(stem_word, plain_words("report_claims")))
+_REPORT_EMPTY = frozenset(map(stem_word, plain_words("report_words"))) | _REPORT_STATES
 _REPORT_RULE = Pattern(r"(?i)\b(?:must|always|never|ensure|make sure|shall|before|until|unless|because|instead)\b")
 _REPORT_CHECK = Pattern(r"(?i)\b(?:test|lint|build|check|type-?check|mypy|ruff|eslint|tsc|vet|clippy)\b|test|lint")
 

@@ -17,15 +17,8 @@ from kept.core.errors import ConfigError
 from kept.core.handover import FORMER, TOOL
 from kept.core.value import dataclass
 
-# What the clients call an event, what kept calls it, and how long they wait for it, in seconds.
-EVENTS: Mapping[str, tuple[str, int]] = {
-    "SessionStart": ("session-start", 10),
-    "UserPromptSubmit": ("user-prompt", 10),
-    "Stop": ("stop", 10),
-    "PreCompact": ("pre-compact", 30),
-    "SessionEnd": ("session-end", 3),  # Codex waits no longer, and says so where more is asked for
-    "SubagentStart": ("subagent-start", 10),
-}
+_TABLES = tomllib.loads(Path(__file__).with_name("clients.toml").read_text(encoding="utf-8"))
+EVENTS: Mapping[str, tuple[str, int]] = {event: (name, seconds) for event, (name, seconds) in _TABLES["events"].items()}
 FAILURE = ("tool-failure", 10)
 TRANSCRIPTS = ("projects", "sessions")  # folders of a client's
 SHELL = "Bash"  # what both clients call the tool that runs commands; other tools' failures are not looked up
@@ -72,41 +65,8 @@ class Client:
         return given if given.is_relative_to(home) or (outside and given.is_dir()) else usual
 
 
-CLIENTS = (
-    Client(
-        name="claude",
-        folder=".claude",
-        file="settings.json",
-        plugins="settings.json",
-        variable="CLAUDE_CONFIG_DIR",
-        failure="PostToolUseFailure",
-        tried="2.1.332",
-    ),
-    Client(
-        name="codex",
-        folder=".codex",
-        file="hooks.json",
-        plugins="config.toml",
-        instructions="AGENTS.md",
-        variable="CODEX_HOME",
-        failure="PostToolUse",
-        tried="0.171.0",
-    ),
-)
-GEMINI = Client(  # its hooks come with the extension alone
-    name="gemini",
-    folder=".gemini",
-    file="",
-    plugins="extensions/kept/gemini-extension.json",
-    instructions="GEMINI.md",
-    variable="GEMINI_CLI_HOME",
-    below=True,
-    tried="0.61.0",
-)
-READERS = (
-    *(client for client in CLIENTS if client.instructions),
-    GEMINI,
-)  # agents that read instructions of their own in every session
+*CLIENTS, GEMINI = (Client(**table) for table in _TABLES["clients"])  # Gemini's hooks come with its extension alone
+READERS = tuple(client for client in (*CLIENTS, GEMINI) if client.instructions)  # agents that read instructions of their own
 
 
 def has_plugin(text: str) -> bool:

@@ -6,8 +6,10 @@ nothing of what a file holds.
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,53 +17,29 @@ from kept.core.errors import SourceError
 from kept.core.value import dataclass
 from kept.local.files.walking import MACHINERY
 from kept.sources.base import FolderSource, Source
-from kept.sources.compressed import MAGIC as ZSTD
-from kept.sources.databases import MAGIC as SQLITE
 from kept.sources.documents import is_own_document, sniff_rows
 from kept.sources.formats.journal import Journal
 from kept.sources.formats.vault import SUFFIXES
 from kept.sources.records import HEAD_BYTES, LINE_LIMIT, open_regular, read_beginning, wide_encoding
 from kept.sources.registry import SOURCES
 
-_MAGIC: tuple[tuple[bytes, str], ...] = (
-    (SQLITE, "an SQLite database without a known tool's tables"),
-    (ZSTD, "a zstd archive that is no transcript"),
-    (b"\x89PNG", "an image (PNG)"),
-    (b"\xff\xd8\xff", "an image (JPEG)"),
-    (b"GIF8", "an image (GIF)"),
-    (b"%PDF", "a PDF document"),
-    (b"PK\x03\x04", "a ZIP archive without an export of conversations"),
-    (b"\x1f\x8b", "a gzip archive: unpack it first"),
-    (b"BZh", "a bzip2 archive: unpack it first"),
-    (b"\xfd7zXZ", "an xz archive: unpack it first"),
-    (b"\x7fELF", "a program"),
-)
-_SUFFIXES = {
-    "-wal": "a database's log, read with its database",
-    "-shm": "a database's log, read with its database",
-    "-journal": "a database's log, read with its database",
-    ".jsonl": "JSON Lines whose records no reader knows",
-    ".ndjson": "JSON Lines whose records no reader knows",
-    ".json": "JSON that is no conversation a reader knows",
-    ".html": "an HTML page",
-    ".htm": "an HTML page",
-    ".csv": "a table (CSV)",
-    ".tsv": "a table (TSV)",
-    ".md": "Markdown without speakers' names, and no dated note",
-    ".markdown": "Markdown without speakers' names, and no dated note",
-    ".mdx": "Markdown without speakers' names, and no dated note",
-}
 _TEXT = "plain text without speakers' names (lines such as `User:` and `Assistant:`)"
+
+
+@cache
+def _load_kinds() -> Mapping[str, Mapping[str, str]]:
+    return tomllib.loads(Path(__file__).with_name("file_kinds.toml").read_text(encoding="utf-8"))
 
 
 def describe_file(path: Path, head: bytes) -> str:
     """What a file looks like by its first bytes and its name."""
-    for opening, kind in _MAGIC:
-        if head.startswith(opening):
-            return kind
+    kinds = _load_kinds()
+    opening = head.decode("latin-1")
+    if known := next((kind for magic, kind in kinds["magic"].items() if opening.startswith(magic)), ""):
+        return known
     if encoding := wide_encoding(head):
         return f"{encoding} text: convert it to UTF-8"
-    named = next((kind for suffix, kind in _SUFFIXES.items() if path.name.lower().endswith(suffix)), "")
+    named = next((kind for suffix, kind in kinds["name"].items() if path.name.lower().endswith(suffix)), "")
     if named:
         return named
     if b"\0" in head:

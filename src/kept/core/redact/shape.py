@@ -5,11 +5,26 @@ costs bounded time, and less than starting RE2 would.
 """
 
 import re
+import tomllib
+from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 from kept.core.pattern import Pattern
 
 _LOOKED_AT = 128
+
+
+@cache
+def _load_words() -> Mapping[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+
+
+def list_words(name: str) -> frozenset[bytes]:
+    """The words of a list of ``words.toml``, or of all languages of a table of it."""
+    found = _load_words()[name]
+    return frozenset(" ".join([found] if isinstance(found, str) else found.values()).encode().split())
 
 
 @cache
@@ -34,21 +49,7 @@ _SPELLED = re.compile(
     rb"|[-_]here\b|<your|not[-_]?a[-_]?real|"
     rb"123456789|0123456789|abcdefgh|deadbeef|qwerty|foobar|IkpvaG4gRG9l"
 )
-_STOCK = frozenset(
-    b"""
-        a an the my your our some any this that here is of for in to as by at on not no new old current default sample test tests
-        testing dev demo fake mock stub dummy example foo bar baz qux abc xyz xxx value values string str text bytes int bool
-        boolean number object array any optional required none null nil undefined true false password passwd passphrase pass word
-        pwd secret secrets token tokens key keys api auth access private public client user users username name admin administrator
-        root guest postgres mysql mariadb redis rabbitmq mongo mongodb oracle database db app service server local localhost host
-        prod production staging login credential credentials real super strong very plain plaintext wrong bad good correct invalid
-        valid incorrect expired bearer basic env var variable field type input label hidden enter confirm reset forgot change
-        changed changeme changeit letmein placeholder redacted hash hashed salt encrypted encoded generated random rotate long
-        something anything whatever data json yaml file path id uuid header set get config settings param params arg args option
-        options prompt show hide minio minioadmin elastic kibana grafana jenkins vagrant docker ubuntu me us it and or with from ref
-        refresh session cookie self
-    """.split()
-)
+_STOCK = list_words("stock")
 _VOWELS = frozenset(b"aeiouyAEIOUY")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from functools import lru_cache
 
-from kept.core.redact.shape import count_word_letters, looks_path, looks_placeholder, looks_random, split_runs
+from kept.core.redact.shape import count_word_letters, list_words, looks_path, looks_placeholder, looks_random, split_runs
 
 
 class Setting(StrEnum):
@@ -32,52 +32,10 @@ class Setting(StrEnum):
     CODES = "codes"
 
 
-# Words of a sentence about a passphrase; one of plain words has none of them.
-_TELLING_ABOUT = frozenset(
-    """
-        the this that these your our his her its their and not never always only also now from into with without when
-        where while until before after than then for but was were are has have had been being can could will would shall
-        should must may might used uses stored read written kept asked needed required optional wrong missing empty set
-        unset part same different one two who what which how why very too just there here still more less der die das den
-        dem ein eine einen nicht nie immer und oder mit ohne für von vom zum zur aus bei wird wurde wurden sind war kann
-        muss soll noch auch nur schon hier dort los las del una por para con sin que como está fue son muy más pero les
-        des une pas dans avec sans sur est sont pour qui dont plus uma não com sem foi são mais
-    """.encode().split()
-)
-_NOT_SECRET = frozenset(
-    b"""
-        public publishable pub hash hashed cache cached primary foreign sort partition next page continuation idempotency max min
-        tokens keys count total input output prompt completion tokenizer shortcut hot index translation i18n message change request
-        starting update unit lifecycle
-    """.split()
-)
-_NOT_LAST = frozenset(
-    b"""
-        type name names file filename path dir url uri endpoint header headers field column label policy rule rules regex pattern
-        expiry expires expire expired ttl at manager provider store service class length len limit budget usage cost id ids arn ref
-        version size location source env var variable prefix suffix format algorithm alg enabled required valid present set exists
-        error status mode prompt hint title text description duration lifetime timeout age date created updated count rotation
-        binding loader handler generator validator parser reader writer map list array info metadata scope scopes audience issuer
-        strength digest fingerprint checksum sha256 sha1 md5 function fn func method callback component input box
-    """.split()
-)
-_STAGES = frozenset(b"base prod production dev staging new old live main".split())
-_PASSWORDS = frozenset(b"password passwd pwd passphrase passcode passwort userpass".split())
-_PASS_OWNERS = frozenset(
-    b"become db database user admin root sudo su ssh mysql pg postgres redis smtp mail email ftp login".split()
-)
-_KEY_KINDS = frozenset(
-    b"""
-        api access secret private auth account signing sign encryption encrypt master storage shared session role service license
-        licence admin app application client deploy webhook sas subscription token crypt jwt hmac aes rsa ssh root user consumer
-        write integration preshared
-    """.split()
-)
-_TOKEN_KINDS = frozenset(b"access auth refresh api bearer bot secret security session personal".split())
-_SECRETS = frozenset(
-    b"secret apikey accesskey secretkey authtoken accesstoken credential credentials clientsecret privatekey jwt".split()
-)
-_TOKENS = frozenset(b"token auth pat pass sid dsn sas".split())
+_TELLING_ABOUT = list_words("telling_about")
+_NOT_SECRET, _NOT_LAST, _STAGES = map(list_words, ("not_secret", "not_last", "stages"))
+_PASSWORDS, _PASS_OWNERS, _KEY_KINDS, _TOKEN_KINDS = map(list_words, ("passwords", "pass_owners", "key_kinds", "token_kinds"))
+_SECRETS, _TOKENS, _PAIRS = map(list_words, ("secrets", "tokens", "pairs"))
 _LOOKED_AT = 128
 _SIGNS = frozenset(b"!@#$%^&*+=?~")
 _CODE_NAME = re.compile(rb"^[A-Za-z_$][\w$]*(?:(?:\.|::|->|-)[A-Za-z_$][\w$]*)*$")
@@ -89,14 +47,6 @@ _NOT_CHOSEN = re.compile(rb"^[\w-]+#(?:\d+|[a-z]+\d{0,2})$|%[0-9A-Fa-f]{2}")  # 
 _KNOWN = re.compile(rb"(?i)^(?:pbkdf2|argon2|bcrypt|scrypt|sha\d|md5|hmac|base64|utf-?8|oauth|http|https|[a-z]+_[a-z_]+\d*$)")
 _NAMED = re.compile(rb"^-{0,2}[A-Za-z_][A-Za-z_-]{2,}[=:]")
 _WORD_AND_NUMBER = re.compile(rb"^(?:[a-z]{4,}[0-9]+|[A-Z][a-z]{3,}[0-9]{4,})$")
-# The pairs of letters that words are mostly made of; a generated string has one in five of them.
-_PAIRS = frozenset(
-    b"""
-        th he in er an re on at en nd ti es or te of ed is it al ar st to nt ng se ha as ou io le ve co me de hi ri ro ic ne ea ra
-        ce li ch ll be ma si om ur ca el ta la ns di fo ho pe ec pr no ct us ac ot il tr ly nc et ut ss so rs un lo wa ge ie wh ee
-        wi em ad ol rt po we na ul ni ts mo ow pa im mi ai sh ir su id os iv ia am fi ci vi pl ig tu ev ld ei au sc ck ue
-    """.split()
-)
 
 
 def rank_name(name: bytes) -> int:
