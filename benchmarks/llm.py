@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
 
 from kept.core.event import Author, EventKind
-from kept.extraction.questions import render_turn
+from kept.extraction.questions.turns import render_turn
 from kept.llm.adapters.base import format_full_prompt
 from kept.llm.adapters.recorded import ScriptedModel
 from kept.llm.ask import PART_TOKENS, Ask, Usage

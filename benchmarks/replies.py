@@ -21,8 +21,7 @@ from pathlib import Path
 from kept.evaluation.recordings import format_typed
 from kept.evaluation.replies import collect_questions
 from kept.evaluation.turns import AnnotatedTurn, load_annotations, normalize_text
-from kept.extraction.questions import END
-from kept.extraction.questions.question import SCHEMA
+from kept.extraction.questions.question import END, SCHEMA
 from kept.llm.adapters.base import estimate_tokens, format_full_prompt
 from kept.llm.ask import Ask
 from kept.llm.reply import InvalidReply, parse_reply

@@ -6,7 +6,8 @@ from itertools import pairwise
 import pytest
 
 from kept.core.event import Author, Event, EventKind, Origin, Pointer, Precision
-from kept.core.spans import SpanKind, event_passages, find_spans, label_event_text, quote_origin, typed_text
+from kept.core.spans import event_passages, find_spans, label_event_text, quote_origin, typed_text
+from kept.core.spans.marks import SpanKind
 
 
 def typed(text: str) -> str:

@@ -8,9 +8,11 @@ import pytest
 from kept.core.event import Author, EventKind, Origin, ToolUse
 from kept.core.memory import ALLUDES, DISMISSED, DOUBTED, HELPFUL, PASSING, Accepted, Frame, Held, Refused
 from kept.extraction.gate import judge
-from kept.extraction.questions import ChunkReading, Excerpt, build_question_ask, chunks, hints, read_answer, split_reply
-from kept.extraction.questions.reading import clearer
+from kept.extraction.questions.answer import read_answer
+from kept.extraction.questions.question import Excerpt, build_question_ask, hints, split_reply
+from kept.extraction.questions.reading import ChunkReading, clearer
 from kept.extraction.questions.support import find_verbatim
+from kept.extraction.questions.turns import chunks
 from kept.extraction.rules.framing import find_frame
 from kept.profiles.prompts import BUILT_IN, compose_prompt, default_prompt_text
 from obedient import obey

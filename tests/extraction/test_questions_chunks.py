@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kept.core.event import Author, EventKind, ToolUse
-from kept.extraction.questions import chunks, estimate_tokens_high, render_turn
+from kept.extraction.questions.turns import chunks, estimate_tokens_high, render_turn
 from talk import START, agent, edit, output, talk, user
 
 LIMIT = 300

@@ -5,8 +5,10 @@ import pytest
 from kept.core.event import Author, Event, EventKind, Origin, ToolUse
 from kept.core.memory import Accepted, Held
 from kept.extraction.gate import judge
-from kept.extraction.questions import Answer, ChunkReading, chunks, read_answer
+from kept.extraction.questions.answer import Answer, read_answer
+from kept.extraction.questions.reading import ChunkReading
 from kept.extraction.questions.trust import is_agreement
+from kept.extraction.questions.turns import chunks
 from kept.profiles.lexicons import load_lexicon
 from talk import LEXICON, PROFILE, agent, talk, user
 

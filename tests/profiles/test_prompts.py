@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from kept.core.errors import ConfigError
-from kept.extraction.questions import Chunk, Excerpt, build_question_ask
-from kept.extraction.questions.question import SCHEMA
+from kept.extraction.questions.question import SCHEMA, Excerpt, build_question_ask
+from kept.extraction.questions.turns import Chunk
 from kept.llm.adapters.base import estimate_tokens, format_full_prompt
 from kept.llm.reply import parse_reply
 from kept.profiles import list_profiles, load_profile

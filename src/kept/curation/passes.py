@@ -13,7 +13,7 @@ from kept.curation.curate import curate
 from kept.curation.curate.values import Meaning
 from kept.curation.guard import find_overreach, find_protected_changes
 from kept.curation.lifecycle import CurationRules, rules_of
-from kept.extraction.questions import apply_overrulings, overruled_candidate_ids
+from kept.extraction.questions.answer import apply_overrulings, overruled_candidate_ids
 from kept.local.progress import Progress, ignore_progress
 from kept.store.values import Draft
 from kept.workspace import Workspace

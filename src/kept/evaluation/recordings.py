@@ -17,8 +17,7 @@ from kept.core.digest import digest
 from kept.core.errors import UsageError
 from kept.core.value import dataclass, field
 from kept.evaluation.turns import normalize_text
-from kept.extraction.questions import END, PURPOSE
-from kept.extraction.questions.question import SCHEMA
+from kept.extraction.questions.question import END, PURPOSE, SCHEMA
 from kept.llm.ask import Ask, CompleteReply, Fault, Reply, UnreachableReply, UnreadableReply
 from kept.llm.reply import InvalidReply, parse_reply
 

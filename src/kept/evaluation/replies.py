@@ -35,8 +35,7 @@ from kept.evaluation.turns import (
 )
 from kept.extraction.extract_threads import extract_pending
 from kept.extraction.llm_extraction import Trust, extract_with_llm
-from kept.extraction.questions import PURPOSE
-from kept.extraction.questions.question import SCHEMA
+from kept.extraction.questions.question import PURPOSE, SCHEMA
 from kept.intake.projects import record_projects
 from kept.intake.reading import archive_files, discover
 from kept.llm.adapters.recorded import ScriptedModel

@@ -24,8 +24,9 @@ from kept.extraction.expiry import add_end
 from kept.extraction.extract_threads import Within
 from kept.extraction.gate import judge
 from kept.extraction.question_plan import Question, ThreadPart, list_pending_threads, questions
-from kept.extraction.questions import Answer, ChunkReading, Claim, read_answer, split_reply
-from kept.extraction.questions.reading import clearer, is_unclear, rewording, without_allusion
+from kept.extraction.questions.answer import Answer, read_answer
+from kept.extraction.questions.question import split_reply
+from kept.extraction.questions.reading import ChunkReading, Claim, clearer, is_unclear, rewording, without_allusion
 from kept.llm.ask import Asking, CompleteReply, PendingReply, Reply, TokenLimits
 from kept.local.progress import Late, Progress, ignore_progress, never_late
 from kept.profiles.profile import Occasion

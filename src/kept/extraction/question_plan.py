@@ -9,7 +9,10 @@ from kept.core.event import Event
 from kept.core.memory import Accepted, CandidateVerdict, Held
 from kept.core.value import dataclass
 from kept.extraction.extract_threads import Within, has_events_within
-from kept.extraction.questions import SURE, Chunk, ChunkReading, Excerpt, Hint, build_question_ask, chunks, hints, is_worth_asking
+from kept.extraction.questions.answer import SURE
+from kept.extraction.questions.question import Excerpt, Hint, build_question_ask, hints
+from kept.extraction.questions.reading import ChunkReading
+from kept.extraction.questions.turns import Chunk, chunks, is_worth_asking
 from kept.llm.ask import Ask, TokenLimits
 from kept.profiles.language import choose_lexicon
 from kept.profiles.profile import Occasion, Profile

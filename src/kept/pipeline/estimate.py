@@ -18,9 +18,8 @@ from kept.curation.advice import SCHEMA as CHANGES
 from kept.days.llm_summaries import Place
 from kept.extraction.extract_threads import Within
 from kept.extraction.question_plan import ThreadPart, list_pending_threads, questions
-from kept.extraction.questions import build_condense_ask
 from kept.extraction.questions.reading import MOST_TOKENS as SENTENCES_TOKENS
-from kept.extraction.questions.reading import REWORD
+from kept.extraction.questions.reading import REWORD, build_condense_ask
 from kept.extraction.questions.reading import SCHEMA as SENTENCES
 from kept.llm.ask import Ask
 from kept.llm.budget import Estimate, price_of

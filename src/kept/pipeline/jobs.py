@@ -16,7 +16,7 @@ from kept.curation.llm_curation import LlmCurationReport, curate_with_llm
 from kept.curation.passes import CurationReport, curate_changed_groups
 from kept.days.llm_summaries import write_day_summaries
 from kept.extraction.llm_extraction import LlmExtractionReport, Trust, extract_with_llm
-from kept.extraction.questions import estimate_tokens_high
+from kept.extraction.questions.turns import estimate_tokens_high
 from kept.llm.ask import Ask, CompleteReply, PendingReply, Reply, UnreadableReply
 from kept.llm.reply import InvalidReply, parse_reply
 from kept.local import files

@@ -15,7 +15,9 @@ from typing import Any
 from kept.core.errors import UsageError
 from kept.core.text import normal_form
 from kept.core.value import dataclass, replace
-from kept.extraction.questions import TASK, Chunk, Excerpt, Turn, build_question_ask
+from kept.extraction.questions.answer import TASK
+from kept.extraction.questions.question import Excerpt, build_question_ask
+from kept.extraction.questions.turns import Chunk, Turn
 from kept.llm.ask import Ask, Asking, CompleteReply, Reply
 from kept.local.settings import LlmSettings
 from kept.profiles import load_profile

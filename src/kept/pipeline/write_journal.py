@@ -15,8 +15,7 @@ from kept.core.codec import digest, dump, to_canonical_json
 from kept.core.errors import UsageError
 from kept.core.text import jaccard_similarity, tokenize
 from kept.core.value import dataclass, field, replace
-from kept.extraction.questions import PURPOSE
-from kept.extraction.questions.question import SCHEMA
+from kept.extraction.questions.question import PURPOSE, SCHEMA
 from kept.journal.context import collect_context, last_work_before_day, memories_before_day, session_ids_between, worked_days
 from kept.journal.entry import EXTRACTIVE, ContextItem, EntryHead, FeedItem, Slot, Template, TrustLevel
 from kept.journal.feed_reading import items_between

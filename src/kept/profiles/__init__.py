@@ -9,19 +9,8 @@ from pathlib import Path
 
 from kept.core.codec import load
 from kept.core.errors import ConfigError
-from kept.profiles.checking import MEMORY_CAP, Mistake, find_mistakes
+from kept.profiles.checking import Mistake, find_mistakes
 from kept.profiles.profile import Profile
-
-__all__ = [
-    "DEFAULT",
-    "MEMORY_CAP",
-    "Mistake",
-    "check_profile",
-    "list_profiles",
-    "load_profile",
-    "parse_profile",
-    "read_profile_text",
-]
 
 DEFAULT = "coding"
 

@@ -41,7 +41,6 @@ from kept.sources.pieces import (
     relabel,
     to_event,
     truncate_name,
-    typed_drafts,
 )
 from kept.sources.records import SLICE_EVENTS, RecordPlace, open_source, refuse_wide_text
 
@@ -247,7 +246,7 @@ def split_prompt(text: str, reason: str, template: EventDraft) -> tuple[list[Eve
     removed: dict[str, int] = {}
     template = replace(template, kind=EventKind.PROMPT, reason=reason)
     typed, around = _unwrap(text.strip())
-    event_drafts = typed_drafts(typed, removed, template)
+    event_drafts = template.typed(typed, removed)
     if around:
         event_drafts.append(replace(template, author=Author.INJECTED, reason="editor-context", text=around))
     return event_drafts, removed

@@ -52,6 +52,42 @@ class EventDraft:
     turn: str = ""
     tool: ToolUse | None = None
 
+    @property
+    def suffix(self) -> str:
+        """What tells the pieces of one record apart in their keys; nothing for the first."""
+        if not (self.index or self.order):
+            return ""
+        return f"#{self.index}.{self.order}" if self.order else f"#{self.index}"
+
+    def answer(self, text: str, reason: str, author: Author = Author.ASSISTANT) -> "EventDraft":
+        """What the assistant, or who is named, said at this place."""
+        return replace(self, kind=EventKind.RESPONSE, author=author, reason=reason, text=text)
+
+    def call(self, tool: ToolUse) -> "EventDraft":
+        """The call of a tool in an answer; its text is its target."""
+        return replace(self, kind=EventKind.TOOL_CALL, text=tool.target or tool.name, tool=tool)
+
+    def output(self, text: str, tool: ToolUse, noted: dict[str, int] | None = None) -> "EventDraft":
+        """What a tool gave, its middle left out where it is long."""
+        told = shorten_text(text, noted)
+        return replace(self, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result", text=told, tool=tool)
+
+    def typed(self, text: str, noted: dict[str, int]) -> list["EventDraft"]:
+        """A text in the user's name, told apart from what hooks and tools put around it; this draft's reason is the user's."""
+        split = split_text(text)
+        for what, count in split.removed.items():
+            count_note(noted, what, count)
+        return [
+            replace(
+                self,
+                author=part.author,
+                reason=self.reason if part.reason == "typed" else part.reason,
+                text=part.text,
+                order=order,
+            )
+            for order, part in enumerate(split.parts)
+        ]
+
 
 def content_text(content: Any) -> str:
     """The text of a string, or of a list of strings and text blocks; outer white space removed."""
@@ -167,47 +203,9 @@ def requested_tool(name: Any, call: Any, given: Any) -> ToolUse:
     return ToolUse(name=truncate_name(name), call=truncate_name(call), target=call_target(arguments), detail=call_detail(arguments))
 
 
-def draft_call(answer: EventDraft, tool: ToolUse) -> EventDraft:
-    """The call of a tool in an answer; its text is its target."""
-    return replace(answer, kind=EventKind.TOOL_CALL, text=tool.target or tool.name, tool=tool)
-
-
-def draft_output(template: EventDraft, text: str, tool: ToolUse, noted: dict[str, int] | None = None) -> EventDraft:
-    """What a tool gave, its middle left out where it is long."""
-    told = shorten_text(text, noted)
-    return replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result", text=told, tool=tool)
-
-
-def typed_drafts(text: str, noted: dict[str, int], template: EventDraft) -> list[EventDraft]:
-    """A text that stands in the user's name, told apart from what hooks and memory tools put around it.
-
-    The reason of the template says why the rest is the user's.
-    """
-    split = split_text(text)
-    for what, count in split.removed.items():
-        count_note(noted, what, count)
-    return [
-        replace(
-            template,
-            author=part.author,
-            reason=template.reason if part.reason == "typed" else part.reason,
-            text=part.text,
-            order=order,
-        )
-        for order, part in enumerate(split.parts)
-    ]
-
-
 def relabel(drafts: Iterable[EventDraft], author: Author, reason: str) -> list[EventDraft]:
     """The same events as another author's, and why."""
     return [replace(draft, author=author, reason=reason) for draft in drafts]
-
-
-def piece_suffix(piece: EventDraft) -> str:
-    """What tells the pieces of one record apart in their keys; nothing for the first."""
-    if not (piece.index or piece.order):
-        return ""
-    return f"#{piece.index}.{piece.order}" if piece.order else f"#{piece.index}"
 
 
 def to_event(

@@ -16,7 +16,7 @@ from kept.core.codec import json_fields
 from kept.core.errors import UsageError
 from kept.extraction import prompt_override
 from kept.extraction.prompt_override import ActivePrompt
-from kept.extraction.questions import estimate_tokens_high
+from kept.extraction.questions.turns import estimate_tokens_high
 from kept.paths import Paths
 from kept.profiles.prompts import Prompt
 

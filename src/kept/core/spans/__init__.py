@@ -9,28 +9,11 @@ from functools import lru_cache
 from kept.core.event import Author, Event, EventKind, Origin, is_note, origin_of
 from kept.core.spans.envelopes import is_prompt_log, mark_fences, mark_quotes, mark_tags
 from kept.core.spans.marks import Span, SpanKind, SpanMarks
-from kept.core.spans.output import is_output_line
 from kept.core.spans.programs import mark_command, mark_program
 from kept.core.spans.prose import mark_paragraphs
-from kept.core.spans.repeats import LongPassage, find_long_passages, is_copy
+from kept.core.spans.repeats import LongPassage, find_long_passages
 from kept.core.spans.speech import mark_speech
 from kept.core.text import one_line
-
-__all__ = [
-    "LONGEST",
-    "Span",
-    "SpanKind",
-    "event_passages",
-    "event_spans",
-    "find_spans",
-    "is_copy",
-    "is_output_line",
-    "label_event_text",
-    "label_text",
-    "quote_origin",
-    "typed_spans",
-    "typed_text",
-]
 
 # Longer prompts are read to here: nobody types more, and what follows was pasted.
 LONGEST = 20_000

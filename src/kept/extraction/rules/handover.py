@@ -296,6 +296,3 @@ def _link_earlier(made: Candidate, suggestion: Suggestion, passage: Passage | No
 def _is_like(words: str, content: str) -> bool:
     form = normal_form(content)
     return words == form or (count_content_words(words) >= LEAST and (words in form or form in words))
-
-
-__all__ = ["category_of", "find_doubt", "propose_handed_over"]

@@ -9,7 +9,8 @@ from functools import lru_cache
 from kept.core.event import Author, Event, EventKind
 from kept.core.pattern import Pattern
 from kept.core.sentences import split_sentences
-from kept.core.spans import Span, SpanKind, event_spans
+from kept.core.spans import event_spans
+from kept.core.spans.marks import Span, SpanKind
 from kept.core.text import NEGATIONS, is_cjk, tokenize
 from kept.core.value import dataclass, replace
 from kept.profiles.lexicons import join_alternatives, word_list
@@ -222,6 +223,3 @@ def _is_denied(text: str, start: int) -> bool:
     before = text[max(0, start - 200) : start]
     clause = before[max((match.end() for match in _CLAUSE.finditer(before)), default=0) :]
     return not NEGATIONS.isdisjoint(tokenize(clause)) or any(char in clause for char in _DENIALS)
-
-
-__all__ = ["Passage", "count_content_words", "find_passage", "widen_to_sentences"]

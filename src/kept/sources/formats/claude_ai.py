@@ -15,7 +15,6 @@ from kept.sources.documents import DocumentEntry, SourceDocument, draft_message,
 from kept.sources.pieces import (
     EventDraft,
     content_text,
-    draft_call,
     requested_tool,
     safe_word,
     to_mappings,
@@ -75,14 +74,12 @@ def _read_message(message: Mapping[str, Any], place: RecordPlace, started: datet
                 event_drafts += typed
                 noted |= removed
             case "text" if text:
-                event_drafts.append(
-                    replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason="export:assistant", text=text)
-                )
+                event_drafts.append(template.answer(text, "export:assistant"))
             case "text":
                 pass
             case "tool_use" if sender == "assistant":
                 answer = replace(template, author=Author.ASSISTANT, reason="export:assistant")
-                event_drafts.append(draft_call(answer, requested_tool(block.get("name"), block.get("id"), block.get("input"))))
+                event_drafts.append(answer.call(requested_tool(block.get("name"), block.get("id"), block.get("input"))))
             case "tool_result" if sender == "assistant":
                 event_drafts.append(_result_draft(block, template))
             case kind:

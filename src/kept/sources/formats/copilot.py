@@ -25,8 +25,6 @@ from kept.sources.pieces import (
     PATH_LIMIT,
     EventDraft,
     content_text,
-    draft_call,
-    draft_output,
     exit_code_of,
     hold_newest,
     parse_object,
@@ -163,7 +161,7 @@ def _read_assistant(state: _State, data: Mapping[str, Any], template: EventDraft
     answer = replace(template, kind=EventKind.RESPONSE, author=author, reason=reason, turn=truncate_name(data.get("messageId")))
     event_drafts = [answer] if answer.text else []
     for tool in _requested_tools(data):
-        event_drafts.append(draft_call(answer, tool))
+        event_drafts.append(answer.call(tool))
         hold_newest(state.calls, tool.call, (place, tool.name, tool.target), _OPEN_CALLS)
     return event_drafts
 
@@ -179,7 +177,7 @@ def _read_completion(state: _State, data: Mapping[str, Any], template: EventDraf
     result, success = to_mapping(data.get("result")), data.get("success")
     text = content_text(result.get("content")) or content_text(to_mapping(data.get("error")).get("message"))
     tool = ToolUse(name=name, call=call, target=target, ok=success if isinstance(success, bool) else None)
-    return draft_output(template, text, tool)
+    return template.output(text, tool)
 
 
 # The whole state is built before any of it is read, so the file is bounded, not only its lines.
@@ -378,4 +376,4 @@ def _invocation_draft(part: Mapping[str, Any], answer: EventDraft) -> EventDraft
         ok=ok,
         exit_code=exit_code,
     )
-    return draft_call(answer, tool)
+    return answer.call(tool)

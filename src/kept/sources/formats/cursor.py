@@ -21,8 +21,6 @@ from kept.sources.json_lines import Outcome, RecordReader, read_slices
 from kept.sources.pieces import (
     EventDraft,
     content_text,
-    draft_call,
-    draft_output,
     exit_code_of,
     parse_object,
     requested_tool,
@@ -139,7 +137,7 @@ def _bubble_entry(bubble: Mapping[str, Any], template: EventDraft, place: Record
             event_drafts, removed = split_prompt(text, template.reason, template)
             return DocumentEntry(place=place, said=tuple(event_drafts), noted=removed)
         case 2:
-            answer = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason="assistant-bubble", text=text)
+            answer = template.answer(text, "assistant-bubble")
             pieces = [*([answer] if text else []), *(_former_tool_drafts(tool, answer) if tool.get("name") else ())]
             thought = "thinking" if bubble.get("thinking") else "no-text"
             return DocumentEntry(place=place, said=tuple(pieces), dropped=thought)
@@ -152,14 +150,14 @@ def _bubble_entry(bubble: Mapping[str, Any], template: EventDraft, place: Record
 def _former_tool_drafts(data: Mapping[str, Any], answer: EventDraft) -> Iterator[EventDraft]:
     """A tool call, and its output where there is one. Arguments are JSON in a string."""
     tool = requested_tool(data.get("name"), data.get("toolCallId"), data.get("rawArgs") or data.get("params"))
-    yield draft_call(answer, tool)
+    yield answer.call(tool)
     result, status = data.get("result"), data.get("status")
     if isinstance(result, str) and result:
         ok = {"completed": True, "error": False, "cancelled": None}.get(status) if isinstance(status, str) else None
         found = parse_object(result)
         exit_code = exit_code_of(found.get("exitCode") if "exitCode" in found else found.get("exitCodeV2"))
         text = content_text(found.get("output")) or content_text(found.get("contents")) or result
-        yield draft_output(answer, text, replace(tool, detail="", ok=ok and not exit_code, exit_code=exit_code))
+        yield answer.output(text, replace(tool, detail="", ok=ok and not exit_code, exit_code=exit_code))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -226,10 +224,10 @@ def _message_events(message: Mapping[str, Any], role: Any, template: EventDraft)
             case "text":
                 event_drafts += [replace(answer, text=text)] if text else []
             case "tool_use" if role == "assistant":
-                event_drafts.append(draft_call(answer, requested_tool(block.get("name"), block.get("id"), block.get("input"))))
+                event_drafts.append(answer.call(requested_tool(block.get("name"), block.get("id"), block.get("input"))))
             case "tool_result":
                 tool = ToolUse(name="", call=truncate_name(block.get("tool_use_id")))
-                event_drafts.append(draft_output(answer, content_text(block.get("content")), tool))
+                event_drafts.append(answer.output(content_text(block.get("content")), tool))
             case kind:
                 noted[f"block:{safe_word(kind)}"] = noted.get(f"block:{safe_word(kind)}", 0) + 1
     return event_drafts, noted, "no-text"

@@ -28,14 +28,11 @@ from kept.sources.pieces import (
     PATH_LIMIT,
     EventDraft,
     count_note,
-    draft_call,
-    draft_output,
     hash_texts,
     hold_newest,
     injected_draft,
     list_parts,
     list_texts,
-    piece_suffix,
     relabel,
     requested_tool,
     safe_word,
@@ -43,7 +40,6 @@ from kept.sources.pieces import (
     to_event,
     to_mapping,
     truncate_name,
-    typed_drafts,
 )
 from kept.sources.records import (
     Record,
@@ -236,7 +232,7 @@ def _read_message(state: _State, value: Mapping[str, Any], pointer: Pointer, not
         at = None if copied else parse_instant(moment)
         event = to_event(
             replace(piece, author=Author.INJECTED, reason="converted-copy") if copied else piece,
-            key=hash_texts(state.session, native, code) + piece_suffix(piece),
+            key=hash_texts(state.session, native, code) + piece.suffix,
             session=state.source if copied else state.session,
             at=at,
             precision=Precision.MESSAGE,
@@ -283,7 +279,7 @@ def _user_pieces(state: _State, value: Mapping[str, Any], noted: dict[str, int])
     typed = typed.strip()
     if not typed or _is_command(typed):
         return extra
-    pieces = typed_drafts(typed, noted, EventDraft(reason="user-message")) + extra
+    pieces = EventDraft(reason="user-message").typed(typed, noted) + extra
     if state.subagent:
         return relabel(pieces, Author.SUBAGENT, "subagent-session")
     # The client notes no terminal, so its folder decides where it is known.
@@ -302,7 +298,7 @@ def _reply_pieces(state: _State, value: Mapping[str, Any], noted: dict[str, int]
     if isinstance(value.get("thoughts"), list) and value["thoughts"]:
         count_note(noted, "thinking")
     if text := _content_text(value.get("content")).strip():
-        yield "text", stamp, EventDraft(kind=EventKind.RESPONSE, author=author, reason="gemini-message", text=text)
+        yield "text", stamp, EventDraft().answer(text, "gemini-message", author)
     calls = value.get("toolCalls")
     for index, call in enumerate(calls if isinstance(calls, list) else ()):
         if not isinstance(call, dict):
@@ -310,11 +306,11 @@ def _reply_pieces(state: _State, value: Mapping[str, Any], noted: dict[str, int]
         native = truncate_name(call.get("id")) or str(index)
         tool = requested_tool(call.get("name"), native, to_mapping(call.get("args")))
         at = call.get("timestamp") or stamp
-        yield f"call:{native}", at, draft_call(EventDraft(author=author, reason="toolCalls"), tool)
+        yield f"call:{native}", at, EventDraft(author=author, reason="toolCalls").call(tool)
         if (output := _call_output(call)) is not None:
             ok = {"success": True, "error": False}.get(str(call.get("status")))
             done = replace(tool, detail="", ok=ok, exit_code=_shell_exit_code(output, tool.name))
-            yield f"output:{native}", at, draft_output(EventDraft(), output, done, noted)
+            yield f"output:{native}", at, EventDraft().output(output, done, noted)
 
 
 def _call_output(call: Mapping[str, Any]) -> str | None:

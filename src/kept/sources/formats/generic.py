@@ -42,7 +42,6 @@ from kept.sources.markdown import read_front_matter, strip_edges
 from kept.sources.pieces import (
     EventDraft,
     content_text,
-    draft_call,
     requested_tool,
     safe_word,
     shorten_text,
@@ -208,4 +207,4 @@ def _message_events(message: Mapping[str, Any], position: str, zone: ZoneInfo, n
 def _call_drafts(calls: Any, answer: EventDraft) -> Iterator[EventDraft]:
     for call in to_mappings(calls):
         function = to_mapping(call.get("function"))
-        yield draft_call(answer, requested_tool(function.get("name"), call.get("id"), function.get("arguments")))
+        yield answer.call(requested_tool(function.get("name"), call.get("id"), function.get("arguments")))

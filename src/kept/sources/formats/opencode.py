@@ -13,7 +13,7 @@ from sqlite3 import Connection
 from typing import Any
 
 from kept.core.errors import SourceError
-from kept.core.event import Author, Cursor, EventKind, Precision, Slice
+from kept.core.event import Author, Cursor, Precision, Slice
 from kept.core.text import word_set
 from kept.core.times import parse_instant
 from kept.core.value import dataclass, replace
@@ -23,8 +23,6 @@ from kept.sources.documents import DocumentEntry, SourceDocument, is_unattended,
 from kept.sources.pieces import (
     EventDraft,
     content_text,
-    draft_call,
-    draft_output,
     exit_code_of,
     requested_tool,
     safe_word,
@@ -143,7 +141,7 @@ def _read_part(
     role, text = message.get("role"), content_text(part.get("text"))
     if role not in ("user", "assistant"):
         return DocumentEntry(place=place, dropped=f"role:{safe_word(role)}")
-    answer = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason="assistant-message", text=text)
+    answer = template.answer(text, "assistant-message")
     if who.spawned:
         template = replace(template, author=Author.SUBAGENT, reason="spawned-session")
         answer = replace(answer, author=Author.SUBAGENT, reason="spawned-session")
@@ -179,9 +177,9 @@ def _tool_drafts(part: Mapping[str, Any], answer: EventDraft) -> Iterator[EventD
     state = to_mapping(part.get("state"))
     status = state.get("status")
     tool = requested_tool(part.get("tool"), part.get("callID"), state.get("input"))
-    yield draft_call(answer, tool)
+    yield answer.call(tool)
     if status in ("completed", "error"):
         text = content_text(state.get("output")) or content_text(state.get("error"))
         exit_code = exit_code_of(to_mapping(state.get("metadata")).get("exit"))
         ok = status == "completed" and not exit_code
-        yield draft_output(answer, text, replace(tool, detail="", ok=ok, exit_code=exit_code))
+        yield answer.output(text, replace(tool, detail="", ok=ok, exit_code=exit_code))

@@ -11,7 +11,7 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import NamedTuple
 
-from kept.core.event import Author, EventKind, Precision
+from kept.core.event import Precision
 from kept.core.pattern import Pattern
 from kept.sources.documents import DocumentEntry, Row, rows_place, split_prompt
 from kept.sources.markdown import Heading, find_headings, mark_fenced_rows, strip_edges, strip_hidden
@@ -148,7 +148,7 @@ def _section_entry(text: str, section: _Section, template: EventDraft, rows: Seq
         event_drafts, removed = split_prompt(text, "prompt-log:prompt", template)
         return DocumentEntry(place=place, said=tuple(event_drafts), noted=noted | dict(removed))
     reason = f"prompt-log:{part if part is PromptLogPart.REPORT else PromptLogPart.RETOLD}"
-    event_draft = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason=reason, text=text)
+    event_draft = template.answer(text, reason)
     return DocumentEntry(place=place, said=(event_draft,), noted=noted)
 
 

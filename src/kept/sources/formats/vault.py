@@ -163,7 +163,7 @@ def unsigned_entries(rows: Sequence[Row], first: int, when: ConversationTime) ->
     if not text:
         return []
     template = roles.draft_template(when)
-    event_draft = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason="no-role-heading", text=text)
+    event_draft = template.answer(text, "no-role-heading")
     return [DocumentEntry(place=rows_place(rows, first, len(rows)), said=(event_draft,), noted=noted)]
 
 

@@ -63,7 +63,7 @@ def check_passage_hashes(database: Database, blocks: Blocks) -> Iterator[str]:
 
 def _is_repeat_elsewhere(row: Any) -> bool:
     """Whether the same passage came at another moment, which a copy of a session does not."""
-    from kept.core.spans import is_copy  # noqa: PLC0415 - as above
+    from kept.core.spans.repeats import is_copy  # noqa: PLC0415 - as above
 
     one, other = row["at"], row["other_at"]
     return not is_copy(parse_stored_instant(one) if one else None, parse_stored_instant(other) if other else None)

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from kept.core.codec import json_fields
 from kept.extraction import prompt_override
 from kept.extraction.prompt_override import PromptState
-from kept.extraction.questions import estimate_tokens_high
+from kept.extraction.questions.turns import estimate_tokens_high
 from kept.web.api.forms import Body, EmptyBody, parse_if_match
 from kept.web.room import request_home, web_context
 

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from kept import profiles
 from kept.core.errors import ConfigError
 from kept.extraction import prompt_override
-from kept.extraction.questions import estimate_tokens_high
+from kept.extraction.questions.turns import estimate_tokens_high
 from kept.install import schedule
 from kept.intake.discovery import survey
 from kept.llm.models import SERVERS, choosing_command, local_settings, programs, servers

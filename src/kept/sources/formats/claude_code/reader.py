@@ -41,7 +41,6 @@ from kept.sources.pieces import (
     content_text,
     count_note,
     hash_texts,
-    piece_suffix,
     safe_word,
     shorten_text,
     to_event,
@@ -326,7 +325,7 @@ def _to_events(state: State, record: Record, pieces: list[EventDraft], parent: s
         key = native or hash_texts(state.session, piece.kind, moment, one_line(piece.text))
         yield to_event(
             piece,
-            key=key + piece_suffix(piece),
+            key=key + piece.suffix,
             session=state.session,
             at=at,
             precision=Precision.MESSAGE,

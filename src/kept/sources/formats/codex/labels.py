@@ -27,7 +27,6 @@ from kept.sources.pieces import (
     to_mapping,
     truncate_name,
     truncate_text,
-    typed_drafts,
 )
 from kept.sources.records import RecordPlace
 
@@ -90,7 +89,7 @@ def prompt_pieces(text: str, noted: dict[str, int], *, reason: str) -> list[Even
     if text.startswith(_IDE) and _IDE_END in text:
         context, _, text = text.rpartition(_IDE_END)  # a selection may hold the heading, the request comes last
         pieces.append(injected_draft(context, "ide-context", 2))
-    return typed_drafts(text, noted, EventDraft(reason=reason)) + pieces
+    return EventDraft(reason=reason).typed(text, noted) + pieces
 
 
 def to_tool_call(item: Mapping[str, Any]) -> ToolUse:

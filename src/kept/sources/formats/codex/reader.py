@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from kept.core.event import Author, Cursor, Event, EventKind, Precision, Slice, ToolUse
+from kept.core.event import Author, Cursor, Event, Precision, Slice, ToolUse
 from kept.core.text import one_line
 from kept.core.times import parse_instant
 from kept.core.value import dataclass, replace
@@ -56,11 +56,8 @@ from kept.sources.pieces import (
     EventDraft,
     content_text,
     count_note,
-    draft_call,
-    draft_output,
     hash_texts,
     injected_draft,
-    piece_suffix,
     relabel,
     safe_word,
     to_event,
@@ -233,14 +230,14 @@ def _read_response_item(state: State, record: Record, item: Mapping[str, Any], n
     if kind in CALLS:
         tool = to_tool_call(item)
         open_call(state, tool, record.place)
-        return [draft_call(EventDraft(author=_answer_author(state), reason=str(kind)), tool)]
+        return [EventDraft(author=_answer_author(state), reason=str(kind)).call(tool)]
     if kind in OUTPUTS:
         text, ok, code = parse_output(item.get("output", item.get("tools")), noted)
         call = truncate_name(item.get("call_id"))
         _, tool = state.calls.pop(call, (None, ToolUse(name="", call=call)))
         if not tool.name:
             count_note(noted, "output-without-call")
-        return [draft_output(EventDraft(), text, replace(tool, detail="", ok=ok, exit_code=code), noted)]
+        return [EventDraft().output(text, replace(tool, detail="", ok=ok, exit_code=code), noted)]
     return safe_word(kind)
 
 
@@ -258,7 +255,7 @@ def _read_message(state: State, record: Record, item: Mapping[str, Any], noted: 
     match item.get("role"):
         case "assistant":
             text = "\n".join(text for text in texts if text)
-            answer = EventDraft(kind=EventKind.RESPONSE, author=_answer_author(state), reason="assistant-message", text=text)
+            answer = EventDraft().answer(text, "assistant-message", _answer_author(state))
             return [answer] if text else "no-text"
         case "user":
             return _read_user(state, record, texts, noted)
@@ -341,7 +338,7 @@ def _to_events(state: State, place: RecordPlace, stamp: str, pieces: list[EventD
         if call:
             key = hash_texts(state.root, piece.kind, piece.author, call)
         else:
-            key = next_message_key(state, piece.kind, piece.author, piece_suffix(piece), one_line(piece.text))
+            key = next_message_key(state, piece.kind, piece.author, piece.suffix, one_line(piece.text))
         yield to_event(
             replace(piece, author=Author.INJECTED, reason="converted-copy") if copied else piece,
             key=key,

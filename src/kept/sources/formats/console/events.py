@@ -15,7 +15,7 @@ from kept.core.value import dataclass, field, replace
 from kept.sources.documents import DocumentEntry, Row, rows_place, split_prompt
 from kept.sources.formats.console.blocks import SAID, BlockForm, ScreenBlock, ScreenClient, is_blank, split_blocks
 from kept.sources.formats.console.wraps import WrapEdges, WrappedLine, find_edges, join_lines, to_line
-from kept.sources.pieces import EventDraft, draft_output, hash_texts, truncate_name, truncate_text
+from kept.sources.pieces import EventDraft, hash_texts, truncate_name, truncate_text
 from kept.sources.roles import ConversationTime, draft_template
 from kept.sources.stamps import Stamp, find_stamp
 
@@ -267,7 +267,7 @@ def _output_draft(text: str, template: EventDraft, reading: ScreenState) -> Even
     code = _EXIT.match(text)
     failed = bool(_FAILED.match(text)) or (code is not None and int(code.group(1)) != 0)
     tool = replace(reading.tool or ToolUse(name=""), ok=False if failed else None, exit_code=int(code.group(1)) if code else None)
-    return replace(draft_output(template, text, tool), reason="console:result")
+    return replace(template.output(text, tool), reason="console:result")
 
 
 def _chosen_answers(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from kept.core.event import Author
 from kept.core.pattern import Pattern
-from kept.sources.pieces import EventDraft, count_note, injected_draft, relabel, typed_drafts
+from kept.sources.pieces import EventDraft, count_note, injected_draft, relabel
 
 
 class Runner(StrEnum):
@@ -100,7 +100,7 @@ def prompt_pieces(text: str, runner: Runner, provenance: Any, noted: dict[str, i
     kind = provenance.get("kind") if isinstance(provenance, dict) else None
     if own or (isinstance(kind, str) and kind != "external_user"):
         return [injected_draft(text, own or "provenance", index, 0), *extra]
-    pieces = typed_drafts(text, noted, EventDraft(reason="user-message", index=index))
+    pieces = EventDraft(reason="user-message", index=index).typed(text, noted)
     if runner is not Runner.PERSON:
         pieces = relabel(pieces, Author.SUBAGENT if runner is Runner.SUBAGENT else Author.INJECTED, runner.value)
     return pieces + [replace(piece, order=len(pieces)) for piece in extra]

@@ -29,14 +29,11 @@ from kept.sources.pieces import (
     EventDraft,
     content_text,
     count_note,
-    draft_call,
-    draft_output,
     exit_code_of,
     hash_texts,
     hold_newest,
     list_parts,
     parse_object,
-    piece_suffix,
     relabel,
     requested_tool,
     safe_word,
@@ -246,7 +243,7 @@ def _read_assistant(state: _State, message: Mapping[str, Any], record: Record, n
         elif kind == "toolCall":
             tool = _to_tool(block)
             hold_newest(state.calls, tool.call, ((record.start, record.end), tool), _OPEN_CALLS)
-            pieces.append(draft_call(EventDraft(author=author, reason="toolCall", index=index), tool))
+            pieces.append(EventDraft(author=author, reason="toolCall", index=index).call(tool))
         else:
             count_note(noted, "thinking" if kind == "thinking" else f"block:{kind}")
     if pieces:
@@ -271,7 +268,7 @@ def _read_result(state: _State, message: Mapping[str, Any], noted: dict[str, int
     told = exit_code_of(to_mapping(details).get("exitCode"))
     code = _trailing_exit_code(text) if told is None else told
     done = replace(tool, detail="", ok=not failed if isinstance(failed, bool) else None, exit_code=code)
-    return [draft_output(EventDraft(), text, done, noted)]
+    return [EventDraft().output(text, done, noted)]
 
 
 def _trailing_exit_code(text: str) -> int | None:
@@ -291,8 +288,8 @@ def _read_execution(message: Mapping[str, Any], noted: dict[str, int]) -> _Found
     done = replace(tool, exit_code=known, ok=None if known is None or message.get("cancelled") else known == 0)
     text = message.get("output")
     return [
-        draft_call(EventDraft(author=Author.TOOL, reason="bashExecution"), tool),
-        draft_output(EventDraft(index=1), text.strip() if isinstance(text, str) else "", done, noted),
+        EventDraft(author=Author.TOOL, reason="bashExecution").call(tool),
+        EventDraft(index=1).output(text.strip() if isinstance(text, str) else "", done, noted),
     ]
 
 
@@ -307,7 +304,7 @@ def _to_events(state: _State, record: Record, pieces: list[EventDraft], parent: 
         same = (native, stamp) if native and stamp else (native or stamp or state.session, piece.kind, call, one_line(piece.text))
         yield to_event(
             piece,
-            key=hash_texts(*same) + piece_suffix(piece),
+            key=hash_texts(*same) + piece.suffix,
             session=state.session,
             at=at,
             precision=Precision.MESSAGE,
