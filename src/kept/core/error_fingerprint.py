@@ -7,8 +7,8 @@ import re
 from functools import lru_cache
 
 from kept.core.digest import digest
-from kept.core.pattern import Pattern
-from kept.core.text import one_line, word_set
+from kept.core.text import one_line
+from kept.core.words import fill_pattern, list_shapes
 
 LINES_KEPT = 6
 LINE_CHARS = 300
@@ -34,23 +34,11 @@ _COLUMNS = re.compile(r"^\s*\d+:\d+\s+(?:error|warning)\s+\S.*?\s{2,}([@\w/-]+)$
 _SHELL = re.compile(r"^\s*(?:\(eval\):|[\w.+~/-]{1,80}: )")
 _STATUS = re.compile(
     r"(?:\bHTTP(?:/[\d.]+)?|\bstatus(?: code)?:?|\breturned error:|\berror:?|\bresponse:?)[ :=]+\(?([45]\d\d)\b"
-    r"|\b[45]\d\d (?:Unauthorized|Forbidden|Bad Request|Not Found|Unprocessable|Conflict|Too Many|Internal|Bad Gateway)",
+    rf"|\b[45]\d\d (?:{'|'.join(list_shapes('errors', 'statuses'))})",
     re.IGNORECASE,
 )
-_PLAINT = re.compile(
-    r"not found|no such|needed|denied|invalid|illegal|unrecogni[sz]ed|unknown|unexpected|no matches|cannot|can't|could not"
-    r"|couldn't|unable"
-    r"|failed|refused|unsupported|supported|missing|must |not allowed|already (?:exists|in use)|too many|requires|conflict"
-    r"|mismatch|incompatible|out of (?:memory|range)|undefined|not defined|does not|doesn't|is not|not permitted|expired|read-only",
-    re.IGNORECASE,
-)
-# Part of every line that one of the patterns of errors takes: a word of theirs, or a place in a file. Most outputs have none.
-_SIGN = Pattern(
-    r"(?i)erro|exception|failure|panic|fatal|err!|fehler|warning|http|status|response|unauthorized|forbidden|bad request"
-    r"|unprocessable|internal|bad gateway|not |no such|no matches|needed|denied|invalid|illegal|unrecogni|unknown|unexpected"
-    r"|can't|cannot|could|unable|failed|refused|supported|missing|must |already|too many|requires|conflict|mismatch"
-    r"|incompatible|out of|undefined|doesn't|expired|read-only|[:(]\d"
-)
+_PLAINT = re.compile("|".join(list_shapes("errors", "complaints")), re.IGNORECASE)
+_SIGN = fill_pattern(r"(?i)‹shapes:errors.signs›")
 _FRAME = re.compile(r'^\s*(?:at \S|={3}|-{3}|(?:FAIL|PASS|ok)\b|File "|from \S+:\d|\^+~*$|[+-]{1,3}(?: |$|\t)|@@|>{1,3} |\||#\d+ )')
 _CODE = re.compile(
     r"(?:\b(?:return|throw|raise|catch|func|def|const|let|var|console\.\w+|slog\.\w+|fmt\.\w+)\b.*[({])|[{;]\s*$"
@@ -62,12 +50,7 @@ _LEAD = re.compile(
     r"|\(eval\):(?:\w+:)?\d+:\s*|(?:/(?:usr/)?bin/)?(?:ba|z|da|k)?sh: (?:line \d+: |\d+: )?"
     r"|(?:[A-Za-z]:)?(?:[\w.@~+-]*[\\/])*[\w.@~+-]+\.\w{1,8}(?:: line \d+:|:\d+(?::\d+)?|\(\d+(?:,\d+)?\)):?\s+)"
 )
-_GENERIC = word_set(
-    "a an and after at build by code command commands error errors exit exited fail failed failing failure fatal for "
-    "found in is issue issues it job lifecycle make npm of on one or please problem problems process program recipe "
-    "return returned run running script see setup ok status step subprocess target task test tests the times to total "
-    "try unexpected unknown was with"
-)
+_GENERIC = frozenset(list_shapes("errors", "generic"))
 _UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 _HEX = re.compile(r"\b(?:0x[0-9a-f]+|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64})\b")
 _PATH = re.compile(r"(?:[a-z]{1,10}://|[a-z]:|(?<![\w.@+~-]))(?:[\w.@+~-]*+[\\/])+")

@@ -59,6 +59,16 @@ def list_shapes(table: str, name: str = "") -> tuple[str, ...]:
     return tuple(shape for each in ([name] if name else lists) for shape in lists[each])
 
 
+@cache
+def _load_openings(client: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return tuple((reason, tuple(texts)) for reason, texts in _load_tables("shapes")["openings"][client].items())
+
+
+def match_opening(client: str, text: str) -> str:
+    """Why a text in the person's name is a client's own, by how it begins; empty where it may be the person's."""
+    return next((reason for reason, texts in _load_openings(client) if text.startswith(texts)), "")
+
+
 def fill_pattern(template: str) -> Pattern:
     """A pattern in which ``‹polite›`` stands for the words of a purpose in all languages (``‹polite:spaced›``: of languages that
     write words apart, ``‹polite:unspaced›`` for the others), and ``‹shapes:clients.tags›`` for the shapes of a list.

@@ -27,18 +27,23 @@ from kept.core.event import (
     EventKind,
     Precision,
     Slice,
+    ToolUse,
 )
 from kept.core.markup import parse_ids_line
 from kept.core.pattern import compile_late
 from kept.core.text import one_line
 from kept.core.times import parse_instant
 from kept.core.value import dataclass, field, replace
+from kept.core.words import list_shapes
 from kept.sources.json_lines import REWRITTEN, Outcome, make_slice
 from kept.sources.pieces import (
     EventDraft,
+    content_text,
     count_note,
     hash_texts,
     relabel,
+    requested_tool,
+    safe_word,
     to_event,
     truncate_name,
 )
@@ -232,13 +237,6 @@ def rows_place(rows: Sequence[Row], first: int, after: int) -> RecordPlace:
 
 # What editors put around a prompt, and the element in which they put the prompt itself, the last of its kind.
 _REQUESTS = ("userRequest", "user_query", "user_request")
-_SURROUNDINGS = frozenset(
-    (
-        *("environment_info", "environment_details", "environment_context", "workspace_info", "conversation-summary", "context"),
-        *("editorContext", "repoContext", "reminderInstructions", "attachments", "attachment", "additional_data", "user_info"),
-        *("project_layout", "rules", "attached_files", "open_and_recently_viewed_files", "git_status", "todoList", "current_note"),
-    )
-)
 
 
 def split_prompt(text: str, reason: str, template: EventDraft) -> tuple[list[EventDraft], Mapping[str, int]]:
@@ -250,6 +248,35 @@ def split_prompt(text: str, reason: str, template: EventDraft) -> tuple[list[Eve
     if around:
         event_drafts.append(replace(template, author=Author.INJECTED, reason="editor-context", text=around))
     return event_drafts, removed
+
+
+def block_drafts(
+    blocks: Iterable[Mapping[str, Any]], template: EventDraft, noted: dict[str, int], *, answers: str = ""
+) -> list[EventDraft]:
+    """What the blocks of a message say, as Anthropic writes them: a person's words, or the assistant's (``answers`` is the reason
+    of these) with its calls and their results. Blocks of other types are noted.
+    """
+    drafts: list[EventDraft] = []
+    answer = template.answer("", answers)
+    for block in blocks:
+        text = content_text(block.get("text"))
+        match block.get("type"):
+            case "text" if not answers:
+                typed, removed = split_prompt(text, template.reason, template)
+                drafts += typed
+                noted |= removed
+            case "text":
+                drafts += [replace(answer, text=text)] if text else []
+            case "tool_use" if answers:
+                drafts.append(answer.call(requested_tool(block.get("name"), block.get("id"), block.get("input"))))
+            case "tool_result":
+                failed = block.get("is_error")
+                ok = not failed if isinstance(failed, bool) else None
+                tool = ToolUse(name=truncate_name(block.get("name")), call=truncate_name(block.get("tool_use_id")), ok=ok)
+                drafts.append(answer.output(content_text(block.get("content")), tool, noted))
+            case kind:
+                count_note(noted, f"block:{safe_word(kind)}")
+    return drafts
 
 
 def _unwrap(text: str) -> tuple[str, str]:
@@ -264,7 +291,7 @@ def _unwrap(text: str) -> tuple[str, str]:
     position = 0
     while position < len(text) and text[position] == "<":
         tag = text[position + 1 : text.find(">", position, position + 200)].partition(" ")[0]
-        if tag not in _SURROUNDINGS:
+        if tag not in list_shapes("clients", "surroundings"):
             break
         end = text.find(f"</{tag}>", position)
         if end < 0:

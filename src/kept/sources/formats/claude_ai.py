@@ -9,13 +9,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from kept.core.event import Author, EventKind, ToolUse
+from kept.core.event import Author
 from kept.core.times import EARLIEST, parse_instant
-from kept.sources.documents import DocumentEntry, SourceDocument, draft_message, split_prompt
+from kept.sources.documents import DocumentEntry, SourceDocument, block_drafts, draft_message
 from kept.sources.pieces import (
-    EventDraft,
     content_text,
-    requested_tool,
     safe_word,
     to_mappings,
     truncate_name,
@@ -65,34 +63,8 @@ def _read_message(message: Mapping[str, Any], place: RecordPlace, started: datet
     if not any(block.get("type") == "text" for block in blocks):
         blocks.append({"type": "text", "text": message.get("text")})
     noted: dict[str, int] = {}
-    event_drafts: list[EventDraft] = []
-    for block in blocks:
-        text = content_text(block.get("text"))
-        match block.get("type"):
-            case "text" if sender == "human":
-                typed, removed = split_prompt(text, "export:human", template)
-                event_drafts += typed
-                noted |= removed
-            case "text" if text:
-                event_drafts.append(template.answer(text, "export:assistant"))
-            case "text":
-                pass
-            case "tool_use" if sender == "assistant":
-                answer = replace(template, author=Author.ASSISTANT, reason="export:assistant")
-                event_drafts.append(answer.call(requested_tool(block.get("name"), block.get("id"), block.get("input"))))
-            case "tool_result" if sender == "assistant":
-                event_drafts.append(_result_draft(block, template))
-            case kind:
-                noted[f"block:{safe_word(kind)}"] = noted.get(f"block:{safe_word(kind)}", 0) + 1
+    event_drafts = block_drafts(blocks, template, noted, answers="export:assistant" if sender == "assistant" else "")
     for attachment in to_mappings(message.get("attachments")):
         if text := content_text(attachment.get("extracted_content")):
             event_drafts.append(replace(template, author=Author.INJECTED, reason="attachment", text=text))
     return DocumentEntry(place=place, said=tuple(event_drafts), noted=noted)
-
-
-def _result_draft(block: Mapping[str, Any], template: EventDraft) -> EventDraft:
-    failed = block.get("is_error")
-    ok = not failed if isinstance(failed, bool) else None
-    tool = ToolUse(name=truncate_name(block.get("name")), call=truncate_name(block.get("tool_use_id")), ok=ok)
-    text = content_text(block.get("content"))
-    return replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result", text=text, tool=tool)

@@ -11,12 +11,12 @@ from sqlite3 import Connection, DataError
 from typing import Any
 
 from kept.core.errors import SourceError
-from kept.core.event import Author, Cursor, EventKind, Precision, Slice, ToolUse
+from kept.core.event import Cursor, Precision, Slice
 from kept.core.times import parse_instant
 from kept.core.value import dataclass, replace
 from kept.sources.base import settings_folders
 from kept.sources.databases import MAGIC, Conversation, ordinary_tables, parse_value, read_conversations, table_names
-from kept.sources.documents import DocumentEntry, SourceDocument, draft_message, split_prompt, to_outcomes
+from kept.sources.documents import DocumentEntry, SourceDocument, block_drafts, draft_message, split_prompt, to_outcomes
 from kept.sources.json_lines import Outcome, RecordReader, read_slices
 from kept.sources.pieces import (
     EventDraft,
@@ -208,26 +208,9 @@ def _read_line(_state: None, record: Record, *, path: Path) -> Outcome:
 def _message_events(message: Mapping[str, Any], role: Any, template: EventDraft) -> tuple[list[EventDraft], dict[str, int], str]:
     """What a message says, what was left out of it, and why it says nothing."""
     content = message.get("content")
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    event_drafts: list[EventDraft] = []
     noted: dict[str, int] = {}
     if role not in ("user", "assistant"):
-        return event_drafts, noted, f"role:{safe_word(role)}"
-    answer = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason="role:assistant")
-    for block in to_mappings(blocks):
-        text = content_text(block.get("text"))
-        match block.get("type"):
-            case "text" if role == "user":
-                typed, removed = split_prompt(text, template.reason, template)
-                event_drafts += typed
-                noted |= removed
-            case "text":
-                event_drafts += [replace(answer, text=text)] if text else []
-            case "tool_use" if role == "assistant":
-                event_drafts.append(answer.call(requested_tool(block.get("name"), block.get("id"), block.get("input"))))
-            case "tool_result":
-                tool = ToolUse(name="", call=truncate_name(block.get("tool_use_id")))
-                event_drafts.append(answer.output(content_text(block.get("content")), tool))
-            case kind:
-                noted[f"block:{safe_word(kind)}"] = noted.get(f"block:{safe_word(kind)}", 0) + 1
-    return event_drafts, noted, "no-text"
+        return [], noted, f"role:{safe_word(role)}"
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    answers = "role:assistant" if role == "assistant" else ""
+    return block_drafts(to_mappings(blocks), template, noted, answers=answers), noted, "no-text"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kept.core.event import CHOICE, Author, EventKind, ToolUse
+from kept.core.words import list_shapes
 from kept.sources.documents import PRINTED, is_sdk, is_unattended
 from kept.sources.json_lines import Fetch
 from kept.sources.pieces import (
@@ -80,18 +81,6 @@ def to_call_piece(block: Mapping[str, Any], *, author: Author, reason: str, inde
     return EventDraft(kind=EventKind.TOOL_CALL, author=author, reason=reason, text=target or name, index=index, tool=tool)
 
 
-# A call that did not run neither succeeded nor failed.
-_NOT_RUN = (
-    "The user doesn't want to proceed with this tool use",
-    "The user doesn't want to take this action right now",
-    "[Request interrupted by user",
-    "<tool_use_error>Sibling tool call errored",
-    "<tool_use_error>Cancelled",
-    "Permission to use ",
-    "Claude requested permissions to ",
-)
-
-
 def to_result_piece(
     block: Mapping[str, Any], result: Any, *, name: str, call: str, target: str, index: int, noted: dict[str, int]
 ) -> EventDraft:
@@ -105,7 +94,7 @@ def to_result_piece(
                 noted[f"block:{kind}"] = noted.get(f"block:{kind}", 0) + 1
     if not name:
         noted["output-without-call"] = noted.get("output-without-call", 0) + 1
-    ran = not text.startswith(_NOT_RUN)
+    ran = not text.startswith(list_shapes("clients", "not_run"))
     tool = ToolUse(
         name=name,
         call=call,
@@ -145,6 +134,7 @@ def _stated_exit_code(text: str, result: Any) -> int | None:
     return int(digits) if not opening and 0 < len(digits) <= _DIGITS else None
 
 
+_REFUSED = "The user doesn't want to proceed with this tool use"
 _SAID = "the user said:\n"
 _NOTE = "\n\nNote: The user's next message may contain a correction or preference"
 
@@ -157,7 +147,7 @@ def denial_pieces(block: Mapping[str, Any], value: Mapping[str, Any], index: int
     """
     refused = value.get("toolDenialKind") == "user-rejected" or value.get("toolUseResult") == "User rejected tool use"
     text = content_text(block.get("content")) if refused and block.get("is_error") is True else ""
-    if not text.startswith(_NOT_RUN[0]) or _SAID not in text:
+    if not text.startswith(_REFUSED) or _SAID not in text:
         return []
     said = text.partition(_SAID)[2].partition(_NOTE)[0].strip()
     if not said or said.startswith("The user wants to clarify these questions"):

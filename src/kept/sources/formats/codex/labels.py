@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from kept.core.event import ToolUse
 from kept.core.text import one_line
+from kept.core.words import match_opening
 from kept.sources.json_lines import Fetch
 from kept.sources.pieces import (
     EventDraft,
@@ -32,40 +33,13 @@ from kept.sources.records import RecordPlace
 
 CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call")
 OUTPUTS = ("function_call_output", "custom_tool_call_output", "tool_search_output")
-# How text begins that the client writes in the user's name.
-_OWN = (
-    ("# AGENTS.md instructions", "agents-md"),
-    ("<INSTRUCTIONS>", "agents-md"),
-    ("<environment_context>", "environment-context"),
-    ("<environments_instructions>", "environment-context"),
-    ("<user_instructions>", "user-instructions"),
-    ("<permissions instructions>", "permissions"),
-    ("<skill>", "skill"),
-    ("<skills_instructions>", "skill"),
-    ("<plugins_instructions>", "plugins"),
-    ("<apps_instructions>", "plugins"),
-    ("<recommended_plugins>", "plugins"),
-    ("<collaboration_mode>", "mode"),
-    ("<multi_agent_mode>", "mode"),
-    ("<personality_spec>", "mode"),
-    ("<token_budget>", "budget"),
-    ("<context_window", "budget"),
-    ("<subagent_notification>", "subagent-notification"),
-    ("<turn_aborted>", "turn-aborted"),
-    ("<user_shell_command>", "user-shell-command"),
-    ("<goal_context>", "internal-context"),
-    ("<codex_internal_context", "internal-context"),
-    ("<additional_context", "internal-context"),
-    ("<external_", "internal-context"),
-)
 _HOOK, _HOOK_END = "<hook_prompt", "</hook_prompt>"
 _IDE, _IDE_END = "# Context from my IDE setup:", "\n## My request for Codex:"
 
 
 def client_text_reason(text: str) -> str:
     """Why a text of role user is the client's and not the user's; empty where it may be the user's."""
-    text = text.lstrip()
-    return next((reason for opening, reason in _OWN if text.startswith(opening)), "")
+    return match_opening("codex", text.lstrip())
 
 
 def strip_hook_blocks(text: str) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
+from unicodedata import category, east_asian_width
 
 COLUMNS = 1_000  # wider screens do not exist; longer rows were not wrapped
 _NARROW = 20
@@ -17,12 +18,6 @@ _LEAST_PAIRS = 3
 _LEAST_SHARE = 0.3
 _FALLBACK = 50  # without any evidence shorter rows than this are taken as they are
 _TOLERANCE = 4  # prompts, answers and results end up to so many columns before the screen does
-_TWO_COLUMNS = re.compile(
-    "[\u1100-\u115f\u231a\u231b\u23e9-\u23ec\u26a1\u2705\u274c\u2728\u2b50\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-"
-    "\ufaff\ufe30-\ufe6f"
-    "\uff00-\uff60\uffe0-\uffe6\U0001f300-\U0001f64f\U0001f680-\U0001f6ff\U0001f900-\U0001faff\U00020000-\U0003fffd]"
-)
-_NO_COLUMN = re.compile("[\u0300-\u036f\u200b-\u200f\u20d0-\u20ff\ufe00-\ufe0f]")
 _BREAK = re.compile(r"[^\s/-][/-](?=[^\s/-])")
 _ITEM = re.compile(r"^ *(?:[-*+•]|\d{1,3}[.)]) ")
 _CLOSING = ",;:!?)]}\"'"
@@ -63,7 +58,7 @@ def text_width(text: str) -> int:
     """The columns that a text takes on a screen."""
     if text.isascii():
         return len(text)
-    return len(text) + len(_TWO_COLUMNS.findall(text)) - len(_NO_COLUMN.findall(text))
+    return sum(0 if category(char) in ("Mn", "Me", "Cf") else 1 + (east_asian_width(char) in "WF") for char in text)
 
 
 def find_edges(blocks: Iterable[Sequence[WrappedLine]], *, hyphenates: bool) -> WrapEdges:

@@ -10,6 +10,7 @@ from typing import Any
 
 from kept.core.event import Author
 from kept.core.pattern import Pattern
+from kept.core.words import match_opening
 from kept.sources.pieces import EventDraft, count_note, injected_draft, relabel
 
 
@@ -39,18 +40,6 @@ def session_runner(key: str, entry: Mapping[str, Any]) -> Runner:
     return Runner.GROUP if entry.get("chatType") in shared or shared & set(parts) else Runner.PERSON
 
 
-# Whole prompts that the gateway writes in the user's name, by how they open.
-_OWN = (
-    ("Read HEARTBEAT.md", "heartbeat"),
-    ("A new session was started via /new or /reset", "session-start"),
-    ("Pre-compaction memory flush", "memory-flush"),
-    ("[cron:", "cron"),
-    ("[hook:", "hook"),
-    ("[Subagent ", "subagent-context"),
-    ("[System Message]", "system-message"),
-    ("<<<EXTERNAL_UNTRUSTED_CONTENT", "external-content"),
-    ("SECURITY NOTICE: The following content is from an EXTERNAL", "external-content"),
-)
 _METADATA = Pattern(
     r"(?m)^[\w \t]{1,80}\(untrusted[^)\n]{0,60}\)[^\n]{0,200}\n```json[ \t]*\n(?s:.*?)^```[ \t]*$"
     r"|^\[message_id: [^\]\n]{1,200}\][ \t]*$"
@@ -96,7 +85,7 @@ def prompt_pieces(text: str, runner: Runner, provenance: Any, noted: dict[str, i
     extra = [injected_draft("\n".join(around), "gateway-metadata", index, 1)] if around else []
     if not text:
         return extra
-    own = next((reason for opening, reason in _OWN if text.startswith(opening)), "")
+    own = match_opening("openclaw", text)
     kind = provenance.get("kind") if isinstance(provenance, dict) else None
     if own or (isinstance(kind, str) and kind != "external_user"):
         return [injected_draft(text, own or "provenance", index, 0), *extra]

@@ -19,6 +19,7 @@ from kept.core.event import Author, Cursor, EventKind, Precision, Slice, ToolUse
 from kept.core.pattern import Pattern
 from kept.core.times import parse_instant
 from kept.core.value import dataclass, replace
+from kept.core.words import match_opening
 from kept.sources.documents import DocumentEntry, Row, SourceDocument, label_unconfirmed, read_document, rows_place, split_prompt
 from kept.sources.formats.codex.labels import client_text_reason, strip_hook_blocks
 from kept.sources.formats.specstory.blocks import RowZone, ToolBlock, Turn, parse_turns, split_turn_blocks
@@ -153,8 +154,6 @@ def _turn_time(turn: Turn, session: _Session, state: _State) -> tuple[datetime |
     return session.begun, Precision.SESSION
 
 
-# How text opens that the rendered tool wrote in the user's name and that no tag marks.
-_OWN = (("Base directory for this skill:", "skill"), ("[Image: source:", "image-source"), ("<TEXTBLOCK>", "title-prompt"))
 _PLAN, _PLAN_END = "Implement the following plan:", "read the full transcript at:"
 
 
@@ -178,9 +177,7 @@ def _prompt_drafts(text: str, template: EventDraft, state: _State, noted: Counte
 
 def _client_text_reason(text: str) -> str:
     plan = text.startswith(_PLAN) and (_PLAN_END in text or text.removeprefix(_PLAN).lstrip().startswith("# "))
-    return (
-        "plan" if plan else client_text_reason(text) or next((reason for opening, reason in _OWN if text.startswith(opening)), "")
-    )
+    return "plan" if plan else client_text_reason(text) or match_opening("specstory", text)
 
 
 def _rows_text(rows: Sequence[Row], first: int, after: int) -> str:
