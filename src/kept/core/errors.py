@@ -91,16 +91,7 @@ class GuardError(KeptError):
 
 
 # Programming errors of a format (readers may be plugins) and of a rule; never what the store or a person's settings raise.
-_BROKEN = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    OSError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
+_BROKEN = (ArithmeticError, AssertionError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError)
 
 
 @contextmanager

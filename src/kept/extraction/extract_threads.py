@@ -16,20 +16,20 @@ from datetime import datetime, timedelta
 
 from kept.core.errors import SourceError, isolate_errors
 from kept.core.event import Event
-from kept.core.memory import Accepted, Actor, CandidateVerdict, Held, Refused, Verdict
+from kept.core.memory import Accepted, CandidateVerdict, Held, Refused, Verdict
 from kept.core.value import dataclass, field, replace
 from kept.extraction.rules.fixes import AHEAD, has_open_failure
 from kept.extraction.rules.fixes import propose_fixes_across as fixes_across
 from kept.extraction.rules.patterns import LOOKBACK
 from kept.extraction.stretches import EVENTS, Stretch, Window, analyse_window, analyse_windows
-from kept.extraction.verdicts import Rules, judge_candidate, rules_for, texts_by_key
+from kept.extraction.verdicts import Rules, commit_span, judge_candidate, place_proposals, rules_for, texts_by_key
 from kept.local.batches import split_batches
 from kept.local.progress import Late, Progress, ignore_progress, never_late
 from kept.local.workers import Workers, map_ahead
 from kept.profiles.language import choose_lexicon
 from kept.profiles.profile import Occasion
 from kept.store.threads import find_abandoned
-from kept.store.values import SEQUEL, Draft, Proposal, Span, Thread
+from kept.store.values import SEQUEL, Proposal, Span, Thread
 from kept.workspace import Workspace
 
 SESSIONS = 3
@@ -99,22 +99,10 @@ class SessionPairing:
         rules = rules_for(
             self.workspace, thread, self.workspace.store.log.forgotten_fingerprints(), self.workspace.store.key("forget")
         )
-        judged = tuple(self._judge_fixes(thread, begun, rules))
-        was = tuple((proposal.ordinal, proposal.judged) for proposal in before)
-        if was == judged:
-            return
-        self._verdicts += [
-            candidate_verdict.verdict for place, candidate_verdict in judged if (place, candidate_verdict) not in was
-        ]
-        draft = Draft(
-            run=self.run(),
-            stage=SEQUEL,
-            subject=f"{thread.source}:{thread.session}",
-            actor=Actor.MACHINE,
-            recorded_at=self.workspace.clock(),
-            span=Span(thread=thread.id, start=0, judged=judged),
-        )
-        self.workspace.store.log.commit(draft)
+        found = tuple(self._judge_fixes(thread, begun, rules))
+        was = place_proposals(before)
+        self._verdicts += [judged.verdict for place, judged in found if (place, judged) not in was]
+        commit_span(self.workspace, self.run, thread, Span(thread=thread.id, start=0, judged=found), before, stage=SEQUEL)
 
     def _judge_fixes(self, thread: Thread, begun: datetime, rules: Rules) -> Iterator[tuple[int, CandidateVerdict]]:
         earlier = self._earlier_threads(thread, begun)
@@ -350,7 +338,7 @@ def _extract_thread(
         closed = stretch.closed if closed == place else closed  # once an episode stays open, so do those after it
         last = stretch.stop == thread.events
         with workspace.store.transaction():
-            _commit_span(workspace, run, thread, stretch.span, None if last else stretch.stop, live=rules.live)
+            _commit_stretch(workspace, run, thread, stretch.span, None if last else stretch.stop, live=rules.live)
             if not rules.live:
                 workspace.store.archive.save_extraction_progress(thread.id, extracted=closed, seen=stretch.stop)
             if last and not rules.live:
@@ -360,19 +348,16 @@ def _extract_thread(
         place = stretch.stop
 
 
-def _commit_span(workspace: Workspace, run: Callable[[], int], thread: Thread, span: Span, stop: int | None, *, live: bool) -> None:
-    before = tuple(
-        (proposal.ordinal, proposal.judged) for proposal in workspace.store.log.thread_proposals(thread.id, span.start, stop=stop)
-    )
+def _commit_stretch(
+    workspace: Workspace, run: Callable[[], int], thread: Thread, span: Span, stop: int | None, *, live: bool
+) -> None:
+    before = workspace.store.log.thread_proposals(thread.id, span.start, stop=stop)
     if live:  # what an earlier batch found stays until the next one
-        known = {candidate_verdict.candidate.id for _, candidate_verdict in before}
+        placed = place_proposals(before)
+        known = {judged.candidate.id for _, judged in placed}
         fresh = (item for item in span.judged if item[1].candidate.id not in known)
-        span = replace(span, judged=tuple(sorted((*before, *fresh), key=lambda each: each[0])))
-    if before == span.judged:
-        return  # the episodes say what they said before
-    subject = f"{thread.source}:{thread.session}"
-    draft = Draft(run=run(), stage="extract", subject=subject, actor=Actor.MACHINE, recorded_at=workspace.clock(), span=span)
-    workspace.store.log.commit(draft)
+        span = replace(span, judged=tuple(sorted((*placed, *fresh), key=lambda each: each[0])))
+    commit_span(workspace, run, thread, span, before, stage="extract")
 
 
 def _load_window(workspace: Workspace, opened: _OpenThread, place: int) -> Window:

@@ -15,7 +15,7 @@ from typing import Any
 from kept.core.codec import digest, json_fields
 from kept.core.event import Origin
 from kept.core.fingerprint import is_known_statement
-from kept.core.memory import UNDERSTOOD, UNTRIED, Accepted, Actor, Candidate, CandidateVerdict, Held, Refused, Verdict
+from kept.core.memory import UNDERSTOOD, UNTRIED, Accepted, Candidate, CandidateVerdict, Held, Refused, Verdict
 from kept.core.redact import redact
 from kept.core.redact.scanner import load_scanner
 from kept.core.summary import Passage, PassageForm
@@ -27,11 +27,12 @@ from kept.extraction.question_plan import Question, ThreadPart, list_pending_thr
 from kept.extraction.questions.answer import Answer, read_answer
 from kept.extraction.questions.question import split_reply
 from kept.extraction.questions.reading import ChunkReading, Claim, clearer, is_unclear, rewording, without_allusion
+from kept.extraction.verdicts import commit_span, place_proposals
 from kept.llm.ask import Asking, CompleteReply, PendingReply, Reply, TokenLimits
 from kept.local.progress import Late, Progress, ignore_progress, never_late
 from kept.profiles.profile import Occasion
 from kept.profiles.prompts import Prompt, question_text
-from kept.store.values import MODEL, Draft, Proposal, Span, Thread
+from kept.store.values import MODEL, Span, Thread
 from kept.workspace import Workspace
 
 _TOGETHER = 24  # questions handed over at once
@@ -297,13 +298,13 @@ class _LlmExtraction:
             if any(answered):
                 before = self.workspace.store.log.thread_proposals(thread.id, start, MODEL)
                 kept = [
-                    (proposal.ordinal, proposal.judged)
-                    for proposal in before
-                    if proposal.ordinal >= stop or any(hole.start <= proposal.ordinal < hole.stop for hole in holes)
+                    (place, verdict)
+                    for place, verdict in place_proposals(before)
+                    if place >= stop or any(hole.start <= place < hole.stop for hole in holes)
                 ]
                 found = [item for entry in judged for item in entry]
                 span = Span(thread=thread.id, start=start, judged=(*found, *kept))
-                commit_llm_proposals(self.workspace, self.run, thread, span, before=before, note=self._format_pass_note(own[0]))
+                commit_span(self.workspace, self.run, thread, span, before, stage=MODEL, note=self._format_pass_note(own[0]))
                 for chunk, found_points in zip((thread_part.reading.chunk for thread_part in own), points, strict=True):
                     if chunk not in holes:
                         fresh = [passage for passage in found_points if not self._is_forgotten(passage.text)]
@@ -362,18 +363,6 @@ def _is_own_passage(candidate: Candidate) -> bool:
     """Whether a claim says, word for word, one passage that the person typed."""
     said = normal_form(candidate.content)
     return any(item.origin is Origin.USER and said in normal_form(item.quote) for item in candidate.evidence)
-
-
-def commit_llm_proposals(
-    workspace: Workspace, run: Callable[[], int], thread: Thread, span: Span, *, before: Sequence[Proposal], note: str
-) -> None:
-    """Note what a model proposes of a thread, unless it is what it proposed ``before``. Raises StoreError."""
-    if [(proposal.ordinal, proposal.judged) for proposal in before] == list(span.judged):
-        return  # the model says what it said before
-    subject = f"{thread.source}:{thread.session}"
-    workspace.store.log.commit(
-        Draft(run=run(), stage=MODEL, subject=subject, actor=Actor.MACHINE, recorded_at=workspace.clock(), span=span, note=note)
-    )
 
 
 def _refuse_secrets(workspace: Workspace, judged: CandidateVerdict) -> CandidateVerdict:

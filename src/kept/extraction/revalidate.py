@@ -6,8 +6,8 @@ from dataclasses import replace
 from kept.core.codec import digest
 from kept.core.event import Author
 from kept.core.memory import UNDERSTOOD, CandidateVerdict, Refused
-from kept.extraction.llm_extraction import commit_llm_proposals
 from kept.extraction.questions.support import find_verbatim
+from kept.extraction.verdicts import commit_span
 from kept.store.values import MODEL, Proposal, Span, Thread
 from kept.workspace import Workspace
 
@@ -21,14 +21,8 @@ def revalidate_threads(workspace: Workspace, run: Callable[[], int], threads: It
             before = workspace.store.log.thread_proposals(thread.id, 0, MODEL)
             after = tuple((proposal.ordinal, _revalidate_proposal(workspace, thread, proposal)) for proposal in before)
             if before:
-                commit_llm_proposals(
-                    workspace,
-                    run,
-                    thread,
-                    Span(thread=thread.id, start=0, judged=after),
-                    before=before,
-                    note=_last_pass_note(workspace, before),
-                )
+                span = Span(thread=thread.id, start=0, judged=after)
+                commit_span(workspace, run, thread, span, before, stage=MODEL, note=_last_pass_note(workspace, before))
 
 
 def _revalidate_proposal(workspace: Workspace, thread: Thread, proposal: Proposal) -> CandidateVerdict:
@@ -59,15 +53,9 @@ def move_proposals(
     ``renamed`` says what the candidates of the rules became. Raises StoreError.
     """
     before = workspace.store.log.thread_proposals(thread.id, 0, MODEL)
-    after = [(proposal.ordinal, _move_proposal(workspace, thread, proposal, renamed, scopes)) for proposal in before]
-    commit_llm_proposals(
-        workspace,
-        lambda: run,
-        thread,
-        Span(thread=thread.id, start=0, judged=tuple(after)),
-        before=before,
-        note=_last_pass_note(workspace, before),
-    )
+    after = tuple((proposal.ordinal, _move_proposal(workspace, thread, proposal, renamed, scopes)) for proposal in before)
+    span = Span(thread=thread.id, start=0, judged=after)
+    commit_span(workspace, lambda: run, thread, span, before, stage=MODEL, note=_last_pass_note(workspace, before))
     return {old.judged.candidate.id: new for old, (_, new) in zip(before, after, strict=True)}
 
 

@@ -1,11 +1,11 @@
 """Find a thread's candidates with the lexicons of its languages, and attach the gate's verdict to each."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from zoneinfo import ZoneInfo
 
 from kept.core.event import Author, Event, EventKind
 from kept.core.fingerprint import is_known_statement
-from kept.core.memory import Accepted, Candidate, CandidateVerdict, Evidence, Memory, Refused, Verdict
+from kept.core.memory import Accepted, Actor, Candidate, CandidateVerdict, Evidence, Memory, Refused, Verdict
 from kept.core.redact import redact
 from kept.core.spans import typed_text
 from kept.core.statement import find_content
@@ -17,7 +17,7 @@ from kept.extraction.rules.assertion import WITHDRAWN, is_correction, is_denial,
 from kept.profiles.lexicons import Lexicon
 from kept.profiles.profile import Profile
 from kept.sources.base import ENTRY
-from kept.store.values import Thread
+from kept.store.values import Draft, Proposal, Span, Thread
 from kept.workspace import Workspace
 
 FORGOTTEN = Refused(reason="forgotten")
@@ -135,3 +135,27 @@ def texts_by_key(events: Sequence[Event]) -> dict[str, str]:
 
 def _tool_text(event: Event) -> tuple[str, ...]:
     return (event.tool.target, event.tool.detail) if event.tool else ()
+
+
+def commit_span(
+    workspace: Workspace,
+    run: Callable[[], int],
+    thread: Thread,
+    span: Span,
+    before: Sequence[Proposal],
+    *,
+    stage: str,
+    note: str = "",
+) -> None:
+    """Note what a stage proposes of a thread, unless it is what it proposed ``before``. Raises StoreError."""
+    if place_proposals(before) == span.judged:
+        return
+    subject, now = f"{thread.source}:{thread.session}", workspace.clock()
+    workspace.store.log.commit(
+        Draft(run=run(), stage=stage, subject=subject, actor=Actor.MACHINE, recorded_at=now, span=span, note=note)
+    )
+
+
+def place_proposals(proposals: Sequence[Proposal]) -> tuple[tuple[int, CandidateVerdict], ...]:
+    """Proposals as a span holds them: each judged candidate with the ordinal of its episode."""
+    return tuple((proposal.ordinal, proposal.judged) for proposal in proposals)

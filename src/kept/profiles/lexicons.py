@@ -16,6 +16,7 @@ from unicodedata import normalize
 
 from kept.core.errors import ConfigError
 from kept.core.pattern import compile_late
+from kept.core.text import word_set
 from kept.core.value import dataclass
 
 _FOLDER = Path(__file__).with_name("lexicon")
@@ -125,49 +126,17 @@ def load_lexicon(languages: tuple[str, ...]) -> Lexicon:
 
 
 # Patterns of tellings that stand at the start of a sentence, and at its end; the others stand anywhere.
-_AT_START = frozenset(
-    {
-        "lead",
-        "tail",
-        "request",
-        "remember",
-        "link",
-        "goes_on",
-        "reminisce",
-        "always",
-        "never",
-        "no_ban",
-        "describes",
-        "decided",
-        "correction",
-        "note",
-        "refuse",
-        "withdraws",
-        "reported",
-        "person",
-    }
+_AT_START = word_set(
+    "lead tail request remember link goes_on reminisce always never no_ban describes decided correction note refuse withdraws "
+    "reported person"
 )
 _AT_END = frozenset({"remember_this"})
 # Patterns that begin with a mark.
 _UNBOUND = frozenset({"contrast"})
 # Without a word of these a text tells nothing to be remembered.
 _TELL = (
-    "remember",
-    "remember_this",
-    "from_now_on",
-    "later",
-    "lasting",
-    "always",
-    "never",
-    "must",
-    "ours",
-    "contrast",
-    "decided",
-    "correction",
-    "note",
-    "label",
-    "errand",
-    "withdraws",
+    *("remember", "remember_this", "from_now_on", "later", "lasting", "always", "never", "must"),
+    *("ours", "contrast", "decided", "correction", "note", "label", "errand", "withdraws"),
 )
 
 

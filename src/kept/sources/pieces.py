@@ -79,11 +79,7 @@ class EventDraft:
             count_note(noted, what, count)
         return [
             replace(
-                self,
-                author=part.author,
-                reason=self.reason if part.reason == "typed" else part.reason,
-                text=part.text,
-                order=order,
+                self, author=part.author, reason=self.reason if part.reason == "typed" else part.reason, text=part.text, order=order
             )
             for order, part in enumerate(split.parts)
         ]

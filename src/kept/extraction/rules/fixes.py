@@ -35,14 +35,7 @@ from kept.extraction.rules.commands import (
     is_setting,
     unquote_word,
 )
-from kept.extraction.rules.harms import (
-    is_harmful_command,
-    is_spoken,
-    named_error,
-    places_unnamed,
-    plain_command,
-    requires_unnamed,
-)
+from kept.extraction.rules.harms import is_harmful_command, is_spoken, named_error, places_unnamed, plain_command, requires_unnamed
 from kept.extraction.rules.patterns import evidence_of
 from kept.extraction.rules.remedies import (
     CHANGE_CHARS,

@@ -34,20 +34,8 @@ _POINTS_UP = Pattern(r"^[\s(]*(?:\^|↑|⬆|👆|☝|<-|←)")
 _COLON = Pattern(r":\s|：")
 # Patterns of which one makes the words before a colon a telling themselves.
 _TELLS = (
-    "remember",
-    "remember_this",
-    "from_now_on",
-    "later",
-    "always",
-    "never",
-    "must",
-    "ours",
-    "decided",
-    "correction",
-    "note",
-    "label",
-    "here",
-    "everywhere",
+    *("remember", "remember_this", "from_now_on", "later", "always", "never", "must"),
+    *("ours", "decided", "correction", "note", "label", "here", "everywhere"),
 )
 # Words of a sentence that brings a text of somebody else: "can you answer this mail?"
 _BRINGS = Pattern(rf"(?i)\b(?:{join_alternatives('assertion', 'brings', spaced=True)})\b")

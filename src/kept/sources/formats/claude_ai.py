@@ -12,12 +12,7 @@ from typing import Any
 from kept.core.event import Author
 from kept.core.times import EARLIEST, parse_instant
 from kept.sources.documents import DocumentEntry, SourceDocument, block_drafts, draft_message
-from kept.sources.pieces import (
-    content_text,
-    safe_word,
-    to_mappings,
-    truncate_name,
-)
+from kept.sources.pieces import content_text, safe_word, to_mappings, truncate_name
 from kept.sources.records import RecordPlace
 
 

@@ -315,12 +315,7 @@ def _request_entry(request: Mapping[str, Any], number: int, *, last: bool) -> Do
     """A prompt and its answer; the answer has no time of its own."""
     at = parse_instant(request.get("timestamp"))
     message = request.get("message")
-    template = EventDraft(
-        reason="request",
-        at=at,
-        precision=Precision.MESSAGE,
-        native=truncate_name(request.get("requestId")),
-    )
+    template = EventDraft(reason="request", at=at, precision=Precision.MESSAGE, native=truncate_name(request.get("requestId")))
     event_drafts, noted = split_prompt(
         content_text(message if isinstance(message, str) else to_mapping(message).get("text")), "request", template
     )

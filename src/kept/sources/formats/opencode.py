@@ -20,15 +20,7 @@ from kept.core.value import dataclass, replace
 from kept.sources.base import named_folder
 from kept.sources.databases import MAGIC, Conversation, add_index, ordinary_tables, parse_value, read_conversations, table_names
 from kept.sources.documents import DocumentEntry, SourceDocument, is_unattended, label_as_program, label_unconfirmed, split_prompt
-from kept.sources.pieces import (
-    EventDraft,
-    content_text,
-    exit_code_of,
-    requested_tool,
-    safe_word,
-    to_mapping,
-    truncate_name,
-)
+from kept.sources.pieces import EventDraft, content_text, exit_code_of, requested_tool, safe_word, to_mapping, truncate_name
 from kept.sources.records import RecordPlace, Reject
 
 _TABLES = frozenset({"session", "message", "part"})
