@@ -120,8 +120,8 @@ def linter_rule(line: str) -> str:
     columns = _COLUMNS.match(line)
     if columns:
         return columns[1]
-    search_match = _RULED.search(error_message(line)) if _PLACED.match(line) else None
-    return (search_match[1] or search_match[2] or "") if search_match else ""
+    match = _RULED.search(error_message(line)) if _PLACED.match(line) else None
+    return (match[1] or match[2] or "") if match else ""
 
 
 def error_location(line: str) -> str:

@@ -35,16 +35,4 @@ def is_suggestion_tool(name: str) -> bool:
     return any(name.endswith(own) and name[: -len(own)][-1:] in ("", "_", ".", "/") for own in _NAMES)
 
 
-__all__ = [
-    "ASK",
-    "CAUSE",
-    "FENCE",
-    "FORMER",
-    "OPEN",
-    "REMINDER",
-    "REWORDED",
-    "START",
-    "TOOL",
-    "fence_text",
-    "is_suggestion_tool",
-]
+__all__ = ["ASK", "CAUSE", "FENCE", "FORMER", "OPEN", "REMINDER", "REWORDED", "START", "TOOL", "fence_text", "is_suggestion_tool"]

@@ -203,17 +203,13 @@ def _unescape_images(piece: str) -> str:
 
 def _escape_at(pattern: re.Pattern[str], text: str) -> str:
     """The text with the backslashes of the pattern's second group doubled and one more, so that what follows them is no mark."""
-    search_match = pattern.match(text)
-    return f"{search_match[1]}{_SLASH * (2 * len(search_match[2]) + 1)}{text[search_match.end(2) :]}" if search_match else text
+    match = pattern.match(text)
+    return f"{match[1]}{_SLASH * (2 * len(match[2]) + 1)}{text[match.end(2) :]}" if match else text
 
 
 def _unescape_at(pattern: re.Pattern[str], text: str) -> str:
-    search_match = pattern.match(text)
-    return (
-        f"{search_match[1]}{_SLASH * (len(search_match[2]) // 2)}{text[search_match.end(2) :]}"
-        if search_match and len(search_match[2]) % 2
-        else text
-    )
+    match = pattern.match(text)
+    return f"{match[1]}{_SLASH * (len(match[2]) // 2)}{text[match.end(2) :]}" if match and len(match[2]) % 2 else text
 
 
 def _toggle_tag_escapes(piece: str, *, code: bool, back: bool) -> str:

@@ -55,16 +55,16 @@ def project_root(directory: str) -> str:
         return directory.rstrip("/\\") or directory
     if by_task := _BY_TASK.match(place):
         return f"{by_task['root']}/{by_task['repository']}"
-    search_match = _BY_REPOSITORY.match(place) or _WORKTREE.match(place)
-    return (search_match["root"] if search_match else directory).rstrip("/\\") or directory
+    match = _BY_REPOSITORY.match(place) or _WORKTREE.match(place)
+    return (match["root"] if match else directory).rstrip("/\\") or directory
 
 
 def managed_repository(directory: str) -> str:
     """The name of the repository of which a workspace manager made a directory, by how the manager names its folders; empty for
     others.
     """
-    search_match = _BY_REPOSITORY.match(directory[:4096]) or _BY_TASK.match(directory[:4096])
-    return search_match["repository"] if search_match else ""
+    match = _BY_REPOSITORY.match(directory[:4096]) or _BY_TASK.match(directory[:4096])
+    return match["repository"] if match else ""
 
 
 # Folders that only hold a tool's own files: they say nothing of what was worked on.

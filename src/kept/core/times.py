@@ -48,10 +48,10 @@ def _from_text(text: str) -> datetime | None:
         with suppress(ValueError):
             instant = datetime.fromisoformat(text)
             return instant if EARLIEST <= instant < LATEST else None
-    search_match = _ISO.fullmatch(text.strip())
-    if not search_match:
+    match = _ISO.fullmatch(text.strip())
+    if not match:
         return None
-    *parts, second, fraction, zone = search_match.groups()
+    *parts, second, fraction, zone = match.groups()
     if not zone:
         return None
     year, month, day, hour, minute = parts

@@ -162,11 +162,11 @@ def _renumber_reply(body: Mapping[str, Any], pairs: Sequence[tuple[int, int]], h
     starts = [old for old, _ in pairs]
 
     def renamed(name: str) -> str:
-        search_match = _NUMBER.search(name)
-        if search_match is None:
+        match = _NUMBER.search(name)
+        if match is None:
             return name
-        old, new = pairs[max(0, bisect_right(starts, int(search_match[0])) - 1)]
-        return f"e{int(search_match[0]) - old + new}"
+        old, new = pairs[max(0, bisect_right(starts, int(match[0])) - 1)]
+        return f"e{int(match[0]) - old + new}"
 
     def is_here(names: Iterable[str]) -> bool:
         first = next((renamed(name) for name in names if name), "")

@@ -130,11 +130,7 @@ def _replay_reader(
         extract_with_llm(workspace, number, shelf, by=_BY, trust=trust)
         curate_changed_groups(workspace, number)
         memories = [to_export(workspace, memory) | {"trigger": memory.trigger} for memory in workspace.store.log.memories()]
-        judged = [
-            candidate_verdict
-            for candidate_verdict in workspace.store.log.all_judged_candidates()
-            if candidate_verdict.candidate.trigger == UNDERSTOOD
-        ]
+        judged = [verdict for verdict in workspace.store.log.all_judged_candidates() if verdict.candidate.trigger == UNDERSTOOD]
     return replace(_compare_replies(reader.name, shelf, turns, memories, judged), trial=trial)
 
 

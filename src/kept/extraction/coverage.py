@@ -166,7 +166,7 @@ def _first_telling(prompt: str, lexicon: Lexicon) -> str:
     for sentence in sentence_texts(prompt[:READ_CHARS]):
         line = one_line(sentence[:_SENTENCE_CHARS])
         against = line.endswith(("?", "？", ":")) or len(line.split()) < _LEAST_WORDS
-        if not against and any(_is_telling(line, telling_patterns) for telling_patterns in lexicon.spoken):
+        if not against and any(_is_telling(line, patterns) for patterns in lexicon.spoken):
             return line
     return ""
 

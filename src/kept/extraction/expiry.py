@@ -37,11 +37,11 @@ _WORD = compile_late(r"[\w-]+")
 
 def find_end(text: str, at: datetime | None, zone: ZoneInfo) -> datetime | None:
     """When what was said at a moment ends by its own words; None where they name no end, or one that was past already."""
-    search_match = _END.search(text[:_READ].lower()) if at is not None else None
-    if search_match is None or at is None or _REPEATS.search(text) or (search_match["day"] and _parse_count(text, _WEEKDAYS) > 1):
+    match = _END.search(text[:_READ].lower()) if at is not None else None
+    if match is None or at is None or _REPEATS.search(text) or (match["day"] and _parse_count(text, _WEEKDAYS) > 1):
         return None
     try:
-        last = _last_day(search_match, at.astimezone(zone).date())
+        last = _last_day(match, at.astimezone(zone).date())
         end = datetime.combine(last + timedelta(days=1), time(), zone).astimezone(UTC) if last is not None else None
     except OverflowError:  # "until 9999-12-31": no end
         return None

@@ -174,8 +174,8 @@ class _LlmExtraction:
         ]
 
     def _read_reply(self, some: Sequence[ThreadPart], reply: Reply | None) -> Iterator[Answer | None]:
-        thread_parts = [part for part in some if part.told]
-        bodies = iter(split_reply(reply.body, [part.excerpt for part in thread_parts]) if isinstance(reply, CompleteReply) else [])
+        parts = [part for part in some if part.told]
+        bodies = iter(split_reply(reply.body, [part.excerpt for part in parts]) if isinstance(reply, CompleteReply) else [])
         for part in some:
             body = next(bodies, None) if part.told else None
             answer = read_answer(body, part.reading) if body is not None else None if part.told else Answer()
@@ -238,9 +238,7 @@ class _LlmExtraction:
             for claim in found.claims
             if not claim.refusal or claim.candidate.id not in good  # the same said twice, word for word, is no other claim
         ]
-        return [(place, _refuse_secrets(self.workspace, candidate_verdict)) for place, candidate_verdict in claims] + list(
-            found.overruled
-        )
+        return [(place, _refuse_secrets(self.workspace, judged)) for place, judged in claims] + list(found.overruled)
 
     def _is_held_by_rules(self, thread: Thread, candidate: Candidate) -> bool:
         """Whether the rules hold back, for a doubt, what a claim says or a part of it."""

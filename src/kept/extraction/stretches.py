@@ -72,9 +72,9 @@ def _analyse(window: Window) -> Stretch:
     episodes = segment(events[place - base : stop - base], rules.profile.buffer)
     usable = [episode for episode in episodes if episode.closed or stop == window.length] or list(episodes)
     judged = [
-        (place + episode.start, candidate_verdict)
+        (place + episode.start, verdict)
         for episode in usable
-        for candidate_verdict in _judge_episode(events, _shift_episode(episode, place - base), rules)
+        for verdict in _judge_episode(events, _shift_episode(episode, place - base), rules)
     ]
     judged += _judge_fixes(events, base, place, place + usable[-1].stop, rules)
     settled = window.length - AHEAD
@@ -109,9 +109,9 @@ def _judge_episode(events: Sequence[Event], episode: Episode, rules: Rules) -> I
         return
     by_key, said = {event.key: event for event in seen}, texts_by_key(seen)
     for item in candidates:
-        candidate_verdict = judge_candidate(rules, item, by_key, said, words)
-        if not rules.live or (isinstance(candidate_verdict.verdict, Accepted) and candidate_verdict.candidate.confidence >= LIVE):
-            yield candidate_verdict
+        judged = judge_candidate(rules, item, by_key, said, words)
+        if not rules.live or (isinstance(judged.verdict, Accepted) and judged.candidate.confidence >= LIVE):
+            yield judged
 
 
 def _judge_fixes(events: Sequence[Event], base: int, start: int, stop: int, rules: Rules) -> list[tuple[int, CandidateVerdict]]:

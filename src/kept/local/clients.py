@@ -46,7 +46,7 @@ class Client:
 
     name: str
     folder: str
-    file: str
+    file: str = ""
     plugins: str
     instructions: str = ""
     variable: str = ""

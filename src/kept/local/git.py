@@ -66,8 +66,8 @@ def _make_checkout(root: Path, git: Path) -> Checkout:
 
 def remote_name(url: str) -> str:
     """What a repository's address names: host and path in lower case; empty for a folder, or what is no address."""
-    search_match = _URL.match(url[:1000])
-    return f"{search_match['host']}/{search_match['path']}".lower() if search_match else ""
+    match = _URL.match(url[:1000])
+    return f"{match['host']}/{match['path']}".lower() if match else ""
 
 
 def _read_origin_url(git: Path) -> str:

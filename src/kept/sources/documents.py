@@ -235,10 +235,10 @@ def split_prompt(text: str, reason: str, template: EventDraft) -> tuple[list[Eve
     removed: dict[str, int] = {}
     template = replace(template, kind=EventKind.PROMPT, reason=reason)
     typed, around = _unwrap(text.strip())
-    event_drafts = template.typed(typed, removed)
+    drafts = template.typed(typed, removed)
     if around:
-        event_drafts.append(replace(template, author=Author.INJECTED, reason="editor-context", text=around))
-    return event_drafts, removed
+        drafts.append(replace(template, author=Author.INJECTED, reason="editor-context", text=around))
+    return drafts, removed
 
 
 def block_drafts(
@@ -320,27 +320,27 @@ def to_outcomes(document: SourceDocument, path: str, repeated: Repetitions | Non
         session = truncate_name(entry.session or document.session)
         counted = Counter[str]()
         events = []
-        for event_draft in entry.said:
-            if event_draft.native:
-                native = truncate_name(event_draft.native)
+        for draft in entry.said:
+            if draft.native:
+                native = truncate_name(draft.native)
                 key = native if len(native) >= _GLOBAL_ID else hash_texts(session, native)
                 count, counted[key] = counted[key], counted[key] + 1
             else:
-                call = event_draft.tool.call if event_draft.tool else ""
-                key = hash_texts(session, event_draft.kind, event_draft.stamp, call, one_line(event_draft.text))
+                call = draft.tool.call if draft.tool else ""
+                key = hash_texts(session, draft.kind, draft.stamp, call, one_line(draft.text))
                 count = repeated.next_number(key)
             event = to_event(
-                event_draft,
+                draft,
                 key=key + (f"#{count}" if count else ""),
                 session=session,
-                at=event_draft.at,
-                precision=event_draft.precision,
+                at=draft.at,
+                precision=draft.precision,
                 pointer=entry.place.pointer(path),
                 project=document.project,
                 branch=document.branch,
-                record=truncate_name(event_draft.native),
-                parent=truncate_name(event_draft.parent),
-                turn=truncate_name(event_draft.turn),
+                record=truncate_name(draft.native),
+                parent=truncate_name(draft.parent),
+                turn=truncate_name(draft.turn),
             )
             events.append(event)
         yield Outcome(events=tuple(events), dropped="" if events else entry.dropped, noted=entry.noted)

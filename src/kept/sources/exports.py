@@ -66,8 +66,8 @@ def read_elements(file: Readable) -> Iterator[SourceLine]:
     offset = 0
     while chunk := file.read(STRIDE):
         position, skip, done = int(skip), False, 0
-        while search_match := (_INSIDE if in_string else _OUTSIDE).search(chunk, position):
-            position, mark = search_match.end(), search_match.group()
+        while match := (_INSIDE if in_string else _OUTSIDE).search(chunk, position):
+            position, mark = match.end(), match.group()
             if mark == b"\\":
                 skip = position == len(chunk)
                 position += 1
@@ -78,8 +78,8 @@ def read_elements(file: Readable) -> Iterator[SourceLine]:
             elif mark in b"[{":
                 if depth == base:
                     enters = base == 0 and mark == b"["
-                    yield from piece.finish(chunk[done : search_match.start()])
-                    done, base = (position, 1) if enters else (search_match.start(), base)
+                    yield from piece.finish(chunk[done : match.start()])
+                    done, base = (position, 1) if enters else (match.start(), base)
                     piece.start = offset + done
                 depth += 1
             else:
@@ -87,7 +87,7 @@ def read_elements(file: Readable) -> Iterator[SourceLine]:
                 if depth > base:
                     continue
                 ends = depth < base  # the array itself
-                yield from piece.finish(chunk[done : search_match.start() if ends else position])
+                yield from piece.finish(chunk[done : match.start() if ends else position])
                 done, base = position, 0 if ends else base
                 piece.start = offset + done
         piece.append(chunk[done:])

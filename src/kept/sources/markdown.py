@@ -144,8 +144,8 @@ def strip_hidden(text: str) -> tuple[str, dict[str, int]]:
     pieces: list[str] = []
     missing: set[str] = set()  # ends that do not come any more: looking for them again would cost the whole text each time
     removed = kept = position = 0
-    while search_match := _MARK.search(text, position):
-        start, mark = search_match.span()[0], search_match.group()
+    while match := _MARK.search(text, position):
+        start, mark = match.span()[0], match.group()
         if mark in ("<", "%%"):
             end = _hidden_end(text, start, missing)
             if end:
@@ -153,7 +153,7 @@ def strip_hidden(text: str) -> tuple[str, dict[str, int]]:
                 removed, kept = removed + 1, end
             position = end or start + len(mark)
         else:
-            position = _code_end(text, search_match.end(), mark, missing)
+            position = _code_end(text, match.end(), mark, missing)
     return ("".join([*pieces, text[kept:]]).strip(), {"removed:hidden-text": removed}) if removed else (text, {})
 
 
@@ -257,8 +257,8 @@ def _parse_unclosed(rows: Sequence[Row]) -> FrontMatter:
     after = next((number for number in range(1, len(rows)) if not _FIELD.match(rows[number].text)), len(rows))
     if after == 1:
         return FrontMatter(fault="unclosed")
-    front_matter = _parse_block("\n".join(row.text for row in rows[1:after]), after)
-    return FrontMatter(values=front_matter.values, fault="unclosed")
+    front = _parse_block("\n".join(row.text for row in rows[1:after]), after)
+    return FrontMatter(values=front.values, fault="unclosed")
 
 
 def _parse_block(block: str, rows: int) -> FrontMatter:

@@ -248,8 +248,8 @@ _BLANK_RUN = re.compile(f"[{_BLANKS}]*")
 
 
 def _skip_blanks(text: str, position: int) -> int:
-    search_match = _BLANK_RUN.match(text, position)
-    return search_match.end() if search_match else position
+    match = _BLANK_RUN.match(text, position)
+    return match.end() if match else position
 
 
 def _decode_value(text: str, position: int) -> tuple[dict[str, Any] | RecordFault, int]:

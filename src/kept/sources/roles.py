@@ -188,23 +188,23 @@ def _turn_entry(rows: Sequence[Row], turn: Turn, until: int, end: int, template:
         "\n".join(part for part in (turn.rest.strip(), strip_edges(rows, turn.row + 1, until)) if part).strip()
     )
     template = replace(template, reason=f"role-heading:{turn.role}", text=text)
-    event_drafts: list[EventDraft] = []
+    drafts: list[EventDraft] = []
     match turn.role:
         case Role.HUMAN:
-            event_drafts, removed = split_prompt(text, template.reason, template)
+            drafts, removed = split_prompt(text, template.reason, template)
             noted |= removed
             # A transcript quoted in a code block, or a block whose end is missing: who wrote the rest is not certain.
             if until < end and (quoted := strip_edges(rows, until, end)):
-                event_drafts.append(replace(template, author=Author.INJECTED, reason="role-heading-in-code", text=quoted))
+                drafts.append(replace(template, author=Author.INJECTED, reason="role-heading-in-code", text=quoted))
         case _ if not text:
             pass
         case Role.ASSISTANT:
-            event_drafts = [replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT)]
+            drafts = [replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT)]
         case Role.TOOL:
-            event_drafts = [replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL)]
+            drafts = [replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL)]
         case Role.SYSTEM:
-            event_drafts = [replace(template, author=Author.INJECTED)]
-    return DocumentEntry(place=rows_place(rows, turn.row, end), said=tuple(event_drafts), noted=noted)
+            drafts = [replace(template, author=Author.INJECTED)]
+    return DocumentEntry(place=rows_place(rows, turn.row, end), said=tuple(drafts), noted=noted)
 
 
 def _turn_time(

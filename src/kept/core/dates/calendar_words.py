@@ -53,18 +53,14 @@ def find_cjk_times(text: str) -> Iterator[CjkTime]:
     """What a text in Chinese, Japanese or Korean names, dates first."""
     if text.isascii():
         return
-    for search_match in _DENSE_DATE.finditer(text):
-        year, month, day = (int(part or 0) for part in search_match.groups())
+    for match in _DENSE_DATE.finditer(text):
+        year, month, day = (int(part or 0) for part in match.groups())
         if month:
-            yield CjkTime(search_match.start(), search_match.end(), "", (year, month, day))
-    for search_match in _DENSE_YEAR.finditer(text):
-        yield CjkTime(search_match.start(), search_match.end(), "", (int(search_match[1]), 0, 0))
-    for search_match in _DENSE_AGO.finditer(text):
-        yield CjkTime(
-            search_match.start(),
-            search_match.end(),
-            f"ago {_UNITS[search_match[2]]} {_DIGITS.get(search_match[1], search_match[1])}",
-        )
+            yield CjkTime(match.start(), match.end(), "", (year, month, day))
+    for match in _DENSE_YEAR.finditer(text):
+        yield CjkTime(match.start(), match.end(), "", (int(match[1]), 0, 0))
+    for match in _DENSE_AGO.finditer(text):
+        yield CjkTime(match.start(), match.end(), f"ago {_UNITS[match[2]]} {_DIGITS.get(match[1], match[1])}")
     for word, name in _SPANS:
         at = text.find(word)
         if at >= 0:

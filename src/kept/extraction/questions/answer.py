@@ -108,19 +108,19 @@ def _read_hint_verdicts(
     waiting = {hint.name: hint.candidate for hint in reading.hints}
     claims: list[Claim] = []
     overruled: list[tuple[int, CandidateVerdict]] = []
-    for hint_verdict in verdicts:
-        candidate = waiting.pop(hint_verdict.hint.strip(), None)
+    for verdict in verdicts:
+        candidate = waiting.pop(verdict.hint.strip(), None)
         if candidate is None:
             dropped["verdict on a hint that was not given"] += 1
             continue
-        match hint_verdict.verdict.strip().lower():
+        match verdict.verdict.strip().lower():
             case "confirm":
                 claims.append(reading.make_claim(_confirm_candidate(candidate)))
             case "reword":
-                claims.append(_reword_candidate(candidate, hint_verdict.content, reading))
+                claims.append(_reword_candidate(candidate, verdict.content, reading))
             case "refuse":
                 place = max(reading.cited_places(candidate), default=reading.chunk.start)
-                overruled.append((place, _overrule_candidate(candidate, one_line(hint_verdict.reason)[:_REASON_CHARS])))
+                overruled.append((place, _overrule_candidate(candidate, one_line(verdict.reason)[:_REASON_CHARS])))
             case _:
                 dropped["no verdict on a hint"] += 1
     return claims, overruled
@@ -355,23 +355,19 @@ def apply_overrulings(judged: Iterable[CandidateVerdict]) -> tuple[CandidateVerd
     theirs.
     """
     listed = tuple(judged)
-    words = {
-        candidate_verdict.candidate.id: candidate_verdict.verdict
-        for candidate_verdict in listed
-        if _is_overruling(candidate_verdict)
-    }
-    own = (candidate_verdict for candidate_verdict in listed if not _is_overruling(candidate_verdict))
+    words = {verdict.candidate.id: verdict.verdict for verdict in listed if _is_overruling(verdict)}
+    own = (verdict for verdict in listed if not _is_overruling(verdict))
     return tuple(
-        replace(candidate_verdict, verdict=words[candidate_verdict.candidate.id])
-        if candidate_verdict.candidate.id in words and isinstance(candidate_verdict.verdict, Accepted | Held)
-        else candidate_verdict
-        for candidate_verdict in own
+        replace(verdict, verdict=words[verdict.candidate.id])
+        if verdict.candidate.id in words and isinstance(verdict.verdict, Accepted | Held)
+        else verdict
+        for verdict in own
     )
 
 
 def overruled_candidate_ids(judged: Iterable[CandidateVerdict]) -> frozenset[str]:
     """The candidates of the rules that a model turned down or doubts."""
-    return frozenset(candidate_verdict.candidate.id for candidate_verdict in judged if _is_overruling(candidate_verdict))
+    return frozenset(verdict.candidate.id for verdict in judged if _is_overruling(verdict))
 
 
 def _is_overruling(judged: CandidateVerdict) -> bool:

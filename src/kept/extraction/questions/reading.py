@@ -175,7 +175,7 @@ def without_allusion(candidate: Candidate) -> Candidate:
 
 def _is_understood(text: str, about: str, lexicon: Lexicon) -> bool:
     """Whether a sentence is not very long, and its first words point at nothing outside, or something says at what."""
-    return len(text) <= _LONG and (bool(about) or not any(_leans(text, telling_patterns) for telling_patterns in lexicon.spoken))
+    return len(text) <= _LONG and (bool(about) or not any(_leans(text, patterns) for patterns in lexicon.spoken))
 
 
 def stands_alone(text: str, about: str, lexicon: Lexicon) -> bool:
@@ -282,8 +282,8 @@ def merge_points(points: Iterable[SummaryPoint]) -> tuple[SummaryPoint, ...]:
     """The points in their order, each thing once with the events of all who said it, without questions that a later point
     settles and without reports that checks passed.
     """
-    listed = [summary_point for summary_point in points if not is_status_report(summary_point.text)]
-    says = [parse_statement(summary_point.text, find_artifacts(summary_point.text)) for summary_point in listed]
+    listed = [point for point in points if not is_status_report(point.text)]
+    says = [parse_statement(point.text, find_artifacts(point.text)) for point in listed]
     kept: list[tuple[SummaryPoint, Statement]] = []
     for number, each in enumerate(listed):
         if each.kind == "questions" and any(_is_answer_to(later, each) for later in listed[number + 1 :]):
@@ -302,7 +302,7 @@ def merge_points(points: Iterable[SummaryPoint]) -> tuple[SummaryPoint, ...]:
             first, said = kept[place]
             events = tuple(dict.fromkeys((*first.events, *each.events)))
             kept[place] = SummaryPoint(kind=first.kind, text=first.text, events=events), said
-    return tuple(summary_point for summary_point, _ in kept)
+    return tuple(point for point, _ in kept)
 
 
 def _is_answer_to(later: SummaryPoint, question: SummaryPoint) -> bool:
@@ -318,7 +318,7 @@ def _is_same_statement(left: Statement, right: Statement) -> bool:
 
 def build_condense_ask(points: Sequence[SummaryPoint], *, system: str, version: str, about: Sequence[str] = ()) -> Ask:
     """The question that has the points of a session or a day condensed; ``system`` is the text of ``outcome.md``."""
-    lines = [f"p{number} ({summary_point.kind}): {summary_point.text}" for number, summary_point in enumerate(points, 1)]
+    lines = [f"p{number} ({point.kind}): {point.text}" for number, point in enumerate(points, 1)]
     return Ask(
         purpose="summary",
         version=version,

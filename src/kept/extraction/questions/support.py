@@ -98,30 +98,26 @@ def find_distortion(claim: str, cited: Iterable[str], around: Iterable[str] = ()
     stand in the sentences themselves.
     """
     sources = tuple(text[:_READ] for text in cited)
-    marked_text, rests = _parse_marked_text(claim[:_READ]), _parse_marked_text("\n".join(sources))
+    marked, rests = _parse_marked_text(claim[:_READ]), _parse_marked_text("\n".join(sources))
     whole = "\n".join(sources)
-    words = frozenset[str]().union(*marked_text.clauses)
-    if marked_text.denied and not (rests.denied or rests.restricted or _REJECTS.search(whole)):
+    words = frozenset[str]().union(*marked.clauses)
+    if marked.denied and not (rests.denied or rests.restricted or _REJECTS.search(whole)):
         return "polarity"
-    if not (marked_text.denied or marked_text.restricted or _REJECTS.search(claim)) and any(
-        marker.heads & words for marker in rests.denied
-    ):
+    if not (marked.denied or marked.restricted or _REJECTS.search(claim)) and any(marker.heads & words for marker in rests.denied):
         return "polarity"
-    if marked_text.restricted and not (rests.restricted or rests.denied):
+    if marked.restricted and not (rests.restricted or rests.denied):
         return "restriction"
-    if not (marked_text.restricted or marked_text.denied) and any(marker.heads & words for marker in rests.restricted):
+    if not (marked.restricted or marked.denied) and any(marker.heads & words for marker in rests.restricted):
         return "restriction"
     spoken = frozenset[str]().union(*rests.clauses)
-    if any(not marker.heads & spoken for marker in marked_text.denied) and not rests.restricted:
+    if any(not marker.heads & spoken for marker in marked.denied) and not rests.restricted:
         return "polarity"
     near = spoken.union(*(clause for text in known for clause in _parse_marked_text(text[:_READ]).clauses))
-    if any(len(clause) > 2 and not clause & near for clause in marked_text.clauses):
+    if any(len(clause) > 2 and not clause & near for clause in marked.clauses):
         return "extent"
-    if _is_reversed(marked_text.denied, rests, rests.denied) or _is_reversed(rests.denied, marked_text, marked_text.denied):
+    if _is_reversed(marked.denied, rests, rests.denied) or _is_reversed(rests.denied, marked, marked.denied):
         return "polarity"
-    if _is_reversed(marked_text.restricted, rests, rests.restricted) or _is_reversed(
-        rests.restricted, marked_text, marked_text.restricted
-    ):
+    if _is_reversed(marked.restricted, rests, rests.restricted) or _is_reversed(rests.restricted, marked, marked.restricted):
         return "restriction"
     if _ALWAYS.search(claim) and _SOMETIMES.search(whole) and not _GENERAL.search(whole):
         return "restriction"

@@ -65,9 +65,7 @@ class _Prompt:
 
     def spoken_patterns(self, telling: Telling) -> list[TellingPatterns]:
         """The patterns of the language whose words told; of every language for a command."""
-        return [
-            telling_patterns for telling_patterns in self.lexicon.tellings if telling.language in ("", telling_patterns.language)
-        ]
+        return [patterns for patterns in self.lexicon.tellings if telling.language in ("", patterns.language)]
 
 
 def propose_prompt_tellings(
@@ -99,12 +97,9 @@ def _tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
     patterns = possible_languages(text, lexicon.tellings)
     if is_command(text) or not (patterns or any(has_match(each.wish, text) for each in lexicon.tellings)):
         return []  # as most prompts: whose words they are, and in which languages, is dear to know
-    spans = [
-        span
-        for typed_span in typed_spans(event)
-        for span in split_sentences(text, typed_span.start, typed_span.end)
-        if not span.aside
-    ][:_SENTENCES]
+    spans = [span for typed in typed_spans(event) for span in split_sentences(text, typed.start, typed.end) if not span.aside][
+        :_SENTENCES
+    ]
     told = dict(tellings(text, spans, patterns, lexicon.tellings))
     rest = [(place, span) for place, span in enumerate(spans) if place not in told]
     told.update(wishes(text, rest, lexicon))
@@ -180,7 +175,7 @@ def _person_of(content: str, spoken: Sequence[TellingPatterns]) -> str:
 
 def _is_about_person(content: str, spoken: Sequence[TellingPatterns]) -> bool:
     """Whether a passage tells of somebody in the speaker's life: a pronoun ("Ich mag …", "nobody likes …") names no one."""
-    found = (compile_pattern(telling_patterns.kin).search(content) for telling_patterns in spoken if telling_patterns.kin)
+    found = (compile_pattern(patterns.kin).search(content) for patterns in spoken if patterns.kin)
     return any(_WORD.findall(kin[0])[0].casefold() not in _NO_ONE for kin in found if kin)
 
 
@@ -201,17 +196,14 @@ def _choose_category(
     profile, every = prompt.profile, prompt.lexicon.tellings
     told = _without_change(content)
     kinds = [
-        (
-            "decision",
-            telling.trigger == DECIDED or any(has_match(telling_patterns.decided, content) for telling_patterns in spoken),
-        ),
+        ("decision", telling.trigger == DECIDED or any(has_match(patterns.decided, content) for patterns in spoken)),
         ("person", _is_about_person(told, every)),
-        ("goal", any(has_match(telling_patterns.goal, content) for telling_patterns in spoken)),
-        ("preference", any(has_match(telling_patterns.preference, content) for telling_patterns in spoken)),
-        ("identity", any(has_match(telling_patterns.person, told) for telling_patterns in every)),
-        ("convention", any(has_match(telling_patterns.ours, content) for telling_patterns in spoken)),
-        ("constraint", any(has_match(telling_patterns.rule, told) for telling_patterns in spoken)),
-        ("convention", any(has_match(telling_patterns.convention, content) for telling_patterns in spoken)),
+        ("goal", any(has_match(patterns.goal, content) for patterns in spoken)),
+        ("preference", any(has_match(patterns.preference, content) for patterns in spoken)),
+        ("identity", any(has_match(patterns.person, told) for patterns in every)),
+        ("convention", any(has_match(patterns.ours, content) for patterns in spoken)),
+        ("constraint", any(has_match(patterns.rule, told) for patterns in spoken)),
+        ("convention", any(has_match(patterns.convention, content) for patterns in spoken)),
         ("project_fact", True),
     ]
     likely = [intent for intent, holds in kinds if holds]

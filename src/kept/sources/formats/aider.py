@@ -114,8 +114,8 @@ def _read_run(rows: Sequence[Row], first: int, after: int, kind: str, template: 
     lines = [row.text for row in rows[first:after]]
     if kind == "typed":
         text = "\n".join(line.removeprefix(_TYPED).rstrip() for line in lines).strip()
-        event_drafts, removed = split_prompt(text, "slash-command" if text.startswith("/") else "typed", template)
-        return DocumentEntry(place=place, said=tuple(event_drafts), noted=removed)
+        drafts, removed = split_prompt(text, "slash-command" if text.startswith("/") else "typed", template)
+        return DocumentEntry(place=place, said=tuple(drafts), noted=removed)
     if kind == "printed":
         text = shorten_text("\n".join(line.removeprefix(">").strip() for line in lines).strip())
         return DocumentEntry(

@@ -105,8 +105,8 @@ def _read_parts(content: Mapping[str, Any]) -> tuple[str, dict[str, int]]:
 
 
 def _prompt_entry(place: RecordPlace, text: str, template: EventDraft, noted: Mapping[str, int]) -> DocumentEntry:
-    event_drafts, removed = split_prompt(text, template.reason, template)
-    return DocumentEntry(place=place, said=tuple(event_drafts), noted={**noted, **removed})
+    drafts, removed = split_prompt(text, template.reason, template)
+    return DocumentEntry(place=place, said=tuple(drafts), noted={**noted, **removed})
 
 
 def _answer_entry(
@@ -116,5 +116,5 @@ def _answer_entry(
         return DocumentEntry(place=place, noted=noted)
     kind = EventKind.TOOL_CALL if tool else EventKind.RESPONSE
     text = tool.target if tool else text
-    event_draft = replace(template, kind=kind, author=Author.ASSISTANT, reason="export:assistant", text=text, tool=tool)
-    return DocumentEntry(place=place, said=(event_draft,), noted=noted)
+    draft = replace(template, kind=kind, author=Author.ASSISTANT, reason="export:assistant", text=text, tool=tool)
+    return DocumentEntry(place=place, said=(draft,), noted=noted)

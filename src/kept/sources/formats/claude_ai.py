@@ -58,8 +58,8 @@ def _read_message(message: Mapping[str, Any], place: RecordPlace, started: datet
     if not any(block.get("type") == "text" for block in blocks):
         blocks.append({"type": "text", "text": message.get("text")})
     noted: dict[str, int] = {}
-    event_drafts = block_drafts(blocks, template, noted, answers="export:assistant" if sender == "assistant" else "")
+    drafts = block_drafts(blocks, template, noted, answers="export:assistant" if sender == "assistant" else "")
     for attachment in to_mappings(message.get("attachments")):
         if text := content_text(attachment.get("extracted_content")):
-            event_drafts.append(replace(template, author=Author.INJECTED, reason="attachment", text=text))
-    return DocumentEntry(place=place, said=tuple(event_drafts), noted=noted)
+            drafts.append(replace(template, author=Author.INJECTED, reason="attachment", text=text))
+    return DocumentEntry(place=place, said=tuple(drafts), noted=noted)

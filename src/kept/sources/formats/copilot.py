@@ -129,18 +129,18 @@ def _read_event(state: _State, record: Record, *, path: Path) -> Outcome:
         parent=truncate_name(value.get("parentId")),
         stamp=str(record.start),
     )
-    event_drafts: list[EventDraft] = []
+    drafts: list[EventDraft] = []
     dropped, noted = "no-text", dict[str, int]()
     match value.get("type"):
         case "user.message":
-            event_drafts, noted = _read_user(data, template)
+            drafts, noted = _read_user(data, template)
         case "assistant.message":
-            event_drafts = _read_assistant(state, data, template, (record.start, record.end))
+            drafts = _read_assistant(state, data, template, (record.start, record.end))
         case "tool.execution_complete":
-            event_drafts = [_read_completion(state, data, template)]
+            drafts = [_read_completion(state, data, template)]
         case kind:
             dropped = safe_word(kind)
-    entry = DocumentEntry(place=record.place, said=tuple(event_drafts), dropped=dropped, noted=noted)
+    entry = DocumentEntry(place=record.place, said=tuple(drafts), dropped=dropped, noted=noted)
     document = SourceDocument(session=state.session, entries=(entry,), project=state.cwd, branch=state.branch)
     return next(to_outcomes(document, str(path)))
 
@@ -150,8 +150,8 @@ def _read_user(data: Mapping[str, Any], template: EventDraft) -> tuple[list[Even
     source = data.get("source")
     if isinstance(source, str) and source not in ("", "user"):
         return ([replace(template, author=Author.INJECTED, reason="source-not-user")] if template.text else []), {}
-    event_drafts, removed = split_prompt(template.text, template.reason, template)
-    return event_drafts, dict(removed)
+    drafts, removed = split_prompt(template.text, template.reason, template)
+    return drafts, dict(removed)
 
 
 def _read_assistant(state: _State, data: Mapping[str, Any], template: EventDraft, place: tuple[int, int]) -> list[EventDraft]:
@@ -159,11 +159,11 @@ def _read_assistant(state: _State, data: Mapping[str, Any], template: EventDraft
     if data.get("parentToolCallId"):
         author, reason = Author.SUBAGENT, "parentToolCallId"
     answer = replace(template, kind=EventKind.RESPONSE, author=author, reason=reason, turn=truncate_name(data.get("messageId")))
-    event_drafts = [answer] if answer.text else []
+    drafts = [answer] if answer.text else []
     for tool in _requested_tools(data):
-        event_drafts.append(answer.call(tool))
+        drafts.append(answer.call(tool))
         hold_newest(state.calls, tool.call, (place, tool.name, tool.target), _OPEN_CALLS)
-    return event_drafts
+    return drafts
 
 
 def _requested_tools(data: Mapping[str, Any]) -> Iterator[ToolUse]:
@@ -316,7 +316,7 @@ def _request_entry(request: Mapping[str, Any], number: int, *, last: bool) -> Do
     at = parse_instant(request.get("timestamp"))
     message = request.get("message")
     template = EventDraft(reason="request", at=at, precision=Precision.MESSAGE, native=truncate_name(request.get("requestId")))
-    event_drafts, noted = split_prompt(
+    drafts, noted = split_prompt(
         content_text(message if isinstance(message, str) else to_mapping(message).get("text")), "request", template
     )
     noted = dict(noted)
@@ -325,14 +325,14 @@ def _request_entry(request: Mapping[str, Any], number: int, *, last: bool) -> Do
         if request.get("response"):
             noted["unfinished-answer"] = 1
     else:
-        event_drafts += _response_drafts(request.get("response"), replace(template, precision=Precision.INFERRED), noted)
-    return DocumentEntry(place=RecordPlace(number, 0, 0), said=tuple(event_drafts), noted=noted)
+        drafts += _response_drafts(request.get("response"), replace(template, precision=Precision.INFERRED), noted)
+    return DocumentEntry(place=RecordPlace(number, 0, 0), said=tuple(drafts), noted=noted)
 
 
 def _response_drafts(parts: Any, template: EventDraft, noted: dict[str, int]) -> list[EventDraft]:
     """An answer's parts in order, neighbouring pieces of text as one."""
     answer = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason="response")
-    event_drafts: list[EventDraft] = []
+    drafts: list[EventDraft] = []
     words: list[str] = []
     for part in (*to_mappings(parts), {"kind": "end"}):
         kind = part.get("kind")
@@ -341,13 +341,13 @@ def _response_drafts(parts: Any, template: EventDraft, noted: dict[str, int]) ->
             continue
         if kind in ("toolInvocationSerialized", "toolInvocation", "end"):
             if text := "".join(words).strip():
-                event_drafts.append(replace(answer, text=text))
+                drafts.append(replace(answer, text=text))
             words = []
         if kind in ("toolInvocationSerialized", "toolInvocation"):
-            event_drafts.append(_invocation_draft(part, answer))
+            drafts.append(_invocation_draft(part, answer))
         elif kind != "end":
             noted[f"part:{safe_word(kind)}"] = noted.get(f"part:{safe_word(kind)}", 0) + 1
-    return event_drafts
+    return drafts
 
 
 def _part_text(part: Mapping[str, Any]) -> str:

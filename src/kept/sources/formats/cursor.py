@@ -134,8 +134,8 @@ def _bubble_entry(bubble: Mapping[str, Any], template: EventDraft, place: Record
     text, tool = content_text(bubble.get("text")), to_mapping(bubble.get("toolFormerData"))
     match bubble.get("type"):
         case 1:
-            event_drafts, removed = split_prompt(text, template.reason, template)
-            return DocumentEntry(place=place, said=tuple(event_drafts), noted=removed)
+            drafts, removed = split_prompt(text, template.reason, template)
+            return DocumentEntry(place=place, said=tuple(drafts), noted=removed)
         case 2:
             answer = template.answer(text, "assistant-bubble")
             pieces = [*([answer] if text else []), *(_former_tool_drafts(tool, answer) if tool.get("name") else ())]
@@ -199,8 +199,8 @@ def _read_line(_state: None, record: Record, *, path: Path) -> Outcome:
         stamp="" if at else str(record.start),
         native=truncate_name(value.get("id")),
     )
-    event_drafts, noted, dropped = _message_events(message, role, template)
-    entry = DocumentEntry(place=record.place, said=tuple(event_drafts), dropped=dropped, noted=noted)
+    drafts, noted, dropped = _message_events(message, role, template)
+    entry = DocumentEntry(place=record.place, said=tuple(drafts), dropped=dropped, noted=noted)
     document = SourceDocument(session=path.stem, entries=(entry,))
     return next(to_outcomes(document, str(path)))
 

@@ -115,7 +115,7 @@ def _read_record(_state: None, record: Record, *, path: Path, zone: ZoneInfo) ->
     several = any(isinstance(value.get(key), list) for key in _LISTS)
     own = _first_text(value, _SESSION) or (_first_text(value, ("id", "uuid")) if several else "")
     session = own or (f"{path.stem}:{record.line}" if several else path.stem)
-    event_drafts: list[EventDraft] = []
+    drafts: list[EventDraft] = []
     noted: dict[str, int] = {}
     dropped = "no-message"
     for number, message in enumerate(messages):
@@ -123,8 +123,8 @@ def _read_record(_state: None, record: Record, *, path: Path, zone: ZoneInfo) ->
         if isinstance(found, str):
             dropped = found
         else:
-            event_drafts += found
-    entry = DocumentEntry(place=record.place, said=tuple(event_drafts), dropped=dropped, noted=noted)
+            drafts += found
+    entry = DocumentEntry(place=record.place, said=tuple(drafts), dropped=dropped, noted=noted)
     project = _first_text(value, ("cwd", "project", "working_directory"))
     return next(to_outcomes(SourceDocument(session=session, entries=(entry,), project=project), str(path)))
 
@@ -183,25 +183,25 @@ def _message_events(message: Mapping[str, Any], position: str, zone: ZoneInfo, n
     )
     match role:
         case Role.HUMAN:
-            event_drafts, removed = split_prompt(text, template.reason, template)
+            drafts, removed = split_prompt(text, template.reason, template)
             noted |= removed
             if (name := message.get("name")) and (not isinstance(name, str) or parse_role(name) is None):
-                event_drafts = label_unconfirmed(event_drafts, noted, "named")  # one of several who write, perhaps a program
+                drafts = label_unconfirmed(drafts, noted, "named")  # one of several who write, perhaps a program
         case Role.ASSISTANT:
             answer = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT)
-            event_drafts = [*([answer] if text else []), *_call_drafts(message.get("tool_calls"), answer)]
+            drafts = [*([answer] if text else []), *_call_drafts(message.get("tool_calls"), answer)]
         case Role.TOOL:
             failed = message.get("is_error")
             ok = not failed if isinstance(failed, bool) else None
             tool = ToolUse(name=truncate_name(message.get("name")), call=truncate_name(message.get("tool_call_id")), ok=ok)
-            event_drafts = (
+            drafts = (
                 [replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, text=shorten_text(text), tool=tool)]
                 if text
                 else []
             )
         case Role.SYSTEM:
-            event_drafts = [replace(template, author=Author.INJECTED)] if text else []
-    return event_drafts or "no-text"
+            drafts = [replace(template, author=Author.INJECTED)] if text else []
+    return drafts or "no-text"
 
 
 def _call_drafts(calls: Any, answer: EventDraft) -> Iterator[EventDraft]:

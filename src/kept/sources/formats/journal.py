@@ -229,10 +229,10 @@ def _section_entry(
         _quoted_prompts(rows, heading.row, after, inside) if template.author is Author.ASSISTANT else ([], frozenset[int]())
     )
     noted: dict[str, int] = {}
-    event_drafts: list[EventDraft] = []
+    drafts: list[EventDraft] = []
     for quote in quoted:
         pieces, removed = split_prompt(quote, "quoted-prompt", replace(template, author=Author.HUMAN))
-        event_drafts += pieces
+        drafts += pieces
         noted |= removed
     # A heading that is a date alone is when a person wrote what stands below it, and leads in to nobody's words.
     first = heading.row + (template.author is Author.HUMAN and _DAY_HEADING.match(heading.title) is not None)
@@ -241,11 +241,11 @@ def _section_entry(
     noted |= hidden
     if template.author is Author.HUMAN:
         pieces, removed = split_prompt(text, template.reason, template)
-        event_drafts += pieces
+        drafts += pieces
         noted |= removed
     elif text:
-        event_drafts.append(replace(template, kind=EventKind.RESPONSE, text=text))
-    return DocumentEntry(place=place, said=tuple(event_drafts), noted=noted)
+        drafts.append(replace(template, kind=EventKind.RESPONSE, text=text))
+    return DocumentEntry(place=place, said=tuple(drafts), noted=noted)
 
 
 def _quoted_prompts(rows: Sequence[Row], first: int, after: int, inside: Sequence[bool]) -> tuple[list[str], frozenset[int]]:

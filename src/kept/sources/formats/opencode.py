@@ -147,11 +147,11 @@ def _read_part(
         case "text" if part.get("synthetic") or part.get("ignored"):
             return DocumentEntry(place=place, said=(replace(template, author=Author.INJECTED, reason="synthetic", text=text),))
         case "text":
-            event_drafts, removed = split_prompt(text, template.reason, template)
+            drafts, removed = split_prompt(text, template.reason, template)
             noted = dict(removed)
             if who.printed:
-                event_drafts = (label_as_program if who.unattended else label_unconfirmed)(event_drafts, noted, "run")
-            return DocumentEntry(place=place, said=tuple(event_drafts), noted=noted)
+                drafts = (label_as_program if who.unattended else label_unconfirmed)(drafts, noted, "run")
+            return DocumentEntry(place=place, said=tuple(drafts), noted=noted)
         case "tool" if role == "assistant":
             return DocumentEntry(place=place, said=tuple(_tool_drafts(part, answer)))
         case "compaction":

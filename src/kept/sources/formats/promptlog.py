@@ -145,11 +145,11 @@ def _section_entry(text: str, section: _Section, template: EventDraft, rows: Seq
     if not text:
         return DocumentEntry(place=place, noted=noted)
     if part is PromptLogPart.PROMPT and not _RETELLING.search(text[:200]):
-        event_drafts, removed = split_prompt(text, "prompt-log:prompt", template)
-        return DocumentEntry(place=place, said=tuple(event_drafts), noted=noted | dict(removed))
+        drafts, removed = split_prompt(text, "prompt-log:prompt", template)
+        return DocumentEntry(place=place, said=tuple(drafts), noted=noted | dict(removed))
     reason = f"prompt-log:{part if part is PromptLogPart.REPORT else PromptLogPart.RETOLD}"
-    event_draft = template.answer(text, reason)
-    return DocumentEntry(place=place, said=(event_draft,), noted=noted)
+    draft = template.answer(text, reason)
+    return DocumentEntry(place=place, said=(draft,), noted=noted)
 
 
 def _header_end(rows: Sequence[Row], start: int, after: int) -> int:

@@ -152,7 +152,7 @@ def find_session_id(front: FrontMatter, entries: Sequence[DocumentEntry]) -> str
     own = front.first(*_SESSION_FIELDS)
     if own:
         return own
-    first = next((event_draft for entry in entries for event_draft in entry.said), None)
+    first = next((draft for entry in entries for draft in entry.said), None)
     words = one_line(first.text)[:1000] if first else ""
     return hash_texts("chat", front.first("title"), front.first(*_DATE_FIELDS), first.stamp if first else "", words)
 
@@ -163,8 +163,8 @@ def unsigned_entries(rows: Sequence[Row], first: int, when: ConversationTime) ->
     if not text:
         return []
     template = roles.draft_template(when)
-    event_draft = template.answer(text, "no-role-heading")
-    return [DocumentEntry(place=rows_place(rows, first, len(rows)), said=(event_draft,), noted=noted)]
+    draft = template.answer(text, "no-role-heading")
+    return [DocumentEntry(place=rows_place(rows, first, len(rows)), said=(draft,), noted=noted)]
 
 
 def _preamble_entries(rows: Sequence[Row], front: FrontMatter, until: int) -> list[DocumentEntry]:
@@ -207,12 +207,8 @@ _RESULTS = {"✓": True, "✗": False, "✘": False, "❌": False, "…": None}
 
 def _split_entry_tools(entry: DocumentEntry) -> DocumentEntry:
     """An assistant's turn with its quoted tool calls as calls of their own, in the order of the text."""
-    event_drafts = [
-        piece
-        for event_draft in entry.said
-        for piece in (_split_tools(event_draft) if event_draft.author is Author.ASSISTANT else [event_draft])
-    ]
-    return replace(entry, said=tuple(event_drafts))
+    drafts = [piece for draft in entry.said for piece in (_split_tools(draft) if draft.author is Author.ASSISTANT else [draft])]
+    return replace(entry, said=tuple(drafts))
 
 
 def _split_tools(said: EventDraft) -> list[EventDraft]:

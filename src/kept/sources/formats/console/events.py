@@ -82,15 +82,15 @@ def read_entries(rows: Sequence[Row], line: int, reading: ScreenState) -> Iterat
     ]
     unindented = _is_unindented(rows, blocks)
     _name_session(texts, 0, reading)
-    for number, block_text in enumerate(texts):
-        if block_text.block.form is BlockForm.BANNER:
+    for number, text in enumerate(texts):
+        if text.block.form is BlockForm.BANNER:
             _open_banner_session(rows, texts, number, reading)
-        elif block_text.block.form is BlockForm.HEADING and (stamp := find_stamp(rows[block_text.block.after - 1].text)):
+        elif text.block.form is BlockForm.HEADING and (stamp := find_stamp(rows[text.block.after - 1].text)):
             reading.stamp, reading.session = stamp, ""
             _name_session(texts, number + 1, reading)
         yield _block_entry(rows, texts, number, reading, line, unindented=unindented)
-        if block_text.block.form in SAID:
-            reading.last = block_text.block.form
+        if text.block.form in SAID:
+            reading.last = text.block.form
     reading.client, reading.glyph = (
         blocks[-1].client,
         next((block.glyph for block in reversed(blocks) if block.form is BlockForm.PROMPT), reading.glyph),
@@ -154,9 +154,9 @@ def _open_banner_session(rows: Sequence[Row], texts: Sequence[_BlockText], numbe
     """Open the session that a banner announces; one whose first words came before is a screen that was drawn again."""
     block = texts[number].block
     banner = "\n".join(row.text for row in rows[block.first : block.after])
-    search_match = _DIRECTORY.search(banner)
+    match = _DIRECTORY.search(banner)
     before = reading.session
-    reading.project = str(Path(search_match.group(1).strip()).expanduser()) if search_match else reading.folder
+    reading.project = str(Path(match.group(1).strip()).expanduser()) if match else reading.folder
     reading.session, reading.tool, reading.last = "", None, None
     _name_session(texts, number + 1, reading)
     reading.repainting = bool(before) and reading.session == before
@@ -166,11 +166,9 @@ def _name_session(texts: Sequence[_BlockText], number: int, reading: ScreenState
     """Name the session that begins at a block, if none is open, by its client, its day and its first words."""
     if reading.session:
         return
-    near = [
-        block_text for block_text in texts[number : number + _NEAR] if block_text.text or block_text.block.form is BlockForm.BANNER
-    ]
+    near = [text for text in texts[number : number + _NEAR] if text.text or text.block.form is BlockForm.BANNER]
     spoken = list(takewhile(lambda said: said.block.form is not BlockForm.BANNER, near))
-    first = next((block_text for block_text in spoken if block_text.block.form is BlockForm.PROMPT), spoken[0] if spoken else None)
+    first = next((text for text in spoken if text.block.form is BlockForm.PROMPT), spoken[0] if spoken else None)
     if first is not None:
         reading.session = hash_texts("console", first.block.client, str(reading.stamp or ""), one_line(first.text)[:_WORDS])
 
@@ -178,25 +176,25 @@ def _name_session(texts: Sequence[_BlockText], number: int, reading: ScreenState
 def _block_entry(
     rows: Sequence[Row], texts: Sequence[_BlockText], number: int, reading: ScreenState, line: int, *, unindented: bool
 ) -> DocumentEntry:
-    block_text = texts[number]
-    block = block_text.block
+    text = texts[number]
+    block = text.block
     place = rows_place(rows, block.first, block.after)
     place = place._replace(line=place.line + line)
     if block.form not in SAID:
         return DocumentEntry(place=place, dropped=block.form.value, session=reading.session)
     if _is_repaint(texts, number, reading):
         return DocumentEntry(place=place, dropped="repainted", session=reading.session)
-    template = replace(draft_template(ConversationTime(zone=reading.zone, stamp=reading.stamp)), text=block_text.text)
+    template = replace(draft_template(ConversationTime(zone=reading.zone, stamp=reading.stamp)), text=text.text)
     noted: dict[str, int] = {}
-    event_drafts = _block_events(block_text, template, reading, noted, unindented=unindented)
-    return DocumentEntry(place=place, said=tuple(event_drafts), noted=noted, session=reading.session)
+    drafts = _block_events(text, template, reading, noted, unindented=unindented)
+    return DocumentEntry(place=place, said=tuple(drafts), noted=noted, session=reading.session)
 
 
 def _is_repaint(texts: Sequence[_BlockText], number: int, reading: ScreenState) -> bool:
     """Whether a block was drawn before: a prompt with what follows it begins such a stretch, new text ends it."""
-    block_text = texts[number]
-    mark = hash((block_text.block.form, block_text.text))
-    if block_text.block.form is BlockForm.PROMPT:
+    text = texts[number]
+    mark = hash((text.block.form, text.text))
+    if text.block.form is BlockForm.PROMPT:
         after = next((later for later in texts[number + 1 : number + _NEAR] if later.block.form in SAID), None)
         if after is None:
             reading.repainting = reading.repainting and mark in reading.seen

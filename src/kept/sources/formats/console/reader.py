@@ -70,18 +70,18 @@ def _is_screen(rows: Sequence[Row]) -> bool:
 
 def _has_glyphs(blocks: Sequence[ScreenBlock], rows: Sequence[Row]) -> bool:
     """Whether there are glyphs together that only one of the clients draws together."""
-    screen_blocks = [block for block in blocks if block.form in SAID and block.glyph]
-    glyphs = {block.glyph for block in screen_blocks}
-    prompted = any(block.form is BlockForm.PROMPT for block in screen_blocks)
-    actions = sum(block.form in (BlockForm.ANSWER, BlockForm.CALL) for block in screen_blocks)
+    shown = [block for block in blocks if block.form in SAID and block.glyph]
+    glyphs = {block.glyph for block in shown}
+    prompted = any(block.form is BlockForm.PROMPT for block in shown)
+    actions = sum(block.form in (BlockForm.ANSWER, BlockForm.CALL) for block in shown)
     furniture = any(block.form in (BlockForm.BANNER, BlockForm.COLLAPSED) or _is_spinner(block, rows) for block in blocks)
     if glyphs & {"⏺", "⎿"}:
-        return len(screen_blocks) > 1 and (prompted or actions > 0)
+        return len(shown) > 1 and (prompted or actions > 0)
     if glyphs & {"❯", "●"}:
         return prompted and actions > 0 and (furniture or "❯" in glyphs)
     if glyphs & {"›", "▌"}:
         return actions > 0 and (furniture or actions > 1 or bool(glyphs & {"▌", "└"}))
-    return "└" in glyphs and any(block.form is BlockForm.CALL for block in screen_blocks)
+    return "└" in glyphs and any(block.form is BlockForm.CALL for block in shown)
 
 
 def _is_spinner(block: ScreenBlock, rows: Sequence[Row]) -> bool:

@@ -114,7 +114,7 @@ def _has_breaks_after(
 
 def _break_places(word: str, marks: str) -> list[int]:
     """Where a word may be broken after one of these marks."""
-    return [search_match.end() for search_match in _BREAK.finditer(word) if search_match.group()[-1] in marks]
+    return [match.end() for match in _BREAK.finditer(word) if match.group()[-1] in marks]
 
 
 def join_lines(lines: Sequence[WrappedLine], own: WrapEdges, all_edges: WrapEdges) -> str:

@@ -125,21 +125,19 @@ def _turn_entry(rows: Sequence[Row], zones: Sequence[RowZone], turn: Turn, sessi
     if header.model == "<synthetic>":
         return DocumentEntry(place=place, dropped="synthetic-reply")
     if header.human:
-        event_drafts = _prompt_drafts(_rows_text(rows, first, turn.quoted), template, state, noted)
+        drafts = _prompt_drafts(_rows_text(rows, first, turn.quoted), template, state, noted)
         if header.at is None and is_introduced(rows, header.row):
-            event_drafts = label_unconfirmed(event_drafts, noted, "heading")
+            drafts = label_unconfirmed(drafts, noted, "heading")
         if pasted := _rows_text(rows, turn.quoted, turn.after):
-            event_drafts.append(
-                replace(template, kind=EventKind.PROMPT, author=Author.INJECTED, reason="pasted-transcript", text=pasted)
-            )
+            drafts.append(replace(template, kind=EventKind.PROMPT, author=Author.INJECTED, reason="pasted-transcript", text=pasted))
     else:
         state.command = None
-        event_drafts = _answer_drafts(split_turn_blocks(rows, zones, first, turn.after), template, state)
+        drafts = _answer_drafts(split_turn_blocks(rows, zones, first, turn.after), template, state)
     if header.sidechain:
-        event_drafts = _relabel_spoken(event_drafts, Author.SUBAGENT, "sidechain")
+        drafts = _relabel_spoken(drafts, Author.SUBAGENT, "sidechain")
     elif state.digest:
-        event_drafts = _relabel_spoken(event_drafts, Author.INJECTED, "machine-session")
-    return DocumentEntry(place=place, said=tuple(event_drafts), noted=noted)
+        drafts = _relabel_spoken(drafts, Author.INJECTED, "machine-session")
+    return DocumentEntry(place=place, said=tuple(drafts), noted=noted)
 
 
 def _relabel_spoken(drafts: list[EventDraft], author: Author, reason: str) -> list[EventDraft]:
@@ -165,14 +163,14 @@ def _prompt_drafts(text: str, template: EventDraft, state: _State, noted: Counte
     if reason:
         return [replace(template, reason=reason, text=text)]
     text, hooks = strip_hook_blocks(text)
-    event_drafts, removed = split_prompt(text, "user-turn", template)
+    drafts, removed = split_prompt(text, "user-turn", template)
     noted.update(removed)
     if hooks:
-        event_drafts.append(replace(template, reason="hook-prompt", text=hooks))
-    human = next((event_draft for event_draft in event_drafts if event_draft.author is Author.HUMAN), None)
+        drafts.append(replace(template, reason="hook-prompt", text=hooks))
+    human = next((draft for draft in drafts if draft.author is Author.HUMAN), None)
     if human is not None and not state.opened:
         state.opened, state.digest = True, is_machine_session_start(human.text)
-    return event_drafts
+    return drafts
 
 
 def _client_text_reason(text: str) -> str:
@@ -188,13 +186,13 @@ def _rows_text(rows: Sequence[Row], first: int, after: int) -> str:
 
 
 def _answer_drafts(blocks: Iterable[str | ToolBlock], template: EventDraft, state: _State) -> list[EventDraft]:
-    event_drafts: list[EventDraft] = []
+    drafts: list[EventDraft] = []
     for block in blocks:
         if isinstance(block, ToolBlock):
-            event_drafts += _tool_drafts(block, template, state)
+            drafts += _tool_drafts(block, template, state)
         elif block:
-            event_drafts += _text_drafts(block, template, state)
-    return event_drafts
+            drafts += _text_drafts(block, template, state)
+    return drafts
 
 
 _TOOL_LINE = Pattern(r"^Tool use: \*\*([^*\n]{1,128})\*\*[ \t]*(.*)$")
@@ -204,7 +202,7 @@ def _text_drafts(text: str, template: EventDraft, state: _State) -> list[EventDr
     """An agent's text; before version 2 a tool is a line in it, followed by what it printed."""
     if "Tool use: **" not in text:
         return [replace(template, text=text)]
-    event_drafts: list[EventDraft] = []
+    drafts: list[EventDraft] = []
     before, lines = list[str](), text.split("\n")
     number = 0
     while number < len(lines):
@@ -218,10 +216,10 @@ def _text_drafts(text: str, template: EventDraft, state: _State) -> list[EventDr
         target = prose.strip().strip("`") or found.group(2).strip().strip("`")
         output = printed.strip().removeprefix("```").removesuffix("```").strip() if mark else None
         block = ToolBlock(name=found.group(1), kind="", target=target, detail="", output=output, answer="")
-        event_drafts += _tool_drafts(block, template, state)
+        drafts += _tool_drafts(block, template, state)
         number = end
     spoken = "\n".join(before).strip()
-    return ([replace(template, text=spoken)] if spoken else []) + event_drafts
+    return ([replace(template, text=spoken)] if spoken else []) + drafts
 
 
 def _tool_drafts(block: ToolBlock, template: EventDraft, state: _State) -> list[EventDraft]:
@@ -229,15 +227,15 @@ def _tool_drafts(block: ToolBlock, template: EventDraft, state: _State) -> list[
     same = hash_texts(template.stamp, name, target)[:16]
     state.calls[same] += 1
     tool = ToolUse(name=name, call=f"{same}.{state.calls[same]}", target=target, detail=truncate_text(block.detail))
-    event_drafts = [replace(template, kind=EventKind.TOOL_CALL, reason="tool-use", text=target or name, tool=tool)]
+    drafts = [replace(template, kind=EventKind.TOOL_CALL, reason="tool-use", text=target or name, tool=tool)]
     if block.output is not None:
         code = _exit_code(block.output)
         ok = code == 0 if code is not None else False if block.output.startswith("<tool_use_error>") else None
         done = replace(tool, detail="", ok=ok, exit_code=code)
-        event_drafts.append(template.output(block.output, done))
+        drafts.append(template.output(block.output, done))
     if block.answer:
-        event_drafts.append(replace(template, kind=EventKind.PROMPT, author=Author.HUMAN, reason="answer", text=block.answer))
-    return event_drafts
+        drafts.append(replace(template, kind=EventKind.PROMPT, author=Author.HUMAN, reason="answer", text=block.answer))
+    return drafts
 
 
 def _exit_code(output: str) -> int | None:
