@@ -12,7 +12,8 @@ colon follows. ``material``: nouns that announce a paste when a colon follows. `
 ``reviews``: phrases of a review. ``polite``, ``examples``, ``contrasts``, ``wanted``: what may stand before an order, an example,
 another thought, the text that something is to show. ``roles`` and ``scripted``: how a program tells a model who it is and what to
 give; ``questions``, ``contexts`` and ``supplies``: what its templates call a question and what they retrieved. ``complaints``: what
-programs call an error. ``forwarded``, ``mail_…``, ``wrote``, ``greetings``, ``closings``: the parts of a mail.
+programs call an error. ``people`` and ``assistants`` head the turns of a conversation. ``forwarded``, ``mail_…``, ``wrote``,
+``greetings``, ``closings``: the parts of a mail.
 """
 
 import re

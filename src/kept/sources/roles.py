@@ -14,8 +14,8 @@ from zoneinfo import ZoneInfo
 
 from kept.core.event import Author, EventKind, Precision
 from kept.core.pattern import Pattern
-from kept.core.text import word_set
 from kept.core.value import dataclass, replace
+from kept.core.words import plain_words
 from kept.sources.documents import DocumentEntry, Row, doubt_entry, rows_place, split_prompt
 from kept.sources.markdown import find_headings, is_introduced, mark_fenced_in_turns, strip_edges, strip_hidden
 from kept.sources.pieces import EventDraft
@@ -32,14 +32,9 @@ class Role(StrEnum):
 
 
 # Exact labels, so that a heading which merely begins with such a word ("User interface") stays a heading.
-_PEOPLE = word_set(
-    "you user human me 用户 使用者 我 你 ユーザー benutzer nutzer du ich utilisateur moi vous usuario usuário tú você utente "
-    "пользователь вы"
-)
-_ASSISTANTS = word_set("assistant ai agent bot model llm assistent asistente 助手 アシスタント ассистент")
 _LABELS: Mapping[str, Role] = {
-    **dict.fromkeys((*_PEOPLE, "my prompt"), Role.HUMAN),
-    **dict.fromkeys((*_ASSISTANTS, "ai assistant"), Role.ASSISTANT),
+    **dict.fromkeys((*plain_words("people"), "my prompt"), Role.HUMAN),
+    **dict.fromkeys((*plain_words("assistants"), "ai assistant"), Role.ASSISTANT),
     **dict.fromkeys(("tool", "tool result", "tool output", "function", "tool call"), Role.TOOL),
     **dict.fromkeys(("system", "system prompt", "developer", "context"), Role.SYSTEM),
 }
