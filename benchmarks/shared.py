@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
+from contextlib import suppress
 from importlib.resources import files
 from itertools import count
 from pathlib import Path
@@ -82,9 +83,10 @@ class Machine:
 
     def used(self) -> float:
         """Seconds of the server's processes, those that have ended among them."""
-        times = self._postmaster.cpu_times()
-        running = sum(sum(process.cpu_times()[:2]) for process in self._postmaster.children(recursive=True))
-        return sum(times[:4]) + running
+        while True:
+            with suppress(psutil.NoSuchProcess):  # it has ended since, and its time is the postmaster's
+                running = [process.cpu_times()[:2] for process in self._postmaster.children(recursive=True)]
+                return sum(self._postmaster.cpu_times()[:4]) + sum(map(sum, running))
 
 
 def kept(home: Path, *call: str, told: str = "") -> str:

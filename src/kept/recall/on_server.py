@@ -22,7 +22,7 @@ from kept.store.opening import connect_server
 from kept.store.replica.protocol import Found
 from kept.workspace import Workspace
 
-_POOL = 300  # lines that words and meanings each propose
+_POOL = 300  # lines that words propose
 
 
 def send_vectors(workspace: Workspace) -> int:

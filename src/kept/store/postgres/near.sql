@@ -3,4 +3,4 @@
     WHERE role = current_user AND model = %(model)s AND vector_dims(vector) = {size} AND memory IN (
         SELECT rowid FROM worded UNION ALL (
             SELECT memory FROM kept.vectors WHERE role = current_user AND model = %(model)s AND vector_dims(vector) = {size}
-            ORDER BY vector::halfvec({size}) <#> %(vector)s::halfvec({size}) LIMIT %(most)s))
+            ORDER BY vector::halfvec({size}) <#> %(vector)s::halfvec({size}) LIMIT 100))

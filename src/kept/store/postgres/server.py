@@ -208,15 +208,15 @@ class PostgresServer:
                 self._connection.execute(query, (model, *_columns(some)))
 
     def search_rows(self, question: str, model: str, vector: Sequence[float], most: int) -> Sequence[Found]:
-        """What has any of a question's words, and what is nearest to its vector of a model (none: by words alone), at most so many
-        of each. What the rows of memories say is to be checked.
+        """What has any of a question's words, at most so much, and the hundred nearest to its vector of a model (none: by words
+        alone). What the rows of memories say is to be checked.
         """
         near, size = _read("near.sql") if len(vector) and self.has_vectors else _NO_NEAR, str(len(vector))
         query = _read("search.sql").replace("{near}", near.replace("{size}", size))
         values = {"question": _escape(question), "model": model, "vector": _vector(vector), "most": most}
         with self._explain_errors(), self._connection.transaction():
             if near is not _NO_NEAR:
-                self._connection.execute("SET LOCAL hnsw.ef_search = 400; SET LOCAL hnsw.iterative_scan = strict_order")
+                self._connection.execute("SET LOCAL hnsw.ef_search = 100; SET LOCAL hnsw.iterative_scan = strict_order")
             return [Found._make(map(_unescape, row)) for row in self._connection.execute(query, values).fetchall()]
 
     def commit(self, head: Head) -> None:
