@@ -150,6 +150,19 @@ def test_files_written_from_the_latest_sessions_first_end_as_those_of_one_readin
     assert bodies[0] == bodies[1]
 
 
+def test_the_progress_of_reading_counts_the_bytes_of_records_once_and_of_prose_four_times(desk_at, tmp_path, transcripts):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "2026-01-02.md").write_text("We moved the import to Parquet.\n" * 300)
+    steps = []
+    with desk_at(tmp_path / "h") as workspace:
+        places = [transcripts, tmp_path / "notes"]
+        run_pipeline(workspace, places, RunOptions(), progress=lambda *step: steps.append(step))
+    sizes = [path.stat().st_size * (4 if path.suffix == ".md" else 1) for place in places for path in place.rglob("*.*")]
+    reading = [step for step in steps if step[0] == "reading"]
+    assert reading[-1] == ("reading", sum(sizes), sum(sizes))
+    assert {one[1] - other[1] for one, other in zip(reading[1:], reading, strict=False)} == set(sizes)
+
+
 def test_a_run_stopped_after_its_first_part_leaves_a_memory_file_and_is_gone_on_with(desk_at, tmp_path, transcripts):
     latest = min(transcripts.rglob("*.jsonl"), key=lambda path: path.stat().st_size)
     for path in transcripts.rglob("*.jsonl"):

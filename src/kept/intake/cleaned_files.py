@@ -26,6 +26,7 @@ from kept.sources.json_lines import REWRITTEN
 Redact = Callable[[str], RedactionResult]
 LIMITS = Limits()
 _LEAST_BYTES = 4096  # what an empty file counts for, so that a batch is no more than two thousand files
+_PROSE = 4  # records are mostly names, and what tools showed of files: little of it is kept
 OPT_OUT = (IGNORE, "kept: ignore this conversation", OFF_THE_RECORD, "/kept:off")
 _LINE = re.compile(r"\S[^\n]*")
 _OFF_COMMAND = Pattern(r"<command-name>\s*/?kept:off\s*</command-name>")  # as Claude Code writes a command without arguments
@@ -134,22 +135,25 @@ class CleanedFile:
 
 
 def weigh_files(paths: Iterable[str]) -> int:
-    """What files weigh together, in bytes."""
+    """What files weigh together."""
     return sum(map(weigh_file, paths))
 
 
-def weigh_file(path: str) -> int:
-    """What a file weighs, in bytes; an empty one weighs something as well."""
-    return _stat_file(path)[2]
+def weigh_file(path: str, read: int = 0) -> int:
+    """What a file weighs from so many bytes on: its bytes, those of prose as often as reading one takes longer than one of a
+    record. An empty one weighs something as well.
+    """
+    return _stat_file(path, read)[2]
 
 
-def _stat_file(path: str) -> tuple[float, str, int]:
+def _stat_file(path: str, read: int = 0) -> tuple[float, str, int]:
     """When a file changed last, its path, and what it weighs."""
     try:
         info = os.stat(path)  # noqa: PTH116 - there may be hundreds of thousands
     except OSError:
         return 0, path, _LEAST_BYTES
-    return info.st_mtime, path, max(info.st_size, _LEAST_BYTES)
+    each = 1 if path.endswith((".jsonl", ".json")) else _PROSE
+    return info.st_mtime, path, max((info.st_size - read) * each, _LEAST_BYTES)
 
 
 def read_whole(files: Sequence[UnreadFile]) -> tuple[CleanedFile, ...]:

@@ -267,7 +267,7 @@ def archive_files(
 
     ``force`` reads every file again from its start; what is known already is not stored twice. ``workers`` read the files, where
     there are any. Where ``late`` says so no further files are opened. ``report`` is what the same run read before, and is added to.
-    ``progress`` is told in bytes. Raises StoreError.
+    ``progress`` is told what was read as :func:`weigh_file` weighs it. Raises StoreError.
     """
     result = report or ReadingReport()
     result.opted_out |= {opted_out.session for opted_out in workspace.store.archive.opted_out_sessions()}
@@ -332,10 +332,12 @@ def _is_followed_since(workspace: Workspace, item: InputFile) -> bool:
 
 
 def weigh_new(workspace: Workspace, found: FilesToRead) -> int:
-    """How many bytes the files hold that were not read yet."""
+    """What the files weigh that was not read yet."""
     size, cursor = weigh_files(found.files), workspace.store.archive.cursor
-    known = (cursor(source.name, path) for path, source in found.files.items()) if size > BATCH_BYTES else ()
-    return size - sum(place.offset for place in known if place)
+    if size <= BATCH_BYTES:
+        return size
+    known = ((path, cursor(source.name, path)) for path, source in found.files.items())
+    return sum(weigh_file(path, place.offset if place else 0) for path, place in known)
 
 
 def _replay(cleaned_file: CleanedFile) -> Iterator[CleanedSlice]:
