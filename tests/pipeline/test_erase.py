@@ -370,6 +370,28 @@ def test_what_rests_on_a_session_that_is_left_out_goes_also_where_nothing_of_it_
         assert the_memory_is_gone(workspace)
 
 
+def test_a_view_that_somebody_edited_is_without_the_words_too(full, home):
+    with full() as workspace:
+        view = home / "kept" / "journal.json"
+        view.write_text(json.dumps(json.loads(view.read_text()) | {"mine": SAID, "other": "Rain."}))
+        forget(workspace, make_erasure_request(workspace, [the_memory(workspace)]))
+    left = json.loads(view.read_text())
+    assert (left.get("mine"), left.get("other", "Rain.")) in (("[forgotten]", "Rain."), (None, "Rain."))
+
+
+def test_a_span_of_time_is_forgotten_by_its_turns_and_no_session_whole_and_goes_out_of_entries(home, desk_at):
+    say(home, "one-session", "Tell the pilots that the tide gauge key hangs behind the blue lantern.", OTHER, day="2026-01-05")
+    with desk_at(home, also=("journal",)) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        write_journal_entry(workspace, make_entry_options(workspace), DAY)
+        entry = next((home / "journal").rglob(f"{DAY}.md"))
+        assert "behind the blue lantern" in entry.read_text()
+        request = make_erasure_request(workspace, until=workspace.day_bounds(date(2026, 1, 6))[1])
+        assert (request.words.sessions, len(request.words.events) > 0) == (frozenset(), True)
+        forget(workspace, request)
+    assert "behind the blue lantern" not in entry.read_text()
+
+
 def test_what_another_machine_forgot_is_erased_here_and_nothing_where_it_forgot_nothing(full):
     with full() as workspace:
         assert forget_too(workspace, ()) == ()
