@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kept.core.erasure import ErasureWords
+from kept.core.errors import StoreError
 from kept.core.event import FORGOTTEN_MARK, Origin
 from kept.core.memory import Evidence
 from kept.store import backups
@@ -90,3 +91,38 @@ def test_a_transaction_after_a_trial_is_whole_or_not_at_all(open_at, tmp_path):
         with pytest.raises(sqlite3.Error):
             break_off()
         assert store.log.memory_ids() == frozenset()
+
+
+def test_a_store_is_free_again_once_it_was_locked_for_a_replacement(open_at, tmp_path):
+    with open_at(tmp_path / "kept.db") as store, open_at(tmp_path / "kept.db") as other:
+        other._database.execute_sql("PRAGMA busy_timeout = 0")
+        with store._database.exclusive_lock(), pytest.raises(StoreError, match="locked"):
+            other.log.memory_ids()
+        commit(other, add("m1"))
+        assert set(store.log.memory_ids()) == {"m1"}
+
+
+def test_the_passes_after_one_are_told_in_order_and_none_of_an_empty_store(open_at, tmp_path):
+    with open_at(tmp_path / "kept.db") as store:
+        assert list(store.log.passes_after(0)) == []
+        made = [commit(store, add(f"m{number}")) for number in range(3)]
+        assert [each.id for each in store.log.passes_after(1)] == [2, 3]
+        assert len(made) == 3
+
+
+def test_a_store_that_does_not_open_is_put_aside_with_its_journal_when_a_backup_takes_its_place(open_at, tmp_path, monkeypatch):
+    with open_at(tmp_path / "good.db") as store:
+        commit(store, add("m1"))
+    place = tmp_path / "kept.db"
+    place.write_bytes(b"not a database at all, but long enough to be looked at" * 30)
+    place.with_name("kept.db-journal").write_bytes(b"half a change")
+
+    def refuse(path):
+        raise StoreError("it does not open")
+
+    monkeypatch.setattr(backups, "Database", refuse)
+    saved = backups.restore_backup(tmp_path / "good.db", place, tmp_path / "aside")
+    assert saved.with_name(f"{saved.name}-journal").read_bytes() == b"half a change"
+    assert not place.with_name("kept.db-journal").exists()
+    with open_at(place) as store:
+        assert set(store.log.memory_ids()) == {"m1"}
