@@ -3,6 +3,7 @@ other words and languages, and a person edits in between.
 """
 
 import json
+import re
 from itertools import pairwise
 
 import pytest
@@ -16,6 +17,7 @@ from kept.memories.history import undo
 from kept.paths import find_paths
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.workspace import open_workspace
+from scripted_client import NOTHING, Obedient, with_model
 from talking import say
 
 MEMORY = ".claude/rules/memory.md"
@@ -71,12 +73,20 @@ def test_a_journals_author_finds_one_theme_each_ground_decisions_that_stay_and_q
             "2026-01-20",
             themes=["Drawing the harbour map in `map.py`"],
             insights=["Discovery through plugin entry points in `registry.go` does hold under four concurrent workflows"],
+            decisions=["Die Hafenkarte wird mit Cairo gezeichnet"],
         ),
+        lambda: note(
+            "2026-01-26",
+            decisions=["Die Hafenkarte wird jetzt mit Skia gezeichnet, nicht mehr mit Cairo", "Tides are stored in `tides.db`"],
+        ),
+        lambda: note("2026-02-02", decisions=["Tides are now stored in `tides.parquet`, no longer in `tides.db`"]),
     )
     with desk_at(home, profile="journal") as workspace:
         for week in weeks:
             week()
             run_pipeline(workspace, [folder], RunOptions())
+            text = (home / MEMORY).read_text()
+            (home / MEMORY).write_text(text.replace("the harbour map in `map.py`", "the harbour map and its legend in `map.py`"))
         held = {(each.category, each.status) for each in workspace.store.log.memories() if "registry.go" in each.content}
         assert ("decisions", Status.ACTIVE) in held
         assert ("open_questions", Status.RESOLVED) in held
@@ -85,7 +95,12 @@ def test_a_journals_author_finds_one_theme_each_ground_decisions_that_stay_and_q
         }
         assert themes == {
             "Decoupling worker registration in `registry.go` from project directories and queues",
-            "Drawing the harbour map in `map.py`",
+            "Drawing the harbour map and its legend in `map.py`",
+        }
+        decisions = {each.content for each in workspace.store.log.memories() if each.status is Status.ACTIVE} - themes
+        assert {each for each in decisions if "Hafenkarte" in each or "tides" in each} == {
+            "Die Hafenkarte wird jetzt mit Skia gezeichnet, nicht mehr mit Cairo",
+            "Tides are now stored in `tides.parquet`, no longer in `tides.db`",
         }
         (view,) = home.rglob("journal.json")
         assert themes <= {
@@ -128,6 +143,9 @@ def test_a_programmers_rules_hold_as_they_were_last_said_or_edited(desk_at, home
         assert any("main or release" in each for each in shown)
         (lint,) = [each for each in workspace.store.log.memories() if "make lint" in each.content and each.status is Status.ACTIVE]
         assert (lint.category, lint.observations) == ("convention", 3)
+        say(home, "five", "Remember that the api listens on port 9191 again.", day="2026-01-27")
+        run_pipeline(workspace, [], RunOptions())
+        assert [each for each in lines(home / MEMORY) if "port" in each] == ["the api listens on port 9191 again"]
 
 
 def test_a_vaults_owner_is_known_by_one_line_each_and_what_they_delete_stays_deleted(desk_at, home):
@@ -176,19 +194,40 @@ def test_a_companion_keeps_a_dossier_of_each_person_and_one_home(desk_at, home):
         ]
         assert "I live in Lisbon now" in active(workspace)
         assert "I live in Berlin" not in active(workspace)
+        say(home, "four", "Merk dir: ich wohne jetzt in Wien.", "Remember that Ana no longer works as a nurse.", day="2026-01-26")
+        run_pipeline(workspace, [], RunOptions())
+        say(home, "five", "Remember that I moved back to Berlin, I no longer live in Vienna.", day="2026-02-02")
+        run_pipeline(workspace, [], RunOptions())
+        shown = lines(home / MEMORY)
+        assert [each for each in shown if any(place in each for place in ("Berlin", "Lisbon", "Wien"))] == [
+            "I moved back to Berlin, I no longer live in Vienna"
+        ]
+        assert "Ana works as a nurse" not in shown
+        assert "Ana got a puppy named Bolt" in shown
 
 
 def test_an_agents_workspace_has_every_day_its_note_and_the_latest_of_each_value(desk_at, home):
     with desk_at(home, profile="workspace") as workspace:
-        for day, words in (
-            ("2026-02-06", "Remember that the launch is in May."),
-            ("2026-02-13", "Remember that the launch is now planned for July."),
-            ("2026-02-20", "Remember that the launch is in May."),
-            ("2026-02-27", "Remember that the launch is now planned for June."),
+        (home / ".openclaw" / "workspace").mkdir(parents=True)
+        for day, *told in (
+            ("2026-02-06", "Remember that the launch is in May.", "Merk dir: der Server Alpha steht in Frankfurt."),
+            ("2026-02-13", "Remember that the launch is now planned for July.", "Remember: never push to main in this repo."),
+            ("2026-02-20", "Remember that the launch is in May.", "Merk dir: der Server Alpha steht jetzt in Paris."),
+            (
+                "2026-02-27",
+                "Remember that the launch is now planned for June.",
+                "Merk dir: der Server Alpha steht wieder in Frankfurt.",
+            ),
         ):
-            say(home, day, words, day=day)
+            say(home, day, *told, day=day)
             run_pipeline(workspace, [], RunOptions())
-        assert [each for each in active(workspace) if "launch" in each] == ["the launch is now planned for June"]
+            for path in home.rglob("MEMORY.md"):
+                path.write_text(path.read_text().replace("push to main in", "push to main or release in"))
+        assert active(workspace) == {
+            "the launch is now planned for June",
+            "der Server Alpha steht wieder in Frankfurt",
+            "never push to main or release in this repo",
+        }
         notes = {path.stem for path in home.rglob("2026-02-*.md")}
         assert {"2026-02-06", "2026-02-13", "2026-02-20", "2026-02-27"} <= notes
 
@@ -210,12 +249,13 @@ def test_a_teams_file_has_each_value_once_however_often_it_changed_and_went_back
             ("2026-02-10", "Remember that the api listens on port 8080 and the worker on port 8081."),
             ("2026-02-11", "Remember that we raised the rate limit to 250 requests per minute."),
             ("2026-02-16", "From now on every timestamp is stored as UTC.", "Merk dir: der Server Alpha steht jetzt in Frankfurt."),
+            ("2026-02-23", "Remember that the rate limit is 100 requests per minute again."),
         ):
             say(home, day, *told, day=day)
             run_pipeline(workspace, [], RunOptions())
         shown = lines(home / MEMORY)
         assert [each for each in shown if "Alpha" in each] == ["der Server Alpha steht jetzt in Frankfurt"]
-        assert [each for each in shown if "rate limit" in each] == ["we raised the rate limit to 250 requests per minute"]
+        assert [each for each in shown if "rate limit" in each] == ["the rate limit is 100 requests per minute again"]
         assert [each for each in shown if "port" in each] == ["the api listens on port 8080 and the worker on port 8081"]
         assert sum("UTC" in each for each in shown) == 1
         (stamps,) = [each for each in workspace.store.log.memories() if "UTC" in each.content and each.status is Status.ACTIVE]
@@ -234,34 +274,61 @@ WEEKS = (
 )
 
 
+# What rules leave beside each other: a model says that the latest of them holds.
+ALONE = (
+    ("2026-01-07", "Remember that I drink my coffee black."),
+    ("2026-01-14", "Remember that I take my coffee with oat milk."),
+    ("2026-01-21", "Remember that coffee gives me a headache, I take green tea."),
+)
+
+
+def tell_latest(ask):
+    """Says of each entry about coffee that the latest one shown took its place."""
+    if ask.purpose != "curate":
+        return json.dumps(NOTHING)
+    shown = [re.match(r"(\d+) \((\S+?)[,)]", line) for line in ask.prompt.splitlines() if "coffee" in line]
+    latest = max((each[2], each[1]) for each in shown)[1] if shown else ""
+    named = [line.split(" ")[0] for line in ask.prompt.splitlines() if "only to be named" in line]
+    ended = [each[1] for each in shown if each[1] not in (latest, *named)]
+    changes = [{"id": int(each), "op": "supersede", "with": int(latest), "reason": "it is so no more"} for each in ended]
+    return json.dumps({"operations": changes})
+
+
 @pytest.fixture(scope="module")
 def at_once(tmp_path_factory):
     """What the weeks come to when all of them are read in one run."""
     return {}
 
 
+@pytest.mark.parametrize("weeks", [WEEKS, WEEKS[4:] + ALONE], ids=["rules", "replies"])
 @settings(max_examples=6, deadline=None)
-@given(order=st.permutations(range(len(WEEKS))), cuts=st.sets(st.integers(1, len(WEEKS) - 1), max_size=3))
-def test_in_whatever_order_and_parts_files_are_read_the_same_is_active(tmp_path_factory, order, cuts, at_once):
+@given(draw=st.data())
+def test_in_whatever_order_and_parts_files_are_read_the_same_is_active(tmp_path_factory, weeks, at_once, draw):
     def read(parts):
         home = tmp_path_factory.mktemp("order")
         env = {"HOME": str(home), "KEPT_EMBEDDINGS": "hashing"}
         with open_workspace(find_paths(str(home), env), zone="Europe/Berlin", clock=Clock(), env=env) as workspace:
+            reader = with_model(workspace, Obedient(tell_latest)) if weeks is not WEEKS else workspace
             for part in parts:
                 for number in part:
-                    day, words = WEEKS[number]
+                    day, words = weeks[number]
                     say(home, f"s{number}", words, day=day)
-                run_pipeline(workspace, [], RunOptions())
+                run_pipeline(reader, [], RunOptions())
             return {
                 (each.content, each.status)
                 for each in workspace.store.log.memories()
                 if each.status in (Status.ACTIVE, Status.HELD)
             }
 
-    if not at_once:
-        at_once["held"] = read([range(len(WEEKS))])
-    bounds = [0, *sorted(cuts), len(WEEKS)]
-    assert read([order[a:b] for a, b in pairwise(bounds)]) == at_once["held"]
+    order = draw.draw(st.permutations(range(len(weeks))))
+    cuts = draw.draw(st.sets(st.integers(1, len(weeks) - 1), max_size=3))
+    held = at_once.setdefault(weeks, None) or read([range(len(weeks))])
+    at_once[weeks] = held
+    assert weeks is WEEKS or {content for content, _ in held if "coffee" in content} == {
+        ALONE[-1][1].removeprefix("Remember that ")
+    }
+    bounds = [0, *sorted(cuts), len(weeks)]
+    assert read([order[a:b] for a, b in pairwise(bounds)]) == held
 
 
 def test_every_pass_of_three_weeks_can_be_taken_back(desk_at, home):
