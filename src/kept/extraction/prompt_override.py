@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kept import profiles
 from kept.core.errors import ConfigError, MissingError, StaleError, UsageError
-from kept.core.redact.check import refuse_secrets
+from kept.core.redact import refuse_secrets
 from kept.core.value import dataclass
 from kept.local import files, settings
 from kept.local.files import FileContent

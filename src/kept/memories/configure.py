@@ -11,7 +11,7 @@ from typing import Any
 from kept import profiles
 from kept.core.codec import digest, dump
 from kept.core.errors import ConfigError, StaleError, TerminalOnlyError, UsageError
-from kept.core.redact.check import refuse_secrets
+from kept.core.redact import refuse_secrets
 from kept.core.value import dataclass
 from kept.local import files, settings
 from kept.local.settings import writing

@@ -15,7 +15,7 @@ from kept.changes import apply_person_change
 from kept.core.errors import ChangedError, GuardError, KeptError, MissingError, StaleError, UsageError
 from kept.core.markup import BOM, split_lines
 from kept.core.memory import Memory
-from kept.core.redact.check import refuse_secrets
+from kept.core.redact import refuse_secrets
 from kept.core.value import dataclass
 from kept.local import files
 from kept.local.files import FileContent

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from kept.core.memory import Status
 from kept.core.project import PROJECT
-from kept.core.redact.check import refuse_secrets
+from kept.core.redact import refuse_secrets
 from kept.local.recall_settings import RecallSettings
 from kept.recall.embed import create_embedder
 from kept.recall.embed.levels import find_scale

@@ -171,37 +171,33 @@ def _opens_with(path: Path, head: bytes, pattern: re.Pattern[bytes]) -> bool:
 
 def _read_export(path: Path, cursor: Cursor, translate: Translate) -> Iterator[Slice]:
     with open_source(path) as file:
-        yield from _read_export_slices(path, file, cursor, translate)
-
-
-def _read_export_slices(path: Path, file: BinaryIO, cursor: Cursor, translate: Translate) -> Iterator[Slice]:
-    info = os.fstat(file.fileno())
-    mark = hash_prefix(file, info.st_size)
-    if (cursor.offset, cursor.prefix) == (info.st_size, mark):
-        return
-    carry = json.loads(cursor.carry)
-    done = carry.get("done", 0) if carry.get("mark") == mark else 0
-    noted = {REWRITTEN: 1} if cursor != Cursor() and not done else {}
-    number, gathered, pending = 0, 0, 0
-    outcomes: list[Outcome | Reject] = []
-    for member in _open_members(path, file):
-        for skipped in member.beside:
-            noted[skipped] = noted.get(skipped, 0) + 1
-        for element in read_elements(member.file):
-            number += 1
-            if number <= done:
-                continue
-            if not element.ended:
-                pending += element.end - element.start
-                continue
-            outcomes += _element_outcomes(path, element, number, translate)
-            gathered += element.end - element.start
-            if gathered >= SLICE_BYTES or len(outcomes) >= SLICE_EVENTS:
-                state = json.dumps({"done": number, "mark": mark})
-                yield make_slice(path, outcomes, Cursor(inode=info.st_ino, line=number, carry=state), noted=noted)
-                outcomes, gathered, noted = [], 0, {}
-    reached = Cursor(inode=info.st_ino, offset=info.st_size, prefix=mark, line=number)
-    yield make_slice(path, outcomes, reached, noted=noted, pending=pending)
+        info = os.fstat(file.fileno())
+        mark = hash_prefix(file, info.st_size)
+        if (cursor.offset, cursor.prefix) == (info.st_size, mark):
+            return
+        carry = json.loads(cursor.carry)
+        done = carry.get("done", 0) if carry.get("mark") == mark else 0
+        noted = {REWRITTEN: 1} if cursor != Cursor() and not done else {}
+        number, gathered, pending = 0, 0, 0
+        outcomes: list[Outcome | Reject] = []
+        for member in _open_members(path, file):
+            for skipped in member.beside:
+                noted[skipped] = noted.get(skipped, 0) + 1
+            for element in read_elements(member.file):
+                number += 1
+                if number <= done:
+                    continue
+                if not element.ended:
+                    pending += element.end - element.start
+                    continue
+                outcomes += _element_outcomes(path, element, number, translate)
+                gathered += element.end - element.start
+                if gathered >= SLICE_BYTES or len(outcomes) >= SLICE_EVENTS:
+                    state = json.dumps({"done": number, "mark": mark})
+                    yield make_slice(path, outcomes, Cursor(inode=info.st_ino, line=number, carry=state), noted=noted)
+                    outcomes, gathered, noted = [], 0, {}
+        reached = Cursor(inode=info.st_ino, offset=info.st_size, prefix=mark, line=number)
+        yield make_slice(path, outcomes, reached, noted=noted, pending=pending)
 
 
 def _element_outcomes(path: Path, element: SourceLine, number: int, translate: Translate) -> Iterator[Outcome | Reject]:

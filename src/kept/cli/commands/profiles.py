@@ -15,7 +15,7 @@ from kept.cli.front import call_options, command_workspace
 from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.codec import dump
 from kept.core.errors import ConfigError, UsageError
-from kept.core.redact.check import refuse_secrets
+from kept.core.redact import refuse_secrets
 from kept.local import files
 from kept.memories import configure
 from kept.memories.migrate import MigrationReport, migrate_profile

@@ -72,18 +72,13 @@ def parse_time_span(question: str, now: datetime, zone: ZoneInfo, *, month_first
             (first, last), length = found
             label = " ".join(raw[place : lead + length]).lower().strip(".,;:!?()\"'“”")
             rest = " ".join((*raw[:place], *raw[lead + length :]))
-            since, until = _day_start(first, zone), _day_start(last + timedelta(days=1), zone)
-            match side, words[place]:
-                case "since", "after":
-                    return TimeSpan(until, None, label, rest=rest)
-                case "since", _:
-                    return TimeSpan(since, None, label, rest=rest)
-                case "until", "before":
-                    return TimeSpan(None, since, label, rest=rest)
-                case "until", _:
-                    return TimeSpan(None, until, label, rest=rest)
-                case _:
-                    return TimeSpan(since, until, label, rest=rest)
+            since: datetime | None = _day_start(first, zone)
+            until: datetime | None = _day_start(last + timedelta(days=1), zone)
+            if side == "since":
+                since, until = until if words[place] == "after" else since, None
+            elif side == "until":
+                since, until = None, since if words[place] == "before" else until
+            return TimeSpan(since, until, label, rest=rest)
     return _parse_cjk_span(question[:_CHARACTERS], today, zone)
 
 

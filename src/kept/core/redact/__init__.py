@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from typing import NamedTuple
 
+from kept.core.errors import UsageError
 from kept.core.redact.book import Rule, load_rule_book
 from kept.core.redact.disguises import find_disguised
 from kept.core.redact.places import SecretSpan, scan_secrets
 from kept.core.redact.shape import compile_re2
 from kept.core.value import dataclass, replace
 
-__all__ = ["RedactedSecret", "RedactionResult", "Rule", "Scan", "redact"]
+__all__ = ["RedactedSecret", "RedactionResult", "Rule", "Scan", "redact", "refuse_secrets"]
 
 _PASSES = 24  # redaction is repeated until nothing more is found, for a mark can bare what stood beside it, as in lists of codes
 _MARK = compile_re2(rb"\[redacted:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
@@ -134,3 +135,16 @@ def _replace_spans(
         for i in [bisect_right(edges, start) - 1]
     ]
     return b"".join(out), sorted(moved + placed)
+
+
+_KEY = b"compared within one call"
+
+
+def refuse_secrets(text: str, *, before: str = "", where: str = "", hint: str = "leave it out; nothing was changed") -> None:
+    """Raise UsageError where a text holds a secret that ``before``, what stands there now, does not hold: in a person's own file
+    (settings, prompts, profiles) a mark in its place is of no use.
+    """
+    known = {redacted_secret.fingerprint for redacted_secret in redact(before, key=_KEY).found}
+    for item in redact(text, key=_KEY).found:
+        if item.fingerprint not in known:
+            raise UsageError(f"this looks like a secret ({item.kind}), which kept stores nowhere", where=where, hint=hint)
