@@ -18,7 +18,7 @@ from unittest.mock import patch
 import kept
 from kept.cli import main
 from kept.cli.parsers import create_parser
-from kept.cli.registry import GLOBAL_OPTIONS, GROUPS, Command
+from kept.cli.registry import GLOBAL_OPTIONS, GROUPS, STATES, Command
 from kept.core import errors
 from kept.mcp import create_server
 from kept.memories.configure import describe_settings, setting_groups
@@ -40,6 +40,8 @@ def commands() -> Lines:
         "",
     )
     yield from ("Every command takes these:", "", *_table(("option", "meaning"), GLOBAL_OPTIONS))
+    yield from ("What a memory or a proposal can be, in one word each, here, on the page and in JSON:", "")
+    yield from _table(("word", "meaning"), STATES)
     for title, group in GROUPS.items():
         yield from (f"## {title}", "")
         for command in group:

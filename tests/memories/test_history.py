@@ -196,7 +196,7 @@ def test_what_an_undo_gave_back_is_told_by_what_is_so_now():
     old, new = memory("m", MAR, "The port is 8731."), memory("m", MAR, "The port is 8732.")
     assert describe_given_back(list_differences({"m": (new, old)})) == "“The port is 8731.” – reworded back"
     assert describe_given_back(list_differences({"m": (old, None)})) == "“The port is 8731.” – no longer remembered"
-    assert describe_given_back(list_differences({"m": (new, old), "n": (KNOWN, HELD)})) == "1 reworded back, 1 waiting again"
+    assert describe_given_back(list_differences({"m": (new, old), "n": (KNOWN, HELD)})) == "1 reworded back, 1 held again"
     for words, told in (("w" * 80, "w" * 80), ("w" * 81, "w" * 80 + "…")):
         assert describe_given_back(list_differences({"m": (None, memory("m", MAR, words))})).startswith(f"“{told}” – ")
     assert describe_given_back(()) == ""

@@ -1,12 +1,15 @@
 """What the documentation names exists: files, links, commands with their options, make targets, settings and tests."""
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from cli_world import kept
-from kept.cli.registry import COMMANDS
+from kept.cli.registry import COMMANDS, STATES
+from kept.core.memory import Status
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "kept"
@@ -132,3 +135,40 @@ def test_the_index_of_decisions_names_every_decision():
     folder = DOCS / "decisions"
     linked = re.findall(r"\]\(([^)]+)\)", (folder / "README.md").read_text(encoding="utf-8"))
     assert sorted(linked) == sorted(page.name for page in folder.glob("*.md") if page.name != "README.md")
+
+
+# Other words for what `kept help all` has one word for: held, rejected, superseded.
+_YOURS = r"(?:in `?kept review|for (?:you|them|review|your|a person|the (?:user|person))\b)"
+OTHER_WORDS = re.compile(
+    rf"\bwait(?:s|ing)? {_YOURS}|\b(?:what|nothing|proposals?|memor(?:y|ies)) waits?\b|\bheld back\b|\bdeclined\b"
+    r"|\bturn(?:s|ed)? (?:it |them |this )?down\b|\bg(?:ives?|ave|iven) way to\b|\bovertaken\b",
+    re.IGNORECASE,
+)
+
+
+def texts_of(path: Path) -> Iterator[str]:
+    """What a file has for people: the strings of a module without its docstrings, of all else every line."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".py":
+        yield from text.splitlines()
+        return
+    tree = ast.parse(text)
+    bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    yield from (
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare
+    )
+
+
+def test_one_word_stands_for_each_state_of_a_memory():
+    assert {word for word, _ in STATES} == {*(status.value for status in Status), "refused", "forgotten"}
+    shown = [path for suffix in (".py", ".html", ".toml") for path in PACKAGE.rglob(f"*{suffix}")]
+    shown = [path for path in shown if not {"extraction", "lexicon", "core", "profiles"} & {*path.relative_to(PACKAGE).parts}]
+    plugins = sorted((ROOT / "plugins").rglob("*.md"))
+    assert [
+        f"{page_id(path)}: {match[0]}"
+        for path in (*shown, *PAGES, *plugins)
+        for text in texts_of(path)
+        for match in OTHER_WORDS.finditer(text)
+    ] == []

@@ -12,7 +12,7 @@ def test_it_shows_what_is_new_what_waits_and_pictures_with_tables(served, browse
     page = browse("/overview")
     new = page.get_by_role("region", name="What is new")
     assert "walnuts on a Friday" in new.inner_text()
-    assert "Never ship walnuts" in page.get_by_role("region", name="Waits for you").inner_text()
+    assert "Never ship walnuts" in page.get_by_role("region", name="Held for you").inner_text()
     page.get_by_role("link", name="Decide on 1 proposal").wait_for()
     figures = page.locator("figure")
     assert figures.count() >= 3

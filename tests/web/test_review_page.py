@@ -44,7 +44,7 @@ def test_a_queue_is_worked_off_by_keys_alone(queue, browse):
     assert queue.memory(shown[1]).status is Status.REJECTED
     assert queue.memory("Almonds never go").status is Status.ACTIVE
     page.reload()
-    assert "Nothing waits for you" in page.locator("main").inner_text()
+    assert "Nothing is held for you" in page.locator("main").inner_text()
 
 
 def test_what_was_so_then_is_one_key_and_is_remembered_as_past(queue, browse):
@@ -125,11 +125,11 @@ def test_several_are_decided_at_once_and_each_is_undone_by_itself(queue, browse)
     assert page.locator(".decide:focus:not(.done)").count() == 1
     page.locator("nav .count", has_text="1").wait_for()
     page.locator(".decide.done").nth(1).get_by_role("button", name="Undo").click()
-    page.get_by_text("” – waiting again").wait_for()
+    page.get_by_text("” – held again").wait_for()
     with queue.workspace() as workspace:
         assert sorted(each.status.value for each in workspace.store.log.memories()) == ["active", "held", "held"]
     page.keyboard.press("u")  # the marker is on an open card: the last decision as a whole
-    page.get_by_text("” – waiting again").nth(1).wait_for()
+    page.get_by_text("” – held again").nth(1).wait_for()
     with queue.workspace() as workspace:
         assert [each.status for each in workspace.store.log.memories()] == [Status.HELD] * 3
 
@@ -141,7 +141,7 @@ def test_what_could_not_be_saved_is_said_by_name_and_shown_as_it_is_now(queue, b
         person.edit(workspace, queue.memory(first).id, "Something else by now.")
     page.watched.expected.append("412")
     page.keyboard.press("n")
-    page.get_by_text(f"Not turned down: “{first}”. this memory was changed meanwhile").wait_for()
+    page.get_by_text(f"Not rejected: “{first}”. this memory was changed meanwhile").wait_for()
     page.locator(".decide .says ins").first.wait_for()
     page.keyboard.press("y")  # the marker stands on the next open card
     page.locator("nav .count", has_text="2").wait_for()
@@ -172,7 +172,7 @@ def test_the_last_change_of_this_tab_is_undone_by_name_on_any_page(queue, browse
     page.locator("nav .count", has_text="2").wait_for()
     page.goto(f"{queue.url}/days")
     page.keyboard.press("u")
-    page.get_by_text(f"Undone: “{words}” – waiting again").wait_for()
+    page.get_by_text(f"Undone: “{words}” – held again").wait_for()
     page.keyboard.press("u")
     page.get_by_text("You changed nothing in this tab").wait_for()
     assert queue.memory(words).status is Status.HELD
@@ -241,7 +241,7 @@ def test_a_card_names_what_waits_in_nearly_the_same_words(served):
 
 def test_each_page_of_review_says_what_it_is_for_when_it_is_empty(served, browse):
     page = browse("/review")
-    assert "Nothing waits for you" in page.locator("main").inner_text()
+    assert "Nothing is held for you" in page.locator("main").inner_text()
     page.get_by_role("link", name="Maybe outdated").click()
     page.get_by_text("Nothing seems outdated").wait_for()
     page.get_by_role("link", name="Refused").click()

@@ -236,9 +236,9 @@ def test_what_was_decided_on_a_proposal_and_its_undo_are_told_as_what_they_were(
         run_pipeline(workspace, [], RunOptions(model=False))
         number = list_pending_proposals(workspace)[0].memory.id
     undo = served.ask("POST", f"/api/memories/{number}/reject", {})[2]["undo"]
-    assert "You: 1 turned down" in served.ask("GET", "/history")[2]
-    assert served.ask("POST", "/api/undo", {"what": undo})[2]["said"].endswith("…” – waiting again")
-    assert "You undid: a change: 1 waiting again" in served.ask("GET", "/history")[2]
+    assert "You: 1 rejected" in served.ask("GET", "/history")[2]
+    assert served.ask("POST", "/api/undo", {"what": undo})[2]["said"].endswith("…” – held again")
+    assert "You undid: a change: 1 held again" in served.ask("GET", "/history")[2]
     served.ask("POST", f"/api/memories/{number}/approve", {})
     assert "You: 1 kept" in served.ask("GET", "/history")[2]
     assert "right after all" not in served.ask("GET", "/history")[2]

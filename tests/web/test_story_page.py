@@ -140,9 +140,8 @@ def test_a_memory_says_whether_the_next_session_is_told_it_and_why_not(served, h
     text = served.ask("GET", f"/memories/{told.id}/routes")[2]
     assert "sees it at its start</strong>: it stands in" in text
     assert "memory.md" in text
-    assert (
-        "does not see it at its start</strong>: it waits for your decision" in served.ask("GET", f"/memories/{waits.id}/routes")[2]
-    )
+    routes = served.ask("GET", f"/memories/{waits.id}/routes")[2]
+    assert "does not see it at its start</strong>: it is held for your decision" in routes
 
 
 def test_a_proposal_belongs_to_review_and_was_proposed_not_remembered(served, browse):
@@ -164,4 +163,4 @@ def test_a_memory_that_is_moved_to_another_project_is_shown_there(served, home, 
     page.get_by_role("button", name="Save").click()
     page.wait_for_url(lambda address: not address.endswith(made.id))
     assert page.locator("h1").inner_text() == "The lamp is on port 8731."
-    assert "replaced" not in page.locator(".head-row").inner_text()
+    assert "superseded" not in page.locator(".head-row").inner_text()

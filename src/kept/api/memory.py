@@ -156,7 +156,7 @@ class Memory:
 
     def search(self, query: str, *, limit: int = 10, said: bool = False, waiting: bool = False) -> tuple[Recalled, ...]:
         """The memories of the user and of this project that answer a question, best first; with ``said`` also what was said in
-        earlier sessions and became none, with ``waiting`` also what waits for review. Raises UsageError for a limit below 1.
+        earlier sessions and became none, with ``waiting`` also what is held for review. Raises UsageError for a limit below 1.
         """
         if not isinstance(limit, int) or limit < 1:
             raise UsageError("a search needs a limit of at least 1")
@@ -188,7 +188,7 @@ class Memory:
 
     def add(self, text: str, category: str = "", *, agent: bool = False) -> Item:
         """Remember a sentence for this project, or for the user everywhere where there is none or the category is the user's.
-        Without a ``category`` its words decide. What an ``agent`` words waits for review, unless the settings trust agents; so does
+        Without a ``category`` its words decide. What an ``agent`` words is held for review, unless the settings trust agents; so is
         whatever is added where an agent runs this in its shell. Raises UsageError for an unknown category, an unusable text, or one
         that is remembered already.
         """
@@ -208,7 +208,7 @@ class Memory:
 
     def update(self, number: str, text: str, *, category: str | None = None, agent: bool = False) -> Item:
         """Give a memory other words, or another category. What it said stays in its history. An ``agent``, and whoever calls this
-        in an agent's shell, changes only what waits, unless the settings trust agents. Raises MissingError, UsageError.
+        in an agent's shell, changes only what is held, unless the settings trust agents. Raises MissingError, UsageError.
         """
         with self._locked_workspace() as workspace:
             stored = self._find_in_scopes(number)

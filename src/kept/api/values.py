@@ -22,7 +22,7 @@ class Quote:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Item:
-    """One memory. ``scope`` is ``user`` if it holds everywhere, else ``project``; ``status`` is active, held (it waits for a
+    """One memory. ``scope`` is ``user`` if it holds everywhere, else ``project``; ``status`` is active, held (for a
     person), retired, superseded, resolved, rejected or expired.
 
     ``first_seen`` and ``last_seen`` are when it was said, ``expires`` when it stops to hold. A person's own words need no evidence.

@@ -75,7 +75,7 @@ def scope_name(scope: str, names: Mapping[str, str]) -> str:
 
 def format_rank(item: "PendingProposal") -> str:
     """The place of a proposal among what waits in its project."""
-    return f"{item.rank} of {item.of} that wait in this project"
+    return f"{item.rank} of {item.of} held in this project"
 
 
 _ACTORS = {"machine": "kept", "person": "you", "agent": "an agent"}
@@ -175,5 +175,5 @@ def show_session(workspace: Workspace, session: str, *, as_json: bool) -> None:
 def pending_line(every: int, chosen: int) -> Line:
     """How many proposals a person is asked about, as the page counts them; and how many are less likely than those."""
     rest = f"; {every - chosen:,} less likely: kept review --all" if chosen < every else ""
-    told = f"{format_count(chosen, 'proposal waits', 'proposals wait') if chosen else 'Nothing likely waits'} for your decision"
-    return line((told, "yellow"), (f" → kept review{rest}", "dim"))
+    told = format_count(chosen, "proposal is held", "proposals are held") if chosen else "Nothing likely is held"
+    return line((f"{told} for your decision", "yellow"), (f" → kept review{rest}", "dim"))

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from kept.cli.registry import COMMANDS, EVERYDAY, GLOBAL_OPTIONS, GROUPS, TOGETHER, Command
+from kept.cli.registry import COMMANDS, EVERYDAY, GLOBAL_OPTIONS, GROUPS, STATES, TOGETHER, Command
 
 
 def create_parser(command: Command) -> Any:
@@ -151,7 +151,7 @@ def overview_text() -> str:
         "",
         *(_command_row(COMMANDS[name]) for name in EVERYDAY),
         "",
-        f"All {len(COMMANDS)} commands and the options of every one: kept help all",
+        f"All {len(COMMANDS)} commands, the options of every one, and what held, refused and the like mean: kept help all",
         "More about a command, with an example: kept COMMAND --help",
         "Start with: kept run. Connect your agents: kept setup. Something wrong? kept doctor.",
     ]
@@ -159,11 +159,12 @@ def overview_text() -> str:
 
 
 def full_overview_text() -> str:
-    """Every command by its group, and the options that each takes."""
+    """Every command by its group, the options that each takes, and the states of memories."""
     lines = ["Usage: kept COMMAND [OPTIONS]"]
     for title, group in GROUPS.items():
         lines += ["", f"{title}:", *map(_command_row, group)]
-    lines += ["", "With every command:", *(f"  {name:<16}{meaning}" for name, meaning in GLOBAL_OPTIONS)]
+    for title, rows in (("With every command", GLOBAL_OPTIONS), ("What a memory or a proposal can be", STATES)):
+        lines += ["", f"{title}:", *(f"  {name:<16}{meaning}" for name, meaning in rows)]
     return "\n".join(lines)
 
 

@@ -24,13 +24,13 @@ GROUPS = {
         Command(
             "status",
             "commands.status:status",
-            "what is stored, what waits for review, warnings",
+            "what is stored, what is held for review, warnings",
             ("kept status", "kept status --json"),
         ),
         Command(
             "review",
             "commands.review:review",
-            "decide on proposals that wait for you, one key each",
+            "decide on proposals that are held for you, one key each",
             (
                 "kept review",
                 "kept review --list --json",
@@ -390,6 +390,19 @@ GLOBAL_OPTIONS = (
     ("--version", "the version"),
 )
 
+
+STATES = (
+    ("active", "sessions are told it where it is of use"),
+    ("held", "a proposal: no session is told it before you decide (kept review)"),
+    ("superseded", "a later memory says otherwise, or the same in better words"),
+    ("resolved", "a question that was answered"),
+    ("retired", "taken out of use; its history stays"),
+    ("expired", "its last day is over"),
+    ("rejected", "a proposal that you decided against; it does not come back"),
+    ("refused", "a proposal that kept itself did not take (kept list --refused)"),
+    ("forgotten", "erased: nothing but its id is left"),
+)
+"""What can have become of a proposal or a memory: the one word for it, here, on the page, in the documentation and in JSON."""
 
 EVERYDAY = ("run", "status", "review", "list", "search", "why", "add", "edit", "undo", "log", "day", "web")
 

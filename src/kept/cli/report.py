@@ -99,7 +99,7 @@ def idle_line(report: RunReport, waiting: int) -> Line:
         left = report.reading.left
         told = f" {format_count(len(left), 'path was', 'paths were')} skipped: {left[0][1]}" if left else ""
         return line(f"Nothing to read was found.{told}", (" → kept run PATH", "dim"))
-    rest = f", {format_count(waiting, 'proposal waits', 'proposals wait')} → kept review" if waiting else ""
+    rest = f", {format_count(waiting, 'proposal is held', 'proposals are held')} → kept review" if waiting else ""
     return line("Nothing new.", (f" {format_count(report.active, 'memory', 'memories')}{rest} · {report.seconds:.1f} s", "dim"))
 
 
@@ -127,7 +127,9 @@ def _format_reading(report: RunReport, *, verbose: bool) -> Iterator[Line]:
         details.append(f"{format_count(programs, 'prompt')} of claude -p, codex exec or an SDK treated as written by a program")
     unsure = sum(count for reason, count in reading.account.noted.items() if reason.startswith("unconfirmed-prompt:"))
     if unsure:
-        details.append(f"{format_count(unsure, 'prompt')} that a program or somebody else may have written (they wait for review)")
+        details.append(
+            f"{format_count(unsure, 'prompt')} that a program or somebody else may have written (they are held for review)"
+        )
     yield line(("Read ", "green"), f"{what} from {sources}", (f": {', '.join(details)}", "dim"))
     extracted, reasons = report.extracted, report.extracted.refused
     if extracted.candidates:
@@ -174,9 +176,9 @@ def llm_extraction_lines(read: LlmExtractionReport) -> Iterator[Line]:
         why = f" ({', '.join(f'{count} {reason}' for reason, count in read.refused.most_common(4))})" if read.refused else ""
         said = (
             f"{format_count(found, 'claim')}, {read.accepted} accepted ({read.confirmed} of them also found by the rules), "
-            f"{read.held} held back, "
+            f"{read.held} held, "
         )
-        yield line((f"{said}{sum(read.refused.values())} refused{why}; {read.overruled} finds of the rules turned down", "dim"))
+        yield line((f"{said}{sum(read.refused.values())} refused{why}; {read.overruled} finds of the rules refused", "dim"))
     for profile, (origin, version) in read.prompts.items():
         if origin != BUILT_IN:
             yield line(

@@ -229,7 +229,7 @@ def _find_change_fault(change: ProposedChange, memory: Memory | None, other: Mem
                 return "the person's own" if other is not None and (other.owned or other.pinned) else "nothing to merge with"
             return "" if _is_restatement(memory, other) else "they do not say the same"
         case "supersede" if other is not None and _is_typed(memory) and not _is_typed(other):
-            return "what it gives way to is trusted less"
+            return "what supersedes it is trusted less"
         case "supersede" | "resolve":
             return _find_succession_fault(memory, other)
         case "both":
@@ -245,9 +245,9 @@ def _is_typed(memory: Memory) -> bool:
 
 def _find_succession_fault(memory: Memory, other: Memory | None) -> str:
     if other is None:
-        return "nothing it gives way to"
+        return "nothing supersedes it"
     if memory.last_seen is None or other.last_seen is None or other.last_seen < memory.last_seen:
-        return "what it gives way to is older"
+        return "what supersedes it is older"
     return "" if _is_related(memory, other) else "they are about different things"
 
 

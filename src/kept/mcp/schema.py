@@ -85,7 +85,7 @@ class ProposalResult(BaseModel):
     """What became of a proposal."""
 
     id: str = Field(description="Id of the new memory")
-    active: bool = Field(description="True if it counts already; false if it waits for the user")
+    active: bool = Field(description="True if it counts already; false if it is held for the user")
     message: str
 
 

@@ -225,7 +225,7 @@ def create_tools(open_desk: OpenDesk) -> list[Tool]:
         answer: schema.Sentence,
         category: schema.Category = "decision",
     ) -> Annotated[CallToolResult, schema.ProposalResult]:
-        """Answer a remembered open question once the user has; it waits for their yes unless their settings trust agents."""
+        """Answer a remembered open question once the user has; it is held for their yes unless their settings trust agents."""
         return _proposal_result(run_tool(lambda workspace: tools.resolve_question(workspace, id, answer, category)))
 
     return [

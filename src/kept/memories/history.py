@@ -330,8 +330,8 @@ class DifferenceKind(StrEnum):
     CHANGED = "changed"
     MOVED = "moved"
     LEFT = "left"
-    HELD = "held for you"
-    DECLINED = "turned down"
+    HELD = "held"
+    REJECTED = "rejected"
     MARKED = "pinned or unpinned"
     CONFIRMED = "seen again"
 
@@ -376,7 +376,7 @@ class MemoryDifference:
                 if after.reason.startswith(after.status.value)
                 else f"{after.status.value}: {after.reason}".rstrip(": ")
             )
-        told = after.reason if self.what in (DifferenceKind.HELD, DifferenceKind.DECLINED) or before is None else ""
+        told = after.reason if self.what in (DifferenceKind.HELD, DifferenceKind.REJECTED) or before is None else ""
         return "" if told == "accepted" else told
 
 
@@ -403,7 +403,7 @@ def _difference_kind(before: Memory | None, after: Memory | None) -> DifferenceK
         case _, None:
             return DifferenceKind.LEFT
         case _ if had != has:
-            return DifferenceKind.DECLINED
+            return DifferenceKind.REJECTED
     assert before is not None
     assert after is not None
     if before.content != after.content:
@@ -415,18 +415,18 @@ def _difference_kind(before: Memory | None, after: Memory | None) -> DifferenceK
 
 OPERATIONS = {
     "add": "added",
-    "hold": "for you to decide",
+    "hold": "held",
     "revise": "reworded",
     "move": "moved",
     "reword": "reworded",
     "merge": "merged",
-    "supersede": "replaced",
-    "resolve": "answered",
+    "supersede": "superseded",
+    "resolve": "resolved",
     "retire": "retired",
     "reaffirm": "seen again",
     "promote": "promoted",
     "approve": "kept",
-    "reject": "turned down",
+    "reject": "rejected",
     "pin": "pinned",
     "forget": "forgotten",
 }
@@ -466,8 +466,8 @@ _GIVEN_BACK = {
     DifferenceKind.CHANGED: "reworded back",
     DifferenceKind.MOVED: "moved back",
     DifferenceKind.LEFT: "no longer remembered",
-    DifferenceKind.HELD: "waiting again",
-    DifferenceKind.DECLINED: "turned down again",
+    DifferenceKind.HELD: "held again",
+    DifferenceKind.REJECTED: "rejected again",
     DifferenceKind.MARKED: "marked as before",
     DifferenceKind.CONFIRMED: "dated as before",
 }

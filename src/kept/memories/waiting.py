@@ -94,7 +94,7 @@ def find_pending_wish(workspace: Workspace, number: str) -> Memory:
     )
     if len(matches) != 1:
         hint = f"it could be {', '.join(memory.id for memory in matches[:3])}" if matches else "see `kept review --all` for ids"
-        raise MissingError(f"nothing that waits has the id {number!r}", hint=hint)
+        raise MissingError(f"nothing that is held has the id {number!r}", hint=hint)
     return matches[0]
 
 
@@ -187,5 +187,5 @@ def to_held_memory(candidate: Candidate) -> Memory:
         fingerprint=candidate.fingerprint,
         subject=candidate.subject,
         about=candidate.about,
-        reason=f"waits: {SAID_ONCE}",
+        reason=f"held: {SAID_ONCE}",
     )

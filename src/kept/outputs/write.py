@@ -262,7 +262,7 @@ def _commit_edits(
         if held:
             _commit_operations(workspace, target, run, held, actor=Actor.AGENT)
             written.operations.update(type(item).__name__.lower() for item in held)
-        written.changed.append(f"{target.path}: what an agent wrote there waits for review; the file is as it was before")
+        written.changed.append(f"{target.path}: what an agent wrote there is held for review; the file is as it was before")
     if of_agents.removed:
         again = f"{target.path}: {len(of_agents.removed)} lines that an agent's command took out are there again"
         written.problems += [f"{again}; if it was you, take them out once more"][: again not in "\n".join(written.problems)]

@@ -197,7 +197,9 @@ def suggest_memory(workspace: Workspace, text: str, category: str, project: str,
             return ProposalReply(id=memory.id, active=True, message=f"Remembered as {memory.id}.")
     if workspace.settings.handover == "off" or doubted:
         return _held_reply(memory)
-    message = f"Noted as {memory.id}. Exact words of the user become active once this session is read; others wait for the user."
+    message = (
+        f"Noted as {memory.id}. Exact words of the user become active once this session is read; others are held for the user."
+    )
     return ProposalReply(id=memory.id, active=False, message=message)
 
 

@@ -26,7 +26,7 @@ from kept.workspace import Workspace, create_client
 
 LEAST_FOUND = 12  # of the 15 passages worth keeping, by a model that is suggested: four of five
 MOST_TAKEN = 2  # of what is over with the task, taken for something worth keeping
-FAILED = "The model failed kept's trial, so what it proposes waits for you and nothing else is asked of it"
+FAILED = "The model failed kept's trial, so what it proposes is held for you and nothing else is asked of it"
 OVERRULE = "→ kept llm trial --model OTHER, or to trust it all the same: kept config set llm.trial false && kept run --force"
 _PURPOSE = "trial"
 # The models of a program that are tried where none is named, the smallest first.

@@ -74,7 +74,7 @@ class Category:
     several become one. ``users_words`` demands evidence in the user's own words (instruction-like categories), or the candidate is
     held; without ``tool_words`` it is held where it rests on a tool's. ``specific`` demands a concrete artifact (J6);
     ``actionable`` demands actionable language (X11). ``floor`` is the confidence from which a candidate is accepted without a
-    person, ``review`` the one from which it waits for a person (below it is refused), ``weight`` its relevance when a file is over
+    person, ``review`` the one from which it is held for one (below it is refused), ``weight`` its relevance when a file is over
     budget, ``half_life`` the days after which an unconfirmed memory weighs half (0: never), ``fades`` the days after which it
     retires if its project goes on without naming any of its artifacts (0: never), ``budget`` how many of a scope one file shows (0:
     all). ``user_wide`` puts it under the user's scope instead of the project's. ``lasting`` says that several can hold at once, so

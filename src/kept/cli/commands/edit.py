@@ -46,7 +46,7 @@ def add(
     until: Annotated[str, typer.Option(metavar="DATE", help="It holds until the end of this day.")] = "",
     as_json: AsJson = False,
 ) -> int:
-    """Remember a sentence at once; what an agent adds in its shell waits for you."""
+    """Remember a sentence at once; what an agent adds in its shell is held for you."""
     sign = agent_variable(os.environ)
 
     def apply(workspace: Workspace) -> list[Memory]:
@@ -54,7 +54,7 @@ def add(
         agent = bool(sign) and not workspace.settings.trust_agents
         return [person.create_memory(workspace, text, kind, project=_find_directory(workspace, project), until=ends, agent=agent)]
 
-    waits = f"An agent ran this ({sign} is set), so it waits for you in `kept review`:"
+    waits = f"An agent ran this ({sign} is set), so it is held for `kept review`:"
     return _apply_change(context, "Remembered:", apply, waits=waits, as_json=as_json)
 
 
@@ -77,9 +77,9 @@ def suggest(
     ] = "",
     as_json: AsJson = False,
 ) -> int:
-    """Hand over a person's words: y keeps them, n turns them down. Without a terminal they wait until the session is read.
+    """Hand over a person's words: y keeps them, n rejects them. Without a terminal they are held until the session is read.
 
-    Exact words that the person typed in the session become active once its transcript is read; others wait in `kept review`.
+    Exact words that the person typed in the session become active once its transcript is read; others are held for `kept review`.
     """
     del replaces, lasts  # read from the transcript, where it is known which session it speaks of
 
@@ -87,7 +87,7 @@ def suggest(
         return [tools.add_suggestion(workspace, text, kind, _find_directory(workspace, project or Path()))]
 
     if as_json or not is_interactive():
-        return _apply_change(context, "Waits until the session is read, or for you in `kept review`:", apply, as_json=as_json)
+        return _apply_change(context, "Held until the session is read, or for `kept review`:", apply, as_json=as_json)
 
     def decide(workspace: Workspace) -> list[Memory]:
         (memory,) = apply(workspace)

@@ -251,7 +251,7 @@ _MARKS = {
     DifferenceKind.MOVED: ("~", "yellow"),
     DifferenceKind.LEFT: ("-", "red"),
     DifferenceKind.HELD: ("?", "cyan"),
-    DifferenceKind.DECLINED: ("x", "red"),
+    DifferenceKind.REJECTED: ("x", "red"),
     DifferenceKind.MARKED: ("*", "yellow"),
     DifferenceKind.CONFIRMED: (" ", "dim"),
 }

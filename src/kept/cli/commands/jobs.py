@@ -31,7 +31,7 @@ def jobs(
     them.
 
     No key and no network are needed. Everything a reply says is checked as with any other model. In an agent's own shell,
-    sentences that you typed become active, and everything else waits in `kept review`.
+    sentences that you typed become active, and everything else is held for `kept review`.
     """
     if action not in _ACTIONS or bool(number) != (action == "show"):
         raise UsageError("wrong arguments for `kept jobs`", hint="kept jobs prepare | list | show ID | commit")
@@ -75,7 +75,7 @@ def _format_jobs(found: Sequence[Job], more: int) -> Iterator[Line]:
     elif found:
         yield line(("All are answered", "green"), (" → kept jobs commit", "dim"))
     else:
-        yield line("Nothing waits for a reply.", (" → kept run reads what is new, kept jobs prepare asks about it", "dim"))
+        yield line("No job is without a reply.", (" → kept run reads what is new, kept jobs prepare asks about it", "dim"))
 
 
 def _print_jobs_report(done: JobsReport, *, as_json: bool) -> int:

@@ -62,7 +62,7 @@ def review(
     stale: Annotated[bool, typer.Option("--stale", help="Instead: old memories that were never confirmed.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the queue as JSON and ask nothing.")] = False,
 ) -> int:
-    """Decide on the best of what waits: y keep, n reject, p true then and not now, e change its words and keep it, o open its
+    """Decide on the best of what is held: y keep, n reject, p true then and not now, e change its words and keep it, o open its
     conversation, s skip, q stop.
 
     These are proposals that kept is not sure about, and wishes that you stated only once: the likeliest of each project, at most
@@ -90,9 +90,9 @@ def review(
         if as_json:
             show.write_json([_pending_body(workspace, item) for item in queue])
         elif not pool:
-            show.write_line("Nothing waits for you.")
+            show.write_line("Nothing is held for you.")
         elif not queue:
-            show.write_line("None of what waits is likely to be right", (f"; {len(pool):,} more → kept review --all", "dim"))
+            show.write_line("None of what is held is likely to be right", (f"; {len(pool):,} more → kept review --all", "dim"))
         elif list_ or not is_interactive():
             show.write_lines(shown_line for item in queue for shown_line in _pending_card(workspace, item))
             if len(queue) < len(pool):
@@ -153,7 +153,7 @@ def _ask_decisions(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping
     answers, written = apply_person_change(workspace, lambda: _collect_answers(workspace, queue, reasons))
     kept, rejected = answers["y"] + answers["e"], answers["n"] + answers["p"]
     waiting = len(queue) - kept - rejected
-    rest = (f"; {format_count(waiting, 'memory waits', 'memories wait')}" if waiting else "", "dim")
+    rest = (f"; {format_count(waiting, 'memory is held', 'memories are held')}" if waiting else "", "dim")
     show.write_lines([line(), line((f"{kept} kept, {rejected} {'retired' if reasons else 'rejected'}", "green"), rest)])
     return print_problems(written)
 

@@ -314,7 +314,7 @@ def _format_upgrade(found: UpgradeReport, *, everything: bool) -> list[show.Line
         line(
             (f"{format_count(len(found.retired), 'memory retires', 'memories retire')}", "yellow"),
             (
-                f" ({found.active} active, {len(found.retired) - found.active} waiting): nothing that a person said supports them",
+                f" ({found.active} active, {len(found.retired) - found.active} held): nothing that a person said supports them",
                 "",
             ),
         )
@@ -328,7 +328,7 @@ def _format_upgrade(found: UpgradeReport, *, everything: bool) -> list[show.Line
 
 
 def _upgrade_line(mark: str, memory: Memory) -> show.Line:
-    waits = ("  (waits)", "dim") if memory.status is Status.HELD else ("", "")
+    waits = ("  (held)", "dim") if memory.status is Status.HELD else ("", "")
     return hanging_line([(f"{mark} {memory.id}", "yellow"), ("  ", "")], memory.content, waits)
 
 

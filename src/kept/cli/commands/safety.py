@@ -233,9 +233,9 @@ def import_(
     takes back.
 
     From other tools it imports exports of mem0 and ChatGPT, claude-mem's database, notes of Basic Memory, rules of Cursor and
-    Copilot, AGENTS.md and other instructions; with `--from`, what a tool stores as its own memory. Everything waits for you in
+    Copilot, AGENTS.md and other instructions; with `--from`, what a tool stores as its own memory. Everything is held for you in
     `kept review`, and those files stay as they are. What was forgotten stays forgotten, what is remembered already is left out,
-    rules that are not in your own words wait for you.
+    rules that are not in your own words are held for you.
     """
     if (file is None) == (not source):
         raise UsageError("give a file, or a tool with --from", hint="kept import FILE, or kept import --from claude")

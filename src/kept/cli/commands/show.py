@@ -225,7 +225,7 @@ def memory_card_lines(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     for words, ids in (
         ("may contradict" if status is Status.HELD else "superseded by", memory.superseded_by),
         ("resolved by", memory.resolved_by),
-        ("took the place of", ", ".join(memory.supersedes)),
+        ("supersedes", ", ".join(memory.supersedes)),
     ):
         if ids:
             yield line((f"{words} {ids}", "dim"))

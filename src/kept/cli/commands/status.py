@@ -30,7 +30,7 @@ _DAYS = 7  # days of which it is told what hooks put in
 
 
 def status(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False) -> None:
-    """Show what is stored, what was read, the last runs, and what waits for review."""
+    """Show what is stored, what was read, the last runs, and what is held for review."""
     with command_workspace(context) as workspace:
         store_status = load_status(workspace)
         due = find_expiring_files(workspace)

@@ -91,7 +91,7 @@ def _act(workspace: Workspace, action: str, item: str, role: str, what: str, *, 
         case _:
             agent = bool(agent_variable(os.environ)) and not workspace.settings.trust_agents
             memory = teams.accept_fact(workspace, item, agent=agent)
-            show.write_line((memory.id, "bold"), f"  {memory.content}", ("  waits for you" if agent else "  is yours now", "dim"))
+            show.write_line((memory.id, "bold"), f"  {memory.content}", ("  held for you" if agent else "  is yours now", "dim"))
 
 
 def _fact_lines(workspace: Workspace, facts: tuple[TeamFact, ...]) -> Iterator[Line]:

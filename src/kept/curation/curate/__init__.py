@@ -201,7 +201,7 @@ def _pair_by_meaning(
 
 
 # The reason for a person's own memory, of nothing but their words, that nothing takes the place of any more.
-_HOLDS_AGAIN = "what it gave way to is gone"
+_HOLDS_AGAIN = "what superseded it is gone"
 
 
 def is_eligible(verdict: Verdict) -> bool:

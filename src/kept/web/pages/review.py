@@ -1,4 +1,4 @@
-"""Review: what was held back, what lingers, and what was refused; each with its words, and decided by one key."""
+"""Review: what is held, what lingers, and what was refused; each with its words, and decided by one key."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -134,7 +134,7 @@ def refused_page(request: Request, reason: str = "", shown: Annotated[int, Query
             found=candidate_verdicts[:shown],
             reason_of=_refusal_reason,
             taken=taken,
-            declined=_count_with_status(workspace, Status.REJECTED),
+            rejected=_count_with_status(workspace, Status.REJECTED),
             **values,
             **row_values(workspace),
         )
@@ -168,7 +168,7 @@ def card_with_conversation(request: Request, number: str) -> Response:
 
 
 def _find_alike(shown: Sequence[Memory], pool: Sequence[Memory]) -> Mapping[str, Sequence[Memory]]:
-    """For each memory shown the others that wait and say it in nearly the same words."""
+    """For each memory shown the others that are held and say it in nearly the same words."""
     words = {memory.id: tokenize(memory.content) for memory in pool}
     return {
         memory.id: [

@@ -46,9 +46,9 @@ MARKS = {
     DifferenceKind.ENTERED: ("+", "new"),
     DifferenceKind.CHANGED: ("~", "changed"),
     DifferenceKind.MOVED: ("~", "moved"),
-    DifferenceKind.LEFT: ("−", "left"),
-    DifferenceKind.HELD: ("?", "waits for you"),
-    DifferenceKind.DECLINED: ("×", "turned down"),
+    DifferenceKind.LEFT: ("−", "no longer active"),
+    DifferenceKind.HELD: ("?", "held"),
+    DifferenceKind.REJECTED: ("×", "rejected"),
     DifferenceKind.MARKED: ("★", "marked"),
     DifferenceKind.CONFIRMED: ("=", "seen again"),
 }
@@ -210,20 +210,20 @@ def _runs_values(workspace: Workspace, *, before: int = 0) -> dict[str, Any]:
 
 
 def describe_changes(happened: RunSummary, steps: Sequence[MemoryDifference] = ()) -> str:
-    """What a run came to, in a few words; where ``steps`` are known, also what an undo gave back and how many wait."""
+    """What a run came to, in a few words; where ``steps`` are known, also what an undo gave back and how many are held."""
     found = _count_operations(happened)
-    waiting = found.pop("hold", 0)
+    held = found.pop("hold", 0)
     told = describe_counts(found)
-    if not told and not waiting and {summary.stage for summary in happened.passes} <= {"undo", "redo"} and happened.passes:
+    if not told and not held and {summary.stage for summary in happened.passes} <= {"undo", "redo"} and happened.passes:
         return "a change" + (f": {count_given_back(steps)}" if steps else "")
-    waiting = sum(step.what is DifferenceKind.HELD for step in steps) or waiting
-    return ", ".join(filter(None, (told, f"{waiting:,} for you to decide" if waiting else ""))) or "no memory changed"
+    held = sum(step.what is DifferenceKind.HELD for step in steps) or held
+    return ", ".join(filter(None, (told, f"{held:,} held" if held else ""))) or "no memory changed"
 
 
 def _count_operations(happened: RunSummary) -> Counter[str]:
     """What a run did by kind, as a person would count it: a decision on a proposal is one thing."""
     found = Counter(happened.operations)
-    if happened.run.command == "reject":  # what is turned down before it was a memory is noted as one
+    if happened.run.command == "reject":  # what is rejected before it was a memory is noted as one
         found["add"] = found["hold"] = 0
     if happened.run.command == "admit":
         found["approve"] += found.pop("add", 0)

@@ -30,13 +30,13 @@ WHAT = {
     "revise": "Changed",
     "reaffirm": "Confirmed",
     "merge": "Merged",
-    "supersede": "Gave way to another",
-    "resolve": "Answered",
+    "supersede": "Superseded",
+    "resolve": "Resolved",
     "retire": "Retired",
     "promote": "Filed elsewhere",
     "move": "Moved",
     "approve": "Approved",
-    "reject": "Turned down",
+    "reject": "Rejected",
     "pin": "Pinned",
     "forget": "Forgotten",
 }
@@ -137,7 +137,7 @@ def _next_start(workspace: Workspace, memory: Memory, routes: Sequence[OutputRou
     context = preview_context(workspace, directory=directory)
     reason = next((reason for piece, reason in context.omitted if piece.key == memory.id), "")
     if status is not Status.ACTIVE:
-        told, why = False, "it waits for your decision" if status is Status.HELD else f"it is {status.value}"
+        told, why = False, "it is held for your decision" if status is Status.HELD else f"it is {status.value}"
     elif profile is None:
         told, why = False, "its profile is not active"
     elif file is not None and file.where:
