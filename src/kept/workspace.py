@@ -212,9 +212,12 @@ class Workspace:
         folder = str(Path(name).expanduser().absolute())
         found = found or [scope for scope in (self.scope(folder),) if scope in self.scope_names()]
         if len(found) != 1:
-            known = ", ".join(sorted(self.scope_names().values())) or "there are none"
+            from difflib import get_close_matches  # noqa: PLC0415 - hooks open a workspace and do without
+
+            near = get_close_matches(name, sorted(self.scope_names().values()), cutoff=0.5)
             raise UsageError(
-                f"no project {name!r}" if not found else f"{name!r} is the name of several projects", hint=f"projects: {known}"
+                f"there is no project {name!r}" if not found else f"{name!r} is the name of several projects",
+                hint=f"did you mean {' or '.join(near)}?" if near and not found else "kept projects lists them with their folders",
             )
         return found[0]
 

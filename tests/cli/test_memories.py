@@ -2,11 +2,13 @@
 
 import json
 import re
+from dataclasses import replace
 from itertools import islice
 
 import pytest
 
 from cli_world import OTHER, RULE, kept, memory_file, told, transcript
+from kept.cli.commands import search
 from kept.llm.adapters import ScriptedModel
 from kept.llm.client import LlmClient
 from kept.store.memories import SqliteMemories
@@ -139,11 +141,32 @@ def test_a_search_gives_scores_and_reasons(capsys, rule):
     assert kept(capsys, "search", "zeppelin")[1] == "Nothing found.\n"
 
 
+def test_a_search_does_not_show_what_only_resembles_the_question_a_little(capsys, rule, monkeypatch):
+    def far(*asked, **given):
+        return tuple(replace(hit, reasons=("its meaning (0.34)",), similarity=0.34) for hit in real(*asked, **given))
+
+    real = search.recall
+    monkeypatch.setattr(search, "recall", far)
+    out = kept(capsys, "search", "iso", "dates", "--in", "memories")[1]
+    assert out == "Nothing found.\n1 hit that only resembles the question a little → --all\n"
+    assert "ISO 8601" in kept(capsys, "search", "iso", "dates", "--in", "memories", "--all")[1]
+    assert len(told(capsys, "search", "iso", "dates", "--in", "memories")["hits"]) == 1
+
+
+def test_a_project_is_named_alike_by_every_command_and_one_that_is_unknown_is_an_error(capsys, rule):
+    asked = (("list",), ("list", "--refused"), ("search", "dates"), ("context",), ("review", "--list"), ("graph",))
+    for words in (*asked, ("diff", "2026-01-01", "today"), ("add", "Never use {} here.", "--type", "constraint")):
+        for project in ("harbor", "/home/u/harbor", "arbo"):
+            assert kept(capsys, *(word.format(project) for word in words), "--project", project)[0] == 0, (words, project)
+        code, _, err = kept(capsys, *words, "--project", "harbour")
+        assert (code, err) == (2, "kept: there is no project 'harbour' → did you mean harbor?\n"), words
+    assert "ISO 8601" in kept(capsys, "context", "--project", "harbor", "--client", "none")[1]
+
+
 def test_a_list_can_be_narrowed(capsys, rule):
     kept(capsys, "add", "Answer in short sentences.", "--type", "preference")
     assert [each["category"] for each in told(capsys, "list", "--category", "preference")] == ["preference"]
     assert [each["id"] for each in told(capsys, "list", "--project", "HARB")] == [rule]
-    assert told(capsys, "list", "--project", "nothing") == []
 
 
 def test_a_past_date_shows_what_was_true_then_or_believed_then(capsys, rule):
@@ -156,7 +179,8 @@ def test_refused_proposals_are_listed_and_explained_with_their_reason(capsys, ho
     transcript(home / "t/a.jsonl", "Note the work so far in memory.")
     kept(capsys, "run", home / "t")
     (refused,) = told(capsys, "list", "--refused")
-    for chosen in (("--project", "no such project"), ("--category", "coding.goal")):
+    told(capsys, "add", RULE, "--type", "constraint", "--project", home / "t")
+    for chosen in (("--project", home / "t"), ("--category", "coding.goal")):
         assert told(capsys, "list", "--refused", *chosen) == []
     assert told(capsys, "list", "--refused", "--category", refused["category"]) == [refused]
     out = kept(capsys, "list", "--refused")[1]
@@ -257,7 +281,7 @@ def test_a_suggestion_without_a_terminal_waits_in_review(capsys, home):
 
 def test_review_shows_the_words_and_whose_they_are(capsys, rule):
     out = kept(capsys, "review", "--list")[1]
-    assert out == "Nothing waits for you.\n"
+    assert out == "Nothing is held for you.\n"
 
 
 def test_review_takes_decisions_as_options(capsys, home):
@@ -333,7 +357,7 @@ def test_status_tells_what_waits(capsys, rule):
     body = told(capsys, "status")
     assert (body["memories"], body["held"], body["files"]) == ({"active": 1, "held": 1}, 1, 1)
     out = kept(capsys, "status")[1]
-    assert "1 proposal waits for your decision → kept review" in out
+    assert "1 proposal is held for your decision → kept review" in out
 
 
 def test_status_counts_the_memories_of_a_profile_no_longer_at_work_and_says_how_to_bring_it_back(capsys, rule):

@@ -31,6 +31,23 @@ def test_undo_takes_back_the_last_run_and_redo_brings_it_back(capsys, ran):
     assert kept(capsys, "check")[0] == 0
 
 
+def test_a_night_stands_in_the_log_like_a_run_with_what_each_step_came_to(capsys, home):
+    transcript(home / ".claude/projects/-home-u-harbor/a.jsonl", RULE)
+    assert kept(capsys, "schedule", "run")[0] == 0
+    out = kept(capsys, "log")[1]
+    night, ran = told(capsys, "log")
+    assert (night["command"], night["passes"], ran["command"]) == ("night", [], "run")
+    assert f"r{night['run']}  " in out
+    assert out.count("The night") == 2
+    assert "The night: run" in out
+    assert "read      done    1 with something new" in out
+    assert "backup    done    kept-" in out
+    assert "check" not in out
+    assert "check     done    the store is whole" in kept(capsys, "log", f"r{night['run']}")[1]
+    assert f"r{ran['run']}" not in kept(capsys, "log", f"r{night['run']}")[1]
+    assert kept(capsys, "undo")[1].startswith("Undone: 1 added")
+
+
 def test_what_was_undone_does_not_come_back_with_the_next_run(capsys, ran):
     kept(capsys, "undo")
     kept(capsys, "run")

@@ -60,7 +60,7 @@ def test_what_waits_is_one_number_for_every_run_the_state_and_the_review(capsys,
     ]
     transcript(projects / "a.jsonl", RULE, *wishes)
     said = [kept(capsys, *command)[1] for command in (["run"], ["run"], ["status"])]
-    numbers = {re.search(r"([\d,]+) proposals? waits?", out)[1] for out in said}
+    numbers = {re.search(r"([\d,]+) proposals? (?:is|are) held", out)[1] for out in said}
     assert numbers == {str(len(told(capsys, "review")))}
 
 

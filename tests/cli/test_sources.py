@@ -70,6 +70,21 @@ def test_a_source_is_switched_off_and_on(capsys, home, session):
     assert told(capsys, "run")["events"] == 2
 
 
+def test_what_is_excluded_counts_at_once_and_comes_back_at_once(capsys, home, session):
+    unreadable = session.with_name("link.jsonl")
+    unreadable.symlink_to(session)
+    kept(capsys, "run", "--quiet")
+    assert "1 file could not be read" in kept(capsys, "status")[1]
+    out = kept(capsys, "sources", "exclude", unreadable)[1]
+    assert "1 file of it could not be read and is no longer told of" in out
+    assert f"kept sources include '{unreadable}' takes this back" in out
+    assert "could not be read" not in kept(capsys, "status")[1] + kept(capsys, "sources")[1]
+    assert f"{unreadable}: excluded by you" in kept(capsys, "sources")[1]
+    assert "no file fits" not in kept(capsys, "sources")[1]
+    kept(capsys, "sources", "include", unreadable)
+    assert "1 file could not be read" in kept(capsys, "status")[1]
+
+
 def test_patterns_are_excluded_and_included_whatever_characters_they_hold(capsys, home, session):
     pattern = f"{home}/.claude/projects/a, b"
     assert told(capsys, "sources", "exclude", pattern) == {"exclude": [pattern]}

@@ -69,6 +69,15 @@ def test_review_takes_one_keystroke_for_each(capsys, home, held):
     assert memory_file(home).exists()
 
 
+def test_review_takes_the_last_decision_back_and_asks_again(capsys, home, held):
+    code, shown = typed(home, ["review"], *(("stop", key) for key in "unupq"), columns=120)
+    assert code == 0
+    assert "Nothing was decided yet" in plain(shown)
+    assert "Taken back:\r\n\r\n1 of 2" in plain(shown)
+    assert "0 kept, 0 rejected, 1 true then, not now; 1 memory not decided → kept undo takes the last back" in plain(shown)
+    assert sorted(told(capsys, "show", each)["status"] for each in held) == ["held", "retired"]
+
+
 def test_review_opens_the_conversation_and_asks_again(capsys, home, held):
     code, shown = typed(home, ["review"], ("stop", "o"), ("stop", "y"), ("stop", "q"))
     assert code == 0
@@ -78,7 +87,7 @@ def test_review_opens_the_conversation_and_asks_again(capsys, home, held):
 def test_other_keys_are_ignored_and_stopping_keeps_what_was_answered(capsys, home, held):
     code, shown = typed(home, ["review"], ("stop", "xzs"), ("stop", "q"))
     assert code == 0
-    assert "0 kept, 0 rejected; 2 memories wait" in plain(shown)
+    assert "0 kept, 0 rejected; 2 memories not decided" in plain(shown)
     assert len(told(capsys, "review")) == 2
 
 

@@ -172,6 +172,11 @@ def show_session(workspace: Workspace, session: str, *, as_json: bool) -> None:
         show.write_lines(turn_line(workspace, event, _WHOLE) for event in events)
 
 
+def step_line(name: str, detail: str, *, done: bool) -> Line:
+    """How a step of the night's job went."""
+    return hanging_line([(f"  {name:<10}", "cyan"), ("done    " if done else "FAILED  ", "green" if done else "red")], detail)
+
+
 def pending_line(every: int, chosen: int) -> Line:
     """How many proposals a person is asked about, as the page counts them; and how many are less likely than those."""
     rest = f"; {every - chosen:,} less likely: kept review --all" if chosen < every else ""

@@ -111,7 +111,7 @@ def survey(workspace: Workspace) -> Survey:
         opted_out=workspace.store.archive.opted_out_sessions(),
         projects=_projects(workspace),
         plugins_left_out=tuple(LEFT_OUT),
-        unread=load_unread_reasons(workspace.paths),
+        unread=load_unread_reasons(workspace.paths, workspace.settings.exclude),
     )
 
 

@@ -28,13 +28,16 @@ FILE = "unread.json"
 _MOST = 1000  # entries that are kept; a folder of a hundred thousand strange files needs no list of each
 
 
-def load_unread_reasons(home: Paths) -> dict[str, str]:
-    """The reason of each file that was not read, by path; nothing where there is no list or it cannot be understood."""
+def load_unread_reasons(home: Paths, excluded: Sequence[str] = ()) -> dict[str, str]:
+    """The reason of each file that was not read, by path, without what patterns exclude since; nothing where there is no list or it
+    cannot be understood.
+    """
     try:
         entries = json.loads(files.read_file(home.state / FILE).data or b"{}")
     except ValueError:
         return {}
-    return {str(path): str(reason) for path, reason in entries.items()} if isinstance(entries, dict) else {}
+    listed = entries.items() if isinstance(entries, dict) else ()
+    return {str(path): str(reason) for path, reason in listed if not is_excluded(str(path), excluded)}
 
 
 def note_unread(workspace: Workspace, paths: Sequence[Path], found: "FilesToRead", skipped: Sequence[tuple[str, str]]) -> None:

@@ -1,5 +1,6 @@
 """Browse memories, their origin, their story and the archived turns of a session; status; what a request names. Read-only."""
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -103,11 +104,26 @@ def _seen_text(item: Memory | Outline) -> str:
     return item.last_seen if isinstance(item, Outline) else format_optional_instant(item.last_seen) or ""
 
 
-def scope_or_words(workspace: Workspace, project: str) -> str:
-    """The scope of a project that is named by its folder; any other words as they are, for several names may have them. Raises
-    UsageError for a folder of no project.
+def find_project(workspace: Workspace, project: str) -> str:
+    """The scope of a project that is named by its folder; a name, or a part that several names have, as it is (empty: all). Raises
+    UsageError for what is no project's.
     """
-    return workspace.find_scope(project) if project.startswith(("/", "~", ".")) else project
+    named = not project.startswith(("/", "~", ".")) and matching_scopes(workspace.scope_names(), project)
+    return project if named or not project else workspace.find_scope(project)
+
+
+def find_directory(workspace: Workspace, project: str) -> str:
+    """The folder that a person means, or one of the project that is called so. Raises UsageError."""
+    folder = os.path.abspath(os.path.expanduser(project))  # noqa: PTH100, PTH111 - a name, not a file: links stay
+    if os.path.isdir(folder):  # noqa: PTH112 - as above
+        return folder
+    names = workspace.scope_names()
+    scopes = matching_scopes(names, find_project(workspace, project))
+    found = [item.directory for item in workspace.store.archive.projects() if workspace.scope(item.directory) in scopes]
+    if len(scopes) > 1 or not found:
+        told = f"could be {', '.join(sorted(names[scope] for scope in scopes)[:3])}" if found else "has no folder here"
+        raise UsageError(f"the project {project!r} {told}", hint="name a folder of it: kept projects")
+    return found[0]
 
 
 def matching_scopes(names: Mapping[str, str], project: str) -> frozenset[str]:

@@ -6,12 +6,14 @@ from datetime import datetime
 from difflib import SequenceMatcher
 from enum import StrEnum
 from itertools import groupby
+from typing import Any
 
 from kept.core.errors import MissingError, UsageError
 from kept.core.fold import find_idle_operations, find_undone_passes, fold
 from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import Add, Forget, Operation, Pass, Reword, affected_memory_ids
 from kept.core.value import dataclass, replace
+from kept.local.queue import NIGHT
 from kept.store.values import Draft, Run
 from kept.workspace import Workspace
 
@@ -41,36 +43,54 @@ class UndoResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HistoryEntry:
-    """One run in the history: its passes with whether they are switched off now."""
+    """One run in the history: its passes with whether they are switched off now; ``night`` says that it was a part of a night's
+    job, or is the account of all of that, which has no pass.
+    """
 
     run: Run
     passes: tuple[tuple[Pass, bool], ...]
+    night: bool = False
+
+    @property
+    def account(self) -> Sequence[Mapping[str, Any]]:
+        """The steps of a night's job, each with how it went; none of another run."""
+        return self.run.report.get("steps", ()) if self.run.command == NIGHT else ()
 
 
-def run_history(workspace: Workspace, limit: int = 20) -> tuple[HistoryEntry, ...]:
-    """The last runs that changed something, newest first."""
+def run_history(workspace: Workspace, limit: int = 20, *, nights: bool = False) -> tuple[HistoryEntry, ...]:
+    """The last runs that changed something, and the accounts of ``nights``, newest first."""
     heads = tuple(workspace.store.log.pass_heads())
-    with_passes = {pass_.run for pass_ in heads}
-    runs = tuple(run for run in workspace.store.log.runs(_MOST_RUNS) if run.id in with_passes)[:limit]
-    return _history_entries(workspace, runs, heads)
+    with_passes, every = {pass_.run for pass_ in heads}, workspace.store.log.runs(_MOST_RUNS)
+    runs = [run for run in every if run.id in with_passes or (nights and run.command == NIGHT)][:limit]
+    return _history_entries(workspace, runs, heads, every)
 
 
 def find_run(workspace: Workspace, name: str) -> HistoryEntry:
-    """The run that a person names (``r3``, ``3``). Raises MissingError where there is none that changed anything."""
+    """The run that a person names (``r3``, ``3``). Raises MissingError where there is none that changed anything or was a night."""
     heads, number = tuple(workspace.store.log.pass_heads()), name.strip().lower().removeprefix("run").strip().removeprefix("r")
-    found = tuple(run for run in workspace.store.log.runs(_MOST_RUNS) if str(run.id) == number)
-    entry = next(iter(_history_entries(workspace, found, heads)), None)
-    if entry is None or not entry.passes:
+    every = workspace.store.log.runs(_MOST_RUNS)
+    entry = next(iter(_history_entries(workspace, [run for run in every if str(run.id) == number], heads, every)), None)
+    if entry is None or not (entry.passes or entry.account):
         raise MissingError(f"there is no run {name!r} that changed anything", hint="see `kept log`")
     return entry
 
 
-def _history_entries(workspace: Workspace, runs: Sequence[Run], heads: Sequence[Pass]) -> tuple[HistoryEntry, ...]:
+def _history_entries(
+    workspace: Workspace, runs: Sequence[Run], heads: Sequence[Pass], every: Sequence[Run]
+) -> tuple[HistoryEntry, ...]:
     off, wanted = find_undone_passes(heads), {run.id for run in runs}
     by_run: dict[int, list[tuple[Pass, bool]]] = {}
     for pass_ in workspace.store.log.passes(only=[head.id for head in heads if head.run in wanted]):
         by_run.setdefault(pass_.run, []).append((pass_, pass_.id in off))
-    return tuple(HistoryEntry(run=item, passes=tuple(by_run.get(item.id, ()))) for item in runs)
+    nights = [(run.started_at, run.ended_at) for run in every if run.command == NIGHT and run.ended_at]
+    return tuple(
+        HistoryEntry(
+            run=item,
+            passes=tuple(by_run.get(item.id, ())),
+            night=any(begun <= item.started_at <= ended for begun, ended in nights),
+        )
+        for item in runs
+    )
 
 
 _MOST_RUNS = 1_000_000
@@ -433,6 +453,7 @@ OPERATIONS = {
 _COMMANDS = {
     "run": "A run",
     "sleep": "The night",
+    NIGHT: "The night",
     "flush": "A hook",
     "observe": "A program",
     "jobs": "Your agent's replies",

@@ -34,7 +34,7 @@ from kept.core.redact import redact
 from kept.core.text import normal_form, one_line
 from kept.core.value import replace
 from kept.intake.directories import note_directory
-from kept.memories.browse import matching_scopes, memory_revision, scope_or_words
+from kept.memories.browse import find_project, matching_scopes, memory_revision
 from kept.memories.waiting import accepted_memory_id, find_refused, to_held_memory
 from kept.store.run_number import RunNumber
 from kept.store.values import Draft
@@ -206,7 +206,7 @@ def move(workspace: Workspace, number: str, project: str, *, if_match: str = "")
     with _locked_memory(workspace, number, if_match) as memory:
         _require_status(memory, Status.ACTIVE, Status.HELD)
         names = workspace.scope_names() | {USER_SCOPE: "everywhere"}
-        scopes = sorted(matching_scopes(names, scope_or_words(workspace, project)))
+        scopes = sorted(matching_scopes(names, project if project in names.values() else find_project(workspace, project)))
         if len(scopes) != 1:
             known = ", ".join(names[scope] for scope in scopes[:_LISTED])
             raise UsageError(

@@ -1,6 +1,6 @@
 """The knowledge graph of a store: what is remembered of whom and what, and what that ties together. Changes nothing."""
 
-from kept.core.memory import USER_SCOPE
+from kept.memories.browse import matching_scopes
 from kept.outputs.compose.graph import MOST, Graph, build_graph
 from kept.workspace import Workspace
 
@@ -14,12 +14,8 @@ def build_knowledge_graph(workspace: Workspace, *, project: str = "", most: int 
     names = workspace.scope_names()
     memories = workspace.store.log.memories()
     if project:
-        wanted = project.casefold()
-        memories = tuple(
-            memory
-            for memory in memories
-            if memory.scope != USER_SCOPE and wanted in names.get(memory.scope, memory.scope).casefold()
-        )
+        wanted = matching_scopes(names, project)
+        memories = tuple(memory for memory in memories if memory.scope in wanted)
     return build_graph(memories, workspace.writing, as_of=workspace.clock(), names=names, most=most, pages=_page_files(workspace))
 
 

@@ -6,7 +6,7 @@ What failed is noted until a night goes well, and told (:mod:`kept.local.queue`)
 import json
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import datetime
 
 from kept.core.codec import dump, load, to_canonical_json
@@ -72,6 +72,8 @@ def run_nightly(workspace: Workspace) -> NightReport:
         *_run_step("backup", lambda: _run_backup(workspace)),
     )
     night = NightReport(at=at, steps=steps)
+    with suppress(KeptError):  # a store that takes nothing any more is what a step above tells of
+        workspace.store.log.end_run(workspace.store.log.start_run(NIGHT, at), workspace.clock(), dump(night))
     _store_night(workspace.paths, night)
     return night
 

@@ -52,7 +52,7 @@ PROJECT = 30  # and what was worked on in a project
 _UNKNOWN = 0.6  # what a word of a memory counts that the message does not share
 TELLING = 0.4  # from this weight on a word tells something
 FLOOR = 0.3
-_NEAR = 0.47  # what is less near than that was of no use to two readers out of three (docs/labels)
+NEAR = 0.47  # what is less near than that was of no use to two readers out of three (docs/labels)
 _USUAL, _SPREAD, _SUPPOSED = 0.08, 0.1, 20  # average and deviation that are supposed where there are few, as of so many memories
 _FITTED = 84  # memories of a project of those on whose prompts the weights were fitted
 _FAR, _STEP = 0.2, 0.15  # cosine of texts about different matters, and what counts as a deviation above it anywhere
@@ -166,7 +166,7 @@ def nearness_score(shared: Sequence[float], named: int, own: int, asked: Sequenc
     of_text = common / (common + _UNKNOWN * max(0, own - len(telling)))
     of_message = min(1.0, common / sum(sorted(asked, reverse=True)[:8]))
     found = FLOOR + (1.0 - FLOOR) * float((of_text * of_message) ** 0.5)
-    return found if found >= _NEAR else 0.0
+    return found if found >= NEAR else 0.0
 
 
 class Spread(NamedTuple):

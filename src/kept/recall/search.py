@@ -24,7 +24,7 @@ from kept.recall.event_time import parse_event_bound
 from kept.recall.index import Index, SearchLimits, SearchUnit, UnitKind, open_index
 from kept.recall.question import build_phrases, find_compounds, is_telling, select_search_terms, telling_words
 from kept.recall.rank import TIME, add_conversation_score, add_surroundings, conversation_scores, fuse_scores
-from kept.recall.relevance import ACROSS, DOUBT, Spread, cosine_spread, stem
+from kept.recall.relevance import ACROSS, DOUBT, NEAR, Spread, cosine_spread, stem
 
 if TYPE_CHECKING:
     from kept.recall.index.vectors import Floats, NearUnit, Vectors
@@ -41,6 +41,7 @@ LONGEST = 2_000  # characters of a question whose meaning counts, its last: afte
 _BESIDE = 500  # of a project's memories, so many tell what a message has in common with all of them
 TELLING = 0.3  # a cosine from which on meaning is a reason
 _TOLD = 5  # words told as a reason
+_BY_MEANING = "its meaning"
 
 
 class SearchPaths(Protocol):
@@ -140,6 +141,11 @@ class Hit:
     session: str = ""
     own: float = 0.0
     words: float = 0.0
+
+    @property
+    def is_far(self) -> bool:
+        """Whether it only resembles the question, and less than what was of use to readers."""
+        return len(self.reasons) == 1 and self.reasons[0].startswith(_BY_MEANING) and (self.similarity or 0.0) < NEAR
 
 
 def search(
@@ -352,7 +358,7 @@ class _IndexSearch:
                 None,
                 (
                     f"its words: {', '.join(shared[:_TOLD])}" if shared else "",
-                    f"its meaning ({near.similarity:.2f})" if near and near.similarity >= TELLING else "",
+                    f"{_BY_MEANING} ({near.similarity:.2f})" if near and near.similarity >= TELLING else "",
                     f"its time: {self._when.label}" if timely and self._when else "",
                     "what was said beside it" if around else "",
                 ),

@@ -1,6 +1,5 @@
 """``kept context`` and the help of ``kept hook``: what a session would get now, and why."""
 
-import os
 from collections.abc import Iterator
 from typing import Annotated
 
@@ -13,6 +12,7 @@ from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.codec import to_json
 from kept.core.errors import UsageError
 from kept.core.fence import TITLES, Context, render_block
+from kept.memories.browse import find_directory
 from kept.recall.context_budget import SHOWN
 from kept.recall.preview import CLIENTS, preview_context
 
@@ -26,7 +26,9 @@ def context(
         list[str] | None, typer.Argument(metavar="MESSAGE", help="The prompt to look up; without it, what a session starts with.")
     ] = None,
     *,
-    project: Annotated[str, typer.Option(metavar="DIR", help="The directory the session works in; without it, this one.")] = "",
+    project: Annotated[
+        str, typer.Option(metavar="PROJECT", help="The project a session works in, by folder or name; without it, this.")
+    ] = "",
     budget: Annotated[
         int,
         typer.Option(
@@ -46,8 +48,7 @@ def context(
     words = " ".join(message or ())
     check_choice(client, CLIENTS, "--client")
     with command_workspace(context) as workspace:
-        # A name, not a file: links stay.
-        directory = os.path.abspath(os.path.expanduser(project or "."))  # noqa: PTH100, PTH111
+        directory = find_directory(workspace, project or ".")
         found = preview_context(workspace, words, directory=directory, budget=budget, client=client, fill=bool(budget))
     if as_json:
         show.write_json(

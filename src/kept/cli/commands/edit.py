@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,7 +14,6 @@ from kept.cli.lists import changed_line, memory_line
 from kept.cli.show import line
 from kept.core.errors import UsageError
 from kept.core.memory import Memory, Status
-from kept.intake.projects import find_project_family
 from kept.local.agents_shell import agent_variable
 from kept.memories import browse, person
 from kept.memories.browse import to_export
@@ -28,8 +26,7 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, or it
 Ids = Annotated[list[str], typer.Argument(metavar="ID…", help="Ids of memories, or their first characters.")]
 Kind = Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Its category; see `kept profiles`.")]
 Project = Annotated[
-    Path | None,
-    typer.Option("--project", metavar="PROJECT", help="Only for the project in this folder, or of this name; else everywhere."),
+    str, typer.Option("--project", metavar="PROJECT", help="Only for the project in this folder, or of this name; else everywhere.")
 ]
 IfMatch = Annotated[
     str, typer.Option("--if-match", metavar="REVISION", help="Only if it is unchanged since you read its `revision` in --json.")
@@ -42,7 +39,7 @@ def add(
     text: Text,
     kind: Kind,
     *,
-    project: Project = None,
+    project: Project = "",
     until: Annotated[str, typer.Option(metavar="DATE", help="It holds until the end of this day.")] = "",
     as_json: AsJson = False,
 ) -> int:
@@ -52,7 +49,8 @@ def add(
     def apply(workspace: Workspace) -> list[Memory]:
         ends = workspace.parse_moment(until) if until else None
         agent = bool(sign) and not workspace.settings.trust_agents
-        return [person.create_memory(workspace, text, kind, project=_find_directory(workspace, project), until=ends, agent=agent)]
+        folder = browse.find_directory(workspace, project) if project else ""
+        return [person.create_memory(workspace, text, kind, project=folder, until=ends, agent=agent)]
 
     waits = f"An agent ran this ({sign} is set), so it is held for `kept review`:"
     return _apply_change(context, "Remembered:", apply, waits=waits, as_json=as_json)
@@ -64,11 +62,11 @@ def suggest(
     kind: Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Its category; without it the likely one.")] = "",
     *,
     project: Annotated[
-        Path | None,
+        str,
         typer.Option(
             "--project", metavar="PROJECT", help="The project it is for, by folder or name; without it that of this folder."
         ),
-    ] = None,
+    ] = "",
     replaces: Annotated[
         str, typer.Option(metavar="WORDS", help="What was handed over earlier in this session and no longer holds.")
     ] = "",
@@ -84,7 +82,7 @@ def suggest(
     del replaces, lasts  # read from the transcript, where it is known which session it speaks of
 
     def apply(workspace: Workspace) -> list[Memory]:
-        return [tools.add_suggestion(workspace, text, kind, _find_directory(workspace, project or Path()))]
+        return [tools.add_suggestion(workspace, text, kind, browse.find_directory(workspace, project or "."))]
 
     if as_json or not is_interactive():
         return _apply_change(context, "Held until the session is read, or for `kept review`:", apply, as_json=as_json)
@@ -232,10 +230,3 @@ def _resolve_ids(workspace: Workspace, numbers: list[str], if_match: str) -> lis
     if if_match and numbers[1:]:
         raise UsageError("--if-match works with one memory only", hint="change them one by one")
     return [person.find_memory(workspace, number).id for number in numbers]
-
-
-def _find_directory(workspace: Workspace, project: Path | None) -> str:
-    """The folder that a person means, or one of the project that is called so. Raises UsageError."""
-    if project is None:
-        return ""
-    return str(project.resolve()) if project.is_dir() else find_project_family(workspace, str(project)).directories[0]

@@ -10,6 +10,7 @@ from kept.cli import show
 from kept.cli.front import command_workspace
 from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.codec import json_fields
+from kept.memories.browse import find_project
 from kept.outputs.compose.graph import EdgeKind, Graph, NodeKind
 from kept.outputs.graph import build_knowledge_graph
 
@@ -37,7 +38,7 @@ def graph(
 ) -> None:
     """Show the people, projects, files and tools that memories name, and their connections."""
     with command_workspace(context) as workspace:
-        found = build_knowledge_graph(workspace, project=project, most=most)
+        found = build_knowledge_graph(workspace, project=find_project(workspace, project), most=most)
     if as_json:
         show.write_json(graph_body(found))
     elif dot:

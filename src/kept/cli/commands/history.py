@@ -11,14 +11,15 @@ from kept.cli import show
 from kept.cli.commands.edit import print_problems
 from kept.cli.commands.status import run_body
 from kept.cli.front import call_options, command_workspace
-from kept.cli.lists import FORGOTTEN, operation_name
+from kept.cli.lists import FORGOTTEN, operation_name, step_line
 from kept.cli.model_use import cost_lines
 from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.codec import json_fields
 from kept.core.operation import Operation, Pass, operation_kind
 from kept.core.times import format_instant, format_minute
 from kept.llm.budget import usage_body
-from kept.memories.browse import address_person, matching_scopes, scope_or_words, to_export
+from kept.local.queue import NIGHT
+from kept.memories.browse import address_person, find_project, matching_scopes, to_export
 from kept.memories.history import (
     PERSON,
     Changes,
@@ -43,6 +44,7 @@ from kept.store.values import Run
 from kept.workspace import Workspace
 
 _CHANGES_SHOWN, _CHANGES_OF_A_RUN = 20, 5
+_NIGHT_SHOWN = ("read", "extract", "curate", "sleep", "backup")  # steps of a night that a list tells of
 Which = Annotated[
     list[str] | None, typer.Argument(metavar="PASS|RUN", help="A pass by its number, or a run as r3 (see `kept log`)")
 ]
@@ -59,7 +61,7 @@ def log(
 ) -> None:
     """What each run and each change of yours did, newest first: memories added, changed and removed, proposals held or refused."""
     with command_workspace(context) as workspace:
-        history_entries = run_history(workspace, limit) if not which else (find_run(workspace, which),)
+        history_entries = run_history(workspace, limit, nights=True) if not which else (find_run(workspace, which),)
         if cost:
             _show_costs(workspace, [entry.run for entry in history_entries], as_json=as_json)
         elif as_json:
@@ -84,11 +86,14 @@ def _show_costs(workspace: Workspace, runs: Sequence[Run], *, as_json: bool) -> 
 
 def _entry_lines(workspace: Workspace, one: HistoryEntry, most: int | None) -> Iterator[Line]:
     run = one.run
-    all_off = all(off for _, off in one.passes)
+    all_off = bool(one.passes) and all(off for _, off in one.passes)
     state = (("  undone", "yellow"),) if all_off else (("  cut short", "yellow"),) if run.ended_at is None else ()
-    who = describe_command(run.command)
-    did = f"{who}: {run.command}" if who == PERSON else who
+    who = describe_command(NIGHT if one.night else run.command)
+    did = f"{who}: {run.command}" if who == PERSON or (one.night and not one.account) else who
     yield line((f"r{run.id}", "bold"), f"  {format_minute(run.started_at, workspace.zone)}  {did}", *state)
+    if one.account:
+        yield from _account_lines(one, most)
+        return
     yield from changes_lines(run_changes(workspace, [pass_ for pass_, _ in one.passes]), most, f"kept log r{run.id}")
     partly = [pass_.id for pass_, off in one.passes if off and not all_off]
     if partly:
@@ -97,6 +102,14 @@ def _entry_lines(workspace: Workspace, one: HistoryEntry, most: int | None) -> I
         yield line((f"  {told}", "dim"))
     if most is None:
         yield line((f"  {_format_pass_ids([pass_.id for pass_, _ in one.passes])} → kept undo r{run.id}", "dim"))
+
+
+def _account_lines(one: HistoryEntry, most: int | None) -> Iterator[Line]:
+    """What each step of a night came to; in a list only those that failed, and what was read and made of it."""
+    told = [step for step in one.account if most is None or not step["done"] or step["name"] in _NIGHT_SHOWN]
+    yield from (step_line(step["name"], step["detail"], done=step["done"]) for step in told)
+    if len(told) < len(one.account):
+        yield line((f"  … and {len(one.account) - len(told)} steps that were done → kept log r{one.run.id}", "dim"))
 
 
 def describe_report(run: Run) -> str:
@@ -216,7 +229,7 @@ def diff(
         undo_result = diff_moments(
             workspace, *sorted((workspace.parse_moment(earlier), workspace.parse_moment(later))), recorded=recorded
         )
-        scopes = matching_scopes(workspace.scope_names(), scope_or_words(workspace, project))
+        scopes = matching_scopes(workspace.scope_names(), find_project(workspace, project))
         changed = {
             number: sides
             for number, sides in undo_result.changed.items()

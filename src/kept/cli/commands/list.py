@@ -16,9 +16,9 @@ from kept.core.memory import CandidateVerdict, Memory, Status
 from kept.memories.browse import (
     MemoryFilter,
     filter_memories,
+    find_project,
     matching_scopes,
     refused_candidates,
-    scope_or_words,
     to_export,
     to_json_value,
 )
@@ -52,7 +52,7 @@ def list_(
             raise UsageError("--recorded needs --at DATE", hint="kept list --at 2026-01-31 --recorded")
         moment = workspace.parse_moment(at) if at else workspace.clock()
         if refused_:
-            scopes = matching_scopes(workspace.scope_names(), scope_or_words(workspace, project)) if project else None
+            scopes = matching_scopes(workspace.scope_names(), find_project(workspace, project)) if project else None
             _print_refused(workspace, category, scopes, as_json=as_json)
             return
         memories: Sequence[Memory | Outline] = workspace.store.log.outlines(moment)
@@ -64,9 +64,7 @@ def list_(
             memories = tuple(item.memory for item in list_pending_proposals(workspace))
         _check_category(workspace, category, memories)
         statuses = (Status.HELD,) if held else (Status.ACTIVE,)
-        which = MemoryFilter(
-            statuses=statuses, category=category, project=scope_or_words(workspace, project), everything=everything
-        )
+        which = MemoryFilter(statuses=statuses, category=category, project=find_project(workspace, project), everything=everything)
         found = filter_memories(workspace, memories, which, moment)
         there = [item for item in found if isinstance(item, Memory)]
         listed = there or _load_memories(workspace, [item.id for item in found])

@@ -17,7 +17,8 @@ from kept.core.errors import StaleError
 from kept.core.memory import TEAM, Memory, Status
 from kept.core.times import format_day
 from kept.memories import browse, decisions, person
-from kept.memories.browse import WHOSE, matching_scopes, to_export
+from kept.memories.browse import WHOSE, find_project, matching_scopes, to_export
+from kept.memories.history import undo
 from kept.memories.waiting import PendingProposal, best_of_each_scope, find_later_contradiction, list_pending_proposals
 from kept.pipeline.sleep import list_lingering
 from kept.profiles.profile import category_title
@@ -33,6 +34,8 @@ def _choices(no: str, edit: str) -> Line:
     keys = (("y", "keep", "bold green"), ("n", no, "bold red"), *past, ("e", edit, "bold"), ("o", "open the conversation", "bold"))
     return line(
         *(span for key, does, style in keys for span in ((key, style), f" {does}  ")),
+        ("u", "bold"),
+        " undo the last  ",
         ("s", "bold"),
         " skip  ",
         ("q", "bold"),
@@ -63,7 +66,7 @@ def review(
     as_json: Annotated[bool, typer.Option("--json", help="Print the queue as JSON and ask nothing.")] = False,
 ) -> int:
     """Decide on the best of what is held: y keep, n reject, p true then and not now, e change its words and keep it, o open its
-    conversation, s skip, q stop.
+    conversation, u undo the last decision, s skip, q stop.
 
     These are proposals that kept is not sure about, and wishes that you stated only once: the likeliest of each project, at most
     ten, without those that are more often wrong than right.
@@ -84,7 +87,7 @@ def review(
             return _review_stale(workspace, list_=list_, as_json=as_json)
         pool = list_pending_proposals(workspace)
         if project:
-            scopes = matching_scopes(workspace.scope_names(), project)
+            scopes = matching_scopes(workspace.scope_names(), find_project(workspace, project))
             pool = tuple(item for item in pool if item.memory.scope in scopes)
         queue = pool if every else best_of_each_scope(pool)
         if as_json:
@@ -151,49 +154,62 @@ def _ask_decisions(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping
     """Ask for a decision on each memory; ``why`` says of active ones, which are kept or retired, why they are here."""
     reasons = why or {}
     answers, written = apply_person_change(workspace, lambda: _collect_answers(workspace, queue, reasons))
-    kept, rejected = answers["y"] + answers["e"], answers["n"] + answers["p"]
-    waiting = len(queue) - kept - rejected
-    rest = (f"; {format_count(waiting, 'memory is held', 'memories are held')}" if waiting else "", "dim")
-    show.write_lines([line(), line((f"{kept} kept, {rejected} {'retired' if reasons else 'rejected'}", "green"), rest)])
+    kept, past = answers["y"] + answers["e"], f", {answers['p']} true then, not now" if answers["p"] else ""
+    told = f"{kept} kept, {answers['n']} {'retired' if reasons else 'rejected'}{past}"
+    left = len(queue) - kept - answers["n"] - answers["p"]
+    rest = f"; {format_count(left, 'memory', 'memories')} not decided" if left else ""
+    back = " → kept undo takes the last back" if left < len(queue) else ""
+    show.write_lines([line(), line((told, "green"), (f"{rest}{back}", "dim"))])
     return print_problems(written)
 
 
 def _collect_answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping[str, str]) -> Counter[str]:
-    answers: Counter[str] = Counter()
-    for number, memory in enumerate(queue, start=1):
-        reason = [line((f"    {why[memory.id]}", "dim"))] if memory.id in why else []
-        choices = _STALE_CHOICES if memory.id in why else _CHOICES
-        show.write_lines([line(), line((f"{number} of {len(queue)}", "dim")), *_decision_card(workspace, memory), *reason, choices])
-        while (answer := read_key("ynesoq" if memory.id in why else "ynpesoq")) == "o":
+    decided: list[tuple[int, str, str]] = []  # the place of each in the queue, the answer, and what undoes it
+    place, last = 0, ""
+    while place < len(queue) and last != "q":
+        number = queue[place].id
+        memory = decisions.find_decidable(workspace, number) if last == "u" else queue[place]
+        reason = [line((f"    {why[number]}", "dim"))] if number in why else []
+        choices = _STALE_CHOICES if number in why else _CHOICES
+        show.write_lines(
+            [line(), line((f"{place + 1} of {len(queue)}", "dim")), *_decision_card(workspace, memory), *reason, choices]
+        )
+        while (last := read_key("ynesouq" if number in why else "ynpesouq")) == "o":
             show.write_lines([*turns_around(workspace, memory), *_decision_card(workspace, memory), choices])
-        if answer == "q":
-            break
-        try:
-            _apply_answer(workspace, memory, answer)
-        except StaleError as error:
-            show.write_line((f"kept: {error}", "yellow"))
-            answer = "s"
-        answers[answer] += 1
-    return answers
+        if last == "u" and decided:
+            place, _, run = decided.pop()
+            undo(workspace, run)
+            show.write_line(("Taken back:", "green"))
+        elif last == "u":
+            show.write_line(("Nothing was decided yet that could be taken back.", "yellow"))
+        elif last != "q":
+            try:
+                if (changed := _apply_answer(workspace, memory, last)) is not None:
+                    decided.append((place, last, f"r{workspace.store.log.operations_on(changed.id)[-1][0].run}"))
+            except StaleError as error:
+                show.write_line((f"kept: {error}", "yellow"))
+            place += 1
+    return Counter(answer for _, answer, _ in decided)
 
 
-def _apply_answer(workspace: Workspace, memory: Memory, answer: str) -> None:
+def _apply_answer(workspace: Workspace, memory: Memory, answer: str) -> Memory | None:
+    """Do what was answered. Returns the memory as it is then; None where nothing was to be changed."""
     seen, active = browse.memory_revision(memory), memory.status is Status.ACTIVE
+    words = edit_line(memory.content) if answer == "e" else memory.content
     match answer:
         case "y" | "e" if active:
-            words = edit_line(memory.content) if answer == "e" else memory.content
-            changed = words != memory.content
-            person.edit(workspace, memory.id, words, if_match=seen) if changed else person.keep(workspace, memory.id, if_match=seen)
+            if words != memory.content:
+                return person.edit(workspace, memory.id, words, if_match=seen)
+            return person.keep(workspace, memory.id, if_match=seen)
         case "n" if active:
-            person.retire(workspace, memory.id, if_match=seen)
-        case "y":
-            decisions.approve(workspace, memory.id, if_match=seen)
-        case "n":
-            decisions.reject(workspace, memory.id, if_match=seen)
-        case "p":
-            decisions.reject(workspace, memory.id, past=True, if_match=seen)
-        case "e":
-            decisions.approve(workspace, memory.id, content=edit_line(memory.content), if_match=seen)
+            return person.retire(workspace, memory.id, if_match=seen)
+        case "y" | "e":
+            with person.one_run(workspace, "approve"):  # so that one undo takes back other words with it
+                return decisions.approve(workspace, memory.id, content=words, if_match=seen)
+        case "n" | "p":
+            return decisions.reject(workspace, memory.id, past=answer == "p", if_match=seen)
+        case _:
+            return None
 
 
 def _decision_card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
@@ -209,7 +225,8 @@ def _decision_card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
         yield line(("    about: ", "cyan"), memory.about)
     for item in memory.evidence[:_QUOTES]:
         who = WHOSE.get(item.author, item.author or item.origin.value)
-        yield hanging_line([("    ", ""), (f"{who}, {format_day(item.at, workspace.zone)}: ", "cyan")], f"“{item.quote}”")
+        said = "" if item.quote == memory.content else f": “{item.quote}”"
+        yield hanging_line([("    ", ""), (f"{who}, {format_day(item.at, workspace.zone)}", "cyan")], said)
     if len(memory.evidence) > _QUOTES:
         yield line((f"    … and {len(memory.evidence) - _QUOTES} more → kept why {show.format_id(memory.id)}", "dim"))
     yield line((f"    {memory.reason}", "dim"))

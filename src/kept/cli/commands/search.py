@@ -10,12 +10,12 @@ import typer
 from kept.cli import show
 from kept.cli.front import check_choice, command_home, command_workspace
 from kept.cli.lists import EVERYWHERE, memory_line, scope_name, turn_line
-from kept.cli.show import Line, hanging_line, line
+from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.errors import UsageError
 from kept.core.memory import USER_SCOPE, Status
 from kept.core.times import format_day
 from kept.local.settings import load_settings
-from kept.memories.browse import scope_or_words, to_json_value
+from kept.memories.browse import find_project, to_json_value
 from kept.recall.index import UnitKind
 from kept.recall.question import telling_words
 from kept.recall.search import Filters, Hit, search_sessions
@@ -46,6 +46,7 @@ def search(
         typer.Option("--store", metavar="URL", help="Instead of this home: the memories and shared lines of a role on a server."),
     ] = "",
     limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="At most so many results.")] = 10,
+    every: Annotated[bool, typer.Option("--all", help="Also what only resembles the question a little.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print scores and reasons as JSON.")] = False,
 ) -> None:
     """Find what answers a question: memories, then days, then conversations, the best of each first; identifiers and paths also
@@ -62,7 +63,7 @@ def search(
         return
     with command_workspace(context) as workspace:
         filters = Filters(
-            project=scope_or_words(workspace, project),
+            project=find_project(workspace, project),
             category=category,
             since=workspace.day_bounds(workspace.day(since))[0] if since else None,
             until=workspace.day_bounds(workspace.day(until, last=True))[1] if until else None,
@@ -78,8 +79,15 @@ def search(
             show.write_lines([line((f"Searched for: {asked}", "dim"))] if asked != words else ())
             told, order = telling_words(asked), list(_LAYERS.values())
             waiting = _waiting_by_turn(workspace) if any(hit.kind is UnitKind.TURN for hit in hits) else {}
-            sections = sorted(hits, key=lambda hit: order.index(hit.kind))
+            sections = sorted((hit for hit in hits if every or not hit.is_far), key=lambda hit: order.index(hit.kind))
             show.write_lines([_hit_line(workspace, hit, told, waiting) for hit in sections] or [line("Nothing found.")])
+            if far := len(hits) - len(sections):
+                show.write_line(
+                    (
+                        f"{format_count(far, 'hit that only resembles', 'hits that only resemble')} the question a little → --all",
+                        "dim",
+                    )
+                )
 
 
 def _search_server(context: typer.Context, url: str, words: str, limit: int, *, as_json: bool) -> None:

@@ -10,6 +10,7 @@ import typer
 from kept.cli import show
 from kept.cli.commands.run import run_and_report
 from kept.cli.front import call_options, check_choice, command_home, command_workspace, is_interactive, read_key
+from kept.cli.lists import step_line
 from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.codec import dump
 from kept.core.errors import KeptError, UsageError
@@ -334,10 +335,7 @@ def _removed_lines(told: tuple[str, ...]) -> Iterator[Line]:
 def _night_lines(night: NightReport) -> Iterator[Line]:
     if night.busy:
         yield line("Another run is under way; it does the work.")
-    for step in night.steps:
-        yield hanging_line(
-            [(f"{step.name:<10}", "cyan"), ("done    " if step.done else "FAILED  ", "green" if step.done else "red")], step.detail
-        )
+    yield from (step_line(step.name, step.detail, done=step.done) for step in night.steps)
 
 
 def _schedule_lines(found: tuple[InstalledJob, ...], night: NightReport | None) -> Iterator[Line]:

@@ -17,6 +17,8 @@ from kept.core.errors import UsageError
 from kept.core.event import UNKNOWN_KIND, RecordAccount
 from kept.core.times import format_day
 from kept.intake.discovery import Survey, ToolSurvey, survey
+from kept.intake.unread import load_unread_reasons
+from kept.local.files.walking import is_excluded
 from kept.local.settings.tables import SourceRoot
 from kept.memories import configure
 from kept.memories.browse import to_json_value
@@ -31,6 +33,7 @@ _ACTIONS = {
     "exclude": ("exclude", True),
     "include": ("exclude", False),
 }
+_BACK = {"disable": "enable", "exclude": "include"}
 _SHOWN = 5  # paths named without --verbose
 _PROJECTS_SHOWN = 12
 _MEANT = {
@@ -131,15 +134,20 @@ def _switch_source(context: typer.Context, action: str, item: str, *, as_json: b
     if as_json:
         show.write_json({name: list(listed)})
         return
-    erased = f"; kept forget --source {item} erases it" if name == "sources_off" else ""
-    told = {
-        "disable": "is not read from now on",
-        "enable": "is read again",
-        "exclude": "is not read from now on",
-        "include": "is read again",
-    }
+    if not there:
+        show.write_line((item, "bold"), " is read again", (" → kept run", "dim"))
+        return
+    erased = f" (kept forget --source {item} erases it)" if name == "sources_off" else ""
+    back = f" → kept sources {_BACK[action]} '{item}' takes this back"
+    missed = [path for path in load_unread_reasons(home) if name == "exclude" and is_excluded(path, [item])]
+    gone = (
+        f" {format_count(len(missed), 'file')} of it could not be read and {'is' if len(missed) == 1 else 'are'} no longer told of."
+    )
     show.write_line(
-        (item, "bold"), f" {told[action]}.", (f" What was remembered stays{erased}." if there else " → kept run", "dim")
+        (item, "bold"),
+        " is not read from now on, by no run.",
+        f"{gone if missed else ''} What was remembered stays{erased}.",
+        (back, "dim"),
     )
 
 
@@ -280,8 +288,8 @@ def _unread_tool_lines(workspace: Workspace, found: Survey, *, verbose: bool) ->
         )
     for pattern in workspace.settings.exclude:
         count = found.excluded[pattern]
-        what = f"excluded by you, {format_count(count, 'file')}" if count else "excluded by you, though no file fits it"
-        yield line(f"  {pattern}: {what}", (f" → kept sources include '{pattern}'", "dim"))
+        fits = f", {format_count(count, 'file')}" if count else "" if os.path.lexists(pattern) else ", though no file fits it"
+        yield line(f"  {pattern}: excluded by you{fits}", (f" → kept sources include '{pattern}'", "dim"))
     for name in workspace.settings.sources_off:
         before = next((tool_survey.sessions for tool_survey in found.tools if tool_survey.name == name), 0)
         read = f" ({format_count(before, 'session')} read before)" if before else ""

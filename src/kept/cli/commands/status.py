@@ -34,7 +34,7 @@ def status(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--j
     with command_workspace(context) as workspace:
         store_status = load_status(workspace)
         due = find_expiring_files(workspace)
-        missed = load_unread_reasons(workspace.paths)
+        missed = load_unread_reasons(workspace.paths, workspace.settings.exclude)
         if as_json:
             not_read = [{"path": path, "reason": reason} for path, reason in missed.items()]
             show.write_json(_state_body(workspace, store_status, due) | {"not_read": not_read})
@@ -161,6 +161,9 @@ def describe_ending(run: Run) -> tuple[tuple[str, str], ...]:
     """How a run ended, in a few words."""
     if run.ended_at is None:
         return (("cut short; the next run continues", "yellow"),)
+    if steps := run.report.get("steps"):
+        failed = [step["name"] for step in steps if not step["done"]]
+        return ((f"failed: {', '.join(failed)}", "red") if failed else (f"{len(steps)} steps, all done", "dim"),)
     stopped = [("stopped by a guard", "red")] if run.report.get("stopped") else []
     return ((describe_counts(run.report.get("operations", {})), "dim"), *stopped)
 
