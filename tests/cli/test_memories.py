@@ -11,6 +11,7 @@ from cli_world import OTHER, RULE, kept, memory_file, told, transcript
 from kept.cli.commands import search
 from kept.llm.adapters import ScriptedModel
 from kept.llm.client import LlmClient
+from kept.memories import waiting
 from kept.store.memories import SqliteMemories
 from talking import say
 
@@ -114,7 +115,7 @@ def test_the_models_that_could_be_asked_are_told_without_asking_any(capsys, home
 
 
 def test_where_no_model_is_at_hand_status_names_the_command_that_tells_of_models(capsys, rule, monkeypatch):
-    monkeypatch.setattr("kept.llm.models.programs", lambda _: ())
+    monkeypatch.setattr("kept.cli.model_use.programs", lambda _: ())
     assert "is not extracted → kept llm\n" in kept(capsys, "status")[1]
 
 
@@ -350,6 +351,19 @@ def test_the_day_shows_what_was_settled_and_a_question_that_stayed_open(capsys, 
     out = kept(capsys, "day", "2026-01-05", "--tz", "UTC")[1]
     assert "- Keep the old tables instead of copying them" in out.partition("\nDecided ")[2]
     assert "- Who owns the gauges?" in out.partition("\nLeft open ")[2]
+
+
+def test_what_is_held_is_counted_once_until_something_changes(capsys, rule, monkeypatch):
+    def refuse(_workspace):
+        raise AssertionError("counted again")
+
+    kept(capsys, "suggest", OTHER, "--type", "constraint")
+    assert "1 proposal is held" in kept(capsys, "status")[1]
+    monkeypatch.setattr(waiting, "_collect_pending", refuse)
+    assert "1 proposal is held" in kept(capsys, "status")[1]
+    monkeypatch.undo()
+    kept(capsys, "review", "--reject", told(capsys, "review")[0]["id"])
+    assert "held" not in kept(capsys, "status")[1]
 
 
 def test_status_tells_what_waits(capsys, rule):

@@ -6,13 +6,13 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from kept.llm.models import programs, servers
+from kept.llm.available import programs, servers
 
 
 @pytest.fixture
 def listening(monkeypatch):
     """A server on the loopback address that answers with a body, as late as a busy machine has it; gives its port."""
-    monkeypatch.setattr("kept.llm.models._SECONDS", 600.0)
+    monkeypatch.setattr("kept.llm.available._SECONDS", 600.0)
     started = []
 
     def answer(body, status=200):

@@ -2,12 +2,13 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kept.cli import show
 from kept.cli.front import is_interactive, read_key
 from kept.cli.show import Line, format_count, line
 from kept.llm.ask import Usage
+from kept.llm.available import AvailableModel, programs, servers
 from kept.llm.budget import Estimate, Tally, price_table_date
 from kept.local import settings
 from kept.local.settings import LlmSettings
@@ -15,9 +16,6 @@ from kept.memories.configure import change_setting
 from kept.pipeline.usage import Costs
 from kept.store.values import Run
 from kept.workspace import Workspace
-
-if TYPE_CHECKING:
-    from kept.llm.models import AvailableModel
 
 _AGAIN = "nothing was taken from them, and nothing is lost; the next run asks again"
 
@@ -176,8 +174,6 @@ def without_model_line(workspace: Workspace, *, first: bool = False) -> Line | N
     not_asked = len(workspace.store.archive.list_threads_pending_llm())
     if _is_decided(workspace) or not not_asked:
         return None
-    from kept.llm.models import programs  # noqa: PLC0415 - loads every adapter
-
     found = ", ".join(program.title for program in programs(workspace.env))
     told = f"Without a language model, what you only implied in {format_count(not_asked, 'session')} is not extracted"
     foreseen = _foresee_questions(workspace) if first else None
@@ -189,8 +185,6 @@ def offer_model(workspace: Workspace) -> bool:
     """Ask, where a person sits at the terminal, a model is here and the question is open; whether one may be asked from now on."""
     if _is_decided(workspace) or not is_interactive():
         return False
-    from kept.llm.models import programs, servers  # noqa: PLC0415 - as above
-
     available_models = (*programs(workspace.env), *servers())
     if not available_models:
         return False

@@ -40,8 +40,8 @@ from kept.intake.projects import record_projects
 from kept.intake.reading import archive_files, discover
 from kept.llm.adapters.recorded import ScriptedModel
 from kept.llm.ask import Ask, CompleteReply, UnreadableReply
-from kept.llm.client import TRIES, LlmClient
-from kept.llm.replies import ReplyCache
+from kept.llm.client import LlmClient
+from kept.llm.replies import TRIES, ReplyCache
 from kept.llm.reply import InvalidReply, parse_reply
 from kept.local.progress import Progress, ignore_progress
 from kept.memories.browse import to_export

@@ -31,13 +31,12 @@ from kept.llm.ask import (
     Usage,
 )
 from kept.llm.budget import Estimate, Limits, Price, Tally, add_usage_cost, estimate_ask_usage, price_of
-from kept.llm.replies import Batch, QuestionNote, ReplyCache
+from kept.llm.replies import TRIES, Batch, QuestionNote, ReplyCache
 from kept.llm.reply import InvalidReply
 from kept.llm.retry import SECONDS, AskOutcome, OpenQuestion, Plan, RetryPolicy, ask_with_retries, read_adapter_reply
 from kept.local.batches import split_batches
 from kept.local.progress import Progress, ignore_progress
 
-TRIES = 3  # runs in which an unreadable reply is asked for again
 _SILENCES = 3  # questions in a row without a reply after which no more are asked
 _MANY = 20  # questions, about which a person is told before they are asked
 _TYPICAL = 0.25  # of the tokens a reply may have, what it has; only for estimates

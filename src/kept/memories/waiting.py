@@ -4,19 +4,28 @@ Nothing here is stored, and nothing stored depends on it. A wish that was said o
 its evidence (:func:`kept.memories.person.accept_refused`); turned down, it is noted and not shown again.
 """
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kept.core.digest import digest
-from kept.core.errors import MissingError
+from kept.core.errors import KeptError, MissingError
 from kept.core.memory import SAID_ONCE, TOLD, Candidate, CandidateVerdict, Memory, Refused, Status
 from kept.core.text import normal_form
+from kept.core.times import format_day
 from kept.core.value import dataclass
-from kept.extraction.score import Score, features, score
+from kept.local import files
 from kept.store.values import Proposal
 from kept.workspace import Workspace
 
+if TYPE_CHECKING:
+    from kept.extraction.score import Score
+
 BEST = 10  # shown of a project
+_COUNTS = "held.json"  # how many proposals wait, below the state folder: to count them takes longer than all else of a status
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,22 +39,26 @@ class PendingProposal:
     stored: bool
     rank: int
     of: int
-    score: Score
+    score: "Score"
 
 
 def list_pending_proposals(workspace: Workspace) -> tuple[PendingProposal, ...]:
     """Everything that waits, scope by scope, the best first: of the scopes, and in each. Raises StoreError, DamagedError."""
+    from kept.extraction.score import features, score  # noqa: PLC0415 - its word lists take long to read, and counts are noted
+
     pool: dict[str, list[tuple[Memory, bool, Score]]] = defaultdict(list)
     for memory, stored in _collect_pending(workspace):
         pool[memory.scope].append((memory, stored, score(features(memory.content, trigger=memory.trigger))))
     ranked = sorted(
         (sorted(members, key=_review_order) for members in pool.values()), key=lambda members: _review_order(members[0])
     )
-    return tuple(
+    every = tuple(
         PendingProposal(memory=memory, stored=stored, rank=rank, of=len(members), score=value)
         for members in ranked
         for rank, (memory, stored, value) in enumerate(members, 1)
     )
+    _note_counts(workspace, every)
+    return every
 
 
 def best_of_each_scope(every: Sequence[PendingProposal]) -> tuple[PendingProposal, ...]:
@@ -59,12 +72,35 @@ def best_of_all(every: Sequence[PendingProposal], most: int) -> tuple[PendingPro
 
 
 def count_pending_proposals(workspace: Workspace) -> tuple[int, int]:
-    """How many proposals wait, and how many of them would be shown as the best."""
-    every = list_pending_proposals(workspace)
-    return len(every), len(best_of_each_scope(every))
+    """How many proposals wait, and how many of them would be shown as the best; as noted, where the store is as it was then."""
+    with suppress(ValueError):
+        stamp, every, best = json.loads(files.read_file(workspace.paths.state / _COUNTS).data or b"[]")
+        if stamp == _stamp_store(workspace):
+            return every, best
+    proposals = list_pending_proposals(workspace)
+    return len(proposals), len(best_of_each_scope(proposals))
 
 
-def _is_likely(memory: Memory, value: Score) -> bool:
+def _stamp_store(workspace: Workspace) -> list[int | str]:
+    """What changes with every change of the store, of kept and of the day, on which proposals may expire."""
+    with suppress(OSError):
+        store, own = workspace.paths.store.stat(), Path(__file__).stat()
+        today = format_day(workspace.clock(), workspace.zone)
+        last = [run.id for run in workspace.store.log.runs(1)]
+        return [today, own.st_ino, own.st_mtime_ns, store.st_ino, store.st_size, store.st_mtime_ns, *last]
+    return []
+
+
+def _note_counts(workspace: Workspace, every: Sequence[PendingProposal]) -> None:
+    place, stamp = workspace.paths.state / _COUNTS, _stamp_store(workspace)
+    before = files.read_file(place)
+    data = json.dumps([stamp, len(every), len(best_of_each_scope(every))]).encode()
+    if stamp and data != before.data:
+        with suppress(KeptError):  # what is not noted is counted again
+            files.write_if_unchanged(place, data, expect=before.stamp, root=workspace.paths.root)
+
+
+def _is_likely(memory: Memory, value: "Score") -> bool:
     """Whether a proposal is worth a person's look: the score knows only a person's sentences that rules chose, so what an agent or
     a model proposes, and what something later may contradict, always is.
     """
@@ -113,7 +149,7 @@ def find_refused(workspace: Workspace, number: str) -> CandidateVerdict:
     return refused.get(number) or matches[0]
 
 
-def _review_order(member: tuple[Memory, bool, Score]) -> tuple[bool, bool, float, str]:
+def _review_order(member: "tuple[Memory, bool, Score]") -> tuple[bool, bool, float, str]:
     memory, _, value = member
     if memory.superseded_by:
         return (False, False, -memory.last_seen.timestamp() if memory.last_seen else 0.0, memory.id)

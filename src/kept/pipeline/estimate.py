@@ -22,9 +22,10 @@ from kept.extraction.questions.reading import MOST_TOKENS as SENTENCES_TOKENS
 from kept.extraction.questions.reading import REWORD, build_condense_ask
 from kept.extraction.questions.reading import SCHEMA as SENTENCES
 from kept.llm.ask import Ask
+from kept.llm.available import AvailableModel
 from kept.llm.budget import Estimate, price_of
 from kept.llm.client import LlmClient
-from kept.llm.models import AvailableModel, create_model
+from kept.llm.models import create_model
 from kept.local.settings import LlmSettings
 from kept.pipeline.trial import load_score, trial_asks
 from kept.profiles.profile import Occasion

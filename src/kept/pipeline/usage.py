@@ -8,8 +8,7 @@ from datetime import UTC, datetime, time
 
 from kept.core.value import dataclass, field
 from kept.llm.ask import Usage
-from kept.llm.client import TRIES
-from kept.llm.replies import ReplyCache, UsageSum
+from kept.llm.replies import TRIES, ReplyCache, UsageSum
 from kept.workspace import Workspace
 
 

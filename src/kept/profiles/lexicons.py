@@ -219,7 +219,7 @@ def list_fragments(table: str, name: str, *, spaced: bool) -> tuple[str, ...]:
 @cache
 def word_list(table: str, name: str, *, spaced: bool = True) -> frozenset[str]:
     """The plain words of a list that all languages which write words apart (or those which do not) have under a name."""
-    bodies = (body for body in map(_read_lexicon, LANGUAGES) if bool(body["spaced"]) is spaced)
+    bodies = (body for language in LANGUAGES if bool((body := _read_lexicon(language, table))["spaced"]) is spaced)
     return frozenset(word for body in bodies for word in body[table].get(name, "").split())
 
 
@@ -238,11 +238,16 @@ def calendar_words(name: str) -> dict[str, int]:
 
 
 @cache
-def _read_lexicon(language: str) -> Mapping[str, Any]:
+def _read_lexicon(language: str, table: str = "") -> Mapping[str, Any]:
+    """A lexicon; of ``table`` alone, that and whether words stand apart: the whole takes three times as long."""
     place = _FOLDER / f"{language}.toml"
     if not language.isalnum() or not place.is_file():
         raise ConfigError(f"no lexicon for the language {language[:40]!r}")
-    return tomllib.loads(place.read_text("utf-8").replace("’", _APOSTROPHE))
+    text = place.read_text("utf-8").replace("’", _APOSTROPHE)
+    if table:
+        told = next(line for line in text.splitlines() if line.startswith("spaced"))
+        text = "\n".join((told, f"[{table}]", text.partition(f"\n[{table}]")[2].partition("\n[")[0]))
+    return tomllib.loads(text)
 
 
 def _join_patterns(name: str, bodies: list[Mapping[str, Any]]) -> str:

@@ -9,7 +9,7 @@ from kept.cli.front import check_choice, command_workspace
 from kept.cli.model_use import trial_lines
 from kept.cli.show import line
 from kept.core.codec import json_fields
-from kept.llm.models import PROGRAMS, SERVERS, choosing_command, programs, servers
+from kept.llm.available import PROGRAMS, SERVERS, choosing_command, programs, servers
 from kept.pipeline.estimate import estimate_any_model, estimate_run
 from kept.pipeline.trial import LEAST_FOUND, MOST_TAKEN, OVERRULE, try_models
 from kept.workspace import Workspace

@@ -96,8 +96,10 @@ def widen_to_sentences(passage: Passage) -> Passage | None:
 @lru_cache(maxsize=20_000)  # what waits is counted on every page of the browser
 def count_content_words(words: str) -> int:
     """How many words of a text carry matter; two characters of a script without spaces count as one."""
-    dense = sum(map(is_cjk, words))
-    spaced = "".join(" " if is_cjk(char) else char for char in words)
+    dense, spaced = 0, words
+    if not words.isascii():
+        dense = sum(map(is_cjk, words))
+        spaced = "".join(" " if is_cjk(char) else char for char in words)
     plain = [word.strip("'-") for word in "".join(char if char.isalnum() or char in "'’-_./" else " " for char in spaced).split()]
     return dense // 2 + sum(1 for word in plain if len(word) > 1 and word.casefold() not in _FUNCTION_WORDS)
 

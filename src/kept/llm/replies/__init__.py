@@ -21,6 +21,7 @@ from kept.core.value import dataclass, replace
 from kept.llm.ask import Usage
 
 FORMAT = 2
+TRIES = 3  # runs in which an unreadable reply is asked for again
 _BUSY_MS = 30_000
 
 
