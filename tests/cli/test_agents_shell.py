@@ -10,7 +10,7 @@ from kept.local.agents_shell import SIGNS, agent_variable
 def test_what_an_agent_adds_in_its_shell_waits_and_the_line_says_so(capsys, home, monkeypatch, sign):
     monkeypatch.setenv(sign, "1")
     code, out, _ = kept(capsys, "add", RULE, "--type", "constraint")
-    assert (code, out.splitlines()[0]) == (0, f"An agent ran this ({sign} is set), so it waits for you in `kept review`:")
+    assert (code, out.splitlines()[0]) == (0, f"An agent ran this ({sign} is set), so it is held for `kept review`:")
     assert [each["status"] for each in told(capsys, "review")] == ["held"]
     assert not memory_file(home).exists()
 

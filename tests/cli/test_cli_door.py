@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from cli_world import RULE, command, kept, told, transcript
+from cli_world import OTHER, RULE, command, kept, told, transcript
 from kept.cli.call import split_global_options
 from kept.cli.hook import EVENTS
 from kept.cli.registry import COMMANDS, EVERYDAY
@@ -164,6 +164,67 @@ def test_a_wrong_call_is_one_line_on_stderr_and_exit_2(capsys, home, arguments, 
     assert err.startswith("kept: ")
     assert says in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(("show",), ("why",), ("edit", "{}", "In other words.", "--json"), ("retire",), ("pin",), ("merge", "{}", "{other}")),
+        *(("resolve", "{}", "--as", "decision"), ("forget", "{}", "--yes"), ("show", "--session", "{session}")),
+        *(
+            ("sources", "--session", "{session}"),
+            ("forget", "--session", "{session}", "--yes"),
+            ("log", "r{run}"),
+            ("undo", "r{run}"),
+        ),
+    ],
+    ids=" ".join,
+)
+def test_the_first_characters_of_an_id_are_enough_where_only_one_has_them(capsys, home, words):
+    transcript(home / ".claude/projects/p/one-session.jsonl", RULE)
+    transcript(home / ".claude/projects/p/two-session.jsonl", OTHER)
+    kept(capsys, "run")
+    ids = [memory["id"] for memory in told(capsys, "list")]
+    apart = next(at for at, chars in enumerate(zip(*ids, strict=True), 1) if len(set(chars)) > 1)
+    first, second = (number[:apart] for number in ids)
+    known = {"other": second, "session": "o", "run": told(capsys, "log")[0]["run"]}
+    code, _, err = kept(capsys, *(word.format(first, **known) for word in (words if words[1:] else (*words, "{}"))))
+    assert (code, err) == (0, "")
+
+
+@pytest.mark.parametrize("words", [("--approve",), ("--reject",), ("--past",), ("--admit",)], ids=" ".join)
+def test_the_first_characters_of_a_proposal_are_enough(capsys, home, words):
+    transcript(home / ".claude/projects/p/a.jsonl", "Note the work so far in memory.")
+    kept(capsys, "run")
+    number = told(capsys, "suggest", RULE, "--type", "constraint")["id"]
+    chosen = told(capsys, "list", "--refused")[0]["id"] if words == ("--admit",) else number
+    assert kept(capsys, "review", *words, chosen[:2])[0] == 0
+    assert kept(capsys, "why", chosen[:2])[0] == 0
+
+
+def test_an_id_that_several_have_lists_them(capsys, home):
+    ids = [told(capsys, "add", f"Never delete the file `part{number}.py`.", "--type", "constraint")["id"] for number in range(17)]
+    beginning = next(number[0] for number in ids if sum(other[0] == number[0] for other in ids) > 1)
+    for words in (("show",), ("edit", "{}", "In other words."), ("retire",), ("pin",), ("forget", "{}", "--yes")):
+        code, out, err = kept(capsys, *(word.format(beginning) for word in (words if words[1:] else (*words, "{}"))))
+        listed = out if words == ("show",) else err
+        assert (code, sum(number in listed for number in ids) > 1) == (2, True), words
+
+
+@pytest.mark.parametrize("when", ["2026-01-05", "today", "yesterday", "monday", "last week", "3 days ago", "last month"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(("list", "--at"), ("diff", "2026-01-01"), ("search", "dates", "--since"), ("search", "dates", "--until"), ("day",)),
+        *(("run", "--since"), ("run", "--until"), ("forget", "--yes", "--since"), ("forget", "--yes", "--until")),
+        *(("journal", "write", "--dry-run", "--date"), ("add", RULE, "--type", "constraint", "--until")),
+    ],
+    ids=" ".join,
+)
+def test_dates_are_told_in_words_to_every_command(capsys, home, words, when):
+    code, _, err = kept(capsys, *words, when)
+    assert "YYYY-MM-DD" not in err
+    assert (code, err) == (0, "") or words[0] in ("forget", "journal")
 
 
 def test_an_unexpected_error_shows_its_place_and_none_of_its_words(capsys, home, monkeypatch):

@@ -363,7 +363,7 @@ def test_what_is_held_is_counted_once_until_something_changes(capsys, rule, monk
     assert "1 proposal is held" in kept(capsys, "status")[1]
     monkeypatch.undo()
     kept(capsys, "review", "--reject", told(capsys, "review")[0]["id"])
-    assert "held" not in kept(capsys, "status")[1]
+    assert "proposal" not in kept(capsys, "status")[1]
 
 
 def test_status_tells_what_waits(capsys, rule):

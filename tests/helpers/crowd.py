@@ -80,5 +80,5 @@ def _memory(number, content, status):
         evidence=told.evidence,
         candidates=(told.id,),
         trigger="rule",
-        reason="waits: said once" if status is Status.HELD else "",
+        reason="held: said once" if status is Status.HELD else "",
     )

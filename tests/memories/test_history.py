@@ -169,7 +169,7 @@ HELD = replace(KNOWN, status=Status.HELD, reason="said once")
         (KNOWN, None, DifferenceKind.LEFT, "undone"),
         (None, HELD, DifferenceKind.HELD, "said once"),
         (replace(KNOWN, status=Status.REJECTED), None, DifferenceKind.HELD, "undone"),
-        (HELD, replace(KNOWN, status=Status.REJECTED, reason="no"), DifferenceKind.DECLINED, "no"),
+        (HELD, replace(KNOWN, status=Status.REJECTED, reason="no"), DifferenceKind.REJECTED, "no"),
         (KNOWN, replace(KNOWN, pinned=True), DifferenceKind.MARKED, "pinned"),
         (replace(KNOWN, pinned=True), KNOWN, DifferenceKind.MARKED, "no longer pinned"),
         (KNOWN, replace(KNOWN, observations=2), DifferenceKind.CONFIRMED, ""),

@@ -129,7 +129,7 @@ def test_review_lists_approves_and_rejects_by_id_and_why_shows_the_terms(workspa
     assert len(json.loads(kept("review", "--all", "--json"))) == len(WISHES)
     assert "2 more → kept review --all" in kept("review", "--list")
     told = kept("why", queue[0]["id"])
-    assert "1 of 12 that wait in this project" in told
+    assert "1 of 12 held in this project" in told
     assert "says we" in told
     kept("review", "--approve", queue[0]["id"], "--reject", queue[1]["id"])
     statuses = {memory.content: memory.status for memory in workspace.store.log.memories()}

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from cli_world import kept
-from kept.cli.registry import COMMANDS, STATES
+from kept.cli.parsers import STATES
+from kept.cli.registry import COMMANDS
 from kept.core.memory import Status
 
 ROOT = Path(__file__).parents[2]

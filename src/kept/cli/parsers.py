@@ -14,7 +14,20 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from kept.cli.registry import COMMANDS, EVERYDAY, GLOBAL_OPTIONS, GROUPS, STATES, TOGETHER, Command
+from kept.cli.registry import COMMANDS, EVERYDAY, GLOBAL_OPTIONS, GROUPS, TOGETHER, Command
+
+STATES = (
+    ("active", "sessions are told it where it is of use"),
+    ("held", "a proposal: no session is told it before you decide (kept review)"),
+    ("superseded", "a later memory says otherwise, or the same in better words"),
+    ("resolved", "a question that was answered"),
+    ("retired", "taken out of use; its history stays"),
+    ("expired", "its last day is over"),
+    ("rejected", "a proposal that you decided against; it does not come back"),
+    ("refused", "a proposal that kept itself did not take (kept list --refused)"),
+    ("forgotten", "erased: nothing but its id is left"),
+)
+"""What can have become of a proposal or a memory: the one word for it, here, on the page, in the documentation and in JSON."""
 
 
 def create_parser(command: Command) -> Any:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from kept.core.codec import digest, dump, json_fields
-from kept.core.errors import UsageError
+from kept.core.errors import MissingError, UsageError
 from kept.core.event import Author, Event, Origin
 from kept.core.fold import find_undone_passes
 from kept.core.memory import UNDERSTOOD, USER_SCOPE, CandidateVerdict, Evidence, Memory, Refused, Status
@@ -65,6 +65,7 @@ class MemoryFilter:
     pinned: bool = False
 
 
+_Known = TypeVar("_Known")
 Listed = TypeVar("Listed", bound=Memory | Outline)
 
 
@@ -256,23 +257,30 @@ def to_json_value(value: object) -> Any:
     return dump(value)
 
 
+def find_by_prefix(known: Mapping[str, _Known], number: str, missing: str, hint: str) -> _Known:
+    """What has this id, or a beginning of it that nothing else has. Raises MissingError, which lists what it could be."""
+    found = [number] if number in known else [key for key in sorted(known) if number and key.startswith(number)]
+    if len({id(known[key]) for key in found}) != 1:
+        could = ", ".join(found[:3]) + (", …" if len(found) > 3 else "")
+        raise MissingError(f"several ids begin with {number!r}" if found else missing, hint=could or hint)
+    return known[found[0]]
+
+
+def find_session(workspace: Workspace, session: str) -> str:
+    """The id of an archived session, of a beginning that only one has. Raises MissingError."""
+    known = {thread.session: thread.session for thread in workspace.store.archive.threads()}
+    return find_by_prefix(known, session, f"no session {session!r} is archived", "see `kept day`, or `kept why ID`, for sessions")
+
+
 def load_conversation(workspace: Workspace, session: str) -> tuple[tuple[Thread, tuple[Event, ...]], ...]:
     """The archived turns of a session (or an unambiguous beginning of its id), once whatever the number of its copies.
 
-    Raises UsageError where there is none, or more than one.
+    Raises MissingError where there is none, or more than one.
     """
-    threads = tuple(workspace.store.archive.threads())
-    found = [thread for thread in threads if thread.session == session] or [
-        thread for thread in threads if session and thread.session.startswith(session)
-    ]
-    if not found:
-        raise UsageError(f"no session {session!r} is archived", hint="see `kept day`, or `kept why ID`, for sessions")
-    names = Counter(thread.session for thread in found)
-    if len(names) > 1:
-        raise UsageError(f"{session!r} could be {len(names)} sessions", hint=", ".join(sorted(names)[:3]))
+    number = find_session(workspace, session)
     seen: set[str] = set()
     result: list[tuple[Thread, tuple[Event, ...]]] = []
-    for thread in found:
+    for thread in [thread for thread in workspace.store.archive.threads() if thread.session == number]:
         events = tuple(event for event in workspace.store.archive.events(thread.id, 0, thread.events) if event.key not in seen)
         seen.update(event.key for event in events)
         if events:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kept.core.codec import digest
 from kept.core.erasure import ErasureMatch, ErasureWords
-from kept.core.errors import ConfigError, MissingError, StoreError, UsageError
+from kept.core.errors import ConfigError, StoreError, UsageError
 from kept.core.event import Origin
 from kept.core.memory import TEAM, USER_SCOPE, Actor, Memory, Status
 from kept.core.operation import Forget, Operation, Pass
@@ -20,6 +20,7 @@ from kept.core.text import normal_form
 from kept.core.value import dataclass
 from kept.curation.curate.values import find_value_pairs, parse_value_statement
 from kept.local.settings.tables import ShareSettings, check_share
+from kept.memories.browse import find_by_prefix
 from kept.memories.configure import remove_table_item, save_table_item
 from kept.memories.decisions import hold_clash
 from kept.memories.person import approve, clean_memory_text, create_memory
@@ -143,10 +144,8 @@ def list_team_facts(workspace: Workspace) -> tuple[TeamFact, ...]:
 
 def accept_fact(workspace: Workspace, number: str, *, agent: bool = False) -> Memory:
     """Remember what others share, as one's own from now on; where an ``agent`` does it, it waits. Raises UsageError, StoreError."""
-    matches = [fact for fact in list_team_facts(workspace) if len(number) >= 4 and fact.id.startswith(number)]
-    if len(matches) != 1:
-        raise MissingError(f"no team shares a line with the id {number!r}", hint="see `kept team` for ids")
-    fact = matches[0]
+    known = {fact.id: fact for fact in list_team_facts(workspace)}
+    fact = find_by_prefix(known, number, f"no team shares a line with the id {number!r}", "see `kept team` for ids")
     category = fact.category if workspace.profile.category(fact.category) else workspace.profile.categories[0].id
     scope = next(share.project for share in _list_shares(workspace) if share.team == fact.team)
     for held in workspace.store.log.held():

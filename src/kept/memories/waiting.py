@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kept.core.digest import digest
-from kept.core.errors import KeptError, MissingError
+from kept.core.errors import KeptError
 from kept.core.memory import SAID_ONCE, TOLD, Candidate, CandidateVerdict, Memory, Refused, Status
 from kept.core.text import normal_form
 from kept.core.times import format_day
 from kept.core.value import dataclass
 from kept.local import files
+from kept.memories.browse import find_by_prefix
 from kept.store.values import Proposal
 from kept.workspace import Workspace
 
@@ -116,22 +117,12 @@ def describe_set_aside(reasons: Mapping[str, int], most: int | None = 3) -> str:
 
 
 def find_pending_wish(workspace: Workspace, number: str) -> Memory:
-    """The wish said once that has this id, or a beginning of it (at least 4 characters), as a memory: its own, or the one under
-    which it was remembered before that was undone. Raises MissingError.
+    """The wish said once that has this id, or a beginning of it, as a memory: its own, or the one under which it was remembered
+    before that was undone. Raises MissingError.
     """
-    matches = (
-        [
-            memory
-            for memory, stored in _collect_pending(workspace)
-            if not stored and (memory.id.startswith(number) or accepted_memory_id(memory.id).startswith(number))
-        ]
-        if len(number) >= 4
-        else []
-    )
-    if len(matches) != 1:
-        hint = f"it could be {', '.join(memory.id for memory in matches[:3])}" if matches else "see `kept review --all` for ids"
-        raise MissingError(f"nothing that is held has the id {number!r}", hint=hint)
-    return matches[0]
+    wishes = [memory for memory, stored in _collect_pending(workspace) if not stored]
+    known = {number: memory for memory in wishes for number in (memory.id, accepted_memory_id(memory.id))}
+    return find_by_prefix(known, number, f"nothing that is held has the id {number!r}", "see `kept review --all` for ids")
 
 
 def accepted_memory_id(candidate: str) -> str:
@@ -140,13 +131,9 @@ def accepted_memory_id(candidate: str) -> str:
 
 
 def find_refused(workspace: Workspace, number: str) -> CandidateVerdict:
-    """The candidate that was refused and has this id, or a beginning of it (at least 4 characters). Raises MissingError."""
+    """The candidate that was refused and has this id, or a beginning of it. Raises MissingError."""
     refused = {proposal.judged.candidate.id: proposal.judged for proposal in workspace.store.log.refused()}
-    matches = [judged for key, judged in refused.items() if key.startswith(number)] if len(number) >= 4 else []
-    if number not in refused and len(matches) != 1:
-        hint = f"it could be {', '.join(judged.candidate.id for judged in matches[:3])}" if matches else "see `kept list --refused`"
-        raise MissingError(f"nothing that was refused has the id {number!r}", hint=hint)
-    return refused.get(number) or matches[0]
+    return find_by_prefix(refused, number, f"nothing that was refused has the id {number!r}", "see `kept list --refused`")
 
 
 def _review_order(member: "tuple[Memory, bool, Score]") -> tuple[bool, bool, float, str]:

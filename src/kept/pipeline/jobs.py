@@ -22,6 +22,7 @@ from kept.llm.reply import InvalidReply, parse_reply
 from kept.local import files
 from kept.local.files import hold_lock
 from kept.memories.backups import make_daily_backup
+from kept.memories.browse import find_by_prefix
 from kept.outputs.write import WriteReport, merge_hand_edits, write_outputs
 from kept.pipeline.write_journal import find_entries_without_model, write_journal_entry
 from kept.store.run_number import RunNumber
@@ -140,12 +141,9 @@ def list_jobs(workspace: Workspace, *, agent: bool = False) -> tuple[Job, ...]:
 
 
 def load_job_text(workspace: Workspace, number: str) -> str:
-    """The text of a job. Raises UsageError where there is none of that id."""
-    known = sorted(path.name.removesuffix(_JOB) for path in jobs_folder(workspace).glob(f"*{_JOB}"))
-    found = [item for item in known if number and item.startswith(number)]
-    if len(found) != 1:
-        raise UsageError(f"no job {number!r}", hint="see `kept jobs list`")
-    return files.read_text(_job_path(workspace, found[0]))
+    """The text of a job. Raises MissingError where there is none of that id."""
+    known = {path.name.removesuffix(_JOB): path for path in jobs_folder(workspace).glob(f"*{_JOB}")}
+    return files.read_text(find_by_prefix(known, number, f"no job {number!r}", "see `kept jobs list`"))
 
 
 def commit_replies(workspace: Workspace, *, agent: bool = False) -> JobsReport:

@@ -14,7 +14,7 @@ from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.codec import json_fields
 from kept.core.erasure import ErasureMatch
 from kept.core.errors import UsageError
-from kept.memories import person
+from kept.memories import browse, person
 from kept.pipeline.erase.forget import (
     ErasureReport,
     ErasureRequest,
@@ -36,7 +36,7 @@ def command(
     source: Annotated[
         str, typer.Option(metavar="X", help="All that is based on a session, a file or a source of `kept sources`, and its turns.")
     ] = "",
-    session: Annotated[str, typer.Option(metavar="ID", help="A session whole, by its id or the first 8 characters of it.")] = "",
+    session: Annotated[str, typer.Option(metavar="ID", help="A session whole, by its id or its first characters.")] = "",
     project: Annotated[str, typer.Option(metavar="NAME", help="A project whole, by its name or folder.")] = "",
     since: Annotated[str, typer.Option(metavar="DATE", help="Memories first seen, and turns said, on this day or later.")] = "",
     until: Annotated[str, typer.Option(metavar="DATE", help="Memories first seen, and turns said, on this day or earlier.")] = "",
@@ -53,7 +53,7 @@ def command(
     undone. What remains is the fact that it existed, and a keyed fingerprint that keeps it from coming back.
     """
     with command_workspace(context) as workspace:
-        named = source or session
+        named = source or (browse.find_session(workspace, session) if session else "")
         if source and session:
             raise UsageError("--source and --session do not go together", hint="forget them one after the other")
         if (numbers or words) and (named or project or since or until):
