@@ -2,7 +2,9 @@
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
+from itertools import groupby
 
 # Scripts written without spaces: their words are compared by pairs of characters.
 # Ranges and not a pattern: compiling that one takes a tenth of the time a hook has.
@@ -148,3 +150,26 @@ def project_label(name: str) -> str:
     words = _LABEL.match(whole)
     label = words[0][: _LONGEST_LABEL // (1 + wide)].rstrip("_.-") if words else ""
     return (label + "…" * (label != whole)) or "project"
+
+
+Change = tuple[str, str]  # "same", "ins" or "del", and the words
+
+
+def diff_words(before: str, after: str) -> tuple[Change, ...]:
+    """The words of both texts in order: those that stayed, went and came. What went stands before what came in its place."""
+    from difflib import SequenceMatcher  # noqa: PLC0415 - hooks compare texts and tell no differences
+
+    old, new = list(_split_runs(before)), list(_split_runs(after))
+    found: list[Change] = []
+    for tag, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag == "equal":
+            found.append(("same", "".join(old[i:j])))
+            continue
+        found += [(kind, text) for kind, text in (("del", "".join(old[i:j])), ("ins", "".join(new[k:m]))) if text]
+    return tuple(found)
+
+
+def _split_runs(text: str) -> Iterator[str]:
+    """Words and what stands between them, so that joined they are the text."""
+    for _, run in groupby(text, key=lambda char: (char.isalnum(), char.isspace())):
+        yield "".join(run)

@@ -1,9 +1,8 @@
 """History: what happened, what changed by it (word by word), and going back. Undo is a pass; the log loses nothing."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from difflib import SequenceMatcher
 from enum import StrEnum
 from itertools import groupby
 from typing import Any
@@ -12,6 +11,7 @@ from kept.core.errors import MissingError, UsageError
 from kept.core.fold import find_idle_operations, find_undone_passes, fold
 from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import Add, Forget, Operation, Pass, Reword, affected_memory_ids
+from kept.core.text import Change, diff_words
 from kept.core.value import dataclass, replace
 from kept.local.queue import NIGHT
 from kept.store.values import Draft, Run
@@ -316,31 +316,6 @@ def diff_moments(workspace: Workspace, earlier: datetime, later: datetime, *, re
     before = {memory.id: memory for memory in memories_at(workspace, earlier, recorded=recorded)}
     after = {memory.id: memory for memory in memories_at(workspace, later, recorded=recorded)}
     return UndoResult(passes=(), changed=_diff_memories(before, after))
-
-
-Change = tuple[str, str]  # "same", "ins" or "del", and the words
-
-
-def diff_words(before: str, after: str) -> tuple[Change, ...]:
-    """The words of both texts in order: those that stayed, went and came. What went stands before what came in its place."""
-    old, new = _split_for_diff(before), _split_for_diff(after)
-    found: list[Change] = []
-    for tag, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag == "equal":
-            found.append(("same", "".join(old[i:j])))
-            continue
-        found += [(kind, text) for kind, text in (("del", "".join(old[i:j])), ("ins", "".join(new[k:m]))) if text]
-    return tuple(found)
-
-
-def _split_for_diff(text: str) -> list[str]:
-    """Words and what stands between them, so that joined they are the text."""
-    return list(_split_runs(text))
-
-
-def _split_runs(text: str) -> Iterator[str]:
-    for _, run in groupby(text, key=lambda char: (char.isalnum(), char.isspace())):
-        yield "".join(run)
 
 
 class DifferenceKind(StrEnum):

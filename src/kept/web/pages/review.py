@@ -9,11 +9,10 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from kept.core.memory import UNTRIED, CandidateVerdict, Memory, Refused, Status
-from kept.core.text import jaccard_similarity, tokenize
+from kept.core.text import Change, diff_words, jaccard_similarity, tokenize
 from kept.memories import waiting as ranking
 from kept.memories.browse import refused_candidates, trace_memory
 from kept.memories.decisions import find_decidable
-from kept.memories.history import Change, diff_words
 from kept.pipeline.sleep import list_lingering, why_lingering
 from kept.web.pages.memories import render_form, row_values
 from kept.web.render import NavigationPage, render_page, render_part

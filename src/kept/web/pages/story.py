@@ -7,9 +7,10 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from kept.core.memory import Actor, Memory, Status
+from kept.core.text import diff_words
 from kept.core.value import dataclass
 from kept.memories.browse import Timeline, build_timeline, trace_memory
-from kept.memories.history import diff_words, undo
+from kept.memories.history import undo
 from kept.memories.person import find_memory
 from kept.outputs.compose.pages import OutputRoute
 from kept.outputs.routing import has_hooks, routes_by_memory
