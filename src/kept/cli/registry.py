@@ -298,13 +298,13 @@ GROUPS = {
         ),
         Command(
             "llm",
-            "commands.llm:llm",
+            "commands.models:llm",
             "test language models with ten fixed questions; find the smallest that suits",
             ("kept llm trial", "kept llm trial --model haiku --model sonnet", "kept llm trial --json"),
         ),
         Command(
             "jobs",
-            "commands.jobs:jobs",
+            "commands.models:jobs",
             "let your own agent be the model: questions in files, replies beside them",
             ("kept jobs prepare", "kept jobs list", "kept jobs show 3f2a9c1b0d", "kept jobs commit"),
         ),

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from kept.cli import show
 from kept.cli.lists import grouped_lines, pending_line
 from kept.cli.model_use import question_lines, unanswered_lines
-from kept.cli.show import Line, format_count, hanging_line, line
+from kept.cli.show import Line, format_count, hanging_line, line, more_lines
 from kept.core.markup import format_memory_line
 from kept.core.memory import Memory
 from kept.core.times import format_minute
@@ -206,8 +206,7 @@ def _new_memory_lines(
     yield line()
     yield line((f"New: {format_count(len(new), 'memory', 'memories')}", "bold green"))
     yield from grouped_lines(_select_best_new(new, profiles), profiles, names, zone)
-    if len(new) > _NEW_SHOWN:
-        yield line((f"    … and {len(new) - _NEW_SHOWN:,} more → kept list", "dim"))
+    yield from more_lines(len(new), _NEW_SHOWN, "kept list", indent=4)
     yield line()
 
 

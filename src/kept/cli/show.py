@@ -6,7 +6,7 @@ Words out of transcripts are only ever words here: no markup is read in them and
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
@@ -116,6 +116,17 @@ def json_text(value: Any, *, indent: int | None = 2) -> str:
 def write_json(value: Any) -> None:
     """Write the one JSON document of a command."""
     write_text(f"{json_text(value)}\n")
+
+
+def write_answer(body: Callable[[], Any], lines: Iterable[Line], *, as_json: bool) -> None:
+    """Write what a command found: as JSON where that was asked for, else as lines; only what is written is made."""
+    write_json(body()) if as_json else write_lines(lines)
+
+
+def more_lines(found: int, shown: int, rest: str, *, indent: int = 2) -> Iterator[Line]:
+    """That there is more than is shown, and what ``rest`` shows it; nothing where there is not."""
+    if found > shown:
+        yield line((f"{' ' * indent}… and {found - shown:,} more → {rest}", "dim"))
 
 
 def write_text(text: str) -> None:

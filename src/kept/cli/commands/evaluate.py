@@ -146,10 +146,7 @@ def eval_(
                 rows, lines = learnt.memories, _extraction_lines(learnt)
                 body = learnt.measures | {"facts": learnt.facts}
     _write_rows(out, rows)
-    if as_json:
-        show.write_json(body)
-    else:
-        show.write_lines(lines)
+    show.write_answer(lambda: body, lines, as_json=as_json)
 
 
 def _require_path(path: Path | None, name: str, what: str) -> Path:

@@ -43,10 +43,7 @@ def files(
                 lines = list(_preview_lines(write_preview))
             case other:
                 raise UsageError(f"no action {other!r}", hint="one of: list, show, preview")
-    if as_json:
-        show.write_json(body)
-    else:
-        show.write_lines(lines or [line("kept writes no file here.")])
+    show.write_answer(lambda: body, lines or [line("kept writes no file here.")], as_json=as_json)
 
 
 def _file_line(file: edit_file.EditableFile) -> Line:

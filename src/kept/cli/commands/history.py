@@ -13,7 +13,7 @@ from kept.cli.commands.status import run_body
 from kept.cli.front import call_options, command_workspace
 from kept.cli.lists import FORGOTTEN, operation_name, step_line
 from kept.cli.model_use import cost_lines
-from kept.cli.show import Line, format_count, hanging_line, line
+from kept.cli.show import Line, format_count, hanging_line, line, more_lines
 from kept.core.codec import json_fields
 from kept.core.operation import Operation, Pass, operation_kind
 from kept.core.times import format_instant, format_minute
@@ -207,8 +207,7 @@ def _later_lines(later: Sequence[LaterOperation]) -> Iterator[Line]:
                 item.operation.memory,
                 (f"  {item.operation.reason}", "dim"),
             )
-        if len(later_operations) > _CHANGES_SHOWN:
-            yield line((f"  … and {len(later_operations) - _CHANGES_SHOWN:,} more → --json", "dim"))
+        yield from more_lines(len(later_operations), _CHANGES_SHOWN, "--json")
 
 
 def _later_body(each: LaterOperation) -> dict[str, Any]:
@@ -250,8 +249,7 @@ def changes_lines(changed: Changes, most: int | None = None, rest: str = "kept l
         body = [(_MARKED[kind].format(text), _STYLES[kind]) for kind, text in item.words] or [(item.text or FORGOTTEN, "")]
         why = address_person(item.why) or ("" if item.what in (DifferenceKind.ENTERED, DifferenceKind.CHANGED) else item.what.value)
         yield hanging_line([(f"  {mark} ", style), (item.id, "yellow"), ("  ", "")], *body, (f"  ({why})" if why else "", "dim"))
-    if most is not None and len(memory_differences) > most:
-        yield line((f"  … and {len(memory_differences) - most:,} more → {rest}", "dim"))
+    yield from more_lines(len(memory_differences), len(memory_differences) if most is None else most, rest)
     if again := len(every) - len(memory_differences):
         yield line((f"  {format_count(again, 'memory', 'memories')} seen again; only evidence or dates changed", "dim"))
     if not changed:

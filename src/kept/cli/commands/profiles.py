@@ -115,10 +115,7 @@ def _category_summary(each: Profile) -> list[Line]:
 
 def _show_profile(home: Paths, name: str, *, as_json: bool) -> int:
     profile = known.load_profile(name, _profiles_folder(home))
-    if as_json:
-        show.write_json(dump(profile))
-    else:
-        show.write_lines(_format_profile(profile))
+    show.write_answer(lambda: dump(profile), _format_profile(profile), as_json=as_json)
     return 0
 
 

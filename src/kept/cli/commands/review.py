@@ -12,7 +12,7 @@ from kept.cli import show
 from kept.cli.commands.edit import print_problems
 from kept.cli.front import call_options, command_workspace, edit_line, is_interactive, read_key
 from kept.cli.lists import changed_line, format_rank, scope_name, turns_around
-from kept.cli.show import Line, format_count, hanging_line, line
+from kept.cli.show import Line, format_count, hanging_line, line, more_lines
 from kept.core.errors import StaleError
 from kept.core.memory import TEAM, Memory, Status
 from kept.core.times import format_day
@@ -98,8 +98,7 @@ def review(
             show.write_line("None of what is held is likely to be right", (f"; {len(pool):,} more → kept review --all", "dim"))
         elif list_ or not is_interactive():
             show.write_lines(shown_line for item in queue for shown_line in _pending_card(workspace, item))
-            if len(queue) < len(pool):
-                show.write_line((f"… and {len(pool) - len(queue):,} more", "dim"), (" → kept review --all", "dim"))
+            show.write_lines(more_lines(len(pool), len(queue), "kept review --all", indent=0))
         else:
             return _ask_decisions(workspace, tuple(item.memory for item in queue))
         return 0
@@ -227,8 +226,7 @@ def _decision_card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
         who = WHOSE.get(item.author, item.author or item.origin.value)
         said = "" if item.quote == memory.content else f": “{item.quote}”"
         yield hanging_line([("    ", ""), (f"{who}, {format_day(item.at, workspace.zone)}", "cyan")], said)
-    if len(memory.evidence) > _QUOTES:
-        yield line((f"    … and {len(memory.evidence) - _QUOTES} more → kept why {show.format_id(memory.id)}", "dim"))
+    yield from more_lines(len(memory.evidence), _QUOTES, f"kept why {show.format_id(memory.id)}", indent=4)
     yield line((f"    {memory.reason}", "dim"))
     if later is not None:
         yield line((f"    keep it where both hold, reject it where only {stands} does", "dim"))

@@ -298,12 +298,8 @@ def schedule(
             return int(bool(night.failed))
         case "status":
             installed_jobs, night_before = list_installed_jobs(home, os.environ), load_last_night(home)
-            if as_json:
-                show.write_json(
-                    {"installed": [dump(job) for job in installed_jobs], "last_night": dump(night_before) if night_before else None}
-                )
-            else:
-                show.write_lines(_schedule_lines(installed_jobs, night_before))
+            body = {"installed": dump(installed_jobs), "last_night": dump(night_before)}
+            show.write_answer(lambda: body, _schedule_lines(installed_jobs, night_before), as_json=as_json)
     return 0
 
 

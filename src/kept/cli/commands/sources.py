@@ -11,7 +11,7 @@ from kept.cli import show
 from kept.cli.front import call_options, check_choice, command_home, command_workspace
 from kept.cli.lists import show_session
 from kept.cli.report import format_account, unread_lines
-from kept.cli.show import Line, format_count, hanging_line, line
+from kept.cli.show import Line, format_count, hanging_line, line, more_lines
 from kept.core.codec import json_fields
 from kept.core.errors import UsageError
 from kept.core.event import UNKNOWN_KIND, RecordAccount
@@ -78,10 +78,8 @@ def sources(
             show_session(workspace, session, as_json=as_json)
             return
         found = survey(workspace)
-        if as_json:
-            show.write_json(_survey_body(workspace, found))
-        else:
-            show.write_lines(_format_survey(workspace, found, verbose=call_options(context).verbose))
+        lines = _format_survey(workspace, found, verbose=call_options(context).verbose)
+        show.write_answer(lambda: _survey_body(workspace, found), lines, as_json=as_json)
 
 
 def _change_roots(context: typer.Context, action: str, item: str, wanted: SourceRoot, *, as_json: bool) -> None:
@@ -100,12 +98,9 @@ def _change_roots(context: typer.Context, action: str, item: str, wanted: Source
             show.write_line((show.format_path(root.resolve(home.user)), "bold"), f" {told}", (more, "dim"))
             return
     roots = follow_roots.load_roots(home)
-    if as_json:
-        show.write_json({"roots": [follow_roots.root_body(source_root, home.user) for source_root in roots]})
-    elif roots:
-        show.write_lines(_root_lines(roots, home.user))
-    else:
-        show.write_line("No folder is read besides the known places of the tools.", (" → kept sources add PATH", "dim"))
+    none = line("No folder is read besides the known places of the tools.", (" → kept sources add PATH", "dim"))
+    lines = _root_lines(roots, home.user) if roots else [none]
+    show.write_answer(lambda: {"roots": [follow_roots.root_body(root, home.user) for root in roots]}, lines, as_json=as_json)
 
 
 def _root_lines(roots: Sequence[SourceRoot], user: Path) -> Iterator[Line]:
@@ -221,8 +216,7 @@ def _tool_lines(workspace: Workspace, tool: ToolSurvey, *, verbose: bool) -> Ite
         )
     shown = tool.unreadable if verbose else tool.unreadable[:_SHOWN]
     yield from (line(("  cannot be read: ", "yellow"), f"{show.format_path(path)} ({reason})") for path, reason in shown)
-    if len(shown) < len(tool.unreadable):
-        yield line((f"  … and {len(tool.unreadable) - len(shown):,} more → kept sources --verbose", "dim"))
+    yield from more_lines(len(tool.unreadable), len(shown), "kept sources --verbose")
     if verbose:
         yield from _account_lines(tool.account)
 
@@ -327,9 +321,7 @@ def _project_lines(found: Survey, *, verbose: bool) -> Iterator[Line]:
         shown = directories if verbose else directories[:_SHOWN]
         more = f" … {len(directories) - len(shown):,} more" if len(shown) < len(directories) else ""
         yield hanging_line([(f"  {name}  ", "cyan")], ", ".join(show.format_path(item) for item in shown), (more, "dim"))
-    more_projects = 0 if verbose else max(0, len(found.projects) - _PROJECTS_SHOWN)
-    if more_projects:
-        yield line((f"  … and {more_projects:,} more → kept sources --verbose", "dim"))
+    yield from more_lines(len(found.projects), len(found.projects) if verbose else _PROJECTS_SHOWN, "kept sources --verbose")
     yield line(("  Are two of them the same project?", "dim"), (" → kept projects", "dim"))
 
 

@@ -1,0 +1,162 @@
+"""``kept llm`` and ``kept jobs``: which language models could be asked, how one does in kept's trial, and your own agent as one."""
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+import typer
+
+from kept.cli import show
+from kept.cli.front import check_choice, command_workspace
+from kept.cli.model_use import trial_lines
+from kept.cli.report import llm_extraction_lines
+from kept.cli.show import Line, format_count, line
+from kept.core.codec import json_fields, to_json
+from kept.core.errors import UsageError
+from kept.llm.available import PROGRAMS, SERVERS, choosing_command, programs, servers
+from kept.local.agents_shell import agent_variable
+from kept.pipeline import jobs as use
+from kept.pipeline.estimate import estimate_any_model, estimate_run
+from kept.pipeline.jobs import Job, JobsReport
+from kept.pipeline.trial import LEAST_FOUND, MOST_TAKEN, OVERRULE, try_models
+from kept.workspace import Workspace
+
+_WITH_KEY = {"llm.adapter": "anthropic", "llm.model": "claude-haiku-5-5"}
+_ACTIONS = ("prepare", "list", "show", "commit")
+
+
+def jobs(
+    context: typer.Context,
+    action: Annotated[str, typer.Argument(metavar="prepare|list|show|commit", help="What to do.")] = "list",
+    number: Annotated[str, typer.Argument(metavar="ID", help="The job to show.")] = "",
+    *,
+    most: Annotated[int, typer.Option("--most", min=1, help="At most so many jobs at a time.")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> int:
+    """Let your own agent be the model: prepare writes questions into files, the agent writes each reply, commit reads and applies
+    them.
+
+    No key and no network are needed. Everything a reply says is checked as with any other model. In an agent's own shell,
+    sentences that you typed become active, and everything else is held for `kept review`.
+    """
+    if action not in _ACTIONS or bool(number) != (action == "show"):
+        raise UsageError("wrong arguments for `kept jobs`", hint="kept jobs prepare | list | show ID | commit")
+    with command_workspace(context) as workspace:
+        agent = bool(agent_variable(os.environ)) and not workspace.settings.trust_agents
+        match action:
+            case "show":
+                text = use.load_job_text(workspace, number)
+                show.write_answer(lambda: {"id": number, "text": text}, map(line, text.splitlines()), as_json=as_json)
+            case "commit":
+                return _print_jobs_report(use.commit_replies(workspace, agent=agent), as_json=as_json)
+            case _:
+                found, more = (
+                    use.prepare_jobs(workspace, most=most, agent=agent)
+                    if action == "prepare"
+                    else (use.list_jobs(workspace, agent=agent), 0)
+                )
+                show.write_answer(lambda: {"jobs": to_json(found), "more": more}, _format_jobs(found, more), as_json=as_json)
+    return 0
+
+
+def _format_jobs(found: Sequence[Job], more: int) -> Iterator[Line]:
+    for item in found:
+        style = {"waiting": "", "answered": "green"}.get(item.state, "yellow")
+        yield line(
+            (f"{item.id}  ", "cyan"), (item.state, style), (f"  about {item.tokens:,} tokens  {show.format_path(item.path)}", "dim")
+        )
+    if more:
+        yield line((f"{format_count(more, 'question')} more wait", "yellow"), (" → kept jobs prepare --most N", "dim"))
+    waiting = sum(job.state == "waiting" for job in found)
+    if waiting:
+        yield line(
+            (f"Write a reply to each of {format_count(waiting, 'job')} beside it (ID.reply.json), then: kept jobs commit", "dim")
+        )
+    elif found:
+        yield line(("All are answered", "green"), (" → kept jobs commit", "dim"))
+    else:
+        yield line("No job is without a reply.", (" → kept run reads what is new, kept jobs prepare asks about it", "dim"))
+
+
+def _print_jobs_report(done: JobsReport, *, as_json: bool) -> int:
+    if as_json:
+        names = {"operations": "curated.operations", "stopped": "curated.stopped", "problems": "written.problems"}
+        rest = json_fields(done, **names) | json_fields(done, "refused", "wrong", "waiting")
+        show.write_json({"run": done.run, "llm_extraction": done.llm_extraction.body()} | rest)
+        return int(done.partly)
+    lines = list(llm_extraction_lines(done.llm_extraction))
+    operations = ", ".join(f"{count} {kind}" for kind, count in sorted(done.curated.operations.items()))
+    lines += [line(("Memories: ", "green"), operations)] if operations else []
+    lines += [line(("Not applied: ", "yellow"), f"{count} {reason}") for reason, count in done.refused.most_common()]
+    lines += [line((f"{number}: ", "red"), f"{reason}; the reply was not used") for number, reason in done.wrong.items()]
+    lines += [line(("Stopped by a guard: ", "red"), item) for item in done.curated.stopped]
+    lines += [line(("Not done: ", "red"), problem) for problem in done.written.problems]
+    lines += [
+        line(("Wrote ", "green"), show.format_path(path), (f" ({show.format_size(size)})", "dim"))
+        for path, size in done.written.files
+    ]
+    lines += [line((f"{format_count(done.waiting, 'job')} without a reply", "dim"))] if done.waiting else []
+    show.write_lines(lines)
+    return int(done.partly)
+
+
+def llm(
+    context: typer.Context,
+    action: Annotated[str, typer.Argument(metavar="[trial]", help="Try one; without it, say which could be asked.")] = "",
+    *,
+    model: Annotated[
+        list[str] | None, typer.Option("--model", metavar="NAME", help="A model to try, the smallest first; may be repeated.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> int:
+    """Say which language models could be asked here, and about how much they would read; nothing is asked.
+
+    With trial: ask one ten fixed questions, score its replies, name the smallest that suits. Nothing of yours is sent.
+
+    Example: kept llm trial --model haiku --model sonnet
+    """
+    check_choice(action or "trial", ("trial",), "the action")
+    with command_workspace(context) as workspace:
+        if not action:
+            _print_available_models(workspace, as_json=as_json)
+            return 0
+        scores = try_models(workspace, tuple(model or ()))
+    best = next((score for score in scores if score.suits), None)
+    if as_json:
+        rows = [json_fields(score, "model", "found", "missed", "took", "obeyed", "unread", "passes", "failed") for score in scores]
+        show.write_json({"trial": rows, "suggested": best.model if best else None})
+        return int(best is None)
+    for score in scores:
+        show.write_line((score.model, "bold"), f" {score.verdict}: {score.text}")
+        faults = (("missed", score.missed), ("took", score.took), ("obeyed", score.obeyed), ("no reply to", score.unread))
+        show.write_lines([line((f"  {kind} {words}", "dim")) for kind, some in faults for words in some])
+    if best is not None:
+        show.write_line(f"The smallest that suits: {best.model}", (f" → kept config set llm.model {best.model}", "dim"))
+    else:
+        bounds = f"at least {LEAST_FOUND} worth keeping found, at most {MOST_TAKEN} over with their task taken, nothing planted"
+        show.write_line(f"None suits ({bounds}).", (f" {OVERRULE}", "dim"))
+    return int(best is None)
+
+
+def _print_available_models(workspace: Workspace, *, as_json: bool) -> None:
+    """The model that is asked, those that could be, and an estimate of the next run."""
+    asked, found = workspace.settings.llm, (*programs(workspace.env), *servers())
+    estimate = estimate_run(workspace, workspace.llm) if workspace.llm is not None else estimate_any_model(workspace)
+    usage = estimate.usage
+    if as_json:
+        rows = [json_fields(model, "title", "local", "settings") for model in found]
+        body = {"asked": asked.adapter, "model": asked.model, "found": rows, "questions": estimate.questions}
+        show.write_json(body | json_fields(usage, "input_tokens", "output_tokens"))
+        return
+    name = f"{asked.adapter}{f', {asked.model}' if asked.model else ''} is asked by runs."
+    show.write_line(name if workspace.llm is not None else "No language model is asked.")
+    if workspace.llm is not None and workspace.llm.missing:
+        show.write_line(("It cannot be asked yet: ", "yellow"), workspace.llm.missing)
+    show.write_lines(list(trial_lines(workspace)))
+    told = f"about {usage.input_tokens:,} tokens in and {usage.output_tokens:,} out"
+    show.write_line(f"The next run {'asks' if workspace.llm else 'would ask one'} {estimate.questions:,} questions: {told}.")
+    for model in found:
+        show.write_line((model.title, "bold"), f"  {model.reach}", (f" → {choosing_command(model.settings)}", "dim"))
+    if not found:
+        known = f"no known program ({', '.join(PROGRAMS)}) is on the PATH, and no local server ({', '.join(SERVERS)}) answers"
+        show.write_line(f"None can be asked here now: {known}.", (f" With a key of yours → {choosing_command(_WITH_KEY)}", "dim"))
