@@ -106,8 +106,8 @@ def test_what_a_session_reads_by_itself_is_shown_of_its_start(capsys, home, rule
 
 
 def test_the_models_that_could_be_asked_are_told_without_asking_any(capsys, home, monkeypatch):
-    monkeypatch.setattr("kept.cli.commands.llm.programs", lambda _: ())
-    monkeypatch.setattr("kept.cli.commands.llm.servers", lambda: ())
+    monkeypatch.setattr("kept.cli.commands.models.programs", lambda _: ())
+    monkeypatch.setattr("kept.cli.commands.models.servers", lambda: ())
     out = kept(capsys, "llm")[1]
     assert out.startswith("No language model is asked.\nThe next run would ask one 0 questions")
     assert "None can be asked here now" in out
@@ -144,14 +144,15 @@ def test_a_search_gives_scores_and_reasons(capsys, rule):
 
 def test_a_search_does_not_show_what_only_resembles_the_question_a_little(capsys, rule, monkeypatch):
     def far(*asked, **given):
-        return tuple(replace(hit, reasons=("its meaning (0.34)",), similarity=0.34) for hit in real(*asked, **given))
+        found = [replace(hit, reasons=("its meaning (0.34)",), similarity=0.34) for hit in real(*asked, **given)]
+        return (*found, replace(found[0], reasons=("what was said beside it",), similarity=None))
 
     real = search.recall
     monkeypatch.setattr(search, "recall", far)
     out = kept(capsys, "search", "iso", "dates", "--in", "memories")[1]
-    assert out == "Nothing found.\n1 hit that only resembles the question a little → --all\n"
+    assert out == "Nothing found.\n2 hits that only resemble the question a little → --all\n"
     assert "ISO 8601" in kept(capsys, "search", "iso", "dates", "--in", "memories", "--all")[1]
-    assert len(told(capsys, "search", "iso", "dates", "--in", "memories")["hits"]) == 1
+    assert len(told(capsys, "search", "iso", "dates", "--in", "memories")["hits"]) == 2
 
 
 def test_a_project_is_named_alike_by_every_command_and_one_that_is_unknown_is_an_error(capsys, rule):

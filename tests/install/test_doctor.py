@@ -394,6 +394,7 @@ def test_status_names_a_hook_whose_program_is_gone(place, capsys):
     command_of(place, "Stop", lambda command: f"/gone/kept {command.partition(' ')[2]}")
     _, out, _ = kept(capsys, "status")
     assert "claude cannot call kept: it calls /gone/kept, which is not there → kept doctor --fix" in out
+    assert "it calls /gone/kept, which is not there → kept doctor --fix" in kept(capsys, "doctor")[1]
 
 
 def test_a_script_whose_python_is_gone_is_a_dead_hook(place):

@@ -41,7 +41,7 @@ LONGEST = 2_000  # characters of a question whose meaning counts, its last: afte
 _BESIDE = 500  # of a project's memories, so many tell what a message has in common with all of them
 TELLING = 0.3  # a cosine from which on meaning is a reason
 _TOLD = 5  # words told as a reason
-_BY_MEANING = "its meaning"
+_BY_MEANING, _BESIDE_IT = "its meaning", "what was said beside it"
 
 
 class SearchPaths(Protocol):
@@ -144,8 +144,8 @@ class Hit:
 
     @property
     def is_far(self) -> bool:
-        """Whether it only resembles the question, and less than what was of use to readers."""
-        return len(self.reasons) == 1 and self.reasons[0].startswith(_BY_MEANING) and (self.similarity or 0.0) < NEAR
+        """Whether it only resembles the question, less than what was of use to readers, or stands beside something else."""
+        return all(reason.startswith((_BY_MEANING, _BESIDE_IT)) for reason in self.reasons) and (self.similarity or 0.0) < NEAR
 
 
 def search(
@@ -360,7 +360,7 @@ class _IndexSearch:
                     f"its words: {', '.join(shared[:_TOLD])}" if shared else "",
                     f"{_BY_MEANING} ({near.similarity:.2f})" if near and near.similarity >= TELLING else "",
                     f"its time: {self._when.label}" if timely and self._when else "",
-                    "what was said beside it" if around else "",
+                    _BESIDE_IT if around else "",
                 ),
             )
         ) or ("its words",)

@@ -79,7 +79,9 @@ def search(
             show.write_lines([line((f"Searched for: {asked}", "dim"))] if asked != words else ())
             told, order = telling_words(asked), list(_LAYERS.values())
             waiting = _waiting_by_turn(workspace) if any(hit.kind is UnitKind.TURN for hit in hits) else {}
-            sections = sorted((hit for hit in hits if every or not hit.is_far), key=lambda hit: order.index(hit.kind))
+            near = {hit.session for hit in hits if every or not hit.is_far}  # what was said beside a hit is shown with it
+            shown = [hit for hit in hits if every or not hit.is_far or (hit.similarity is None and hit.session in near)]
+            sections = sorted(shown, key=lambda hit: order.index(hit.kind))
             show.write_lines([_hit_line(workspace, hit, told, waiting) for hit in sections] or [line("Nothing found.")])
             if far := len(hits) - len(sections):
                 show.write_line(
