@@ -360,9 +360,9 @@ def test_what_is_held_is_counted_once_until_something_changes(capsys, rule, monk
 
     kept(capsys, "suggest", OTHER, "--type", "constraint")
     assert "1 proposal is held" in kept(capsys, "status")[1]
-    monkeypatch.setattr(waiting, "_collect_pending", refuse)
-    assert "1 proposal is held" in kept(capsys, "status")[1]
-    monkeypatch.undo()
+    with monkeypatch.context() as patched:
+        patched.setattr(waiting, "_collect_pending", refuse)
+        assert "1 proposal is held" in kept(capsys, "status")[1]
     kept(capsys, "review", "--reject", told(capsys, "review")[0]["id"])
     assert "proposal" not in kept(capsys, "status")[1]
 
