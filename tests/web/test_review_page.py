@@ -236,7 +236,7 @@ def test_a_card_names_what_waits_in_nearly_the_same_words(served):
     served.hold("Never ship walnuts on a Sunday.")
     served.hold("Dates are written in UTC.")
     page = served.ask("GET", "/review")[2]
-    assert page.count("Nearly the same waits too") == 2
+    assert page.count("Nearly the same is held too") == 2
 
 
 def test_each_page_of_review_says_what_it_is_for_when_it_is_empty(served, browse):
