@@ -1,9 +1,10 @@
 """The page over many memories: what a request costs the server, and when a browser shows something.
 
-Usage: python benchmarks/web.py [--size 10000] [--rounds 7]
+Usage: python benchmarks/web.py [--size 10000] [--rounds 7] [--home DIR]
 
 The browser is Debian's Chromium, headless; without it only the server is measured. Medians; CPU is that of this process (the
-server). Then the stories a person comes with, once each, with the keys and clicks they take.
+server). First what commands take of the processor over the same memories, with ``--home DIR`` over those of a home, and no more.
+Last the stories a person comes with, once each, with the keys and clicks they take.
 """
 
 import argparse
@@ -11,6 +12,8 @@ import os
 import random
 import shutil
 import statistics
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -19,6 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 from typing import Any
 
 from kept.changes import apply_person_change
@@ -45,13 +49,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--home", help="measure the commands over this home, and nothing else")
     options = parser.parse_args()
+    if options.home:
+        commands(options.home, options.rounds)
+        return
     os.environ["KEPT_EMBEDDINGS"] = "hashing"
     with tempfile.TemporaryDirectory() as folder:
         home = Paths(root=Path(folder), user=Path(folder))
         some = fill(home, options.size)
+        print(f"{options.size:,} memories, {options.rounds} rounds")
+        commands(folder, options.rounds)
         with served(home) as (port, key):
-            print(f"{options.size:,} memories, {options.rounds} rounds")
             server(port, key, some, options.rounds)
             if Path(CHROMIUM).exists():
                 browser(port, key, options.rounds)
@@ -80,6 +89,20 @@ def fill(home: Paths, size: int) -> str:
         entry.parent.mkdir(exist_ok=True)
         entry.write_text("# 2026-01-01\n\n" + "\n\n".join(sentence(chance) for _ in range(200)), encoding="utf-8")
         return next(iter(sorted(workspace.store.log.memory_ids())))
+
+
+def commands(home: str, rounds: int) -> None:
+    """What each command takes of the processor in a process of its own, bytecode written; the first status counts what is held."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    for words in (["--help"], ["list", "--help"], ["status"], ["list"], ["log"], ["review", "--list"]):
+        taken = []
+        for _ in range(rounds):
+            before = getrusage(RUSAGE_CHILDREN)
+            asked = [sys.executable, "-m", "kept", *words, "--home", home]
+            subprocess.run(asked, env=environment, check=True, stdout=subprocess.DEVNULL)
+            after = getrusage(RUSAGE_CHILDREN)
+            taken.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        print(f"kept {' '.join(words):15} {1000 * statistics.median(taken):6.0f} ms CPU, the first {1000 * taken[0]:6.0f}")
 
 
 @contextmanager
