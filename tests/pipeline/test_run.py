@@ -21,7 +21,7 @@ from kept.pipeline.erase.forget import forget, make_erasure_request
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.recall.index import UnitKind
 from kept.recall.search import search
-from talking import forget_ids
+from talking import forget_ids, say
 
 
 def snapshot(folder: Path) -> dict[str, tuple[str, int]]:
@@ -148,6 +148,20 @@ def test_files_written_from_the_latest_sessions_first_end_as_those_of_one_readin
     assert lines[0] == lines[1]
     bodies = [made.body() | {"seconds": 0, "operations": 0, "outputs": 0} for made in (whole_report, report)]
     assert bodies[0] == bodies[1]
+
+
+def test_a_session_that_an_earlier_one_has_looked_at_again_counts_once(desk_at, home):
+    passage = "Please go through the list of imports once more and tell me which of them could be slow. " * 8
+    for number, name in enumerate(("a", "b", "c", "d")):
+        say(home, name, f"Now part {number}.\n\n{passage}", "And thank you for that.", day=f"2026-01-0{number + 1}")
+    files = sorted((home / ".claude" / "projects").rglob("*.jsonl"))
+    for number, path in enumerate(files):
+        os.utime(path, (1_000, 1_000 + number))
+    said: list[str] = []
+    with desk_at(home) as workspace:
+        report = run_pipeline(workspace, [], RunOptions(first=max(4_096, files[-1].stat().st_size), tell=said.append))
+    assert said
+    assert report.extracted.threads == len(files)
 
 
 def test_the_progress_of_reading_counts_the_bytes_of_records_once_and_of_prose_four_times(desk_at, tmp_path, transcripts):

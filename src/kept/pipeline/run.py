@@ -144,6 +144,7 @@ def _run_steps(
         write_outputs(workspace, run_number, report.written)
         options.tell(_describe_first(first, files_to_read, monotonic() - since))
     rest = _read_and_remember(workspace, (files_to_read, paths), run_number, options, report=report, progress=progress, late=late)
+    report.extracted.threads -= len(rest.keys() & grown.keys())  # looked at again, for another session says the same
     grown = {**rest, **grown}
     if workspace.llm is not None and options.occasion is Occasion.NIGHTLY and not late() and not load_score(workspace).failed:
         report.llm_curation = curate_with_llm(
