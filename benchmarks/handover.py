@@ -31,7 +31,7 @@ from kept.core.event import Author, Event, EventKind, Pointer, Precision, ToolUs
 from kept.core.fence import estimate_token_count
 from kept.core.handover import CAUSE, TOOL
 from kept.extraction.rules.handover import find_doubt, propose_handed_over
-from kept.mcp.schema import Kind, Lasts, Replaced, Words
+from kept.mcp.schema import Alone, Kind, Lasts, Replaced, Words
 from kept.profiles import load_profile
 
 KEPT = Path(sys.executable).with_name("kept")
@@ -43,8 +43,8 @@ FORM = """\
 # You are the coding agent of session {number}. Read {number}.txt from the top, turn by turn,
 # and decide on each turn before you read the next.
 # Lines in <kept>…</kept> are what your hooks put before you. For each call of `save_what_user_said` you would make, write one line:
-#   the number of the turn whose prompt holds the words, a tab, kind, a tab, lasts, a tab, the exact words,
-#   and, where they replace what you handed over before, a tab and those words
+#   the number of the turn whose prompt holds the words, a tab, kind, a tab, lasts, a tab, alone, a tab,
+#   the exact words, and, where they replace what you handed over before, a tab and those words
 # A passage of several lines is written on one line. Where nothing is to be handed over in the whole session, write the line: none
 """
 
@@ -128,7 +128,7 @@ def new_home(folder: str) -> Path:
 
 def describe_tool() -> str:
     """The tool as an agent's client lists it."""
-    given = (("text", Words), ("kind", Kind), ("lasts", Lasts), ("replaces", Replaced))
+    given = (("text", Words), ("kind", Kind), ("lasts", Lasts), ("alone", Alone), ("replaces", Replaced))
     return "\n".join([f"[a tool you have] {TOOL}", *(f"  {name}: {get_args(kind)[1].description}" for name, kind in given)])
 
 
@@ -167,7 +167,7 @@ def show_next(args: argparse.Namespace) -> None:
             if call_of(line, shown):
                 file.write(f"{line.rstrip()}\n")
             elif line.strip():
-                sys.exit(f"not noted (number of a turn that was shown, kind, lasts, words, joined by tabs): {line!r}")
+                sys.exit(f"not noted (number of a turn that was shown, kind, lasts, alone, words, joined by tabs): {line!r}")
     if shown == len(turns):
         print(f"session {args.session} is over")
         return
@@ -182,16 +182,17 @@ class Handed(NamedTuple):
     words: str
     kind: str
     lasts: str
+    alone: str
 
 
-def call_of(line: str, shown: int) -> tuple[int, str, str, str] | None:
-    """The turn, kind, lasts and words of a line of a form; None for any other line."""
+def call_of(line: str, shown: int) -> tuple[int, str, str, str, str] | None:
+    """The turn, kind, lasts, alone and words of a line of a form; None for any other line."""
     number, *rest = line.strip().split("\t")
-    if not number.isdigit() or not 0 < int(number) <= shown or len(rest) not in (3, 4) or not rest[2].strip():
+    if not number.isdigit() or not 0 < int(number) <= shown or len(rest) not in (4, 5) or not rest[3].strip():
         return None
-    kind, lasts, words = (part.strip() for part in rest[:3])
-    known = kind in KINDS and lasts in ("yes", "maybe", "no")
-    return (int(number), kind, lasts, words.strip("\"'“”")) if known else None
+    kind, lasts, alone, words = (part.strip() for part in rest[:4])
+    known = kind in KINDS and lasts in ("yes", "maybe", "no") and alone in ("yes", "no")
+    return (int(number), kind, lasts, alone, words.strip("\"'“”")) if known else None
 
 
 def is_answered(path: Path) -> bool:
@@ -201,8 +202,8 @@ def is_answered(path: Path) -> bool:
 def answers(path: Path, turns: Sequence[str]) -> Iterator[Handed]:
     for line in path.read_text(encoding="utf-8").splitlines():
         if call := call_of(line, len(turns)):
-            number, kind, lasts, words = call
-            yield Handed(turns[number - 1], words, kind, lasts)
+            number, kind, lasts, alone, words = call
+            yield Handed(turns[number - 1], words, kind, lasts, alone)
 
 
 def form(text: str) -> str:
@@ -227,7 +228,7 @@ def score(args: argparse.Namespace) -> None:
     def is_right(passage: Handed) -> bool:
         return any(row["label"] == "keep" and alike(passage.words, row["quote"]) for row in labels[passage.turn])
 
-    lasting = [passage for passage in handed if not find_doubt(passage.kind, passage.lasts)]
+    lasting = [passage for passage in handed if not find_doubt(passage.kind, passage.lasts, "yes")]
     active = [passage for passage in handed if is_certain(passage, texts[passage.turn])]
     turns = sum(len(session["turns"]) for session in answered)
     reminded = sum(1 for session in answered for tokens in session["spent"] if tokens)
@@ -252,7 +253,9 @@ def score(args: argparse.Namespace) -> None:
 
 def is_certain(passage: Handed, turn: Row) -> bool:
     """True if kept would make the words active: it reads the turn as a transcript in which the agent hands them over."""
-    target = json.dumps({"text": passage.words, "kind": passage.kind, "lasts": passage.lasts}, ensure_ascii=False)
+    target = json.dumps(
+        {"text": passage.words, "kind": passage.kind, "lasts": passage.lasts, "alone": passage.alone}, ensure_ascii=False
+    )
     said = (
         (EventKind.RESPONSE, Author.ASSISTANT, turn["before"], None),
         (EventKind.PROMPT, Author.HUMAN, turn["text"], None),

@@ -7,7 +7,7 @@ import pytest
 
 from kept.core.event import Author, EventKind, ToolUse
 from kept.core.handover import CAUSE, REWORDED, is_suggestion_tool
-from kept.core.memory import HELPFUL, PASSING, USER_SCOPE, Accepted, Held
+from kept.core.memory import ALLUDES, HELPFUL, PASSING, USER_SCOPE, Accepted, Held
 from kept.extraction.rules.handover import propose_handed_over, reply_lines
 from kept.extraction.rules.passages import count_content_words
 from talk import LEXICON, PROFILE, agent, judge, output, talk, user
@@ -240,11 +240,15 @@ def test_what_the_agent_says_may_help_waits():
     assert verdict(only(user(RULE), suggest(RULE, kind="decision", lasts="maybe"))) == Held(reason=HELPFUL)
 
 
+def test_what_the_agent_says_a_stranger_does_not_understand_alone_waits():
+    assert verdict(only(user(RULE), suggest(RULE, kind="decision", lasts="yes", alone="no"))) == Held(reason=ALLUDES)
+
+
 @pytest.mark.parametrize(
     ("kind", "category"), [("rule", "constraint"), ("fact", "project_fact"), ("decision", "decision"), ("cause", "constraint")]
 )
 def test_what_the_agent_says_to_last_is_active_under_the_category_of_its_kind(kind, category):
-    made = only(user(RULE), suggest(RULE, kind=kind, lasts="yes"))
+    made = only(user(RULE), suggest(RULE, kind=kind, lasts="yes", alone="yes"))
     assert (made.category, waits(made)) == (category, False)
 
 

@@ -49,6 +49,10 @@ Lasts = Annotated[
         "maybe (it may help, or the code shows it), no (it ends with this task)"
     ),
 ]
+Alone = Annotated[
+    Literal["yes", "no"],
+    Field(description="Whether a stranger to this conversation knows from the words alone what they are about and what holds"),
+]
 Since = Annotated[str, Field(pattern=_DAY, description="First day: YYYY-MM-DD, today or yesterday; empty for no bound")]
 Until = Annotated[str, Field(pattern=_DAY, description="Last day: YYYY-MM-DD, today or yesterday; empty for no bound")]
 Day = Annotated[str, Field(min_length=1, pattern=_DAY, description="The day: YYYY-MM-DD, today or yesterday")]

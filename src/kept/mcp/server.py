@@ -212,12 +212,17 @@ def create_tools(open_desk: OpenDesk) -> list[Tool]:
         text: schema.Words,
         kind: schema.Kind,
         lasts: schema.Lasts,
+        alone: schema.Alone,
         replaces: schema.Replaced = "",  # noqa: ARG001
         project: schema.Directory = "",
     ) -> Annotated[CallToolResult, schema.ProposalResult]:
         """Save words the user typed that a colleague joining later must know (rule, decision, cause, fact) or asked you to keep."""
         return _proposal_result(
-            run_tool(lambda workspace: tools.suggest_memory(workspace, text, kind, call_directory(project, roots), lasts=lasts))
+            run_tool(
+                lambda workspace: tools.suggest_memory(
+                    workspace, text, kind, call_directory(project, roots), lasts=lasts, alone=alone
+                )
+            )
         )
 
     def resolve_remembered_question(

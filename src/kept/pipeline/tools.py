@@ -187,9 +187,11 @@ def add_suggestion(workspace: Workspace, text: str, category: str = "", project:
     return create_memory(workspace, text, format_kind(profile.id, kind.id), project="" if kind.user_wide else project, agent=True)
 
 
-def suggest_memory(workspace: Workspace, text: str, category: str, project: str, *, lasts: str = "") -> ProposalReply:
+def suggest_memory(
+    workspace: Workspace, text: str, category: str, project: str, *, lasts: str = "", alone: str = ""
+) -> ProposalReply:
     """What an agent is told of its suggestion; one that it doubts itself waits, though agents be trusted. Raises UsageError."""
-    doubted = bool(find_doubt(category, lasts))
+    doubted = bool(find_doubt(category, lasts, alone))
     with workspace.store.transaction():
         memory = add_suggestion(workspace, text, category, project)
         if workspace.settings.trust_agents and not doubted:

@@ -73,13 +73,16 @@ def suggest(
     lasts: Annotated[
         str, typer.Option(metavar="yes|maybe|no", help="Whether other tasks go wrong without it; only `yes` becomes active.")
     ] = "",
+    alone: Annotated[
+        str, typer.Option(metavar="yes|no", help="Whether a stranger understands it without this session; with `no` it waits.")
+    ] = "",
     as_json: AsJson = False,
 ) -> int:
     """Hand over a person's words: y keeps them, n rejects them. Without a terminal they are held until the session is read.
 
     Exact words that the person typed in the session become active once its transcript is read; others are held for `kept review`.
     """
-    del replaces, lasts  # read from the transcript, where it is known which session it speaks of
+    del replaces, lasts, alone  # read from the transcript, where it is known which session it speaks of
 
     def apply(workspace: Workspace) -> list[Memory]:
         return [tools.add_suggestion(workspace, text, kind, browse.find_directory(workspace, project or "."))]

@@ -14,7 +14,7 @@ from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
 from kept.core.event import Author, Event, EventKind, Origin, ToolUse
 from kept.core.handover import CAUSE, REWORDED, is_suggestion_tool
-from kept.core.memory import HELPFUL, PASSING, Candidate, Frame
+from kept.core.memory import ALLUDES, HELPFUL, PASSING, Candidate, Frame
 from kept.core.pattern import Pattern
 from kept.core.text import normal_form, one_line, tokenize
 from kept.core.value import dataclass, replace
@@ -29,7 +29,7 @@ _SHELLS = ("bash", "shell", "terminal", "exec", "command", "cmd")
 _COMMAND = "kept suggest"
 _MOST = 2_000  # characters of a passage
 _QUOTE = 400
-_OPTIONS = {"--type": "kind", "--lasts": "lasts", "--replaces": "replaces", "--project": ""}
+_OPTIONS = {"--type": "kind", "--lasts": "lasts", "--alone": "alone", "--replaces": "replaces", "--project": ""}
 _PASSING = frozenset(("request", "state", "idea"))  # kinds of words that end with their task
 _CATEGORIES = {"rule": "constraint", "fact": "project_fact"}  # of a kind that is no category itself
 _ENDS = frozenset((";", "&&", "||", "|", "&"))
@@ -54,14 +54,16 @@ class Suggestion:
     quote: str
 
 
-def find_doubt(kind: str, lasts: str) -> str:
-    """Why words wait by what the agent that hands them over says of them; empty where it says nothing or that they last.
+def find_doubt(kind: str, lasts: str, alone: str) -> str:
+    """Why words wait by what the agent that hands them over says of them; empty where it says nothing, or that they last and are
+    understood alone.
 
-    Of what agents said to last (``yes``) annotators kept four fifths, of what may help (``maybe``) a quarter: see ``docs/log.md``.
+    Of what agents said to last (``yes``) annotators kept four fifths, of what may help (``maybe``) a quarter; of the former,
+    readers want seven of ten lines that are understood alone and one of ten others: see ``docs/log.md``.
     """
     if kind in _PASSING or lasts == "no":
         return PASSING
-    return HELPFUL if lasts == "maybe" else ""
+    return HELPFUL if lasts == "maybe" else ALLUDES if alone == "no" else ""
 
 
 def suggestions(events: Sequence[Event], start: int, stop: int) -> Iterator[Suggestion]:
@@ -101,7 +103,7 @@ def _suggestion(place: int, event: Event, tool: ToolUse, given: dict[str, str]) 
         text=text,
         replaces=given.get("replaces", ""),
         kind=kind,
-        doubt=find_doubt(kind, given.get("lasts", "")),
+        doubt=find_doubt(kind, given.get("lasts", ""), given.get("alone", "")),
         quote=quote[:_QUOTE],
     )
 
