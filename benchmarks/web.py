@@ -93,7 +93,7 @@ def fill(home: Paths, size: int) -> str:
 
 def commands(home: str, rounds: int) -> None:
     """What each command takes of the processor in a process of its own, bytecode written; the first status counts what is held."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONDONTWRITEBYTECODE", "KEPT_EMBEDDINGS")}
     for words in (["--help"], ["list", "--help"], ["status"], ["list"], ["log"], ["review", "--list"]):
         taken = []
         for _ in range(rounds):
