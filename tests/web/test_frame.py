@@ -46,6 +46,23 @@ def test_every_page_has_one_heading_a_title_labels_and_fits_the_screen(browse, s
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_a_phone_has_every_page_behind_one_button(browse, served):
+    page = browse("/settings", phone=True)
+    links = page.locator("nav[aria-label=Pages] a")
+    assert not links.first.is_visible()
+    for width in (390, 320):
+        page.set_viewport_size({"width": width, "height": 844})
+        page.get_by_role("button", name="Menu").click()
+        boxes = [each.bounding_box() for each in links.all()]
+        assert len(boxes) == len(PAGES)
+        assert all(box["x"] >= 0 and box["x"] + box["width"] <= width and box["height"] >= 44 for box in boxes)
+        page.get_by_role("button", name="Menu").click()
+        assert not links.first.is_visible()
+    page.get_by_role("button", name="Menu").click()
+    links.first.click()
+    page.wait_for_url(f"{served.url}{PAGES[0].path}")
+
+
 def test_the_navigation_goes_everywhere_by_keys(browse, served):
     page = browse("/settings")  # the first step leads elsewhere: what is pressed while a page loads is lost
     for each in (*PAGES[1:], PAGES[0]):

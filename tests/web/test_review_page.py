@@ -78,6 +78,11 @@ def test_the_first_card_is_current_with_its_keys_and_place_and_no_quote_says_the
     assert browse("/review", phone=True).locator(".decide kbd:visible, .keyed:visible").count() == 0
 
 
+def test_what_is_to_decide_begins_at_the_top_of_the_page(queue, browse):
+    for phone, most in ((False, 200), (True, 280)):
+        assert browse("/review", phone=phone).locator(".decide").first.bounding_box()["y"] < most
+
+
 def test_keys_pressed_faster_than_the_server_answers_decide_what_was_marked_when_each_was_pressed(served, browse):
     for number in range(8):
         served.hold(f"The gauge number {number} is read at {number} o'clock.")

@@ -12,6 +12,7 @@ from kept.curation.passes import GUARD
 from kept.memories import person
 from kept.memories.waiting import list_pending_proposals
 from kept.paths import find_paths
+from kept.pipeline.nightly import run_nightly
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.status import list_stopped_groups, load_runs
 from kept.store.values import Draft
@@ -316,3 +317,20 @@ def test_a_run_that_has_ended_is_not_said_to_be_under_way(served, browse):
     page.get_by_role("button", name="Run", exact=True).click()
     page.get_by_role("heading", name="The last run").wait_for()
     assert page.get_by_text("Under way.").count() == 0
+
+
+def test_what_the_last_night_did_stands_in_history_and_is_linked_from_where_it_is_named(browse, served, home):
+    transcript(home, RULE)
+    with served.workspace() as workspace:
+        run_nightly(workspace)
+    page = browse("/history")
+    page.get_by_text("The night: 1 added").wait_for()
+    page.get_by_text("The last night, ").click()
+    assert "1 with something new" in page.locator("#night").inner_text()
+    with served.workspace() as workspace:  # one in which nothing was new
+        run_nightly(workspace)
+    page.reload()
+    page.get_by_text("nothing to change").first.wait_for()
+    for path in ("/overview", "/settings"):
+        page.goto(served.url + path)
+        page.locator("main a[href='/history#night']").wait_for()

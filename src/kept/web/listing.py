@@ -30,7 +30,7 @@ AGES: Mapping[str, tuple[str, int, int]] = {  # label, seen within so many days,
     "old": ("longer than 90 days ago", 0, 90),
 }
 GROUPS: Mapping[str, str] = {
-    "": "automatic groups",
+    "": "auto groups",
     "project": "by project",
     "category": "by category",
     "age": "by age",

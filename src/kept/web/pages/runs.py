@@ -29,6 +29,7 @@ from kept.memories.history import (
 )
 from kept.memories.waiting import describe_set_aside
 from kept.pipeline.estimate import estimate_run
+from kept.pipeline.nightly import load_last_night
 from kept.pipeline.run import has_interrupted_run
 from kept.pipeline.status import RunSummary, daily_costs, list_stopped_groups, load_runs, self_reference_points
 from kept.web.charts import Chart, build_chart
@@ -205,6 +206,7 @@ def _runs_values(workspace: Workspace, *, before: int = 0) -> dict[str, Any]:
         "changed_by": _describe_sitting,
         "more": run_summaries[_SHOWN - 1].run.id if len(run_summaries) > _SHOWN else 0,
         "stops": list_stopped_groups(workspace),
+        "night": load_last_night(workspace.paths),
         **_row_helpers(workspace, run_summaries[:_SHOWN]),
     }
 

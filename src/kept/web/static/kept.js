@@ -302,8 +302,6 @@
   const back = $("[data-back]"), from = back && document.referrer ? new URL(document.referrer) : null;
   if (from?.origin === location.origin && from.pathname === "/") back.setAttribute("href", from.pathname + from.search);
 
-  $(".side [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
-
   // ---- small doings ------------------------------------------------------------------------------------------------------
   const doings = {
     theme: () => {
@@ -318,6 +316,7 @@
       localStorage.setItem("kept-rows", root.dataset.rows);
     },
     keys: () => $("#keys").showModal(),
+    pages: (element) => element.ariaExpanded = String($(".side").classList.toggle("open")),
     close: (element) => element.closest("dialog").close(),
     leave: async (element) => { (await anew(element.closest("[data-row]")))?.focus(); },
     part: async (element) => {
