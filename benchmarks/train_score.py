@@ -1,12 +1,13 @@
 """Trains the score by which waiting proposals are ranked, and says how good ranking and floor are where they were not trained.
 
-    python benchmarks/train_score.py TURNS [--write]
+    python benchmarks/train_score.py TURNS [--judged FILE] [--write]
 
 TURNS is a folder with ``turns.jsonl`` and ``labels.jsonl``. The model learns from every sentence that was typed (right: it
 shares half of its words with a passage the annotator kept); the ranking is judged on what would wait: explicit tellings in
 doubt and wishes said once. Every figure leaves the source out that it is about: the weights come from the others, and so does the
 floor, which is where the precision at a score falls to one half. ``--write`` writes the weights of all sources together, and the
-floor of all scores out of fold, to ``extraction/score.json``.
+floor of all scores out of fold, to ``extraction/score.json``. ``--judged`` learns as well from what a person called wrong on their
+own machine ("this is wrong because …"), the file ``judged.jsonl`` beside the store: of each memory the last line counts.
 """
 
 import argparse
@@ -93,6 +94,22 @@ def rows_of(turns: Sequence[AnnotatedTurn]) -> list[Row]:
     return rows
 
 
+def read_judged(path: Path) -> list[Row]:
+    """What a person called wrong, and what they took back of that."""
+    last = {told["memory"]: told for told in map(json.loads, path.read_text(encoding="utf-8").splitlines())}
+    return [
+        Row(
+            source="judged",
+            words=told["words"],
+            values=features(told["words"], trigger=told["trigger"]),
+            right=not told["reason"],
+            waits=False,
+        )
+        for told in last.values()
+        if told["words"]
+    ]
+
+
 def is_pending(candidate: Candidate, verdict: Verdict) -> bool:
     """Whether a person is asked about a candidate."""
     if isinstance(verdict, Refused):
@@ -126,7 +143,7 @@ def ranked(model: ScoreModel, rows: Sequence[Row]) -> list[tuple[float, bool]]:
 
 
 def out_of_fold(rows: Sequence[Row], source: str) -> list[tuple[float, bool]]:
-    """What would wait of a source, ranked by what the others teach."""
+    """What would wait of a source, ranked by what the others teach, what was judged among them."""
     return ranked(train([row for row in rows if row.source != source]), [row for row in rows if row.source == source])
 
 
@@ -157,6 +174,7 @@ def calibration(pairs: Sequence[tuple[float, bool]]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("turns", type=Path)
+    parser.add_argument("--judged", type=Path)
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
     by_session: dict[tuple[str, str], list[AnnotatedTurn]] = defaultdict(list)
@@ -165,6 +183,9 @@ def main() -> None:
     rows = [row for turns in by_session.values() for row in rows_of(turns)]
     print(f"{len(rows)} sentences, {sum(row.right for row in rows)} of them kept")
     sources = sorted({row.source for row in rows})
+    if args.judged:
+        rows += (judged := read_judged(args.judged))
+        print(f"{sum(not row.right for row in judged)} memories that a person called wrong")
     folds = {source: out_of_fold(rows, source) for source in sources}
     every = [pair for source in sources for pair in folds[source]]
     shown: list[tuple[float, bool]] = []

@@ -1,5 +1,7 @@
 """Memories in a real browser: found as one types, changed in their place, several at once; and always the way back."""
 
+import json
+
 import pytest
 
 from kept.core.memory import Status
@@ -341,3 +343,55 @@ def test_where_keys_are_hidden_no_sentence_is_left_without_them(harvest, browse)
     note = page.locator(".row.editing p.small")
     note.wait_for()
     assert note.inner_text().strip() == "Later runs keep what you write."
+
+
+def test_a_memory_is_split_in_two_and_one_undo_makes_it_one_again(served, browse):
+    served.add("The harvest is on Tuesday. The barn is red.")
+    page = browse()
+    page.keyboard.press("j")
+    page.keyboard.press("s")
+    assert page.get_by_label("The first says").input_value() == "The harvest is on Tuesday."
+    assert page.get_by_label("The second says").input_value() == "The barn is red."
+    page.get_by_label("The second says").fill("The barn is green.")
+    page.get_by_role("button", name="Split", exact=True).click()
+    page.get_by_text("Split.").wait_for()
+    assert sorted(rows(page)) == ["The barn is green.", "The harvest is on Tuesday."]
+    page.keyboard.press("u")
+    page.get_by_text("Undone:").wait_for()
+    assert rows(page) == ["The harvest is on Tuesday. The barn is red."]
+
+
+def test_the_passages_of_a_memory_are_what_its_parts_say_where_one_chooses_them(served, browse, home):
+    say(home, "one", "From now on the harvest is on Tuesday.", day="2026-01-05")
+    say(home, "two", "From now on the barn is painted red.", day="2026-01-06")
+    with served.workspace() as workspace:
+        run_pipeline(workspace, [], RunOptions(model=False))
+        person.merge(workspace, [served.memory("harvest").id, served.memory("barn").id], "Harvest on Tuesday, barn red.")
+    page = browse(f"/memories/{served.memory('Harvest on').id}")
+    page.keyboard.press("s")
+    page.get_by_text("2 passages it rests on").click()
+    page.locator("li", has_text="painted red").get_by_role("button", name="as the first").click()
+    page.locator("li", has_text="on Tuesday").get_by_role("button", name="as the second").click()
+    page.get_by_role("button", name="Split", exact=True).click()
+    page.locator("h1.says", has_text="painted red").wait_for()
+    with served.workspace() as workspace:
+        parts = [each for each in workspace.store.log.memories() if each.status is Status.ACTIVE]
+    assert sorted([each.session for each in part.evidence] for part in parts) == [["one"], ["two"]]
+
+
+def test_what_is_called_wrong_is_noted_for_the_score_with_its_reason_until_that_is_taken_back(harvest):
+    notes = harvest.home / ".local" / "share" / "kept" / "judged.jsonl"
+
+    def told():
+        return [(each["words"], each["reason"]) for each in map(json.loads, notes.read_text().splitlines())]
+
+    tuesday, barn = harvest.memory("Tuesday"), harvest.memory("barn")
+    harvest.ask("POST", f"/api/memories/{barn.id}/retire", {})
+    assert not notes.exists()
+    undo = harvest.ask("POST", f"/api/memories/{tuesday.id}/retire", {"reason": "it is on Friday"})[2]["undo"]
+    assert told() == [(tuesday.content, "it is on Friday")]
+    assert json.loads(notes.read_text())["terms"]
+    harvest.ask("POST", "/api/undo", {"what": undo})
+    assert told()[-1] == (tuesday.content, "")
+    assert harvest.ask("POST", "/api/forget", {"memories": [tuesday.id], "sure": True})[0] == 200
+    assert "walnut" not in notes.read_text()

@@ -10,10 +10,11 @@ from typing import Any
 from kept.core.errors import MissingError, UsageError
 from kept.core.fold import find_idle_operations, find_undone_passes, fold
 from kept.core.memory import Actor, Memory, Status
-from kept.core.operation import Add, Forget, Operation, Pass, Reword, affected_memory_ids
+from kept.core.operation import Add, Forget, Operation, Pass, Retire, Reword, affected_memory_ids
 from kept.core.text import Change, diff_words
 from kept.core.value import dataclass, replace
 from kept.local.queue import NIGHT
+from kept.memories.waiting import note_judgement
 from kept.store.values import Draft, Run
 from kept.workspace import Workspace
 
@@ -210,11 +211,14 @@ def _commit_undo_redo(workspace: Workspace, *, undoes: tuple[int, ...], redoes: 
         subject = ", ".join(map(str, switched))
         log.commit(Draft(run=run, stage=name, subject=subject, actor=Actor.PERSON, recorded_at=now, undoes=undoes, redoes=redoes))
         log.end_run(run, now, {})
-        made = (operation for pass_ in related if pass_.id in switched for operation in pass_.operations)
+        made = [operation for pass_ in related if pass_.id in switched for operation in pass_.operations]
         from kept.days.day_notes import restore_lines  # noqa: PLC0415 - lists need none of it
 
         restore_lines(workspace, dict.fromkeys(operation.memory for operation in made if isinstance(operation, Reword)))
         after = _effective_passes(related, find_undone_passes(log.undo_redo_passes()))
+    for operation in made:
+        if isinstance(operation, Retire) and (memory := log.memory(operation.memory)):
+            note_judgement(workspace, memory, operation.reason if redoes else "", again=True)
     return UndoResult(
         passes=switched, changed=_diff_memories(fold(before), fold(after)), later=_later_operations(after, related, switched)
     )

@@ -35,7 +35,7 @@ from kept.core.text import normal_form, one_line
 from kept.core.value import replace
 from kept.intake.directories import note_directory
 from kept.memories.browse import find_project, matching_scopes, memory_revision
-from kept.memories.waiting import accepted_memory_id, find_refused, to_held_memory
+from kept.memories.waiting import accepted_memory_id, find_refused, note_judgement, to_held_memory
 from kept.store.run_number import RunNumber
 from kept.store.values import Draft
 from kept.workspace import Workspace
@@ -230,7 +230,30 @@ def retire(workspace: Workspace, number: str, reason: str = "", *, if_match: str
     with _locked_memory(workspace, number, if_match) as memory:
         _require_status(memory, Status.ACTIVE, Status.HELD)
         operation = Retire(memory=memory.id, at=workspace.clock(), reason=reason or f"retired by {_who(agent=agent)}")
-        return _commit_one(workspace, "retire", operation, agent=agent)
+        retired = _commit_one(workspace, "retire", operation, agent=agent)
+    if reason and not agent:
+        note_judgement(workspace, memory, reason)
+    return retired
+
+
+def split(workspace: Workspace, number: str, first: str, second: str, *, if_match: str = "") -> tuple[Memory, Memory]:
+    """Make two memories of one, each in words of its own, resting on the passages that say them, or else on all of its passages;
+    it gives way to the first. Raises UsageError, StaleError.
+    """
+    with _locked_memory(workspace, number, if_match) as memory:
+        _require_status(memory, Status.ACTIVE, Status.HELD)
+        contents, parts = [clean_memory_text(workspace, text) for text in (first, second)], []
+        if normal_form(contents[0]) == normal_form(contents[1]):
+            raise UsageError("both parts say the same", where=memory.id, hint="give each its own words")
+        for content in contents:
+            saying = tuple(quote for quote in memory.evidence if normal_form(content) in normal_form(quote.quote))
+            part = replace(memory, content=content, evidence=saying or memory.evidence, artifacts=find_artifacts(content))
+            name = digest(memory.id, content, workspace.clock().isoformat(), size=5)
+            parts.append(replace(part, id=name, status=Status.ACTIVE, candidates=(), supersedes=(), superseded_by="", owned=True))
+        since, reason = memory.first_seen, "split by the user"
+        added = (Add(memory=part.id, at=since, reason=reason, value=part) for part in parts)
+        _commit_operations(workspace, "split", *added, Supersede(memory=memory.id, at=since, reason=reason, by=parts[0].id))
+        return find_memory(workspace, parts[0].id), find_memory(workspace, parts[1].id)
 
 
 def _who(*, agent: bool) -> str:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kept.core.codec import to_canonical_json
 from kept.core.digest import digest
 from kept.core.errors import KeptError
 from kept.core.memory import SAID_ONCE, TOLD, Candidate, CandidateVerdict, Memory, Refused, Status
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 BEST = 10  # shown of a project
 _COUNTS = "held.json"  # how many proposals wait, below the state folder: to count them takes longer than all else of a status
+JUDGED = "judged.jsonl"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -211,4 +213,23 @@ def to_held_memory(candidate: Candidate) -> Memory:
         subject=candidate.subject,
         about=candidate.about,
         reason=f"held: {SAID_ONCE}",
+    )
+
+
+def note_judgement(workspace: Workspace, memory: Memory, reason: str, *, again: bool = False) -> None:
+    """Note beside the store why a person calls a memory wrong, or that they do not any more (no reason), with what its score is
+    made of; ``again`` only where it was noted before.
+
+    The file stays on this machine, where ``benchmarks/train_score.py`` may learn from it. Raises KeptError.
+    """
+    from kept.extraction.score import features, score  # noqa: PLC0415 - counting what is held needs none of it
+
+    path = workspace.paths.state / JUDGED
+    before = files.read_file(path)
+    if again and f'"memory":"{memory.id}"'.encode() not in before.data:
+        return
+    terms = dict(score(features(memory.content, trigger=memory.trigger)).terms)
+    told = {"memory": memory.id, "words": memory.content, "trigger": memory.trigger, "terms": terms, "reason": reason}
+    files.write_if_unchanged(
+        path, before.data + f"{to_canonical_json(told)}\n".encode(), expect=before.stamp, root=workspace.paths.root
     )

@@ -129,4 +129,6 @@ def change_before_write(request: Request, workspace: Workspace, act: Callable[[]
 
 
 _RUNS = 20  # a change makes one run, or a few
-_OWN = frozenset({"add", "edit", "retire", "keep", "approve", "reject", "past", "pin", "unpin", "resolve", "merge", "admit"})
+_OWN = frozenset(
+    {"add", "edit", "retire", "keep", "approve", "reject", "past", "pin", "unpin", "resolve", "merge", "split", "admit"}
+)

@@ -52,6 +52,13 @@ class ReasonBody(Body):
     reason: Annotated[str, Field(max_length=500)] = ""
 
 
+class SplitBody(Body):
+    """What the two memories say that one becomes."""
+
+    first: Sentence
+    second: Sentence
+
+
 class AnswerBody(Body):
     """What answers an open question, and what that is. Without words the question's own are taken."""
 
@@ -150,6 +157,13 @@ def retire_memory(request: Request, answer: Response, number: Id, body: ReasonBo
     """It no longer holds. It stays in the log, and the same proposal does not bring it back."""
     seen = parse_if_match(if_match)
     return apply_change(request, answer, lambda workspace: [person.retire(workspace, number, body.reason, if_match=seen)])
+
+
+@router.post("/memories/{number}/split", response_model=ChangeResponse)
+def split_memory(request: Request, answer: Response, number: Id, body: SplitBody, if_match: IfMatch = None) -> dict[str, Any]:
+    """Make two memories of it; it gives way to the first."""
+    seen = parse_if_match(if_match)
+    return apply_change(request, answer, lambda workspace: person.split(workspace, number, body.first, body.second, if_match=seen))
 
 
 @router.post("/memories/{number}/approve", response_model=ChangeResponse)

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from kept.core.errors import MissingError
 from kept.core.event import Origin
 from kept.core.memory import USER_SCOPE, Memory, Status
+from kept.core.sentences import split_sentences
 from kept.core.times import format_instant
 from kept.core.value import dataclass, replace
 from kept.intake.discovery import survey
@@ -186,6 +187,23 @@ def report_wrong_form(request: Request, number: str) -> Response:
     """The form that says what is wrong with it."""
     with request_workspace(request) as workspace:
         return render_form(workspace, find_memory(workspace, number), "memory_wrong.html")
+
+
+@router.get("/memories/{number}/split")
+def split_form(request: Request, number: str) -> Response:
+    """The form that makes two of it: its first sentence and the others stand there, and the passages it rests on."""
+    with request_workspace(request) as workspace:
+        memory = find_memory(workspace, number)
+        first = memory.content[: split_sentences(memory.content, 0, len(memory.content))[0].end]
+        return render_part(
+            workspace,
+            "memory_split.html",
+            memory=memory,
+            revision=memory_revision(memory),
+            parts=(first, memory.content[len(first) :].strip() or memory.content),
+            passages=list(dict.fromkeys(quote.quote for quote in memory.evidence if quote.quote)),
+            most=MOST,
+        )
 
 
 @router.get("/memories/{number}/answer")

@@ -83,9 +83,9 @@ def show_routes(request: Request, number: str) -> Response:
 
 @router.get("/memories/{number}/head/{what}")
 def change_form(request: Request, number: str, what: str) -> Response:
-    """A form in the place of the sentence: ``edit`` or ``answer``."""
+    """A form in the place of the sentence: ``edit``, ``answer`` or ``wrong``."""
     with request_workspace(request) as workspace:
-        template = "memory_answer.html" if what == "answer" else "memory_edit.html"
+        template = f"memory_{what}.html" if what in ("answer", "wrong") else "memory_edit.html"
         memory = find_memory(workspace, number)
         return render_form(workspace, memory, template, row=f"/memories/{memory.id}/head")
 

@@ -226,8 +226,8 @@
     const at = element.closest(".row")?.id;
     const act = value.undo ? acts.add(value.undo, at ? [at] : []) : null;
     if (at && act) decided.set(at, act);
-    const shown = path.slice(4), now = method === "PATCH" && location.pathname === shown ? value.memories?.[0] : null;
-    if (now && !shown.endsWith(now.id)) { location.assign(`/memories/${now.id}`); return; }  // it was moved to another project
+    const now = location.pathname.startsWith("/memories/") && `${path.slice(4)}/`.startsWith(`${location.pathname}/`) ? value.memories?.[0] : null;
+    if (now && !location.pathname.endsWith(now.id)) { location.assign(`/memories/${now.id}`); return; }  // another has taken its place
     await changed(row, true);
     if (element.dataset.done !== "") say((element.dataset.done || "Done.") + (value.said ? ` ${value.said}` : ""), { act });
     if (element.dataset.next !== undefined) { document.getElementById(at)?.focus(); move(1); }
@@ -329,6 +329,7 @@
       form.elements.dry.checked = false;
       form.requestSubmit();
     },
+    fill: ({ dataset }) => { $(dataset.into).value = dataset.text; },
     forget: (element) => forget(element, [element.dataset.id]),
   };
   document.addEventListener("change", ({ target }) => {  // all of a source, or some of it
