@@ -40,6 +40,7 @@ from kept.pipeline.safety import export_archive, import_file
 from kept.pipeline.write_journal import make_entry_options, write_journal_entry
 from kept.store.packing import unpack_text
 from kept.store.sqlite import SqliteStore
+from kept.store.traces import traces
 from talking import converse, forget_ids, say
 
 DAY = date(2026, 1, 5)
@@ -744,3 +745,19 @@ def test_a_session_a_project_and_a_span_of_time_are_forgotten_whole(two_projects
             assert any(words in text for text in texts), words
     for words in gone:
         assert holding(home, words) == [], words
+
+
+def test_whoever_asks_for_one_place_is_told_before_the_rest_of_a_file_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "copy.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript("CREATE TABLE told (said TEXT); CREATE TABLE others (said TEXT);")
+        database.execute("INSERT INTO told VALUES ('The keeper sleeps on every Tuesday night.')")
+        database.executemany("INSERT INTO others VALUES (?)", [("nothing of it",)] * 10)
+        database.commit()
+    looked = []
+    words = ErasureWords(sentences=("The keeper sleeps on every Tuesday night.",))
+    look = ErasureWords.may_be_in_packed
+    monkeypatch.setattr(ErasureWords, "may_be_in_packed", lambda self, *given: looked.append(given) or look(self, *given))
+    assert next(traces(path, words)) == "table told"
+    assert len(looked) == 1
+    assert list(traces(path, words)) == ["table told", "bytes"]

@@ -1,17 +1,19 @@
 """Forgetting and deciding in a real browser, on one store with journals, backups and 1,000 memories."""
 
 import sqlite3
+import threading
 from contextlib import closing
 from datetime import date
 
 import pytest
 
-from conftest import serving
+from conftest import PATIENCE, serving
 from kept.core.event import Origin
 from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import Add
 from kept.memories import person
 from kept.memories.backups import create_backup, make_daily_backup
+from kept.pipeline.erase import forget
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.write_journal import make_entry_options, write_journal_entry
 from kept.store.archive import blocks
@@ -148,6 +150,24 @@ def test_what_would_be_erased_is_told_over_the_api_and_nothing_is(large):
     assert large.memory("Never round").content
     status, _, told = large.ask("POST", "/api/forget", {"memories": [number], "sure": True})
     assert (status, told["remains"], told["problems"]) == (200, [], [])
+
+
+def test_while_it_is_forgotten_the_dialog_says_what_is_done(large, browse, monkeypatch):
+    proved, seen = forget.find_remaining_words, threading.Event()
+    monkeypatch.setattr(forget, "find_remaining_words", lambda *given: seen.wait(PATIENCE) and proved(*given))
+    large.add("Count the hazelnuts of the northern hall twice a month.")
+    page = browse("/?q=hazelnuts")
+    row = page.locator(".row", has_text="Count the hazelnuts")
+    row.locator("summary").click()
+    row.get_by_role("button", name="Forget …").click()
+    dialog = page.locator("dialog[open]")
+    dialog.get_by_text("This cannot be undone.").wait_for()
+    dialog.get_by_role("button", name="Erase for good").click()
+    page.get_by_text("Forgetting: reading everything again …").wait_for()
+    assert large.ask("GET", "/api/forget")[2] == {"doing": "reading everything again"}
+    seen.set()
+    page.get_by_text("Forgotten for good.").wait_for()
+    assert large.ask("GET", "/api/forget")[2] == {"doing": ""}
 
 
 def test_what_forgetting_left_is_named_and_the_same_call_tries_again(large, browse, monkeypatch):

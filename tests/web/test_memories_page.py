@@ -1,11 +1,14 @@
 """Memories in a real browser: found as one types, changed in their place, several at once; and always the way back."""
 
 import json
+import os
 
 import pytest
 
 from kept.core.memory import Status
+from kept.local.files import hold_lock
 from kept.memories import person
+from kept.paths import find_paths
 from kept.pipeline.run import RunOptions, run_pipeline
 from talking import say
 
@@ -230,8 +233,47 @@ def test_two_tabs_do_not_undo_each_other(harvest, browse):
     first.get_by_text("Changed.").wait_for()
     second.get_by_label("What it says").fill("The walnut harvest is on Sunday.")
     second.keyboard.press("Enter")
-    second.get_by_text("this memory was changed meanwhile").wait_for()
+    second.get_by_text("it is active now and says “The walnut harvest is on Friday.”").wait_for()
     assert harvest.memory("Friday").status is Status.ACTIVE
+    assert second.get_by_label("What it says").input_value() == "The walnut harvest is on Sunday."
+    second.keyboard.press("Enter")  # having read that: what is typed is not lost, and is meant
+    second.get_by_text("Changed.").wait_for()
+    assert harvest.memory("Sunday").status is Status.ACTIVE
+
+
+def test_a_connection_that_is_lost_while_an_edit_is_saved_loses_nothing_of_it(harvest, browse):
+    page = browse("/?q=tuesday")
+    page.watched.expected.append("ERR_INTERNET_DISCONNECTED")
+    page.keyboard.press("j")
+    page.keyboard.press("e")
+    page.get_by_label("What it says").fill("The walnut harvest is on Friday.")
+    page.context.set_offline(True)
+    page.keyboard.press("Enter")
+    page.get_by_text("kept web does not answer").wait_for()
+    assert harvest.memory("Tuesday").status is Status.ACTIVE
+    assert page.get_by_label("What it says").input_value() == "The walnut harvest is on Friday."
+    page.context.set_offline(False)
+    page.keyboard.press("Enter")
+    page.get_by_text("Changed.").wait_for()
+    assert harvest.memory("Friday").status is Status.ACTIVE
+
+
+def test_while_a_run_holds_the_store_an_edit_is_saved_and_forgetting_says_why_it_waits(harvest, browse):
+    page = browse("/?q=tuesday")
+    page.watched.expected.append("503")
+    with hold_lock(find_paths(str(harvest.home), os.environ).lock):
+        page.keyboard.press("j")
+        page.keyboard.press("e")
+        page.get_by_label("What it says").fill("The walnut harvest is on Friday.")
+        page.keyboard.press("Enter")
+        page.get_by_text("Changed.").wait_for()
+        assert harvest.memory("Friday").status is Status.ACTIVE
+        page.locator(".row summary").first.click()
+        page.get_by_role("button", name="Forget …").first.click()
+        page.get_by_text("This cannot be undone.").wait_for()
+        page.get_by_role("button", name="Erase for good").click()
+        page.get_by_text("nothing was forgotten: already running").wait_for()
+    assert harvest.memory("Friday").content
 
 
 def test_memories_are_grouped_and_ordered_as_the_address_says_and_enter_opens_one(harvest, browse):

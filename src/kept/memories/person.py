@@ -214,15 +214,18 @@ def move(workspace: Workspace, number: str, project: str, *, if_match: str = "")
             )
         if scopes[0] == memory.scope:
             return memory
-        there = digest(memory.id, scopes[0], workspace.clock().isoformat(), size=5)
-        value = replace(memory, id=there, scope=scopes[0], candidates=(), supersedes=(), owned=True)
-        since, reason = memory.first_seen, f"moved to {names[scopes[0]]} by the user"
-        operations = (
-            Add(memory=there, at=since, reason=reason, value=value),
-            Supersede(memory=memory.id, at=since, reason=reason, by=there),
-        )
-        _commit_operations(workspace, "edit", *operations)
-        return find_memory(workspace, there)
+        reason = f"moved to {names[scopes[0]]} by the user"
+        return _give_way(workspace, "edit", memory, [replace(memory, scope=scopes[0])], reason)[0]
+
+
+def _give_way(workspace: Workspace, command: str, memory: Memory, parts: Sequence[Memory], reason: str) -> list[Memory]:
+    """Have others of the person's own take the place of a memory, since it was first said."""
+    names = [digest(memory.id, part.scope, part.content, workspace.clock().isoformat(), size=5) for part in parts]
+    pairs, at = zip(names, parts, strict=True), memory.first_seen
+    own = [replace(part, id=name, candidates=(), supersedes=(), owned=True) for name, part in pairs]
+    added = (Add(memory=part.id, at=at, reason=reason, value=part) for part in own)
+    _commit_operations(workspace, command, *added, Supersede(memory=memory.id, at=at, reason=reason, by=own[0].id))
+    return [find_memory(workspace, part.id) for part in own]
 
 
 def retire(workspace: Workspace, number: str, reason: str = "", *, if_match: str = "", agent: bool = False) -> Memory:
@@ -230,13 +233,12 @@ def retire(workspace: Workspace, number: str, reason: str = "", *, if_match: str
     with _locked_memory(workspace, number, if_match) as memory:
         _require_status(memory, Status.ACTIVE, Status.HELD)
         operation = Retire(memory=memory.id, at=workspace.clock(), reason=reason or f"retired by {_who(agent=agent)}")
-        retired = _commit_one(workspace, "retire", operation, agent=agent)
-    if reason and not agent:
-        note_judgement(workspace, memory, reason)
-    return retired
+        if reason and not agent:
+            note_judgement(workspace, memory, reason)
+        return _commit_one(workspace, "retire", operation, agent=agent)
 
 
-def split(workspace: Workspace, number: str, first: str, second: str, *, if_match: str = "") -> tuple[Memory, Memory]:
+def split(workspace: Workspace, number: str, first: str, second: str, *, if_match: str = "") -> list[Memory]:
     """Make two memories of one, each in words of its own, resting on the passages that say them, or else on all of its passages;
     it gives way to the first. Raises UsageError, StaleError.
     """
@@ -248,12 +250,8 @@ def split(workspace: Workspace, number: str, first: str, second: str, *, if_matc
         for content in contents:
             saying = tuple(quote for quote in memory.evidence if normal_form(content) in normal_form(quote.quote))
             part = replace(memory, content=content, evidence=saying or memory.evidence, artifacts=find_artifacts(content))
-            name = digest(memory.id, content, workspace.clock().isoformat(), size=5)
-            parts.append(replace(part, id=name, status=Status.ACTIVE, candidates=(), supersedes=(), superseded_by="", owned=True))
-        since, reason = memory.first_seen, "split by the user"
-        added = (Add(memory=part.id, at=since, reason=reason, value=part) for part in parts)
-        _commit_operations(workspace, "split", *added, Supersede(memory=memory.id, at=since, reason=reason, by=parts[0].id))
-        return find_memory(workspace, parts[0].id), find_memory(workspace, parts[1].id)
+            parts.append(replace(part, status=Status.ACTIVE, superseded_by=""))
+        return _give_way(workspace, "split", memory, parts, "split by the user")
 
 
 def _who(*, agent: bool) -> str:

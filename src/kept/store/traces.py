@@ -54,7 +54,11 @@ def traces(path: Path, words: ErasureWords, names: Sequence[str] = ()) -> Iterat
     may hold them.
     """
     try:
-        yield from dict.fromkeys(piece.where for piece in pieces_of(path) if piece.has_words(words, names))
+        found: set[str] = set()
+        for piece in pieces_of(path):  # who asks for one place alone is told before the rest is read
+            if piece.where not in found and piece.has_words(words, names):
+                found.add(piece.where)
+                yield piece.where
     except StoreError as error:
         yield str(error)
 

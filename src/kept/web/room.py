@@ -32,7 +32,8 @@ class WebContext:
 
     ``open_sample`` opens a workspace of the bundled sample, which stands in for the person's own while ``in_sample`` is set.
     ``work`` is the run that the page has under way, ``files`` writes the files of what was answered already. ``unerased`` is what
-    forgetting left, by the ids of the memories: asked again, it knows the words that the store has no more.
+    forgetting left, by the ids of the memories: asked again, it knows the words that the store has no more. ``erasing`` is what it
+    does now, in words; empty while nothing is forgotten.
     """
 
     open_desk: OpenDesk
@@ -45,6 +46,7 @@ class WebContext:
     work: BackgroundRun = field(default_factory=BackgroundRun)
     files: FileWriter = field(default_factory=FileWriter)
     unerased: dict[tuple[str, ...], ErasureRequest] = field(default_factory=dict)
+    erasing: list[str] = field(default_factory=list)
 
     @property
     def open_shown(self) -> OpenDesk:

@@ -16,6 +16,7 @@ from kept.core.value import dataclass, field, replace
 from kept.days.day_notes import summarize_threads
 from kept.journal.feed_reading import erase_source
 from kept.local.files import hold_lock
+from kept.local.progress import Progress, ignore_progress
 from kept.local.settings import count_days
 from kept.memories.browse import select_conversations, select_memories
 from kept.pipeline.erase.holders import list_holders
@@ -153,25 +154,29 @@ def _places_of_holder(holder: Holder, words: ErasureWords) -> Iterator[ErasureMa
         yield ErasureMatch(holder=holder.name, where=f"cannot be read: {error}", text="")
 
 
-def forget(workspace: Workspace, request: ErasureRequest, *, also: Collection[str] = ()) -> ErasureReport:
+def forget(
+    workspace: Workspace, request: ErasureRequest, *, also: Collection[str] = (), progress: Progress = ignore_progress
+) -> ErasureReport:
     """Erase what is asked for everywhere, and prove it. ``also`` are near copies (:attr:`Place.id`) to be erased as well. No undo.
 
     What one holder refuses is told in the result, and the others are erased. Raises UsageError where nothing holds what is asked
     for, StoreError, also while a run is under way.
     """
     with _hold_lock_or_fail(workspace):
+        progress("looking where the words stand", 0, 0)
         before = find_erasure_places(workspace, request)
         near = tuple(place for place in before if place.near)
         unknown = set(also) - {place.id for place in near}
         if unknown:
             raise UsageError(f"no near copy {', '.join(sorted(unknown))}", hint="see what `kept forget` shows without --yes")
         words = request.words.with_sentences(place.text for place in near if place.id in also)
-        erasing = _ErasureRun(workspace=workspace, words=words)
+        erasing = _ErasureRun(workspace=workspace, words=words, progress=progress)
         transcripts = {event.pointer.path for event in workspace.store.archive.events_with_words(words)}
         ids = workspace.store.log.memory_ids()
         standing = {memory.id for memory in workspace.store.log.memories() if memory.content}
         items = erasing.try_erase("external sources", lambda: _erase_feed(workspace, request.source)) if request.source else 0
         _, written = apply_person_change(workspace, erasing.erase_everywhere, locks=False)
+        progress("reading everything again", 0, 0)
         gone = {memory.id for memory in workspace.store.log.memories() if not memory.content}
         found = Counter(place.holder for place in before if not place.near or place.id in also)
         return ErasureReport(
@@ -234,12 +239,15 @@ class _ErasureRun:
 
     workspace: Workspace
     words: ErasureWords
+    progress: Progress = ignore_progress
     places: Counter[str] = field(default_factory=Counter)
     problems: list[str] = field(default_factory=list)
 
     def erase_everywhere(self) -> None:
         """Have every holder erase, then what derives from the store."""
-        for holder in list_holders(self.workspace):
+        holders = list_holders(self.workspace)
+        for number, holder in enumerate(holders, 1):
+            self.progress(f"erasing in {holder.name}", number, len(holders))
             self.places[holder.name] += self.try_erase(holder.name, partial(holder.erase, self.words))
         summarize_threads(self.workspace)
         self.try_erase("the search index", partial(_drop_vectors, self.workspace))

@@ -133,6 +133,18 @@ def merge_memories(request: Request, answer: Response, body: MergeBody) -> dict[
     )
 
 
+class ErasingOut(BaseModel):
+    """What forgetting does now, in words; empty while nothing is forgotten."""
+
+    doing: str
+
+
+@router.get("/forget", response_model=ErasingOut)
+def tell_erasing(request: Request) -> dict[str, str]:
+    """What forgetting does now: it may take minutes."""
+    return {"doing": next(iter(web_context(request).erasing), "")}
+
+
 @router.post("/forget", response_model=ErasureOut)
 def forget_memories(request: Request, body: ForgetBody) -> dict[str, Any]:
     """Erase memories for good, and their words wherever kept has them, backups included. There is no undo.
@@ -147,7 +159,14 @@ def forget_memories(request: Request, body: ForgetBody) -> dict[str, Any]:
         if body.sure:
             if not any(memory.content for memory in asked.memories):
                 raise UsageError("it is forgotten, and its words are not known any more", hint="kept forget --words SENTENCE")
-            gone = forget(workspace, asked, also=() if again else body.also)
+
+            def tell(stage: str, done: int, total: int) -> None:
+                room.erasing[:] = [f"{stage} ({done} of {total})" if total else stage]
+
+            try:
+                gone = forget(workspace, asked, also=() if again else body.also, progress=tell)
+            finally:
+                room.erasing.clear()
             room.unerased.pop(numbers, None)
             if gone.asked and (gone.problems or gone.remains):
                 room.unerased[numbers] = gone.asked

@@ -214,8 +214,11 @@
     if (ok && path === "/api/sample") acts.put([]);  // another store is shown
     element.removeAttribute("aria-busy");
     if (!ok) {
+      if (status === 412 && element.matches("form") && path.startsWith("/api/memories/")) {  // what was typed stays, and may be sent again over what is so now
+        const now = await call("GET", path.split("/").slice(0, 4).join("/"));
+        if (now.value.revision) element.dataset.revision = now.value.revision;
+      } else if (status === 412 && row) changed(row);
       say(told(value), { bad: true });
-      if (status === 412 && row) changed(row);
       element.dispatchEvent(new CustomEvent("kept:refused", { bubbles: true, detail: { status, value } }));
       return;
     }
@@ -251,7 +254,14 @@
     made.showModal();
     const places = (count) => `${count.toLocaleString("en")} ${count === 1 ? "place" : "places"}`;
     const erase = async (again) => {
+      let over = false;
+      const watch = setInterval(async () => {
+        const { value: now } = await call("GET", "/api/forget");
+        if (now.doing && !over) title.textContent = `Forgetting: ${now.doing} …`;
+      }, 500);
       const { ok, value } = await call("POST", "/api/forget", { memories: ids, sure: true, ...ticked });
+      over = true;
+      clearInterval(watch);
       if (!ok && again) { title.textContent = `Not erased: ${told(value)}`; again.disabled = false; return; }
       if (!ok) { made.close(); say(told(value), { bad: true }); return; }
       const erased = Object.entries(value.places).map(([name, count]) => `${name[0].toUpperCase()}${name.slice(1)}: ${places(count)}`);
