@@ -83,15 +83,20 @@ def _history_entries(
     by_run: dict[int, list[tuple[Pass, bool]]] = {}
     for pass_ in workspace.store.log.passes(only=[head.id for head in heads if head.run in wanted]):
         by_run.setdefault(pass_.run, []).append((pass_, pass_.id in off))
-    nights = [(run.started_at, run.ended_at) for run in every if run.command == NIGHT and run.ended_at]
     return tuple(
         HistoryEntry(
             run=item,
             passes=tuple(by_run.get(item.id, ())),
-            night=any(begun <= item.started_at <= ended for begun, ended in nights),
+            night=was_at_night(item, every),
         )
         for item in runs
     )
+
+
+def was_at_night(run: Run, every: Sequence[Run]) -> bool:
+    """Whether a run was a part of a night's job, which is among ``every`` run."""
+    nights = ((each.started_at, each.ended_at) for each in every if each.command == NIGHT and each.ended_at)
+    return any(begun <= run.started_at <= ended for begun, ended in nights)
 
 
 _MOST_RUNS = 1_000_000

@@ -23,7 +23,7 @@ from kept.outputs.targets import Target
 from kept.workspace import Workspace
 
 _RUNS = 100
-_WRITING = frozenset({"run", "night", "sleep", "jobs", "absorb"})  # commands that take over edits of files and write them
+_WRITING = frozenset({"run", "sleep", "jobs", "absorb"})  # commands that take over edits of files and write them
 _LATEST = 50  # sessions: an edit that was not absorbed yet is one of the last of them
 _SLACK = timedelta(seconds=1)  # between what a transcript and what a file says of one moment
 # A longer call is a build or a server, beside which people edit their files; one whose output no transcript holds may have been it.

@@ -109,7 +109,7 @@ def _run_main_steps(workspace: Workspace) -> Iterator[NightStep]:
             report = run_pipeline(
                 workspace,
                 [],
-                RunOptions(seconds=workspace.settings.night_minutes * 60.0, processes=count_processors(), command="night"),
+                RunOptions(seconds=workspace.settings.night_minutes * 60.0, processes=count_processors()),
                 progress=lambda stage, _, __: reached.append(_STEPS.get(stage, reached[-1])),
             )
     except BusyError:

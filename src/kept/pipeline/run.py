@@ -66,7 +66,6 @@ class RunOptions:
     are any, else so many ``processes`` where much is new and there may be more than one; what is remembered is the same. ``only``
     are those of the transcripts to be read that are read, by path or source (None: all). Where much more than ``first`` bytes are
     new, so many are read before the rest, the latest first, and the outputs are written from them; ``tell`` says so.
-    ``command`` is what the log calls it.
     """
 
     dry: bool = False
@@ -83,7 +82,6 @@ class RunOptions:
     only: frozenset[str] | None = None
     first: int = 96 * 2**20
     tell: Tell = field(default=say_nothing, compare=False)
-    command: str = "run"
 
 
 def run_pipeline(
@@ -134,7 +132,7 @@ def _run_steps(
     report.written.dry, report.written.agent = options.dry, options.agent and not workspace.settings.trust_agents
     if workspace.llm is not None:
         report.asked = workspace.llm.tally
-    run_number = RunNumber(workspace.store.log, workspace.clock, options.command)
+    run_number = RunNumber(workspace.store.log, workspace.clock)
     grown: Mapping[int, int] = {}
     large = new > _LARGE * options.first and not (options.dry or options.force)
     first, files_to_read = files_to_read.split_newest(options.first if large else 0)

@@ -14,6 +14,7 @@ from kept.core.value import dataclass
 from kept.curation.passes import CURATE, GUARD
 from kept.llm.ask import Usage
 from kept.llm.replies import ReplyCache
+from kept.memories.history import was_at_night
 from kept.pipeline.write_journal import load_entry_heads
 from kept.store.values import Run
 from kept.workspace import Workspace
@@ -37,12 +38,15 @@ class PassSummary:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunSummary:
-    """A run and its passes. ``asked`` are the questions to a model, ``cost`` is in USD (None: unknown)."""
+    """A run and its passes; ``night`` says that it was a part of a night's job. ``asked`` are the questions to a model, ``cost``
+    is in USD (None: unknown).
+    """
 
     run: Run
     passes: tuple[PassSummary, ...]
     asked: int
     cost: float | None
+    night: bool = False
 
     @property
     def operations(self) -> Counter[str]:
@@ -91,7 +95,8 @@ def load_runs(workspace: Workspace, most: int, *, before: int = 0) -> tuple[RunS
     heads_ = tuple(log.pass_heads())
     off, have = find_undone_passes(heads_), {pass_.run for pass_ in heads_}
     # A run without a pass changed nothing; it is told only where it asked a model, or was cut short.
-    found = [run for run in log.runs(1_000_000) if run.id in have or run.ended_at is None or _count_questions(run)]
+    every = log.runs(1_000_000)
+    found = [run for run in every if run.id in have or run.ended_at is None or _count_questions(run)]
     chosen = [run for run in found if not before or run.id < before][:most]
     wanted = {run.id for run in chosen}
     passes: dict[int, list[PassSummary]] = {}
@@ -99,7 +104,11 @@ def load_runs(workspace: Workspace, most: int, *, before: int = 0) -> tuple[RunS
         passes.setdefault(entry.run, []).append(_summarize_pass(entry, off))
     return tuple(
         RunSummary(
-            run=item, passes=tuple(passes.get(item.id, ())), asked=_count_questions(item), cost=_reported_number(item, "cost")
+            run=item,
+            passes=tuple(passes.get(item.id, ())),
+            asked=_count_questions(item),
+            cost=_reported_number(item, "cost"),
+            night=was_at_night(item, every),
         )
         for item in chosen
     )

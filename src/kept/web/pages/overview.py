@@ -15,13 +15,13 @@ from kept.memories import waiting
 from kept.memories.browse import WHOSE, refused_candidates
 from kept.memories.day_view import DayView
 from kept.memories.day_view import load_day_view as look_at
-from kept.memories.history import DifferenceKind, describe_command, list_differences, run_changes, run_history
+from kept.memories.history import DifferenceKind, list_differences, run_changes, run_history
 from kept.pipeline.nightly import load_last_night
 from kept.pipeline.status import daily_costs
 from kept.profiles.profile import category_title
 from kept.recall.preview import session_directories
 from kept.web.charts import Chart, StackedChart, build_chart, build_stacked_chart, year_squares
-from kept.web.pages.runs import MARKS
+from kept.web.pages.runs import MARKS, describe_who
 from kept.web.render import NavigationPage, render_page
 from kept.web.room import request_workspace
 from kept.workspace import Workspace
@@ -54,7 +54,7 @@ def overview(request: Request) -> Response:
             active=sum(memory.status is Status.ACTIVE for memory in memories),
             refused=len(refused_candidates(workspace)),
             new=new,
-            who=describe_command,
+            who=describe_who,
             most=_NEW,
             signs=MARKS,
             queue=waiting.best_of_all(likely, _WAITING),

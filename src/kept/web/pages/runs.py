@@ -15,9 +15,11 @@ from starlette.responses import Response
 
 from kept.core.errors import MissingError
 from kept.intake.reading import discover, printable
+from kept.local.queue import NIGHT
 from kept.memories.history import (
     PERSON,
     DifferenceKind,
+    HistoryEntry,
     MemoryDifference,
     count_given_back,
     describe_command,
@@ -175,7 +177,7 @@ def _row_helpers(workspace: Workspace, found: Sequence[RunSummary]) -> dict[str,
     passes = {pass_.id: pass_ for pass_ in workspace.store.log.passes(only=[item for ids in small.values() for item in ids])}
     steps = {run: list_differences(run_changes(workspace, [passes[item] for item in ids])) for run, ids in small.items()}
     return {
-        "who": describe_command,
+        "who": describe_who,
         "changes": describe_changes,
         "cost": format_run_cost,
         "counts": describe_counts,
@@ -209,6 +211,11 @@ def _runs_values(workspace: Workspace, *, before: int = 0) -> dict[str, Any]:
         "night": load_last_night(workspace.paths),
         **_row_helpers(workspace, run_summaries[:_SHOWN]),
     }
+
+
+def describe_who(happened: RunSummary | HistoryEntry) -> str:
+    """Who or what made a run, for the person."""
+    return describe_command(NIGHT if happened.night else happened.run.command)
 
 
 def describe_changes(happened: RunSummary, steps: Sequence[MemoryDifference] = ()) -> str:
