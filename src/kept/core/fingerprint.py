@@ -5,7 +5,6 @@ store's key nobody can test guesses against it.
 """
 
 from collections.abc import Collection, Iterable
-from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
 
@@ -17,7 +16,6 @@ _WIDTH = 32  # hash functions; the standard error of the likeness is about 1/√
 _SAME = 0.6  # share of equal minima from which two statements count as the same
 
 
-@lru_cache(maxsize=10_000)  # the store and each of its copies hold the same proposals
 def fingerprint_statement(text: str, key: bytes) -> str:
     """The fingerprint of a statement: 32 keyed minima of 4 hex digits; empty for a text without words."""
     words = tokenize(text)
