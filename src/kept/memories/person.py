@@ -206,9 +206,9 @@ def move(workspace: Workspace, number: str, project: str, *, if_match: str = "")
     with _locked_memory(workspace, number, if_match) as memory:
         _require_status(memory, Status.ACTIVE, Status.HELD)
         names = workspace.scope_names() | {USER_SCOPE: "everywhere"}
-        scopes = sorted(matching_scopes(names, project if project in names.values() else find_project(workspace, project)))
+        scopes = [*matching_scopes(names, project if project in {*names, *names.values()} else find_project(workspace, project))]
         if len(scopes) != 1:
-            known = ", ".join(names[scope] for scope in scopes[:_LISTED])
+            known = ", ".join(names[scope] for scope in sorted(scopes)[:_LISTED])
             raise UsageError(
                 f"{project!r} is {'no project' if not scopes else 'several'}", hint=known or "kept projects lists them"
             )
