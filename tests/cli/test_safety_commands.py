@@ -30,6 +30,19 @@ def test_a_backup_can_be_restored_and_the_present_store_is_put_aside(capsys, ran
     assert kept(capsys, "check")[0] == 0
 
 
+def test_a_restore_says_what_may_be_in_it_again_where_no_store_tells_what_was_forgotten(capsys, ran, tmp_path):
+    kept(capsys, "backup", tmp_path / "one.db")
+    assert "may be in it again" not in kept(capsys, "restore", tmp_path / "one.db")[1]
+    (ran / ".local/share/kept/kept.db").unlink()
+    assert "What you forgot after this backup was made may be in it again" in kept(capsys, "restore", tmp_path / "one.db")[1]
+
+
+def test_nothing_is_proven_of_a_home_without_a_store(capsys, tmp_path):
+    code, out, err = kept(capsys, "check", "--home", tmp_path / "nowhere")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "there is no store" in err
+
+
 def test_a_backup_overwrites_nothing_and_a_restore_takes_no_other_file(capsys, ran, tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     code, _, err = kept(capsys, "backup", tmp_path / "notes.txt")

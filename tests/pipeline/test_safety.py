@@ -162,6 +162,22 @@ def test_what_was_forgotten_since_a_copy_was_made_is_forgotten_again_where_the_c
     assert before != _turns(workspace.paths.store) == _turns(done.aside)
 
 
+@pytest.mark.parametrize("copies", [True, False])
+def test_where_the_store_is_gone_its_own_copies_tell_what_was_forgotten_since(desk_at, home, transcripts, tmp_path, copies):
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        create_backup(workspace, workspace.paths.backups / "own.db")
+        moved = create_backup(workspace, tmp_path / "made.db").rename(tmp_path / "moved.db")
+        gone = next(each.id for each in workspace.store.log.memories() if "ISO 8601" in each.content)
+        forget_ids(workspace, [gone])
+    for path in (workspace.paths.store, *(() if copies else workspace.paths.backups.glob("*.db"))):
+        path.unlink()
+    done = restore_store(workspace.paths, moved, lambda: desk_at(home))
+    assert done.unsure
+    with desk_at(home) as workspace:
+        assert bool(workspace.store.log.memory(gone).content) is not copies
+
+
 def test_a_second_sentence_of_a_prompt_that_was_forgotten_since_goes_too(desk_at, home, tmp_path):
     first, second = ("The gate code lies under the third blue flower pot.", "The heron nests behind the northern pump house.")
     say(home, "a", f"{first} Please look at it. {second}")

@@ -3,15 +3,16 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from kept.changes import apply_person_change
 from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
-from kept.core.errors import StoreError, UsageError
+from kept.core.errors import KeptError, StoreError, UsageError
 from kept.core.event import FORGOTTEN_MARK, Origin
 from kept.core.fingerprint import is_known_statement
 from kept.core.memory import USER_SCOPE, Actor, Evidence, Memory, Status
@@ -30,7 +31,7 @@ from kept.outputs.write import FileState, WriteReport, file_states, reset_damage
 from kept.paths import Paths
 from kept.pipeline.erase.forget import forget_too
 from kept.recall.indexing import discard_vectors
-from kept.store.backups import restore_backup
+from kept.store.backups import make_working_copy, restore_backup
 from kept.store.check import IMPORTED
 from kept.store.portable import is_portable, read_rows, write_rows
 from kept.store.sqlite import SqliteStore
@@ -93,9 +94,12 @@ def write_export(workspace: Workspace, path: Path, text: str) -> None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RestoreReport:
-    """What restoring did: where the old store is now (None where there was none), what was written."""
+    """What restoring did: where the old store is now (None where there was none), what was written; ``unsure`` says that no store
+    could tell what was forgotten since the copy was made.
+    """
 
     aside: Path | None
+    unsure: bool
     written: WriteReport
 
 
@@ -120,7 +124,7 @@ def restore_store(home: Paths, path: Path, open_desk: Callable[[], AbstractConte
                 record_backup(workspace, copy)
             again, written = apply_person_change(workspace, lambda: _forget_again(workspace, forgotten), locks=False)
             written.problems[:0] = [*problems, *again]
-    return RestoreReport(aside=aside, written=written)
+    return RestoreReport(aside=aside, unsure=known is None, written=written)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -132,15 +136,25 @@ class _Forgotten:
 
 
 def _load_known(home: Paths) -> tuple[dict[str, tuple[Output, ...]] | None, frozenset[Path], _Forgotten]:
-    """What the present store wrote to which file (None where it cannot tell), the copies of it that it notes, what it forgot."""
-    if not home.store.exists():
-        return None, frozenset(), _Forgotten()
-    try:
-        with SqliteStore(home.store) as store:
+    """What the present store wrote to which file (None where it cannot tell), the copies of it that it notes, what it forgot.
+
+    Forgetting rewrites the copies that kept makes of itself, so where the store is gone they tell what was forgotten.
+    """
+    if home.store.exists():
+        with suppress(StoreError), SqliteStore(home.store) as store:
             outputs = {path: store.output_states(path) for path in store.outputs()}
             return outputs, recorded_backups(store.log), _find_forgotten(store)
-    except StoreError:
-        return None, frozenset(), _Forgotten()
+    memories, texts = set[str](), dict[str, str]()
+    for copy in home.backups.glob("*.db"):
+        with (
+            suppress(KeptError),
+            TemporaryDirectory() as folder,
+            SqliteStore(make_working_copy(copy, Path(folder, "copy"))) as store,
+        ):
+            found = _find_forgotten(store)
+            memories |= found.memories
+            texts.update(found.texts)
+    return None, frozenset(), _Forgotten(memories=frozenset(memories), texts=texts)
 
 
 def _find_forgotten(store: SqliteStore) -> _Forgotten:

@@ -43,6 +43,10 @@ def check(context: typer.Context, *, as_json: AsJson = False) -> int:
 
     A memory file that you edited by hand is not damaged: the next run takes your edit over.
     """
+    home = command_home(context)
+    if not home.store.exists() and not any(home.backups.glob("*.db")):  # beside copies of it, opening it says so
+        hint = "`kept run` makes one, `kept restore FILE` puts a backup back"
+        raise UsageError("there is no store", where=str(home.store), hint=hint)
     with command_workspace(context) as workspace:
         check_report = prove(workspace)
         if as_json:
@@ -121,6 +125,9 @@ def restore(
         show.write_line(("Restored: ", "green"), show.format_path(file.absolute()))
         if done.aside:
             show.write_line((f"What was there before is kept at {show.format_path(done.aside)}", "dim"))
+        if done.unsure:
+            told = "What you forgot after this backup was made may be in it again"
+            show.write_line((f"{told} → kept forget --words TEXT", "yellow"))
     return print_problems(done.written)
 
 
