@@ -125,3 +125,20 @@ def test_a_passage_counts_from_as_many_words_as_a_run_has():
     assert len(six.split()) == RUN
     assert ErasureWords(sentences=(), passages=(six,)).is_in_text(f"there {six} still")
     assert not ErasureWords(sentences=(), passages=(six.removesuffix(" water"),))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "text", "left"),
+    [
+        (
+            "From now on all tests must run with `--slow`.",
+            "From now on all tests must run with `--slow`. A lamp.",
+            "[forgotten]. A lamp.",
+        ),
+        ("all tests must run with `--slow`", "From now on all tests must run with `--slow`.", "From now on [forgotten]."),
+        ("all tests must run with **slow**!", "all tests must run with slow", "[forgotten]"),
+    ],
+)
+def test_a_sentence_that_stands_whole_goes_to_its_end_whatever_others_share_of_it(sentence, text, left):
+    words = ErasureWords(sentences=(sentence,), spared=("All tests must run with `--slow` before a release",))
+    assert words.remove_from(text) == left

@@ -48,6 +48,13 @@ def test_a_rule_in_the_users_words_is_accepted():
 
 
 @pytest.mark.parametrize(
+    "changes", [{"content": "From now on [forgotten]`."}, {"evidence": (replace(QUOTE, quote="we never [forgotten]"),)}]
+)
+def test_what_is_left_around_forgotten_words_is_refused(changes):
+    assert verdict(**changes) == Refused(reason="forgotten words")
+
+
+@pytest.mark.parametrize(
     ("content", "reason"),
     [
         ("Never write to `orders.sql`\u200b from the worker.", "invisible text"),

@@ -23,6 +23,8 @@ import kept
 from kept.cli.door import main
 from kept.core.erasure import ErasureWords
 from kept.core.errors import StoreError, UsageError
+from kept.core.memory import Status
+from kept.core.spans import find_spans
 from kept.core.summary import Passage, PassageForm
 from kept.journal.feed_reading import collect_feeds
 from kept.llm.replies import QuestionNote, ReplyCache
@@ -436,6 +438,23 @@ def test_a_sentence_that_never_was_a_memory_is_forgotten_by_its_words(full, home
         say(home, "d", f"Remember that {said}.", day="2026-01-08")
         run_pipeline(workspace, [], RunOptions())
         assert [each.content for each in workspace.store.log.memories() if "vault code" in each.content] == []
+
+
+@pytest.mark.parametrize("said", ["all tests must run with `--slow`", "From now on all tests must run with `--slow`."])
+def test_what_is_left_around_forgotten_words_is_the_persons_own_and_becomes_no_memory(home, desk_at, said):
+    say(home, "c", "From now on all tests must run with `--slow`.")
+    say(home, "d", "In this repo all tests must run with `--slow`, always.")
+    say(home, "e", "From now on all tests must run with `--slow`. We always deploy on Tuesdays.")
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        assert forget(workspace, make_erasure_request(workspace, said=[said])).remains == ()
+        run_pipeline(workspace, [], RunOptions(force=True))
+        left = [each for each in workspace.store.log.memories() if each.content and each.status in (Status.ACTIVE, Status.HELD)]
+        assert [each.content for each in left] == ["We always deploy on Tuesdays."]
+        archive = workspace.store.archive
+        texts = [event.text for thread in archive.threads() for event in archive.events(thread.id, 0, thread.events)]
+        assert not [text for text in texts if "slow" in text]
+        assert all(span.is_typed for text in texts for span in find_spans(text))
 
 
 def test_words_that_nothing_held_are_in_no_file_after_they_are_forgotten(home, desk_at):

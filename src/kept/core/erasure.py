@@ -31,6 +31,7 @@ _WINDOW, _REACH = 4_096, 2_048  # characters looked at together, and how far a r
 _AT_ONCE = 400  # runs in one pattern
 _PATTERN_BYTES = 2**27
 
+_CLOSING = compile_late(r"[\W_]*\Z")
 _NOT_LETTERS = compile_late(r"[\W_]+")
 _NOT_ASCII = compile_late(r"[^\x00-\x7f]+")
 _ASCII_MARKS = bytes(code for code in range(128) if not chr(code).isalnum())
@@ -109,8 +110,14 @@ class ErasureWords:
         """The letters of every run of words that may not remain."""
         stay = [_fold_letters(text) for text in self.spared]
         whole = {run for sentence in self.sentences for run in _own_runs(sentence, stay)}
+        whole |= {letters for letters in self._closings if len(letters) > 1}
         others = {run for passage in self.passages if len(_split_words(passage)) >= RUN for run in _word_runs(passage)}
         return tuple(sorted(whole | {run for run in others if not any(run in text for text in stay)}))
+
+    @cached_property
+    def _closings(self) -> dict[str, str]:
+        """The letters of each sentence whole, and the marks that close it; its full stop stays, and ends what is left before it."""
+        return {"".join(_split_words(sentence)): _CLOSING.findall(sentence)[0].rstrip(".!?。！？") for sentence in self.sentences}
 
     @cached_property
     def quotes(self) -> dict[str, tuple[str, ...]]:
@@ -218,7 +225,8 @@ class ErasureWords:
                         and not (cut[1] and end == len(letters))
                         and _is_whole_run(text, letters, places, at, end)
                     ):
-                        yield places[at][0], places[end - 1][1]
+                        closing, stop = self._closings.get(run, ""), places[end - 1][1]
+                        yield places[at][0], stop + len(closing) * text.startswith(closing, stop)
 
     def _find_spans(self, text: str) -> list[tuple[int, int]]:
         """Where the words stand in a text, in order, neighbours joined."""

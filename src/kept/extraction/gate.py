@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Mapping
 
 from kept.core.artifact import find_artifacts
-from kept.core.event import Origin
+from kept.core.event import FORGOTTEN_MARK, Origin
 from kept.core.memory import DECIDED, SAID_ONCE, Accepted, Candidate, Held, Refused, Verdict
 from kept.core.pattern import Pattern
 from kept.core.sentences import is_status_report
@@ -60,6 +60,7 @@ def _refusal(candidate: Candidate, category: Category, lexicon: Lexicon) -> Refu
     decided = candidate.origin is Origin.USER and candidate.trigger == DECIDED  # of software that happens to remember, perhaps
     checks = (
         ("no evidence", not any(item.quote.strip() for item in candidate.evidence)),
+        ("forgotten words", any(FORGOTTEN_MARK in said for said in (text, *(item.quote for item in candidate.evidence)))),
         ("untrusted author", _is_untrusted(candidate, category)),
         ("invisible text", any(_is_invisible(char) for char in text)),
         ("too long", len(text) > (LONGEST_PASSAGE if _is_passage(candidate) else LONGEST)),
