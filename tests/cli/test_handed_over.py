@@ -7,6 +7,7 @@ import json
 import pytest
 
 from cli_world import kept, told
+from kept.pipeline.flush import archive_transcript
 
 RULE = "Deploy the `billing` service from the release branch only"
 LATER = "Deploy the `billing` service from the main branch after the freeze"
@@ -112,3 +113,28 @@ def test_where_the_setting_is_off_nothing_is_handed_over(capsys, home, project):
     session(home, project, (f"look at this: {words}", call(words)))
     assert kept(capsys, "run")[0] == 0
     assert handed(capsys).get(words) != "active"
+
+
+SECRET = "The vault of client Gribblesnatch is in Oslo and must never be named"
+OFF = "kept: off the record"
+
+
+@pytest.mark.parametrize("prompts", [(OFF, SECRET), (SECRET, OFF)])
+@pytest.mark.parametrize("trusted", ["on", "off"])
+def test_what_was_noted_at_the_call_of_a_session_off_the_record_goes(capsys, home, project, prompts, trusted):
+    kept(capsys, "config", "set", "trust_agents", trusted)
+    told(capsys, "suggest", f"{SECRET}.", "--project", project)
+    told(capsys, "suggest", RULE, "--project", project)
+    session(home, project, *((words, *([call(f"{SECRET}.")] if words == SECRET else [])) for words in prompts))
+    assert kept(capsys, "run")[0] == 0
+    assert "Gribblesnatch" not in json.dumps(told(capsys, "list", "--all"))
+    assert RULE in handed(capsys)
+
+
+def test_forgetting_a_session_off_the_record_reaches_what_was_noted_at_its_call(capsys, home, project):
+    told(capsys, "suggest", SECRET, "--project", project)
+    session(home, project, (OFF,), (SECRET, call(SECRET)), name="off-session")
+    path = home / ".claude" / "projects" / "-harbor" / "off-session.jsonl"
+    assert archive_transcript(str(home), str(path), most=10**6) == ""
+    assert kept(capsys, "forget", "--session", "off-session", "--yes")[0] == 0
+    assert "Gribblesnatch" not in json.dumps(told(capsys, "list", "--all"))

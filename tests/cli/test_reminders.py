@@ -69,6 +69,30 @@ def test_a_prompt_that_may_hold_a_rule_is_reminded_and_another_is_not(rememberin
     assert injected("user-prompt", prompt(remembering, "please run the tests of the parser")) == ""
 
 
+@pytest.mark.parametrize(
+    ("said", "reminded"),
+    [
+        ("kept: off the record", False),
+        ("my salary\n/kept:off\nis low", False),
+        ("<command-message>off</command-message>\n<command-name>/kept:off</command-name>", False),
+        ("what does kept: off the record do?", True),
+        ([{"type": "tool_result", "tool_use_id": "t1", "content": "kept: off the record"}], True),
+    ],
+)
+def test_a_session_off_the_record_is_told_nothing_about_handing_over(remembering, said, reminded):
+    with (remembering / "s.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps({"type": "user", "message": {"role": "user", "content": said}}) + "\n")
+    assert bool(injected("user-prompt", prompt(remembering, RULE))) is reminded
+    assert (
+        bool(injected("session-start", payload("SessionStart", source="compact", transcript_path=str(remembering / "s.jsonl"))))
+        is reminded
+    )
+
+
+def test_the_prompt_that_takes_a_session_off_the_record_is_not_reminded(remembering):
+    assert injected("user-prompt", prompt(remembering, f"kept: off the record\n{RULE}")) == ""
+
+
 def test_after_a_hand_over_the_turn_gets_no_further_reminder_and_the_next_turn_does(remembering):
     calls(remembering)
     assert injected("user-prompt", prompt(remembering, RULE)) == ""

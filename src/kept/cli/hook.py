@@ -129,7 +129,7 @@ def _session_start(root: str, payload: Mapping[str, Any], client: str) -> str:
     from kept.local.queue import claim_unreported_failures, render_failures  # noqa: PLC0415 - no prompt asks for it
 
     failed = claim_unreported_failures(state)
-    reminder = _handover_notice(root, lambda: reminders.start_reminder(state, session, _payload_text(payload, "source")))
+    reminder = _handover_notice(root, payload, lambda: reminders.start_reminder(state, session, _payload_text(payload, "source")))
     return _inject_context(
         root, payload, client, "SessionStart", message="", first=render_failures(failed) if failed else "", reminder=reminder
     )
@@ -150,7 +150,7 @@ def _user_prompt(root: str, payload: Mapping[str, Any], client: str) -> str:
         return ""
     state, message = queue.state_folder(root), _payload_text(payload, "prompt")
     session, transcript = _payload_text(payload, "session_id"), _payload_text(payload, "transcript_path")
-    reminder = _handover_notice(root, lambda: reminders.prompt_reminder(state, session, transcript, message))
+    reminder = _handover_notice(root, payload, lambda: reminders.prompt_reminder(state, session, transcript, message))
     return _inject_context(root, payload, client, "UserPromptSubmit", message=message, reminder=reminder)
 
 
@@ -196,15 +196,19 @@ def _tool_output(payload: Mapping[str, Any]) -> str:
     return "\n".join(item for item in (payload.get("error"), *parts) if isinstance(item, str))
 
 
-def _handover_notice(root: str, tell: Callable[[], str]) -> str:
-    """What the agent is told about handing over; nothing where the settings say so, kept was never run, or it cannot be noted."""
+def _handover_notice(root: str, payload: Mapping[str, Any], tell: Callable[[], str]) -> str:
+    """What the agent is told about handing over; nothing where the settings say so, the session is off the record, kept was never
+    run, or it cannot be noted.
+    """
     if not os.path.isfile(os.path.join(queue.state_folder(root), "kept.db")):  # noqa: PTH113, PTH118 - as in local/queue.py
         return ""
     try:
-        return "" if _load_settings(root).handover == reminders.OFF else tell()
+        told = "" if _load_settings(root).handover == reminders.OFF else tell()
     except (OSError, ValueError) as error:
         _log_problem(root, "handover", str(error))
         return ""
+    off = told and reminders.is_off_the_record(_payload_text(payload, "transcript_path"), _payload_text(payload, "prompt"))
+    return "" if off else told
 
 
 def _inject_context(
@@ -344,7 +348,7 @@ def _stop(root: str, payload: Mapping[str, Any], client: str) -> str:
     _enqueue_session(root, payload)
     asking = client == "claude" and _load_settings(root).handover == reminders.ASKING
     state, session = queue.state_folder(root), _payload_text(payload, "session_id")
-    question = _handover_notice(root, lambda: reminders.stop_question(state, session, payload, os.environ, asking=asking))
+    question = _handover_notice(root, payload, lambda: reminders.stop_question(state, session, payload, os.environ, asking=asking))
     return json.dumps({"decision": "block", "reason": question}) + "\n" if question else ""
 
 
@@ -383,7 +387,7 @@ def _allow_suggestion(root: str, payload: Mapping[str, Any], _: str) -> str:
     """Allow the plugin's tool that hands the person's words over; every other tool is the client's matter."""
     allowed = is_suggestion_tool(_payload_text(payload, "tool_name"))
     said = "this tool of kept only records the user's own words" if allowed else ""
-    if not _handover_notice(root, lambda: said):
+    if not _handover_notice(root, payload, lambda: said):
         return ""
     decision = {"hookEventName": "PreToolUse", "permissionDecision": "allow", "permissionDecisionReason": said}
     return json.dumps({"hookSpecificOutput": decision}) + "\n"

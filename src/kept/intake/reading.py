@@ -15,7 +15,12 @@ from kept.core.document import END
 from kept.core.errors import SourceError, UsageError, isolate_errors
 from kept.core.event import FORGOTTEN_MARK, Author, Cursor, Event, RecordAccount, is_note
 from kept.core.fingerprint import mark_known_statements
+from kept.core.memory import SUGGESTED, Actor
+from kept.core.operation import Reaffirm, to_facts
+from kept.core.text import normal_form
 from kept.core.value import dataclass, field, fields, replace
+from kept.extraction.rules.handover import suggestions
+from kept.extraction.rules.patterns import evidence_of
 from kept.intake.clean import CleanedEvent
 from kept.intake.cleaned_files import (
     CleanedFile,
@@ -44,6 +49,7 @@ from kept.sources.files import SkippedFile, SkipReason, identify_file, tool_fold
 from kept.sources.json_lines import REWRITTEN
 from kept.sources.registry import SOURCES, with_zone
 from kept.sources.stat_cache import FOLLOWED, is_of_followed_file, is_unchanged, make_stat_entry
+from kept.store.values import Draft
 from kept.workspace import Workspace
 
 _WORDS = (".md", ".markdown", ".mdx", ".txt", ".log", ".jsonl", ".ndjson", ".json")  # files that may be of the format a root names
@@ -427,7 +433,33 @@ def _drop_opted_out(workspace: Workspace, piece: CleanedSlice, result: ReadingRe
     for session, path in piece.opted_out:
         if session not in result.opted_out:
             result.opted_out.add(session)
+            for thread in workspace.store.archive.threads(path=path):
+                _claim_suggestions(workspace, workspace.store.archive.events(thread.id, 0, thread.events), {session})
             result.erased += workspace.store.archive.opt_out(session, path)
             workspace.store.days.drop_notes(sessions={session})
     usable = [done for session, done in piece.events if session not in result.opted_out]
+    if len(usable) < len(piece.events):
+        _claim_suggestions(workspace, [done.event for _, done in piece.events], result.opted_out)
     return usable, note_left_out(piece.account, "events-of-conversations-not-to-be-remembered", len(piece.events) - len(usable))
+
+
+def _claim_suggestions(workspace: Workspace, events: Sequence[Event], sessions: Collection[str]) -> None:
+    """Tie what agents suggested by a call to the sessions, not to be remembered, whose calls have the same words: a call does not
+    say its session, and what rests on these sessions alone is erased.
+    """
+    called = {
+        normal_form(suggestion.text): evidence_of(suggestion.event, "")
+        for suggestion in suggestions(events, 0, len(events))
+        if suggestion.event.session in sessions
+    }
+    log, now = workspace.store.log, workspace.clock()
+    noted = [memory for memory in log.memories() if memory.trigger == SUGGESTED and not memory.evidence] if called else []
+    operations = tuple(
+        Reaffirm(memory=memory.id, at=None, reason="its session is off the record", facts=replace(to_facts(memory), added=(quote,)))
+        for memory in noted
+        if (quote := called.get(normal_form(memory.content)))
+    )
+    if operations:
+        run = log.start_run("suggest", now)
+        log.commit(Draft(run=run, stage="suggest", subject="", actor=Actor.AGENT, recorded_at=now, operations=operations))
+        log.end_run(run, now, {})

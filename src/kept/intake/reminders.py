@@ -4,6 +4,7 @@ Hooks wait for this module: it imports next to nothing. What it notes of a sessi
 the file of costs tells ``kept status`` what was spent.
 """
 
+import json
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -49,6 +50,15 @@ def _client_pattern() -> re.Pattern[str]:
 def _prints_pattern() -> re.Pattern[str]:
     """The command line of a client that answers a program."""
     return re.compile(r"\0(?:-p|--print)(?:[\0=]|$)")
+
+
+@cache
+def _opt_out_pattern() -> re.Pattern[bytes]:
+    """What keeps a session off the record, as JSON writes it on a line of its own, or Claude Code a command."""
+    return re.compile(
+        rb'(?i)(?:"|\\n)\s*(?:kept: off the record|kept: ignore this conversation|<!-- kept: ignore -->|/kept:off)[.!]*\s*(?:"|\\n)'
+        rb"|<command-name>\s*/?kept:off\s*</command-name>"
+    )
 
 
 class ReminderState(NamedTuple):
@@ -112,6 +122,20 @@ def stop_question(state: str, session: str, payload: Mapping[str, Any], env: Map
     ask = asking and unanswered and affordable and payload.get("stop_hook_active") is False and is_interactive(env)
     _save_reminder_state(state, session, ReminderState(turns.spent + cost * ask, turns.began if ask else size, reminded=False))
     return _count_cost(state, "question", question) if ask else ""
+
+
+def is_off_the_record(transcript: str, prompt: str) -> bool:
+    """Whether a session, or its prompt now, seems to say that it is not to be remembered; what a tool printed says nothing.
+
+    Only reading decides; in doubt True here: that costs no more than a reminder.
+    """
+    if _opt_out_pattern().search(json.dumps(prompt).encode()):
+        return True
+    try:
+        with open(transcript, "rb") as file:  # noqa: PTH123 - as in local/queue.py
+            return any(_opt_out_pattern().search(line) and b'"tool_result"' not in line for line in file)
+    except (OSError, ValueError):
+        return False
 
 
 def is_interactive(env: Mapping[str, str]) -> bool:
@@ -229,6 +253,7 @@ __all__ = [
     "OFF",
     "REMIND",
     "is_interactive",
+    "is_off_the_record",
     "load_reminder_costs",
     "prompt_reminder",
     "save_open_prompts",

@@ -266,9 +266,11 @@ def find_by_prefix(known: Mapping[str, _Known], number: str, missing: str, hint:
     return known[found[0]]
 
 
-def find_session(workspace: Workspace, session: str) -> str:
-    """The id of an archived session, of a beginning that only one has. Raises MissingError."""
-    known = {thread.session: thread.session for thread in workspace.store.archive.threads()}
+def find_session(workspace: Workspace, session: str, *, private: bool = False) -> str:
+    """The id of an archived session (or ``private``: off the record), of a beginning that only one has. Raises MissingError."""
+    archive = workspace.store.archive
+    known = {thread.session: thread.session for thread in archive.threads()}
+    known |= {item.session: item.session for item in archive.opted_out_sessions() if private}
     return find_by_prefix(known, session, f"no session {session!r} is archived", "see `kept day`, or `kept why ID`, for sessions")
 
 

@@ -53,7 +53,7 @@ def command(
     undone. What remains is the fact that it existed, and a keyed fingerprint that keeps it from coming back.
     """
     with command_workspace(context) as workspace:
-        named = source or (browse.find_session(workspace, session) if session else "")
+        named = source or (browse.find_session(workspace, session, private=True) if session else "")
         if source and session:
             raise UsageError("--source and --session do not go together", hint="forget them one after the other")
         if (numbers or words) and (named or project or since or until):
