@@ -429,6 +429,22 @@ def test_where_nothing_runs_the_nights_job_setup_has_each_session_read_when_it_e
     assert load_settings(place.settings).at_session_end == "run"
 
 
+def test_setup_says_how_to_add_the_server_whose_tool_it_permits_until_it_is_there(capsys, home):
+    (home / ".claude").mkdir(exist_ok=True)
+    step = "claude mcp add --scope user kept -- kept mcp"
+    assert step in " ".join(kept(capsys, "setup", "--show")[1].split())
+    assert step not in " ".join(kept(capsys, "setup", "--show", "--no-allow")[1].split())
+    (home / ".claude.json").write_text('{"mcpServers": {"kept": {"command": "kept", "args": ["mcp"]}}}')
+    assert step not in " ".join(kept(capsys, "setup", "--show")[1].split())
+
+
+def test_setup_announces_a_memory_file_for_a_project_only_where_no_hook_brings_its_memories(capsys, home):
+    (home / ".claude").mkdir(exist_ok=True)
+    conditional = "what holds everywhere, once something does"
+    assert conditional in " ".join(kept(capsys, "setup", "--show")[1].split())
+    assert conditional not in " ".join(kept(capsys, "setup", "--show", "--no-hooks")[1].split())
+
+
 def test_hooks_call_kept_through_python_where_its_script_names_a_python_that_is_gone(tmp_path, monkeypatch):
     (tmp_path / "python").symlink_to(sys.executable)
     script = tmp_path / "kept"

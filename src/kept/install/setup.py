@@ -101,6 +101,12 @@ def plugin_clients(home: Paths) -> tuple[Client, ...]:
     return tuple(client for client in (*CLIENTS, GEMINI) if has_plugin(files.read_text(home.of(client) / client.plugins)))
 
 
+def has_server(home: Paths, claude: Client) -> bool:
+    """Whether Claude Code's own file seems to name kept's MCP server, for the user or a project."""
+    folder = home.of(claude)
+    return any('"kept"' in files.read_text(place / ".claude.json") for place in (folder.parent, folder))
+
+
 def section_clients(home: Paths) -> tuple[Client, ...]:
     """The agents used here that read instructions of their own, so that memory can arrive in a section of them."""
     return tuple(client for client in READERS if home.of(client).is_dir())

@@ -20,6 +20,7 @@ from kept.install.setup import (
     SettingsChange,
     UninstallReport,
     delete_own_folders,
+    has_server,
     hooked_clients,
     install_hooks,
     note_program,
@@ -31,7 +32,7 @@ from kept.install.setup import (
     used_clients,
 )
 from kept.intake.discovery import survey
-from kept.local.clients import Client
+from kept.local.clients import CLIENTS, Client
 from kept.memories.configure import change_setting, load_setting
 from kept.paths import Paths
 from kept.pipeline.importing import count_importable_notes
@@ -62,7 +63,7 @@ def setup(
         memory_file = workspace.profile.outputs.memory_file
     changes = plan_hooks(home, hooks=hooks, allow=allow and load_setting(home, "handover") != "off")
     readers = tuple(client for client in section_clients(home) if sections and client.name not in load_setting(home, "sections"))
-    planned = _plan_lines(home, changes, readers, memory_file, hooks=hooks, nightly=nightly, at=at, whole=show_)
+    planned = _plan_lines(home, changes, readers, memory_file, hooks=hooks, allow=allow, nightly=nightly, at=at, whole=show_)
     show.write_lines(planned)
     if show_:
         return 0
@@ -141,6 +142,7 @@ def _plan_lines(
     memory_file: str,
     *,
     hooks: bool,
+    allow: bool,
     nightly: bool,
     at: str,
     whole: bool,
@@ -155,6 +157,10 @@ def _plan_lines(
         yield line(
             (f"  no hooks: {f'{names} calls kept already' if names else 'neither Claude Code nor Codex is used here'}", "dim")
         )
+    claude = next(client for client in CLIENTS if client.name == "claude")
+    if allow and claude in used_clients(home) and claude not in plugin_clients(home) and not has_server(home, claude):
+        step = " → claude mcp add --scope user kept -- kept mcp"
+        yield hanging_line([("  ", "")], "not the server with that tool, for claude: add it yourself", (step, "dim"))
     for reader in readers:
         what = "  a section of memories, at most half the size of memory.md; the rest stays as it is"
         yield hanging_line([("  ", "")], show.format_path(home.of(reader) / reader.instructions), (what, "dim"))
@@ -167,7 +173,9 @@ def _plan_lines(
             (" → kept schedule install --show", "dim"),
         )
     if memory_file:
-        what = "  what is remembered; edit it as you like"
+        by_hook = "  what holds everywhere, once something does; memories of a project come by the hook instead"
+        called = (hooks and claude in used_clients(home)) or claude in (*hooked_clients(home), *plugin_clients(home))
+        what = by_hook if called else "  what is remembered; edit it as you like"
         yield hanging_line([("  ", "")], show.format_path(home.output_path(memory_file)), (what, "dim"))
     yield hanging_line(
         [("  ", "")],
