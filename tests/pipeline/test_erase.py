@@ -305,6 +305,21 @@ def test_near_copies_are_shown_and_stay_unless_they_are_chosen(full, home):
     assert holding(home, NEAR) == []
 
 
+def test_a_near_copy_that_is_a_memory_is_shown_as_the_memory_and_not_as_the_conversation_that_says_it(home, desk_at):
+    say(
+        home,
+        "a",
+        "Never name the client Gribblesnatch in a commit message.",
+        "Never name the client Tromblefitz in a commit message.",
+    )
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        memory = next(each for each in workspace.store.log.memories() if "Gribblesnatch" in each.content)
+        other = next(each for each in workspace.store.log.memories() if "Tromblefitz" in each.content)
+        near = [place for place in find_erasure_places(workspace, make_erasure_request(workspace, [memory])) if place.near]
+    assert f"memory {other.id}" in [place.where for place in near]
+
+
 def test_a_near_copy_that_the_memory_rests_on_is_a_near_copy_too(full):
     with full() as workspace:
         memory = the_memory(workspace)

@@ -143,7 +143,8 @@ def find_erasure_places(workspace: Workspace, request: ErasureRequest, *, quick:
         if request.words
         else {}
     )
-    near = {place.id: place for place in found if place.near}
+    near = {place.id: place for place in found if place.near and place.where.startswith("memory ")}
+    near |= {place.id: place for place in found if place.near and place.id not in near}
     return (*(place for place in found if not place.near), *near.values())
 
 
