@@ -31,6 +31,27 @@ def test_undo_takes_back_the_last_run_and_redo_brings_it_back(capsys, ran):
     assert kept(capsys, "check")[0] == 0
 
 
+def test_a_bare_redo_does_not_reach_behind_later_changes_and_history_tells_of_both(capsys, ran):
+    first = told(capsys, "log")[0]["run"]
+    kept(capsys, "undo")
+    kept(capsys, "add", "Answer in short sentences.", "--type", "preference")
+    code, _, err = kept(capsys, "redo")
+    assert code == 2
+    assert f"you made other changes after you undid r{first} (2 added)" in err
+    assert f"kept redo r{first}" in err
+    assert kept(capsys, "redo", f"r{first}")[0] == 0
+    number = next(each["id"] for each in told(capsys, "list") if each["content"] == RULE)
+    out = kept(capsys, "why", number)[1]
+    assert out.index("  undo ") < out.index("  redo ")
+
+
+def test_a_day_tells_what_was_said_then_and_what_is_said_now(capsys, ran):
+    memory = next(each for each in told(capsys, "list") if each["content"] == RULE)
+    kept(capsys, "edit", memory["id"], "Never print from library code.")
+    out = kept(capsys, "day", memory["first_seen"][:10], "--tz", "UTC")[1]
+    assert f"{RULE} (now: Never print from library code.)" in out
+
+
 def test_a_night_stands_in_the_log_like_a_run_with_what_each_step_came_to(capsys, home):
     transcript(home / ".claude/projects/-home-u-harbor/a.jsonl", RULE)
     assert kept(capsys, "schedule", "run")[0] == 0

@@ -85,6 +85,15 @@ def test_what_is_excluded_counts_at_once_and_comes_back_at_once(capsys, home, se
     assert "1 file could not be read" in kept(capsys, "status")[1]
 
 
+def test_a_pattern_counts_the_files_that_could_not_be_read_wherever_they_lie(capsys, home, tmp_path):
+    odd = tmp_path / "elsewhere/notes.traj"
+    odd.parent.mkdir()
+    odd.write_text("x\n")
+    kept(capsys, "run", odd.parent, "--quiet")
+    assert "1 file of it could not be read" in kept(capsys, "sources", "exclude", "*.traj")[1]
+    assert "*.traj: excluded by you, 1 file" in kept(capsys, "sources")[1]
+
+
 def test_patterns_are_excluded_and_included_whatever_characters_they_hold(capsys, home, session):
     pattern = f"{home}/.claude/projects/a, b"
     assert told(capsys, "sources", "exclude", pattern) == {"exclude": [pattern]}

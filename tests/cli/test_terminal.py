@@ -61,7 +61,7 @@ def held(capsys, home):
 
 
 def test_review_takes_one_keystroke_for_each(capsys, home, held):
-    code, shown = typed(home, ["review"], ("stop", "y"), ("stop", "n"))
+    code, shown = typed(home, ["review"], ("stop", "y"), ("stop", "n"), ("stop", "q"))
     assert code == 0
     assert "1 kept, 1 rejected" in plain(shown)
     assert [told(capsys, "show", each)["status"] for each in held].count("active") == 1
@@ -76,6 +76,14 @@ def test_review_takes_the_last_decision_back_and_asks_again(capsys, home, held):
     assert "Taken back:\r\n\r\n1 of 2" in plain(shown)
     assert "0 kept, 0 rejected, 1 true then, not now; 1 memory not decided → kept undo takes the last back" in plain(shown)
     assert sorted(told(capsys, "show", each)["status"] for each in held) == ["held", "retired"]
+
+
+def test_review_takes_the_very_last_decision_back_before_it_ends(capsys, home, held):
+    code, shown = typed(home, ["review"], *(("stop", key) for key in "ynuyq"), columns=120)
+    assert code == 0
+    assert "Taken back:\r\n\r\n2 of 2" in plain(shown)
+    assert "2 kept, 0 rejected" in plain(shown)
+    assert [told(capsys, "show", each)["status"] for each in held] == ["active", "active"]
 
 
 def test_review_opens_the_conversation_and_asks_again(capsys, home, held):

@@ -37,10 +37,12 @@ def grouped_lines(
     moment: datetime | None = None,
     *,
     ordered: bool = False,
+    then: Mapping[str, str] | None = None,
 ) -> Iterator[Line]:
     """Memories as a list: under their project, then their category; each with its id and the day it was last seen.
 
-    With ``moment``, each that is not active then says what it is. Those that are ``ordered`` are taken as they come.
+    With ``moment``, each that is not active then says what it is. Those that are ``ordered`` are taken as they come. ``then`` says,
+    by id, what some said at the time that is told of.
     """
     kinds = [(profile.id, category.id) for profile in profiles for category in profile.categories]
     order = {kind: number for number, kind in enumerate(kinds)}
@@ -56,16 +58,16 @@ def grouped_lines(
             yield line((f"  {category_title(profiles, profile, category)}", "cyan"))
             for each in chosen:
                 status = each.status_at(moment) if moment else Status.ACTIVE
-                yield memory_line(each, zone, "" if status is Status.ACTIVE else status.value)
+                yield memory_line(each, zone, "" if status is Status.ACTIVE else status.value, (then or {}).get(each.id, ""))
 
 
-def memory_line(memory: Memory, zone: ZoneInfo, mark: str = "") -> Line:
-    """One memory in a list."""
+def memory_line(memory: Memory, zone: ZoneInfo, mark: str = "", then: str = "") -> Line:
+    """One memory in a list; where it said something else ``then``, that, and what it says now."""
     mixed = f"mixes {' and '.join(found)} letters" if (found := mixed_scripts(memory.content)) else ""
     marks = ", ".join(filter(None, (mark, "pinned" if memory.pinned else "", mixed, format_day(memory.last_seen, zone))))
-    return hanging_line(
-        [("    ", ""), (format_id(memory.id), "yellow"), ("  ", "")], memory.content or FORGOTTEN, (f"  ({marks})", "dim")
-    )
+    now = memory.content or FORGOTTEN
+    said = (then, (f" (now: {now})", "dim")) if then else (now,)
+    return hanging_line([("    ", ""), (format_id(memory.id), "yellow"), ("  ", "")], *said, (f"  ({marks})", "dim"))
 
 
 def scope_name(scope: str, names: Mapping[str, str]) -> str:
@@ -84,17 +86,25 @@ History = Sequence[tuple[Pass, Operation]]
 
 
 def operation_lines(workspace: Workspace, history: History) -> Iterator[Line]:
-    """Each operation on a line: when it was recorded, what it was, why, with which new words, by whom, and whether it is undone."""
+    """Each operation on a line: when it was recorded, what it was, why, with which new words, by whom, and whether it is
+    undone; with each undo and redo of them.
+    """
     yield line(("What happened to it", "bold"))
-    off, before = find_undone_passes(workspace.store.log.undo_redo_passes()), ""
-    for made, operation in history:
-        head = f"  {format_minute(made.recorded_at, workspace.zone)}  {operation_name(operation):<10}"
+    switches, before = tuple(workspace.store.log.undo_redo_passes()), ""
+    off, concerned = find_undone_passes(switches), {made.id for made, _ in history}
+    rows: list[tuple[Pass, Operation | None]] = [*history]
+    rows += [(made, None) for made in switches if not concerned.isdisjoint((*made.undoes, *made.redoes))]
+    for made, operation in sorted(rows, key=lambda row: row[0].id):
+        kind = made.stage if operation is None else operation_name(operation)
+        head = f"  {format_minute(made.recorded_at, workspace.zone)}  {kind:<10}"
         words = getattr(getattr(operation, "facts", None) or getattr(operation, "value", None), "content", "")
         said = f": “{words}”" if before and words and words != before else ""
         before = words if words and made.id not in off else before
         undone = ("  undone", "yellow") if made.id in off else ("", "")
         told = f"  (by {_ACTORS[made.actor.value]}, pass {made.id} of run {made.run})"
-        yield hanging_line([(head, "")], operation.reason + said, (told, "dim"), undone)
+        switched = ", ".join(str(number) for number in (*made.undoes, *made.redoes) if number in concerned)
+        reason = operation.reason if operation is not None else f"pass {switched}"
+        yield hanging_line([(head, "")], reason + said, (told, "dim"), undone)
 
 
 def changed_line(workspace: Workspace, memory: Memory, mark: str = "") -> Line:

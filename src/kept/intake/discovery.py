@@ -99,6 +99,10 @@ def survey(workspace: Workspace) -> Survey:
             others[reason] += 1
             if len(named) < _NAMED:
                 named.append((printable(path), reason))
+    every_unread = load_unread_reasons(workspace.paths)
+    unread = {path: reason for path, reason in every_unread.items() if not is_excluded(path, workspace.settings.exclude)}
+    for missed in every_unread.keys() - unread.keys() - seen:
+        excluded[next(item for item in workspace.settings.exclude if is_excluded(missed, [item]))] += 1
     for source, known in states:
         there = Path(known).exists()
         tools[source].gone += not there
@@ -111,7 +115,7 @@ def survey(workspace: Workspace) -> Survey:
         opted_out=workspace.store.archive.opted_out_sessions(),
         projects=_projects(workspace),
         plugins_left_out=tuple(LEFT_OUT),
-        unread=load_unread_reasons(workspace.paths, workspace.settings.exclude),
+        unread=unread,
     )
 
 

@@ -15,6 +15,9 @@ from kept.cli.lists import FORGOTTEN, operation_name, step_line
 from kept.cli.model_use import cost_lines
 from kept.cli.show import Line, format_count, hanging_line, line, more_lines
 from kept.core.codec import json_fields
+from kept.core.errors import UsageError
+from kept.core.fold import find_undone_passes
+from kept.core.memory import Actor
 from kept.core.operation import Operation, Pass, operation_kind
 from kept.core.times import format_instant, format_minute
 from kept.llm.budget import usage_body
@@ -161,7 +164,23 @@ def undo(context: typer.Context, what: Which = None, *, as_json: AsJson = False)
 
 def redo(context: typer.Context, what: Which = None, *, as_json: AsJson = False) -> int:
     """Bring back what the last undo took back, or a run or pass of your choice."""
-    return _apply_undo_redo(context, bring_back, lambda _: " ".join(what or ()), "Redone:", as_json=as_json)
+    return _apply_undo_redo(
+        context, bring_back, lambda workspace: " ".join(what or ()) or _last_undone(workspace), "Redone:", as_json=as_json
+    )
+
+
+def _last_undone(workspace: Workspace) -> str:
+    """What a bare ``redo`` names: nothing. Raises UsageError where the person made other changes since the last undo."""
+    heads = tuple(workspace.store.log.pass_heads())
+    off = find_undone_passes(heads)
+    last = next((made for made in reversed(heads) if made.stage == "undo" and not off.isdisjoint(made.undoes)), None)
+    since = (made for made in heads if last and made.id > last.id and made.id not in off and made.stage not in ("undo", "redo"))
+    if last and any(made.actor is Actor.PERSON for made in since):
+        chosen = sorted(off.intersection(last.undoes))
+        run = next(made.run for made in heads if made.id in chosen)
+        told = f"you made other changes after you undid r{run} ({_describe_passes(workspace, chosen)})"
+        raise UsageError(told, hint=f"kept redo r{run}")
+    return ""
 
 
 def _apply_undo_redo(

@@ -28,6 +28,7 @@ from kept.journal.templates import list_templates
 from kept.memories.browse import to_export, to_json_value
 from kept.memories.day_view import DayView, list_active_days
 from kept.memories.day_view import load_day_view as look_at
+from kept.memories.history import find_wordings_at
 from kept.outputs.compose.pages import OutputRoute
 from kept.outputs.routing import ExtractedMemories, extracted_between, routes_by_memory
 from kept.pipeline import write_journal as use
@@ -353,7 +354,8 @@ def _day_lines(workspace: Workspace, found: DayView, *, detailed: bool) -> Itera
     for title, memories in (("Learnt", found.learnt), ("Confirmed", found.confirmed)):
         if memories:
             yield line((f"{title}: {format_count(len(memories), 'memory', 'memories')}", "cyan"))
-            yield from grouped_lines(memories, workspace.profiles, workspace.scope_names(), workspace.zone)
+            then = find_wordings_at(workspace, memories, workspace.day_bounds(found.last)[1])
+            yield from grouped_lines(memories, workspace.profiles, workspace.scope_names(), workspace.zone, then=then)
     yield from missed_lines(found.covered, workspace.zone, whole=detailed, hint="kept day --detailed")
 
 

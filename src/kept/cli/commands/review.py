@@ -43,6 +43,7 @@ def _choices(no: str, edit: str) -> Line:
     )
 
 
+_LAST_CHOICES = ("That was the last.  ", ("u", "bold"), " undo it  ", ("q", "bold"), " stop")
 _CHOICES, _STALE_CHOICES = _choices("reject", "edit and keep"), _choices("retire", "edit")
 
 
@@ -165,7 +166,12 @@ def _ask_decisions(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping
 def _collect_answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping[str, str]) -> Counter[str]:
     decided: list[tuple[int, str, str]] = []  # the place of each in the queue, the answer, and what undoes it
     place, last = 0, ""
-    while place < len(queue) and last != "q":
+    while last != "q" and (place < len(queue) or decided):
+        if place == len(queue):  # so that the last decision can be taken back, too
+            show.write_line(*_LAST_CHOICES)
+            if (last := read_key("uq")) == "u":
+                place = _take_back(workspace, decided)
+            continue
         number = queue[place].id
         memory = decisions.find_decidable(workspace, number) if last == "u" else queue[place]
         reason = [line((f"    {why[number]}", "dim"))] if number in why else []
@@ -176,9 +182,7 @@ def _collect_answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mappi
         while (last := read_key("ynesouq" if number in why else "ynpesouq")) == "o":
             show.write_lines([*turns_around(workspace, memory), *_decision_card(workspace, memory), choices])
         if last == "u" and decided:
-            place, _, run = decided.pop()
-            undo(workspace, run)
-            show.write_line(("Taken back:", "green"))
+            place = _take_back(workspace, decided)
         elif last == "u":
             show.write_line(("Nothing was decided yet that could be taken back.", "yellow"))
         elif last != "q":
@@ -189,6 +193,14 @@ def _collect_answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mappi
                 show.write_line((f"kept: {error}", "yellow"))
             place += 1
     return Counter(answer for _, answer, _ in decided)
+
+
+def _take_back(workspace: Workspace, decided: list[tuple[int, str, str]]) -> int:
+    """Undo the last decision. Returns the place in the queue that is asked about again."""
+    place, _, run = decided.pop()
+    undo(workspace, run)
+    show.write_line(("Taken back:", "green"))
+    return place
 
 
 def _apply_answer(workspace: Workspace, memory: Memory, answer: str) -> Memory | None:
