@@ -556,6 +556,16 @@ def test_a_telling_is_active_behind_a_sentence_that_only_begins_alike(lead):
         ("en", "Forget that I'm allergic to walnuts.", "allergic to walnuts"),
         ("en", "Please forget my walnut allergy.", "walnut allergy"),
         ("en", "Delete everything you know about my dentist.", "my dentist"),
+        ("en", "Forget that all tests must run with `--slow`.", "all tests must run with `--slow`"),
+        ("en", "You can forget that we always deploy on Tuesdays.", "we always deploy on Tuesdays"),
+        ("de", "Vergiss, dass alle Tests immer mit Rot laufen müssen.", "alle Tests immer mit Rot laufen müssen"),
+        ("fr", "Oublie que tous les tests doivent toujours passer.", "tous les tests doivent toujours passer"),
+        ("es", "Olvida que todas las pruebas siempre deben pasar.", "todas las pruebas siempre deben pasar"),
+        ("it", "Dimentica che tutti i test devono sempre passare.", "tutti i test devono sempre passare"),
+        ("pt", "Esqueça que todos os testes devem sempre passar.", "todos os testes devem sempre passar"),
+        ("ru", "Забудь, что все тесты всегда должны проходить.", "все тесты всегда должны проходить"),
+        ("ja", "テストは必ず毎回実行するということは忘れて。", "テストは必ず毎回実行する"),
+        ("zh", "忘记所有测试必须使用新版本。", "所有测试必须使用新版本"),
         ("de", "Lösche alles, was du über meine Allergie weißt.", "meine Allergie"),
         ("de", "Vergiss, dass ich gegen Nüsse allergisch bin.", "gegen Nüsse allergisch"),
         ("fr", "Oublie que je suis allergique aux noix.", "allergique aux noix"),
@@ -579,6 +589,26 @@ def test_a_withdrawal_names_what_it_takes_back_for_the_project_and_the_person(la
     )
     assert [(each.trigger, each.replaces, each.doubt) for each in made] == [(WITHDRAWAL, named, TAKES_BACK)] * 2
     assert {each.scope for each in made} == {USER_SCOPE, "project:x"}
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [
+        ("en", "Don't forget that all tests must run with `--slow`."),
+        ("en", "Forget that, all tests must run with `--slow` from now on."),
+        ("de", "Vergiss nicht, dass alle Tests immer mit Rot laufen müssen."),
+        ("es", "No olvide que todas las pruebas siempre deben pasar."),
+        ("pt", "Não esqueça que todos os testes devem sempre passar."),
+        ("ru", "Не забудь, что все тесты всегда должны проходить."),
+        ("ja", "テストは必ず毎回実行することを忘れてはいけない。"),
+        ("zh", "忘了告诉你：所有测试必须使用新版本。"),
+    ],
+)
+def test_an_order_not_to_forget_takes_nothing_back(language, sentence):
+    events, lexicon = talk(user(sentence)), load_lexicon((language,))
+    made = extract_candidates(events, 0, 1, profile=load_profile("coding"), lexicon=lexicon, scope=lambda _: "project:x")
+    assert made
+    assert WITHDRAWAL not in {each.trigger for each in made}
 
 
 @pytest.mark.parametrize(

@@ -488,6 +488,16 @@ def test_the_proof_sees_a_word_in_the_full_text_index(home, desk_at):
         assert f"{workspace.paths.store} (table memory_index_data)" in found
 
 
+def test_what_is_to_be_forgotten_in_a_later_session_is_retired_and_no_evidence(home, desk_at):
+    say(home, "a", "From now on all tests must run with `--slow`.", day="2026-01-05")
+    say(home, "b", "Forget that all tests must run with `--slow`.", day="2026-01-06")
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        (memory,) = workspace.store.log.memories()
+        assert memory.status is Status.RETIRED
+        assert [each.session for each in memory.evidence] == ["a"]
+
+
 @pytest.mark.parametrize("request_to_forget", ["Forget what I said about hazelnuts.", "Forget my hazelnut allergy."])
 def test_a_request_that_took_it_back_is_forgotten_with_it(home, desk_at, request_to_forget):
     say(home, "a", "Remember that I am allergic to hazelnuts.", day="2026-01-05")
