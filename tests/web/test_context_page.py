@@ -90,4 +90,6 @@ def test_lines_of_other_projects_in_the_file_that_a_session_reads_whole_are_coun
         made = served.add(words, "constraint", scope=scope)
         served.ask("POST", f"/api/memories/{made.id}/pin", {})
     assert "also holds" not in served.ask("GET", "/context?project=/x/anchor")[2]
-    assert "holds 2 lines of other projects; the agent reads them too" in served.ask("GET", "/context?project=/x/harbor")[2]
+    told = served.ask("GET", "/context?project=/x/harbor")[2]
+    assert "and 2 lines of other projects</h2>" in told
+    assert "holds 2 lines of other projects; the agent reads them too" in told

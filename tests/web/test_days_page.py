@@ -89,7 +89,9 @@ def test_a_day_tells_what_was_said_then_and_what_holds_now(served, home):
     served.ask("PATCH", f"/api/memories/{served.memory('ISO 8601').id}", {"content": "Write dates as day month year."})
     served.ask("POST", f"/api/memories/{served.memory('Postgres').id}/retire", {"reason": "SQLite since"})
     told = served.ask("GET", "/days/2026-01-05")[2]
-    assert told.index("ISO 8601 in UTC") < told.index("(now: Write dates as day month year.)")
+    changed = told[told.rindex("<s>", 0, told.index("<p>now: ")) :]
+    then, now = changed.index("ISO 8601 in UTC"), changed.index(">Write dates as day month year.</a>")
+    assert changed.index("<s>") < then < changed.index("</s>") < changed.index("<p>now: ") < now
     decided = told[told.index("<h2>Decided") :]
     assert decided.index("no longer holds") < decided.index("Postgres, because")
 

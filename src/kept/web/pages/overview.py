@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from kept.core.memory import USER_SCOPE, Memory, Status
+from kept.core.memory import USER_SCOPE, CandidateVerdict, Memory, Status
 from kept.core.text import normal_form
 from kept.intake.unread import find_outages
 from kept.memories import waiting
@@ -21,6 +21,7 @@ from kept.pipeline.status import daily_costs
 from kept.profiles.profile import category_title
 from kept.recall.preview import session_directories
 from kept.web.charts import Chart, StackedChart, build_chart, build_stacked_chart, year_squares
+from kept.web.pages.review import find_refusal_reason
 from kept.web.pages.runs import MARKS, describe_who
 from kept.web.render import NavigationPage, render_page
 from kept.web.room import request_workspace
@@ -43,7 +44,7 @@ def overview(request: Request) -> Response:
         active_days = sorted(minutes, reverse=True)[:_LAST_DAYS]
         queue = waiting.list_pending_proposals(workspace)
         likely = waiting.best_of_each_scope(queue)
-        new = _recent_changes(workspace)
+        new, refused = _recent_changes(workspace), refused_candidates(workspace)
         shown = {normal_form(change.text.rstrip(".")) for change in new[1]} if new else frozenset()
         return render_page(
             request,
@@ -52,7 +53,7 @@ def overview(request: Request) -> Response:
             here=PAGE.id,
             stored=bool(memories or queue),
             active=sum(memory.status is Status.ACTIVE for memory in memories),
-            refused=len(refused_candidates(workspace)),
+            refused=len(refused),
             new=new,
             who=describe_who,
             most=_NEW,
@@ -67,7 +68,7 @@ def overview(request: Request) -> Response:
             night=load_last_night(workspace.paths),
             backup=_last_backup(workspace),
             grown=_chart_growth(workspace, memories, today),
-            tables=_count_origins(workspace, memories),
+            tables=_count_origins(memories, refused),
             charts=[spent] if (spent := _chart_costs(workspace)) else [],
             year=year_squares(minutes, today),
         )
@@ -121,7 +122,9 @@ def _chart_growth(workspace: Workspace, memories: Sequence[Memory], today: date)
     return build_stacked_chart("Memories over time", told, places, grown, _CATEGORIES)
 
 
-def _count_origins(workspace: Workspace, memories: Sequence[Memory]) -> list[tuple[str, str, list[tuple[str, int, float]]]]:
+def _count_origins(
+    memories: Sequence[Memory], refused: Iterable[CandidateVerdict]
+) -> list[tuple[str, str, list[tuple[str, int, float]]]]:
     """Whose words memories rest on, and why proposals were refused: title, what is counted, and each name with its number and its
     share of the largest (in percent).
     """
@@ -130,10 +133,8 @@ def _count_origins(workspace: Workspace, memories: Sequence[Memory]) -> list[tup
         for memory in memories
         if memory.status is Status.ACTIVE
     )
-    reasons: Counter[str] = Counter()
-    for run in workspace.store.log.runs(1_000):
-        reasons.update(run.report.get("refused") or {})
-    pictures = (("Where they come from", "whose words active memories rest on", whose), ("What was refused", "all runs", reasons))
+    reasons = Counter(find_refusal_reason(judged) for judged in refused)
+    pictures = (("Where they come from", "whose words active memories rest on", whose), ("What was refused", "why", reasons))
     return [
         (title, told, [(name, count, round(100 * count / max(counts.values()), 1)) for name, count in counts.most_common()])
         for title, told, counts in pictures

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from kept.core.memory import UNTRIED, CandidateVerdict, Memory, Refused, Status
-from kept.core.text import Change, diff_words, jaccard_similarity, tokenize
+from kept.core.text import Change, diff_words, jaccard_similarity, normal_form, tokenize
 from kept.memories import waiting as ranking
 from kept.memories.browse import refused_candidates, trace_memory
 from kept.memories.decisions import find_decidable
@@ -113,8 +113,8 @@ def refused_page(request: Request, reason: str = "", shown: Annotated[int, Query
     """What kept refused, by the reason; a person may say that it was right after all."""
     with request_workspace(request) as workspace:
         every = refused_candidates(workspace)
-        reasons = Counter(_refusal_reason(judged) for judged in every)
-        candidate_verdicts = sorted((judged for judged in every if reason in ("", _refusal_reason(judged))), key=_review_order)
+        reasons = Counter(find_refusal_reason(judged) for judged in every)
+        candidate_verdicts = sorted((judged for judged in every if reason in ("", find_refusal_reason(judged))), key=_review_order)
         values: dict[str, Any] = {
             "reasons": sorted(reasons.items()),
             "reason": reason,
@@ -131,7 +131,7 @@ def refused_page(request: Request, reason: str = "", shown: Annotated[int, Query
             here=PAGE.id,
             tab="refused",
             found=candidate_verdicts[:shown],
-            reason_of=_refusal_reason,
+            reason_of=find_refusal_reason,
             taken=taken,
             rejected=_count_with_status(workspace, Status.REJECTED),
             **values,
@@ -182,6 +182,7 @@ def _review_values(workspace: Workspace, memories: Sequence[Memory], lingers: Ma
     return {
         **row_values(workspace),
         "quotes": _QUOTES,
+        "says_again": lambda quote, memory: normal_form(quote) == normal_form(memory.content),
         "lingers": lingers or {},
         "proposals": {item.id for item in memories if workspace.store.log.memory(item.id) is None},
         "proposed": proposed,
@@ -208,9 +209,10 @@ def _last_rewording(workspace: Workspace, memory: Memory) -> tuple[Change, ...]:
     return diff_words(before, memory.content) if before else ()
 
 
-def _refusal_reason(judged: CandidateVerdict) -> str:
+def find_refusal_reason(judged: CandidateVerdict) -> str:
+    """Why a proposal was refused."""
     return judged.verdict.reason if isinstance(judged.verdict, Refused) else ""
 
 
 def _review_order(judged: CandidateVerdict) -> tuple[str, str]:
-    return _refusal_reason(judged), judged.candidate.content
+    return find_refusal_reason(judged), judged.candidate.content

@@ -138,7 +138,10 @@ def _next_start(workspace: Workspace, memory: Memory, routes: Sequence[OutputRou
     context = preview_context(workspace, directory=directory)
     reason = next((reason for piece, reason in context.omitted if piece.key == memory.id), "")
     if status is not Status.ACTIVE:
-        told, why = False, "it is held for your decision" if status is Status.HELD else f"it is {status.value}"
+        told, why = (
+            False,
+            "it is held for your decision" if status is Status.HELD else f"it is {status.value if memory.content else 'forgotten'}",
+        )
     elif profile is None:
         told, why = False, "its profile is not active"
     elif file is not None and file.where:

@@ -28,6 +28,15 @@
     if (counted && !queue.length && !location.search.includes("all=true")) moved = Number(detail.ctx.target.textContent) - left();
     tell();
   });
+  // The card that was marked last is the one that is open. Nothing moves between a press and its release, or a click would miss.
+  let pressed = false;
+  const unfold = () => {
+    const row = document.activeElement?.closest(".decide");
+    if (row && !pressed) for (const each of $$(".decide")) each.classList.toggle("unfolded", each === row);
+  };
+  document.addEventListener("focusin", unfold);
+  document.addEventListener("pointerdown", () => { pressed = true; }, true);
+  for (const ended of ["pointerup", "pointercancel"]) document.addEventListener(ended, () => { setTimeout(() => { pressed = false; unfold(); }); }, true);
   if (open()[0]) open()[0].focus({ preventScroll: true });
 
   // ---- saving ------------------------------------------------------------------------------------------------------------
