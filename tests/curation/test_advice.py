@@ -128,7 +128,7 @@ def test_only_something_later_about_the_same_thing_takes_a_place():
     (made,) = said(change(1, "supersede", 2), of=(old, new)).operations
     assert isinstance(made, Supersede)
     assert (made.memory, made.by, made.at) == ("a", "b", new.first_seen)
-    assert dict(said(change(2, "supersede", 1), of=(old, new)).refused) == {"what it gives way to is older": 1}
+    assert dict(said(change(2, "supersede", 1), of=(old, new)).refused) == {"what supersedes it is older": 1}
     other = memory("c", "Lunch is at noon.", days=9)
     assert dict(said(change(1, "supersede", 2), of=(old, other)).refused) == {"they are about different things": 1}
 
@@ -136,7 +136,7 @@ def test_only_something_later_about_the_same_thing_takes_a_place():
 def test_what_somebody_typed_gives_way_to_typed_words_alone():
     old, new = memory("a", "The team meets on Mondays."), memory("b", "The team meets on Tuesdays now.", days=9)
     typed = replace(old, origin=Origin.USER)
-    assert dict(said(change(1, "supersede", 2), of=(typed, new)).refused) == {"what it gives way to is trusted less": 1}
+    assert dict(said(change(1, "supersede", 2), of=(typed, new)).refused) == {"what supersedes it is trusted less": 1}
     assert said(change(1, "supersede", 2), of=(typed, replace(new, origin=Origin.USER))).operations
     assert said(change(1, "supersede", 2), of=(old, replace(new, origin=Origin.TOOL))).operations
 

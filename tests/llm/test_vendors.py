@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from asks import Time, ask, asker
-from kept.llm.adapters import AdapterFailure, AdapterReply, Anthropic, OpenAI
+from kept.llm.adapters import AdapterFailure, AdapterReply, Anthropic, OpenAI, ollama
 from kept.llm.ask import CompleteReply, Fault, PendingReply, UnreachableReply, UnreadableReply
 from kept.llm.replies import ReplyCache
 from loopback import Handler, Loopback
@@ -45,6 +45,15 @@ def test_a_question_is_answered_in_the_form_it_asks_for(server: Loopback, vendor
     assert reply.usage.cached_tokens in (4, 5)
     assert reply.usage.cost is not None
     assert reply.usage.cost > 0
+
+
+def test_what_a_server_on_this_machine_is_asked_passes_no_proxy(server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    (reply,) = asker(MADE["openai"](server.url))([ask()])
+    assert isinstance(reply, CompleteReply)
+    assert isinstance(ollama.Ollama("small", context=8192, base_url=server.url, timeout=5).ask(ask()), AdapterReply)
+    assert not ollama.is_on_this_machine("http://models.example:11434")
 
 
 def test_the_stable_part_goes_first_and_is_marked_for_the_cache(server: Loopback) -> None:

@@ -51,7 +51,7 @@ def test_memories_stand_before_days_and_conversations_and_the_order_is_the_one_t
     assert text.index("<h2>Memories") < text.index("<h2>Conversations")
     assert "<title>“ISO 8601”, search · kept</title>" in text
     assert ">best first</option>" in text
-    assert ">active or waiting</option>" in text
+    assert ">active or held</option>" in text
     for order, days in (("newest", ["2026-02-10", "2026-01-05"]), ("oldest", ["2026-01-05", "2026-02-10"])):
         text = twins.ask("GET", f"/?q=ISO+8601&within=memories&sort={order}")[2]
         assert re.findall(r'<span class="num">(\d{4}-\d\d-\d\d)</span>', text) == days

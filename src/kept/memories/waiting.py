@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kept.extraction.score import Score
 
 BEST = 10  # shown of a project
-_COUNTS = "held.json"  # how many proposals wait, below the state folder: to count them takes longer than all else of a status
+COUNTS = "held.json"  # how many proposals wait, below the state folder: to count them takes longer than all else of a status
 JUDGED = "judged.jsonl"
 
 
@@ -77,7 +77,7 @@ def best_of_all(every: Sequence[PendingProposal], most: int) -> tuple[PendingPro
 def count_pending_proposals(workspace: Workspace) -> tuple[int, int]:
     """How many proposals wait, and how many of them would be shown as the best; as noted, where the store is as it was then."""
     with suppress(ValueError):
-        stamp, every, best = json.loads(files.read_file(workspace.paths.state / _COUNTS).data or b"[]")
+        stamp, every, best = json.loads(files.read_file(workspace.paths.state / COUNTS).data or b"[]")
         if stamp == _stamp_store(workspace):
             return every, best
     proposals = list_pending_proposals(workspace)
@@ -95,7 +95,7 @@ def _stamp_store(workspace: Workspace) -> list[int | str]:
 
 
 def _note_counts(workspace: Workspace, every: Sequence[PendingProposal]) -> None:
-    place, stamp = workspace.paths.state / _COUNTS, _stamp_store(workspace)
+    place, stamp = workspace.paths.state / COUNTS, _stamp_store(workspace)
     before = files.read_file(place)
     data = json.dumps([stamp, len(every), len(best_of_each_scope(every))]).encode()
     if stamp and data != before.data:
@@ -222,14 +222,17 @@ def note_judgement(workspace: Workspace, memory: Memory, reason: str, *, again: 
 
     The file stays on this machine, where ``benchmarks/train_score.py`` may learn from it. Raises KeptError.
     """
-    from kept.extraction.score import features, score  # noqa: PLC0415 - counting what is held needs none of it
+    from kept.core.invisible import strip_invisible  # noqa: PLC0415 - counting what is held needs none of it
+    from kept.core.redact import redact  # noqa: PLC0415 - as above
+    from kept.extraction.score import features, score  # noqa: PLC0415 - as above
 
     path = workspace.paths.state / JUDGED
     before = files.read_file(path)
     if again and f'"memory":"{memory.id}"'.encode() not in before.data:
         return
     terms = dict(score(features(memory.content, trigger=memory.trigger)).terms)
-    told = {"memory": memory.id, "words": memory.content, "trigger": memory.trigger, "terms": terms, "reason": reason}
+    clean = redact(strip_invisible(reason)[0], key=workspace.store.key("redaction")).text
+    told = {"memory": memory.id, "words": memory.content, "trigger": memory.trigger, "terms": terms, "reason": clean}
     files.write_if_unchanged(
         path, before.data + f"{to_canonical_json(told)}\n".encode(), expect=before.stamp, root=workspace.paths.root
     )

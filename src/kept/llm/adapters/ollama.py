@@ -90,6 +90,12 @@ def served_context(model: str, base_url: str) -> int:
     return 0
 
 
+def is_on_this_machine(url: str) -> bool:
+    """True of an address of this machine: what is sent there passes no proxy, for nothing may leave."""
+    host = urlsplit(url).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
 def _ask_server(url: str, body: Mapping[str, Any] | None = None) -> Any:
     with suppress(OSError, ValueError):
         return _fetch(url, _ASKING_SECONDS, body)
@@ -97,13 +103,14 @@ def _ask_server(url: str, body: Mapping[str, Any] | None = None) -> Any:
 
 
 def _fetch(url: str, timeout: float, body: Mapping[str, Any] | None = None) -> Any:
-    from urllib.request import Request, urlopen  # noqa: PLC0415 - as above
+    from urllib.request import ProxyHandler, Request, build_opener  # noqa: PLC0415 - as above
 
     if urlsplit(url).scheme not in ("http", "https"):
         raise ValueError("no address of a server")
     data = None if body is None else json.dumps(body).encode()
     request = Request(url, data=data, headers={"Content-Type": "application/json"})  # noqa: S310 - its scheme is looked at above
-    with urlopen(request, timeout=timeout) as response:  # noqa: S310 - as above
+    opener = build_opener(ProxyHandler({})) if is_on_this_machine(url) else build_opener()
+    with opener.open(request, timeout=timeout) as response:
         return json.loads(response.read(MOST_BYTES))
 
 

@@ -20,6 +20,7 @@ from kept.llm.adapters.base import (
     estimate_usage,
     format_full_prompt,
 )
+from kept.llm.adapters.ollama import is_on_this_machine
 from kept.llm.ask import Ask, Fault, Usage
 
 if TYPE_CHECKING:
@@ -38,11 +39,13 @@ class OpenAI(LibraryModel):
     def __init__(self, model: str, *, key: str, base_url: str = "", timeout: float = 180.0) -> None:
         super().__init__("openai", "OpenAI's interface", model, base="OpenAIError", key=key, base_url=base_url, timeout=timeout)
         self._local = bool(base_url)
+        self._on_this_machine = is_on_this_machine(base_url)
         self._form = _FORMS[0]
 
     @cached_property
     def _client(self) -> openai.OpenAI:
-        client: openai.OpenAI = self._library.OpenAI(**self._options)
+        past_proxies = {"http_client": self._library.DefaultHttpxClient(trust_env=False)} if self._on_this_machine else {}
+        client: openai.OpenAI = self._library.OpenAI(**self._options, **past_proxies)
         return client
 
     def ask(self, ask: Ask) -> Spoken:

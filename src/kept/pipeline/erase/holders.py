@@ -11,7 +11,7 @@ from kept.core.erasure import ErasureMatch, ErasureWords, Holder
 from kept.journal.feed_reading import erase_items, find_items
 from kept.memories.synced_folder import SyncFolder
 from kept.memories.team import SharedLines
-from kept.memories.waiting import JUDGED
+from kept.memories.waiting import COUNTS, JUDGED
 from kept.paths import sample_home
 from kept.pipeline.erase.backups import BackupCopies
 from kept.pipeline.erase.files import SampleHome, TextFiles, WordlessFiles
@@ -84,6 +84,7 @@ def list_holders(workspace: Workspace, *, quick: bool = False) -> tuple[Holder, 
             "written.json",
             "first_commits.json",
             "branches.json",
+            COUNTS,
             JUDGED,
         ),
         texts("what hooks left", "hooks/*"),
