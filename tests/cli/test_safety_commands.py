@@ -199,6 +199,26 @@ def test_forgetting_a_memory_leaves_others_that_share_a_turn_of_phrase(capsys, h
     assert sorted(each["content"] for each in told(capsys, "list")) == others
 
 
+def test_a_look_at_what_would_be_forgotten_is_no_failure_and_erases_nothing(capsys, home):
+    number = told(capsys, "add", RULE, "--type", "constraint")["id"]
+    code, out, err = kept(capsys, "forget", number, "--dry-run", "--yes")
+    assert (code, err) == (0, "")
+    assert RULE in out
+    assert "the store" in {place["holder"] for place in told(capsys, "forget", number, "--dry-run")}
+    assert [each["content"] for each in told(capsys, "list")] == [RULE]
+    assert kept(capsys, "forget", "--words", "Wombats sleep in crate 5.", "--dry-run")[0] == 0
+
+
+def test_a_beginning_that_several_sessions_have_is_refused_and_lists_them(capsys, home):
+    for session in ("5a5a-one", "5a5a-two"):
+        transcript(home / f".claude/projects/p/{session}.jsonl", RULE)
+    kept(capsys, "run")
+    code, out, err = kept(capsys, "forget", "--session", "5a5a", "--yes")
+    assert (code, out) == (2, "")
+    assert "5a5a-one" in err
+    assert "5a5a-two" in err
+
+
 def test_forgetting_while_a_run_is_under_way_fails(capsys, home):
     number = told(capsys, "add", RULE, "--type", "constraint")["id"]
     with hold_lock(home / ".local/share/kept/run.lock"):

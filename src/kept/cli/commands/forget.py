@@ -45,6 +45,7 @@ def command(
     ] = False,
     also: Annotated[list[str] | None, typer.Option(metavar="COPY", help="A near copy to erase as well; may be repeated.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show where the words are; erase nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> int:
     """Erase memories for good, and their words wherever kept has them: conversations, summaries, files, logs, backups.
@@ -79,8 +80,12 @@ def command(
         chosen = list(also or [])
         if sys.stderr.isatty():
             show.write_line(("Reading everything that kept has, backups too; that may take minutes.", "dim"), stream=sys.stderr)
-        if not yes:
-            chosen += _confirm_erasure(workspace, request, as_json=as_json)
+        if dry_run or not yes:
+            erasure_matches = find_erasure_places(workspace, request)
+            _show_places(workspace, request, erasure_matches, as_json=as_json and (dry_run or not is_interactive()))
+            if dry_run:
+                return 0
+            chosen += _confirm_erasure(erasure_matches)
         gone = forget(workspace, request, also=chosen)
         if named and not (gone.memories or gone.sessions or gone.items or gone.problems):
             hint = "name a source of `kept sources`, a file, or a session by 8 characters of its id or more"
@@ -161,21 +166,18 @@ def _preview_lines(workspace: Workspace, request: ErasureRequest, found: Sequenc
         yield from (hanging_line([("  ", "")], path) for path in transcripts)
 
 
-def _confirm_erasure(workspace: Workspace, request: ErasureRequest, *, as_json: bool) -> list[str]:
-    """Show what would be erased and ask. Returns the near copies that are chosen. Raises UsageError where the answer is no."""
-    erasure_matches = find_erasure_places(workspace, request)
+def _show_places(workspace: Workspace, request: ErasureRequest, found: Sequence[ErasureMatch], *, as_json: bool) -> None:
+    if as_json:
+        named = [json_fields(place, "holder", "where", "text") | {"near": place.id if place.near else ""} for place in found]
+        show.write_json(named)
+    else:
+        show.write_lines(_preview_lines(workspace, request, found))
+
+
+def _confirm_erasure(erasure_matches: Sequence[ErasureMatch]) -> list[str]:
+    """Ask whether to erase what was shown. Returns the near copies that are chosen. Raises UsageError where the answer is no."""
     if not is_interactive():
-        if as_json:
-            show.write_json(
-                [
-                    {"holder": place.holder, "where": place.where, "text": place.text, "near": place.id if place.near else ""}
-                    for place in erasure_matches
-                ]
-            )
-        else:
-            show.write_lines(_preview_lines(workspace, request, erasure_matches))
         raise UsageError("forgetting cannot be undone, so it needs a yes; nothing was erased", hint="add --yes")
-    show.write_lines(_preview_lines(workspace, request, erasure_matches))
     count = len([place for place in erasure_matches if not place.near])
     question = f"Erase all of it ({format_count(count, 'place')}), in backups too? This cannot be undone. "
     show.write_line((question, "bold red"), ("y/n", "dim"))
