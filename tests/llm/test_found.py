@@ -53,6 +53,11 @@ def test_a_local_server_is_found_with_its_first_model_and_nothing_leaves_the_mac
     assert found.local
 
 
+def test_a_model_of_the_cloud_that_a_local_server_offers_is_not_called_local(listening):
+    (found,) = servers({"Ollama": listening(json.dumps({"data": [{"id": "gpt-oss:120b-cloud"}]}).encode())})
+    assert found.reach == "what is asked goes to its provider"
+
+
 @pytest.mark.parametrize(
     ("body", "status"), [(b"<html>", 200), (b'{"data": []}', 200), (b'{"data": [{"id": 3}]}', 200), (b"", 404)]
 )

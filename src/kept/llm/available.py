@@ -54,7 +54,8 @@ def servers(ports: Mapping[str, int] | None = None) -> tuple[AvailableModel, ...
             settings = (
                 local_settings(port, model) if library else {"llm.adapter": "command", "llm.command": "ollama", "llm.model": model}
             )
-            found.append(AvailableModel(title=f"{title} ({model})", settings=settings, local=True))
+            local = not model.endswith("cloud")  # Ollama hands what such a model is asked on to its maker
+            found.append(AvailableModel(title=f"{title} ({model})", settings=settings, local=local))
     return tuple(found)
 
 
