@@ -17,9 +17,8 @@ from kept.curation.passes import curate_changed_groups
 from kept.memories import person
 from kept.memories.history import undo
 from kept.memories.waiting import list_pending_proposals
-from kept.pipeline.outdated import find_outdated_memories
 from kept.pipeline.run import RunOptions, run_pipeline
-from kept.pipeline.upgrade import preview_upgrade, run_upgrade
+from kept.pipeline.upgrade import find_outdated_memories, preview_upgrade, run_upgrade
 from kept.store.run_number import RunNumber
 from kept.store.values import Draft, Span
 

@@ -40,9 +40,9 @@ from kept.outputs.write import WriteReport, merge_hand_edits, write_outputs
 from kept.pipeline.erase.forget import forget_opted_out
 from kept.pipeline.estimate import estimate_run
 from kept.pipeline.machines import pull_changes, push_changes, reach_server
-from kept.pipeline.outdated import find_outdated_memories
 from kept.pipeline.run_report import RunReport
 from kept.pipeline.trial import FAILED, OVERRULE, load_score, take_trial
+from kept.pipeline.upgrade import find_outdated_memories
 from kept.profiles.profile import Occasion
 from kept.recall.indexing import UNMADE, count_uses, create_meaning_scorer, update_index
 from kept.store.run_number import RunNumber

@@ -6,21 +6,34 @@ shares applies. What a person wrote, edited, approved or pinned stays, and so do
 """
 
 from kept.changes import apply_person_change
-from kept.core.memory import Memory, Status
-from kept.core.text import normal_form
+from kept.core.memory import TOLD, Memory, Status
+from kept.core.text import normal_form, word_set
 from kept.core.times import format_instant
 from kept.core.value import dataclass
 from kept.curation.passes import CurationReport, curate_changed_groups
 from kept.extraction.extract_threads import extract_pending
 from kept.local.files import hold_lock
 from kept.local.progress import Progress, ignore_progress
-from kept.pipeline.outdated import find_outdated_memories
 from kept.recall.indexing import create_meaning_scorer
 from kept.store.run_number import RunNumber
 from kept.workspace import Workspace
 
 COMMAND = "upgrade"
 _STANDING = (Status.ACTIVE, Status.HELD)
+#: What made a memory in earlier versions and makes none today.
+RETIRED_TRIGGERS = word_set(
+    "agreement aim behaviour cause constraint correction decision fact goal identity lesson noted_decision noted_question "
+    "noted_rule person practice preference question stack statement taste teaching theme"
+)
+
+
+def find_outdated_memories(workspace: Workspace) -> tuple[Memory, ...]:
+    """The memories that only rules of earlier versions made or reworded, and nobody confirmed since. Raises StoreError."""
+    return tuple(
+        memory
+        for memory in workspace.store.log.outdated_memories(RETIRED_TRIGGERS, verbatim=TOLD)
+        if memory.status in _STANDING and not (memory.owned or memory.pinned or memory.advised)
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
