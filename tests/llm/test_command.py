@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 
 from asks import ask
-from kept.core.event import OFF_THE_RECORD
+from kept.core.handover import OFF_THE_RECORD
 from kept.llm.adapters import AdapterFailure, AdapterReply, Command
 from kept.llm.adapters.process import RunningPrograms
 from kept.llm.ask import GUARD, Fault

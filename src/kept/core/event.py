@@ -237,8 +237,6 @@ class RecordAccount:
 
 
 PROBLEMS_KEPT = 200
-IGNORE = "<!-- kept: ignore -->"  # on a line of its own in a prompt or a note: it is not to be remembered
-OFF_THE_RECORD = "kept: off the record"  # on a line of its own in a prompt: the conversation is not to be remembered
 FORGOTTEN_MARK = "[forgotten]"  # what stands in the text of an event where words were erased
 
 

@@ -20,6 +20,10 @@ OPEN = (
     "what later sessions need:"
 )
 
+# Each on a line of its own in a prompt (the first in a note, too): the conversation is not to be remembered.
+IGNORE, OFF_THE_RECORD = "<!-- kept: ignore -->", "kept: off the record"
+OPT_OUT = (IGNORE, "kept: ignore this conversation", OFF_THE_RECORD, "/kept:off")
+
 TOOL = "save_what_user_said"
 FORMER = "suggest"  # what the tool was called before: transcripts of then are read too
 _NAMES = tuple(f"kept{joint}{name}" for joint in ("__", "_", ".", "/") for name in (TOOL, FORMER))
@@ -35,4 +39,19 @@ def is_suggestion_tool(name: str) -> bool:
     return any(name.endswith(own) and name[: -len(own)][-1:] in ("", "_", ".", "/") for own in _NAMES)
 
 
-__all__ = ["ASK", "CAUSE", "FENCE", "FORMER", "OPEN", "REMINDER", "REWORDED", "START", "TOOL", "fence_text", "is_suggestion_tool"]
+__all__ = [
+    "ASK",
+    "CAUSE",
+    "FENCE",
+    "FORMER",
+    "IGNORE",
+    "OFF_THE_RECORD",
+    "OPEN",
+    "OPT_OUT",
+    "REMINDER",
+    "REWORDED",
+    "START",
+    "TOOL",
+    "fence_text",
+    "is_suggestion_tool",
+]

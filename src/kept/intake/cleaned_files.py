@@ -11,7 +11,8 @@ from functools import partial
 from pathlib import Path
 
 from kept.core.errors import SourceError, isolate_errors
-from kept.core.event import IGNORE, OFF_THE_RECORD, Author, Cursor, Event, EventKind, RecordAccount, Slice
+from kept.core.event import Author, Cursor, Event, EventKind, RecordAccount, Slice
+from kept.core.handover import OPT_OUT
 from kept.core.pattern import Pattern
 from kept.core.redact import RedactionResult, redact
 from kept.core.redact.scanner import load_scanner
@@ -27,7 +28,6 @@ Redact = Callable[[str], RedactionResult]
 LIMITS = Limits()
 _LEAST_BYTES = 4096  # what an empty file counts for, so that a batch is no more than two thousand files
 _PROSE = 4  # records are mostly names, and what tools showed of files: little of it is kept
-OPT_OUT = (IGNORE, "kept: ignore this conversation", OFF_THE_RECORD, "/kept:off")
 _LINE = re.compile(r"\S[^\n]*")
 _OFF_COMMAND = Pattern(r"<command-name>\s*/?kept:off\s*</command-name>")  # as Claude Code writes a command without arguments
 

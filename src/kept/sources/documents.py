@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 from kept.core.digest import hash_bytes
 from kept.core.document import END
 from kept.core.errors import SourceError
-from kept.core.event import IGNORE, UNCONFIRMED_MARK, Author, Cursor, EventKind, Precision, Slice, ToolUse
+from kept.core.event import UNCONFIRMED_MARK, Author, Cursor, EventKind, Precision, Slice, ToolUse
+from kept.core.handover import IGNORE
 from kept.core.markup import parse_ids_line
 from kept.core.pattern import compile_late
 from kept.core.text import one_line

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from kept.core.event import IGNORE
+from kept.core.handover import IGNORE
 from kept.core.pattern import Pattern
 from kept.core.value import dataclass, field
 from kept.sources.documents import Row

@@ -74,7 +74,7 @@ def suggest(
         str, typer.Option(metavar="yes|maybe|no", help="Whether other tasks go wrong without it; only `yes` becomes active.")
     ] = "",
     alone: Annotated[
-        str, typer.Option(metavar="yes|no", help="Whether a stranger understands it without this session; with `no` it waits.")
+        str, typer.Option(metavar="yes|no", help="Whether a stranger understands it without this session; with `no` it is held.")
     ] = "",
     as_json: AsJson = False,
 ) -> int:
