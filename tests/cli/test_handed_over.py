@@ -68,6 +68,13 @@ def test_other_words_wait(capsys, home, project):
     assert handed(capsys).get("The `billing` service is deployed from `release` alone") != "active"
 
 
+def test_what_the_agent_says_to_end_with_its_task_is_held_among_what_is_less_likely(capsys, home, project):
+    graded = {"lasts": "yes", "alone": "no"}
+    session(home, project, (RULE, call(RULE, kind="request", lasts="no", alone="yes")), (LATER, call(LATER, kind="rule", **graded)))
+    _, out, _ = kept(capsys, "run")
+    assert "1 proposal is held for your decision → kept review; 1 less likely" in out
+
+
 @pytest.mark.parametrize("words", [RULE, f"{RULE}."])
 def test_what_was_noted_at_the_call_does_not_stand_twice(capsys, home, project, words):
     assert told(capsys, "suggest", words, "--project", project)["status"] == "held"

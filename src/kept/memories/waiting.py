@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from kept.core.codec import to_canonical_json
 from kept.core.digest import digest
 from kept.core.errors import KeptError
-from kept.core.memory import SAID_ONCE, TOLD, Candidate, CandidateVerdict, Memory, Refused, Status
+from kept.core.memory import PASSING, SAID_ONCE, TOLD, Candidate, CandidateVerdict, Memory, Refused, Status
 from kept.core.text import normal_form
 from kept.core.times import format_day
 from kept.core.value import dataclass
@@ -105,9 +105,11 @@ def _note_counts(workspace: Workspace, every: Sequence[PendingProposal]) -> None
 
 def _is_likely(memory: Memory, value: "Score") -> bool:
     """Whether a proposal is worth a person's look: the score knows only a person's sentences that rules chose, so what an agent or
-    a model proposes, and what something later may contradict, always is.
+    a model proposes is, unless it says itself that it ends with its task, and what something later may contradict always is.
     """
-    return bool(memory.superseded_by) or memory.trigger not in TOLD or (value.likely and _stands_alone(memory.content))
+    if memory.superseded_by or memory.trigger in TOLD:
+        return bool(memory.superseded_by) or (value.likely and _stands_alone(memory.content))
+    return not memory.reason.endswith(PASSING)
 
 
 def describe_set_aside(reasons: Mapping[str, int], most: int | None = 3) -> str:
