@@ -81,8 +81,8 @@ def amiss(home: Path) -> bool:
 
 
 PLANTED = {
-    "a byte of an archive block": "UPDATE blocks SET body = CAST(substr(body, 1, 40) || x'00' || substr(body, 42) AS BLOB) "
-    "WHERE id = 1",
+    "a byte of an archive block": "UPDATE blocks SET body = CAST(substr(body, 1, 40) || "
+    "iif(substr(body, 41, 1) = x'00', x'01', x'00') || substr(body, 42) AS BLOB) WHERE id = 1",
     "an archive block that is gone": "DELETE FROM blocks WHERE id = 1",
     "events told to be somewhere else": "UPDATE blocks SET id = id + 1 WHERE id = (SELECT max(id) FROM blocks)",
     "an event with another time": "UPDATE events SET at = 1000 WHERE id = 2",
@@ -113,7 +113,7 @@ PLANTED = {
     "words missing from the index of replies": "INSERT INTO reply_index (reply_index) VALUES ('delete-all')",
     "a passage noted that nobody said": "INSERT INTO passage_hashes (hash, event, session, at) VALUES (1, 1, 's', NULL)",
     "a forgotten statement that may come back": "DELETE FROM forgotten",
-    "another key of forgetting": "UPDATE settings SET value = '00' || substr(value, 3) WHERE name = 'key:forget'",
+    "another key of forgetting": "UPDATE settings SET value = iif(value LIKE '0%', '1', '0') || substr(value, 2) WHERE name = 'key:forget'",
     "how a project is called, gone": "DELETE FROM projects",
     "what was written, gone": "DELETE FROM outputs",
     "a mark that recognises copies, gone": "DELETE FROM marks WHERE mark = (SELECT min(mark) FROM marks)",
