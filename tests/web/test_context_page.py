@@ -1,5 +1,9 @@
 """What would be put before a session, in the browser: typed, shown with reasons and tokens, what was left out with why."""
 
+import re
+
+from kept.install.setup import install_hooks
+from kept.paths import find_paths
 from kept.pipeline.run import RunOptions, run_pipeline
 from talking import say
 
@@ -93,3 +97,25 @@ def test_lines_of_other_projects_in_the_file_that_a_session_reads_whole_are_coun
     told = served.ask("GET", "/context?project=/x/harbor")[2]
     assert "and 2 lines of other projects</h2>" in told
     assert "holds 2 lines of other projects; the agent reads them too" in told
+
+
+def count_lines_of_the_start(served, memory):
+    """What three pages say of the next session in the harbor: how many memories it starts with, twice, and whether it sees one."""
+    heading = re.search(r"<h2>A session in harbor starts with (\d+)", served.ask("GET", "/context?project=/x/harbor")[2])
+    counted = re.search(r">harbor</a> <span class=\"soft num\">(\d+)", served.ask("GET", "/overview")[2])
+    routes = served.ask("GET", f"/memories/{memory.id}/routes")[2]
+    return heading[1], counted[1], "</strong>: a hook puts it there" in routes
+
+
+def test_pages_agree_on_what_a_session_sees_with_a_hook_and_without(served, home):
+    say(home, "a", "From now on write dates as ISO 8601 in this project.", cwd="/x/harbor")
+    (home / ".claude" / "settings.json").write_text("{}")
+    with served.workspace() as workspace:
+        run_pipeline(workspace, [], RunOptions(model=False))
+    made = served.add("Moor the ferry at pier 5 only.", "constraint", project="/x/harbor")  # after the file was written
+    assert count_lines_of_the_start(served, made) == ("1", "1", False)
+    text = served.ask("GET", "/context?project=/x/harbor&message=ferry")[2]
+    assert "No hook is installed in Claude Code" in text
+    assert "With this message a hook, which is not installed, would add" in text
+    install_hooks(find_paths(None, {"HOME": str(home)}))
+    assert count_lines_of_the_start(served, made) == ("2", "2", True)

@@ -2,6 +2,9 @@
 
 import re
 
+from kept.install.schedule import CommandResult, install_job
+from kept.paths import find_paths
+from kept.pipeline.nightly import run_nightly
 from kept.pipeline.run import RunOptions, run_pipeline
 from talking import say
 
@@ -23,11 +26,27 @@ def test_it_shows_what_is_new_what_waits_and_pictures_with_tables(served, browse
     assert rows.last.locator("td.num").nth(1).text_content() == "1"
 
 
-def test_a_nightly_job_that_never_ran_and_a_missing_backup_are_warnings(served, browse):
+def test_a_nightly_job_that_is_not_there_and_a_missing_backup_are_warnings(served, browse):
     served.add("The walnut harvest is on Tuesday.")
     page = browse("/overview")
-    assert page.get_by_role("region", name="Health").locator(".warn").all_inner_texts() == ["never ran", "none"]
+    assert page.get_by_role("region", name="Health").locator(".warn").all_inner_texts() == ["not installed", "none"]
     page.get_by_text("New sessions are not read by themselves.").wait_for()
+
+
+def test_a_night_that_went_well_does_not_hide_that_no_other_comes(served, home):
+    served.add("The walnut harvest is on Tuesday.")
+    with served.workspace() as workspace:
+        run_nightly(workspace)
+    for path, told in (("/overview", "not installed"), ("/settings/night", "No nightly job is installed")):
+        assert told in served.ask("GET", path)[2]
+    assert "New sessions are not read by themselves." in served.ask("GET", "/overview")[2]
+    install_job(
+        find_paths(str(home), {"HOME": str(home)}),
+        {"HOME": str(home)},
+        kind="systemd",
+        run=lambda *_: CommandResult(code=0, out="active"),
+    )
+    assert "not installed" not in served.ask("GET", "/overview")[2]
 
 
 def test_the_last_days_with_work_stand_there_and_words_are_plain(served, home):

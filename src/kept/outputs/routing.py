@@ -4,19 +4,27 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
+from kept.core.fence import Context, ContextPiece
 from kept.core.memory import USER_SCOPE, CandidateVerdict, Memory
 from kept.core.value import dataclass, replace
+from kept.local.clients import CLIENTS
 from kept.outputs.compose.pages import OutputRoute, find_routes
 from kept.outputs.targets import calls_hooks, client_of, scopes_with_own_file
 from kept.profiles.profile import OutputPlace, Profile
+from kept.recall.context_budget import SHOWN
+from kept.recall.preview import count_foreign_lines, preview_context
 from kept.workspace import Workspace
+
+_HOOK = "by a hook"
 
 
 def routes_by_memory(workspace: Workspace, memories: Sequence[Memory]) -> dict[str, tuple[OutputRoute, ...]]:
     """The routes of some memories, by id; none for a memory whose profile is not active. Raises StoreError."""
     every, names, found = workspace.store.log.memories(), workspace.scope_names(), {}
     apart = scopes_with_own_file(workspace)
-    hooks = {profile.id: has_hooks(workspace, profile) for profile in workspace.profiles}
+    hooks = {
+        profile.id: calls_hooks(workspace, client_of(workspace, _memory_file(workspace, profile))) for profile in workspace.profiles
+    }
     for item in memories:
         profile = workspace.profile_of(item)
         if profile is None or not item.content:
@@ -32,34 +40,79 @@ def routes_by_memory(workspace: Workspace, memories: Sequence[Memory]) -> dict[s
         where = apart.get((item.scope, item.profile), "")
         hooked = item.scope != USER_SCOPE and hooks[profile.id]
         why = "its project has a file of its own" if where else "a hook brings it to the sessions of its project"
-        elsewhere = OutputRoute(place=OutputPlace.MEMORY, where=where, why=why)
-        seen = _is_in_view(workspace, profile, item)
+        elsewhere = OutputRoute(place=OutputPlace.MEMORY, where=where or _HOOK, why=why)
+        missing = {
+            OutputPlace.VIEW: "there is no room: more relevant ones are there",
+            OutputPlace.MEMORY: "the file, as it was last written, does not have it",
+        }
+        paths = {
+            OutputPlace.VIEW: workspace.paths.root / profile.outputs.view_file,
+            OutputPlace.MEMORY: _memory_file(workspace, profile),
+        }
         found[item.id] = tuple(
             elsewhere
             if (where or hooked) and route.place is OutputPlace.MEMORY and route.where
-            else replace(route, where="", why="there is no room: more relevant ones are there")
-            if route.place is OutputPlace.VIEW and not seen
+            else replace(route, where="", why=missing[route.place])
+            if route.where and route.place in missing and not _is_written(workspace, paths[route.place], item)
             else route
             for route in output_routes
         )
     return found
 
 
-def has_hooks(workspace: Workspace, profile: Profile) -> bool:
-    """Whether the client whose memory file a profile writes calls the hooks of kept."""
-    return calls_hooks(workspace, client_of(workspace, _memory_file(workspace, profile)))
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SessionStart:
+    """What a session of an agent sees as it starts in a directory: what stands in the files that it reads by itself (``foreign``
+    counts what is of other projects there), and what a hook adds. Where none is installed, ``context`` is what one would add.
+    """
+
+    read: tuple[ContextPiece, ...]
+    foreign: int
+    context: Context
+    hooked: bool
+
+    @property
+    def count(self) -> int:
+        """How many memories it sees, those of other projects aside."""
+        return len(self.read) + (len(self.context.pieces) if self.hooked else 0)
+
+    def explain(self, memory: str) -> tuple[bool, str]:
+        """Whether the session sees a memory, and by what way or why not."""
+        if any(piece.key == memory for piece in self.read):
+            return True, "it stands in a file that is read at every start"
+        added = any(piece.key == memory for piece in self.context.pieces)
+        if not self.hooked:
+            adds = ", which would add it" if added else ""
+            return False, f"no file that is read at its start has it, and no hook is installed{adds} (kept setup)"
+        if added:
+            return True, "a hook puts it there"
+        left = next((reason for piece, reason in self.context.omitted if piece.key == memory), "")
+        return False, left or "it is not among what is chosen for the start; a prompt that is about it brings it"
+
+
+def preview_start(workspace: Workspace, directory: str = "", *, client: str = "claude", budget: int = 0) -> SessionStart:
+    """What the next session of an agent in a directory sees at its start: what pages and commands tell of it. Raises StoreError."""
+    context = preview_context(workspace, directory=directory, client=client, budget=budget)
+    return SessionStart(
+        read=tuple(piece for piece, reason in context.omitted if reason == SHOWN),
+        foreign=count_foreign_lines(workspace, directory, client),
+        context=context,
+        hooked=client_has_hooks(workspace, client),
+    )
+
+
+def client_has_hooks(workspace: Workspace, client: str) -> bool:
+    """Whether an agent calls kept's hooks; one that is none of the known ones asks by itself."""
+    return all(calls_hooks(workspace, item) for item in CLIENTS if item.name == client)
 
 
 def _memory_file(workspace: Workspace, profile: Profile) -> Path:
     return workspace.paths.output_path(profile.outputs.memory_file or ".")
 
 
-def _is_in_view(workspace: Workspace, profile: Profile, memory: Memory) -> bool:
-    """Whether the JSON view, as it was last written, has a memory."""
-    written = (
-        workspace.store.output_states(str(workspace.paths.root / profile.outputs.view_file)) if profile.outputs.view_file else ()
-    )
-    return any(line.key == memory.id for output in written[:1] for line in output.lines)
+def _is_written(workspace: Workspace, path: Path, memory: Memory) -> bool:
+    """Whether a file, as it was last written, has a memory."""
+    return any(line.key == memory.id for output in workspace.store.output_states(str(path))[:1] for line in output.lines)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

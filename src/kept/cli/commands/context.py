@@ -13,6 +13,7 @@ from kept.core.codec import to_json
 from kept.core.errors import UsageError
 from kept.core.fence import TITLES, Context, render_block
 from kept.memories.browse import find_directory
+from kept.outputs.routing import client_has_hooks
 from kept.recall.context_budget import SHOWN
 from kept.recall.preview import CLIENTS, preview_context
 
@@ -50,6 +51,7 @@ def context(
     with command_workspace(context) as workspace:
         directory = find_directory(workspace, project or ".")
         found = preview_context(workspace, words, directory=directory, budget=budget, client=client, fill=bool(budget))
+        hooked = client_has_hooks(workspace, client)
     if as_json:
         show.write_json(
             {
@@ -65,6 +67,8 @@ def context(
         show.write_lines([line(item) for item in render_block(found.pieces).splitlines()])
         return
     show.write_lines(_context_lines(found, why=why, start=not words))
+    if found.pieces and not hooked:
+        show.write_lines([line(("No hook is installed, so nothing adds this yet", "yellow"), (" → kept setup", "dim"))])
 
 
 def _context_lines(found: Context, *, why: bool, start: bool) -> Iterator[Line]:

@@ -298,7 +298,7 @@ def _sheet_route(
     shown = [memory for memory in memories if memory.status_at(as_of) is Status.ACTIVE and is_shown(memory, (profile,), place)]
     document = compose_sheet(shown, (profile,), as_of=as_of, names=names, zone=zone, place=place)
     order = rank_memories(shown, (profile,))
-    rank = f"it ranks {[memory.id for memory in order].index(memory.id) + 1} of {len(order)}"
+    rank = f"it is number {[memory.id for memory in order].index(memory.id) + 1} of the {len(order)} that may stand there"
     if memory.id in {fact.id for section in document.sections for fact in section.facts}:
         return OutputRoute(place=place, where=path, why="it is pinned" if memory.pinned else rank)
     category = profile.category(memory.category)

@@ -10,8 +10,9 @@ from starlette.responses import Response
 from kept.core.fence import CORE, LAYERS, Context, ContextPiece, estimate_token_count, render_block, render_piece
 from kept.core.text import tokenize
 from kept.journal import calendar
+from kept.outputs.routing import preview_start
 from kept.recall.context_budget import SHOWN
-from kept.recall.preview import count_foreign_lines, preview_context, session_directories
+from kept.recall.preview import preview_context, session_directories
 from kept.web.render import NavigationPage, is_htmx_request, render_page, render_part
 from kept.web.room import request_workspace
 from kept.workspace import Workspace
@@ -21,6 +22,7 @@ PAGE = NavigationPage(id="context", title="What sessions see", path="/context", 
 
 _MESSAGE = 8_000  # characters that an address carries
 _SHORT = 3  # letters of words that are not marked: they stand in most lines
+AGENTS = {"claude": "Claude Code", "codex": "Codex", "none": "another"}
 _TITLES = {layer.name: layer.title for layer in LAYERS}
 
 
@@ -43,21 +45,21 @@ def context(
         wanted = last_work_directory(workspace, paths) if project is None else project
         directory = wanted if wanted in paths else ""
         most = min(int(budget), 100_000) if budget.isdecimal() else 0
-        start, found = (preview_context(workspace, text, directory=directory, client=client, budget=most) for text in ("", message))
+        start = preview_start(workspace, directory, client=client, budget=most)
+        found = preview_context(workspace, message, directory=directory, client=client, budget=most) if message else start.context
         values: dict[str, Any] = {
             "message": message,
             "project": directory,
             "client": client,
+            "agents": AGENTS,
             "budget": most or workspace.settings.context_tokens,
             "name": dict(known).get(directory, ""),
             "start": start,
-            "start_layers": _group_by_layer(start),
+            "start_layers": _group_by_layer(start.context),
             "found": found,
             "layers": _group_by_layer(found),
             "words": [word for word in tokenize(message) if len(word) > _SHORT],
             "omitted": [item for item in _group_by_reason(found) if item[0] != SHOWN],
-            "read": next((pieces for reason, pieces in _group_by_reason(start) if reason == SHOWN), []),
-            "foreign": count_foreign_lines(workspace, directory, client),
             "as_block": render_block,
             "about": any(piece.layer != CORE for piece in found.pieces),
             "stored": bool(workspace.store.log.memory_ids()),

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from kept.core.memory import USER_SCOPE, CandidateVerdict, Memory, Status
+from kept.core.memory import CandidateVerdict, Memory, Status
 from kept.core.text import normal_form
 from kept.intake.unread import find_outages
 from kept.memories import waiting
@@ -16,13 +16,14 @@ from kept.memories.browse import WHOSE, refused_candidates
 from kept.memories.day_view import DayView
 from kept.memories.day_view import load_day_view as look_at
 from kept.memories.history import DifferenceKind, list_differences, run_changes, run_history
-from kept.pipeline.nightly import load_last_night
+from kept.outputs.routing import preview_start
 from kept.pipeline.status import daily_costs
 from kept.profiles.profile import category_title
 from kept.recall.preview import session_directories
 from kept.web.charts import Chart, StackedChart, build_chart, build_stacked_chart, year_squares
 from kept.web.pages.review import find_refusal_reason
 from kept.web.pages.runs import MARKS, describe_who
+from kept.web.pages.settings import describe_nightly_job
 from kept.web.render import NavigationPage, render_page
 from kept.web.room import request_workspace
 from kept.workspace import Workspace
@@ -65,7 +66,8 @@ def overview(request: Request) -> Response:
             today=today,
             projects=_list_projects(workspace, memories),
             outages=list(find_outages(workspace.paths)),
-            night=load_last_night(workspace.paths),
+            **describe_nightly_job(workspace.paths),
+            at_end=workspace.settings.at_session_end == "run",
             backup=_last_backup(workspace),
             grown=_chart_growth(workspace, memories, today),
             tables=_count_origins(memories, refused),
@@ -87,14 +89,14 @@ def _recent_changes(workspace: Workspace) -> list[Any]:
     return []
 
 
-def _list_projects(workspace: Workspace, memories: Iterable[Memory]) -> list[tuple[str, str, int]]:
-    """Each project: its name, a directory of it, and how many memories a session there starts from."""
+def _list_projects(workspace: Workspace, memories: Iterable[Memory]) -> list[tuple[str, str, int, int]]:
+    """The projects of most memories: the name, a directory, how many of them a session there sees at its start, and how many lines
+    of other projects.
+    """
     counts = Counter(memory.scope for memory in memories if memory.status is Status.ACTIVE)
-    found: dict[str, tuple[str, str, int]] = {}
-    for directory, name in session_directories(workspace):
-        scope = workspace.scope(directory)
-        found.setdefault(scope, (name, directory, counts[scope] + counts[USER_SCOPE]))
-    return sorted((item for item in found.values() if item[2]), key=lambda each: (-each[2], each[0]))[:_PROJECTS]
+    known = sorted(session_directories(workspace), key=lambda each: (-counts[workspace.scope(each[0])], each[1]))
+    starts = [(name, directory, preview_start(workspace, directory)) for directory, name in known[:_PROJECTS]]
+    return [(name, directory, start.count, start.foreign) for name, directory, start in starts]
 
 
 def _last_backup(workspace: Workspace) -> str:

@@ -118,7 +118,7 @@ def _model_choices(workspace: Workspace) -> list[tuple[str, str, str, bool]]:
 def night_part(request: Request) -> Response:
     """How the night's job stands."""
     with request_workspace(request) as workspace:
-        return render_part(workspace, "settings_night.html", **_night_values(workspace.paths))
+        return render_part(workspace, "settings_night.html", **describe_nightly_job(workspace.paths))
 
 
 def _group_settings(found: tuple[Setting, ...]) -> list[tuple[str, str, list[Setting]]]:
@@ -141,10 +141,15 @@ def _terminal_command(setting: Setting) -> str:
 
 def _surrounding_values(workspace: Workspace) -> dict[str, Any]:
     """What stands beside the settings: whether a model is set, what is written where, and the night's job."""
-    return {"model": workspace.llm is not None, "outputs": tuple(workspace.store.outputs()), **_night_values(workspace.paths)}
+    return {
+        "model": workspace.llm is not None,
+        "outputs": tuple(workspace.store.outputs()),
+        **describe_nightly_job(workspace.paths),
+    }
 
 
-def _night_values(home: Paths) -> dict[str, Any]:
+def describe_nightly_job(home: Paths) -> dict[str, Any]:
+    """The entries of the nightly job, and how the last night went; what every page tells of it."""
     return {
         "entries": schedule.list_installed_jobs(home, os.environ),
         "last": load_last_night(home),

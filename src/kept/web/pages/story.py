@@ -1,6 +1,5 @@
 """The story of one memory: the sentence, its evidence in its conversation, what happened to it, and the way back."""
 
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -12,10 +11,8 @@ from kept.core.value import dataclass
 from kept.memories.browse import Timeline, build_timeline, trace_memory
 from kept.memories.history import undo
 from kept.memories.person import find_memory
-from kept.outputs.compose.pages import OutputRoute
-from kept.outputs.routing import has_hooks, routes_by_memory
-from kept.profiles.profile import OutputPlace
-from kept.recall.preview import preview_context, session_directories
+from kept.outputs.routing import preview_start, routes_by_memory
+from kept.recall.preview import session_directories
 from kept.web.pages.context import last_work_directory
 from kept.web.pages.memories import PAGE, render_form, row_values
 from kept.web.render import render_page, render_part
@@ -78,7 +75,7 @@ def show_routes(request: Request, number: str) -> Response:
     with request_workspace(request) as workspace:
         memory = find_memory(workspace, number)
         routes = routes_by_memory(workspace, [memory]).get(memory.id, ())
-        return render_part(workspace, "story_routes.html", routes=routes, start=_next_start(workspace, memory, routes))
+        return render_part(workspace, "story_routes.html", routes=routes, start=_next_start(workspace, memory))
 
 
 @router.get("/memories/{number}/head/{what}")
@@ -118,7 +115,7 @@ def undo_preview(request: Request, what: str) -> Response:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SessionStart:
+class NextStart:
     """Whether the next session in a project (its directory and name) is told a memory at its start, and why."""
 
     directory: str
@@ -127,32 +124,22 @@ class SessionStart:
     why: str
 
 
-def _next_start(workspace: Workspace, memory: Memory, routes: Sequence[OutputRoute]) -> SessionStart:
+def _next_start(workspace: Workspace, memory: Memory) -> NextStart:
     """The next session of Claude Code in a memory's project; of one that holds everywhere, where work was last done."""
     known = session_directories(workspace)
     own = next((item for item in known if workspace.scope(item[0]) == memory.scope), None)
     last = last_work_directory(workspace, [item for item, _ in known])
     directory, project = own or next((item for item in known if item[0] == last), ("", ""))
-    status, profile = memory.status_at(workspace.clock()), workspace.profile_of(memory)
-    file = next((route for route in routes if route.place is OutputPlace.MEMORY), None)
-    context = preview_context(workspace, directory=directory)
-    reason = next((reason for piece, reason in context.omitted if piece.key == memory.id), "")
-    if status is not Status.ACTIVE:
-        told, why = (
-            False,
-            "it is held for your decision" if status is Status.HELD else f"it is {status.value if memory.content else 'forgotten'}",
-        )
-    elif profile is None:
-        told, why = False, "its profile is not active"
-    elif file is not None and file.where:
-        told, why = True, f"it stands in {file.where}, which is read at every start"
-    elif not has_hooks(workspace, profile):
-        told, why = False, f"{file.why if file else 'no file of its agent has it'}, and no hook is installed (kept setup)"
-    elif any(piece.key == memory.id for piece in context.pieces):
-        told, why = True, "a hook puts it there"
+    status, told = memory.status_at(workspace.clock()), False
+    if not memory.content:
+        why = "it is forgotten"
+    elif status is not Status.ACTIVE:
+        why = "it is held for your decision" if status is Status.HELD else f"it is {status.value}"
+    elif workspace.profile_of(memory) is None:
+        why = "its profile is not active"
     else:
-        told, why = False, reason or "it is not among what is chosen for the start; a prompt that is about it brings it"
-    return SessionStart(directory=directory, project=project, told=told, why=why)
+        told, why = preview_start(workspace, directory).explain(memory.id)
+    return NextStart(directory=directory, project=project, told=told, why=why)
 
 
 def _visible_state(memory: Memory | None) -> Any:
