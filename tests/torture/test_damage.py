@@ -113,7 +113,9 @@ PLANTED = {
     "words missing from the index of replies": "INSERT INTO reply_index (reply_index) VALUES ('delete-all')",
     "a passage noted that nobody said": "INSERT INTO passage_hashes (hash, event, session, at) VALUES (1, 1, 's', NULL)",
     "a forgotten statement that may come back": "DELETE FROM forgotten",
-    "another key of forgetting": "UPDATE settings SET value = iif(value LIKE '0%', '1', '0') || substr(value, 2) WHERE name = 'key:forget'",
+    "another key of forgetting": (
+        "UPDATE settings SET value = iif(value LIKE '0%', '1', '0') || substr(value, 2) WHERE name = 'key:forget'"
+    ),
     "how a project is called, gone": "DELETE FROM projects",
     "what was written, gone": "DELETE FROM outputs",
     "a mark that recognises copies, gone": "DELETE FROM marks WHERE mark = (SELECT min(mark) FROM marks)",
