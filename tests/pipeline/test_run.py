@@ -21,7 +21,8 @@ from kept.pipeline.erase.forget import forget, make_erasure_request
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.recall.index import UnitKind
 from kept.recall.search import search
-from talking import forget_ids, say
+from scripted_client import Obedient, with_model
+from talking import RULE, forget_ids, say
 
 
 def snapshot(folder: Path) -> dict[str, tuple[str, int]]:
@@ -459,3 +460,16 @@ def said(words: str) -> str:
         "message": {"role": "user", "content": words},
     }
     return json.dumps(record) + "\n"
+
+
+def test_by_force_only_the_sessions_at_the_named_paths_are_extracted_again(desk_at, home):
+    say(home, "a", RULE)
+    say(home, "b", "We decided to keep the retry limit in `limits.toml` because operators edit it.")
+    (one,) = home.rglob("a.jsonl")
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        for options in (RunOptions(force=True, dry=True), RunOptions(force=True)):
+            assert run_pipeline(workspace, [one], options).extracted.threads == 1
+        asking = with_model(workspace, Obedient())
+        assert run_pipeline(asking, [one], RunOptions(force=True, dry=True)).asked.would.questions
+        assert run_pipeline(workspace, [], RunOptions(force=True)).extracted.threads == 2

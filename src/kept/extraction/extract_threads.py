@@ -183,7 +183,7 @@ def extract_pending(
     workspace: Workspace,
     run: Callable[[], int],
     *,
-    force: bool = False,
+    anew: Collection[int] = (),
     within: Within | None = None,
     occasion: Occasion = Occasion.NIGHTLY,
     workers: Workers | None = None,
@@ -198,7 +198,7 @@ def extract_pending(
     are any. A thread that cannot be analysed is named and left, and so are all where ``late`` says so. ``report`` is what the same
     run did before, and is added to. Raises StoreError.
     """
-    threads = threads_to_extract(workspace, occasion, force=force, within=within)
+    threads = threads_to_extract(workspace, occasion, anew=anew, within=within)
     result = report or ExtractionReport()
     result.threads += len(threads)
     sequels = SessionPairing(workspace=workspace, run=run, coming=set(threads))
@@ -206,7 +206,7 @@ def extract_pending(
     for batch, done in map_ahead(
         workers,
         analyse_windows,
-        _prepare_batches(workspace, threads, live=occasion is Occasion.REAL_TIME, force=force, loaded=workers is not None),
+        _prepare_batches(workspace, threads, live=occasion is Occasion.REAL_TIME, anew=anew, loaded=workers is not None),
     ):
         if late():
             break
@@ -239,7 +239,7 @@ class _OpenThread:
 
 
 def _prepare_batches(
-    workspace: Workspace, threads: Mapping[int, int], *, live: bool, force: bool, loaded: bool
+    workspace: Workspace, threads: Mapping[int, int], *, live: bool, anew: Collection[int], loaded: bool
 ) -> Iterator[tuple[list[_OpenThread], list[Window | None] | None]]:
     """Threads in batches, each with what is first to be looked at in it; that is ``loaded`` where another process looks."""
     forgotten, key = workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget")
@@ -248,7 +248,7 @@ def _prepare_batches(
             opened = [
                 _OpenThread(
                     thread=thread,
-                    place=_open_thread(workspace, thread, force=force),
+                    place=_open_thread(workspace, thread, force=thread.id in anew),
                     rules=replace(rules_for(workspace, thread, forgotten, key), live=live),
                 )
                 for thread in batch
@@ -263,19 +263,21 @@ def _load_first(workspace: Workspace, opened: _OpenThread) -> Window | None:
 
 
 def threads_to_extract(
-    workspace: Workspace, occasion: Occasion, *, force: bool = False, within: Within | None = None
+    workspace: Workspace, occasion: Occasion, *, anew: Collection[int] = (), within: Within | None = None
 ) -> Mapping[int, int]:
-    """The threads that grew (all where ``force``) and whose profile is extracted on an occasion; the others wait for one that is
-    theirs.
+    """The threads that grew or are extracted ``anew``, from their start, and whose profile is extracted on an occasion; the
+    others wait for one that is theirs.
 
     In the order of their first event, by number, with the ordinal from which their episodes are open. Only those with events in
     [start, stop) where ``within`` is given.
     """
     always = all(profile.when.on(occasion) for profile in workspace.profiles)
+    grown = {thread.id for thread in workspace.store.archive.threads(pending=True)} if anew else ()
     return {
         thread.id: thread.extracted
-        for thread in workspace.store.archive.threads(pending=not force)
-        if (always or workspace.profile_for(thread.source, thread.project, thread.path).when.on(occasion))
+        for thread in workspace.store.archive.threads(pending=not anew)
+        if (not anew or thread.id in grown or thread.id in anew)
+        and (always or workspace.profile_for(thread.source, thread.project, thread.path).when.on(occasion))
         and (within is None or has_events_within(thread, within))
     }
 

@@ -6,7 +6,7 @@ price.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import islice
@@ -93,20 +93,20 @@ def extract_with_llm(
     by: str,
     trust: Trust = Trust.CLAIMS,
     room: TokenLimits = TokenLimits(),  # noqa: B008 - a frozen value
-    force: bool = False,
+    anew: Collection[int] = (),
     within: Within | None = None,
     occasion: Occasion = Occasion.NIGHTLY,
     progress: Progress = ignore_progress,
     late: Late = never_late,
 ) -> LlmExtractionReport:
-    """Ask about every thread that grew since a model read it (every thread whole where ``force``), and note what comes of it.
+    """Ask about every thread that grew since a model read it (those ``anew`` from their start), and note what comes of it.
 
     ``by`` names the model; it is noted with each pass. ``trust`` says what of its claims need not wait. Only threads with events in
     [start, stop) where ``within`` is given, and whose profile is extracted on the ``occasion``. ``run`` gives the number of the
     run, asked for only where something is to be noted. Where ``late`` says so nothing more is asked. Raises StoreError,
     ConfigError, and what ``asking`` raises; what was noted before stays.
     """
-    chosen = list_pending_threads(workspace, force=force, within=within, occasion=occasion)
+    chosen = list_pending_threads(workspace, anew=anew, within=within, occasion=occasion)
     work = _LlmExtraction(
         workspace=workspace,
         run=run,

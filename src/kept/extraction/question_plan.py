@@ -3,7 +3,7 @@
 The one plan of what is asked: estimates count it, runs ask it. Asks nobody itself.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from kept.core.event import Event
 from kept.core.memory import Accepted, CandidateVerdict, Held
@@ -135,14 +135,14 @@ def _hints(chunk: Chunk, shown: dict[int, Event], proposed: Iterable[CandidateVe
 
 
 def list_pending_threads(
-    workspace: Workspace, *, force: bool = False, within: Within | None = None, occasion: Occasion = Occasion.NIGHTLY
+    workspace: Workspace, *, anew: Collection[int] = (), within: Within | None = None, occasion: Occasion = Occasion.NIGHTLY
 ) -> list[tuple[Thread, int]]:
-    """The threads a run asks about, and from where on, those of a profile together: they share questions. Raises StoreError."""
-    waiting = (
-        tuple((thread, 0) for thread in workspace.store.archive.threads())
-        if force
-        else workspace.store.archive.list_threads_pending_llm()
-    )
+    """The threads a run asks about (``anew``: from their start), and from where on, those of a profile together: they share
+    questions. Raises StoreError.
+    """
+    again = ((thread, 0) for thread in workspace.store.archive.threads() if thread.id in anew) if anew else ()
+    grown = ((thread, closed) for thread, closed in workspace.store.archive.list_threads_pending_llm() if thread.id not in anew)
+    waiting = (*again, *grown)
     by_profile: dict[str, list[tuple[Thread, int]]] = {}
     for each, closed in waiting:
         profile = profile_of(workspace, each)

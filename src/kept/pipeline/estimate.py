@@ -5,7 +5,7 @@ categories from what rules found: where two finds of a category are alike, a mod
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, islice
 from math import ceil
@@ -48,7 +48,7 @@ def estimate_run(
     workspace: Workspace,
     asking: LlmClient,
     *,
-    force: bool = False,
+    anew: Collection[int] = (),
     within: Within | None = None,
     occasion: Occasion = Occasion.NIGHTLY,
     dry: bool = False,
@@ -58,7 +58,7 @@ def estimate_run(
     A ``dry`` run has the memories that rules make, and counts the questions about them itself. Raises StoreError.
     """
     score = load_score(workspace)
-    waiting = list_pending_threads(workspace, force=force, within=within, occasion=occasion)
+    waiting = list_pending_threads(workspace, anew=anew, within=within, occasion=occasion)
     nightly = occasion is Occasion.NIGHTLY and not score.failed
     found = _estimate_sessions(workspace, asking, waiting, nightly=nightly, trusted=not score.failed, dry=dry)
     if not (score.passes or score.failed) and found.questions + found.cached:

@@ -56,7 +56,8 @@ _LATER = 1.4  # what a byte takes in all, of what it took until the first output
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunOptions:
-    """How to run. ``dry`` shows what would change and changes nothing; ``force`` reads and extracts everything again.
+    """How to run. ``dry`` shows what would change and changes nothing; ``force`` reads and extracts again what is at the
+    paths, without paths everything.
 
     ``since`` and ``until`` (inclusive) limit which sessions are extracted to those with events on such days; the others wait.
     ``allow`` lets through what a guard would stop, and absorbs files that look damaged. ``occasion`` says when this is: profiles
@@ -213,7 +214,9 @@ def _read_and_remember(
     report.written.problems += _hear_others(workspace, paths, options, run_number)
     moved = move_memories(workspace, run_number(), progress) if list_misplaced_directories(workspace) else MoveReport()
     report.moved += moved.memories
-    grown = _select_threads(workspace, options)
+    anew = _threads_anew(workspace, what, options)
+    grown = threads_to_extract(workspace, options.occasion, anew=anew)
+    take_back_decisions(workspace, grown)  # what agents decided in them with kept's own commands
     if options.force or grown:
         within = _time_limits(workspace, options)
         if options.occasion is not Occasion.REAL_TIME:
@@ -221,7 +224,7 @@ def _read_and_remember(
         extract_pending(
             workspace,
             run_number,
-            force=options.force,
+            anew=anew,
             within=within,
             occasion=options.occasion,
             workers=options.workers,
@@ -231,7 +234,7 @@ def _read_and_remember(
         )
         revalidate_threads(workspace, run_number, workspace.store.archive.threads_by_id(grown))
     if workspace.llm is not None and options.occasion is not Occasion.REAL_TIME:
-        report.llm_extraction = _ask_about_sessions(workspace, run_number, options, progress, late)
+        report.llm_extraction = _ask_about_sessions(workspace, run_number, options, progress, late, anew=anew)
     progress("curating", 0, 0)
     saved = options.dry or not report.before  # a backup holds what was there before the run
     if workspace.store.log.groups_to_curate() and (saved or _ensure_backup(workspace, report.written)):
@@ -257,20 +260,22 @@ def _describe_first(first: FilesToRead, rest: FilesToRead, seconds: float) -> st
     )
 
 
-def _select_threads(workspace: Workspace, options: RunOptions) -> Mapping[int, int]:
-    """The threads that are to be extracted; what agents decided in them with kept's own commands is taken back."""
-    grown = threads_to_extract(workspace, options.occasion, force=options.force)
-    take_back_decisions(workspace, grown)
-    return grown
+def _threads_anew(workspace: Workspace, what: tuple[FilesToRead, Sequence[Path]], options: RunOptions) -> frozenset[int]:
+    """The threads that are extracted from their start: by force those of the files that a person named or chose, else all."""
+    if not options.force:
+        return frozenset()
+    files_to_read, paths = what
+    named = files_to_read.files if paths or options.only is not None else ("",)
+    return frozenset(thread.id for path in named for thread in workspace.store.archive.threads(path=path))
 
 
 def _ask_about_sessions(
-    workspace: Workspace, run_number: RunNumber, options: RunOptions, progress: Progress, late: Late
+    workspace: Workspace, run_number: RunNumber, options: RunOptions, progress: Progress, late: Late, *, anew: frozenset[int]
 ) -> LlmExtractionReport:
     """Have a person told what is going to be asked, and ask it, after the trial; a dry run only counts."""
     assert workspace.llm is not None
     within = _time_limits(workspace, options)
-    coming = _announce_questions(workspace, workspace.llm, options, within)
+    coming = _announce_questions(workspace, workspace.llm, options, anew, within)
     score = load_score(workspace)
     if not (score.passes or score.failed) and coming.questions + coming.cached:
         score = take_trial(workspace.llm, score.model)
@@ -284,7 +289,7 @@ def _ask_about_sessions(
         by=workspace.settings.llm.name,
         trust=Trust.FINDS if score.failed else Trust.CLAIMS,
         room=workspace.llm.token_limits,
-        force=options.force,
+        anew=anew,
         within=within,
         occasion=options.occasion,
         progress=progress,
@@ -312,10 +317,12 @@ def _make_deadline(seconds: float) -> Late:
     return (lambda: monotonic() > until) if seconds else never_late
 
 
-def _announce_questions(workspace: Workspace, asking: LlmClient, options: RunOptions, within: Within | None) -> Estimate:
+def _announce_questions(
+    workspace: Workspace, asking: LlmClient, options: RunOptions, anew: frozenset[int], within: Within | None
+) -> Estimate:
     """Have a person told what is going to be asked, before it is; what was set aside is asked again where everything is."""
     asking.retry = options.force
-    coming = estimate_run(workspace, asking, force=options.force, within=within, occasion=options.occasion, dry=options.dry)
+    coming = estimate_run(workspace, asking, anew=anew, within=within, occasion=options.occasion, dry=options.dry)
     if not options.dry and not asking.missing:
         asking.announce(coming)
     return coming

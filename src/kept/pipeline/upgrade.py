@@ -81,7 +81,8 @@ def _upgrade_memories(workspace: Workspace, number: RunNumber, progress: Progres
     if not find_outdated_memories(workspace):
         return UpgradeReport()
     before = {memory.id: memory for memory in workspace.store.log.memories()}
-    extracted = extract_pending(workspace, number, force=True, progress=progress)
+    every = {thread.id for thread in workspace.store.archive.threads()}
+    extracted = extract_pending(workspace, number, anew=every, progress=progress)
     curated: CurationReport = curate_changed_groups(
         workspace, number, allow=True, meaning=create_meaning_scorer(workspace), progress=progress
     )

@@ -53,7 +53,7 @@ def run(
     since: Annotated[str, typer.Option(metavar="DATE", help="Only sessions with events on this day or later.")] = "",
     until: Annotated[str, typer.Option(metavar="DATE", help="Only sessions with events on this day or earlier.")] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change; change nothing.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Read and analyse everything again.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Read and analyse everything again, or what is at PATH.")] = False,
     accept_loss: Annotated[
         bool, typer.Option("--accept-loss", help="Apply what a guard against losses stopped; accept a file set aside as your edit.")
     ] = False,
