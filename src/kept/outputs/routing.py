@@ -72,11 +72,11 @@ class SessionStart:
     hooked: bool
 
     @property
-    def count(self) -> int:
+    def memory_count(self) -> int:
         """How many memories it sees, those of other projects aside."""
         return len(self.read) + (len(self.context.pieces) if self.hooked else 0)
 
-    def explain(self, memory: str) -> tuple[bool, str]:
+    def find_way(self, memory: str) -> tuple[bool, str]:
         """Whether the session sees a memory, and by what way or why not."""
         if any(piece.key == memory for piece in self.read):
             return True, "it stands in a file that is read at every start"

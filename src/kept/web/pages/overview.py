@@ -96,7 +96,7 @@ def _list_projects(workspace: Workspace, memories: Iterable[Memory]) -> list[tup
     counts = Counter(memory.scope for memory in memories if memory.status is Status.ACTIVE)
     known = sorted(session_directories(workspace), key=lambda each: (-counts[workspace.scope(each[0])], each[1]))
     starts = [(name, directory, preview_start(workspace, directory)) for directory, name in known[:_PROJECTS]]
-    return [(name, directory, start.count, start.foreign) for name, directory, start in starts]
+    return [(name, directory, start.memory_count, start.foreign) for name, directory, start in starts]
 
 
 def _last_backup(workspace: Workspace) -> str:

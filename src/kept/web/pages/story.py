@@ -138,7 +138,7 @@ def _next_start(workspace: Workspace, memory: Memory) -> NextStart:
     elif workspace.profile_of(memory) is None:
         why = "its profile is not active"
     else:
-        told, why = preview_start(workspace, directory).explain(memory.id)
+        told, why = preview_start(workspace, directory).find_way(memory.id)
     return NextStart(directory=directory, project=project, told=told, why=why)
 
 
