@@ -186,8 +186,12 @@ class Handed(NamedTuple):
 
 
 def call_of(line: str, shown: int) -> tuple[int, str, str, str, str] | None:
-    """The turn, kind, lasts, alone and words of a line of a form; None for any other line."""
+    """The turn, kind, lasts, alone and words of a line of a form; None for any other line. An agent without the tool gives the turn
+    and the words of its line ``kept: "words"``.
+    """
     number, *rest = line.strip().split("\t")
+    if len(rest) == 1 and number.isdigit() and 0 < int(number) <= shown:
+        return int(number), "", "", "", rest[0].strip("\"'“”")
     if not number.isdigit() or not 0 < int(number) <= shown or len(rest) not in (4, 5) or not rest[3].strip():
         return None
     kind, lasts, alone, words = (part.strip() for part in rest[:4])

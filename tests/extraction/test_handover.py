@@ -192,6 +192,13 @@ def test_the_tool_the_command_and_the_last_line_count_the_same(turn):
     assert (made.trigger, made.content, made.category) == (CAUSE, RULE, "constraint")
 
 
+def test_words_that_begin_by_agreeing_wait_unless_the_agent_says_that_they_are_understood_alone():
+    said = "yeah let's write the billing report as JSON"
+    assert waits(only(user(said), agent(f'Done.\n\nkept: "{said}"')))
+    assert waits(only(user(said), shell(f'kept suggest "{said}" --type decision')))
+    assert isinstance(verdict(only(user(said), suggest(said, alone="yes"))), Accepted)
+
+
 def test_the_option_that_a_bare_answer_chose_is_the_persons_word():
     options = "Which?\n1. Keep the queue in Redis with a fallback\n2. Move the queue into Postgres with advisory locks\n\nTell me."
     chosen = "Move the queue into Postgres with advisory locks"

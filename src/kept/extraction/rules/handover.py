@@ -21,7 +21,7 @@ from kept.core.value import dataclass, replace
 from kept.extraction.rules.assertion import is_clipped, is_disowned, unasserted_reason
 from kept.extraction.rules.framing import find_frame, is_announced, sets_apart
 from kept.extraction.rules.passages import LEAST, LONGEST_PASSAGE, Passage, count_content_words, find_passage, widen_to_sentences
-from kept.extraction.rules.patterns import LOOKBACK, authorship_doubt, choose_scope, evidence_of
+from kept.extraction.rules.patterns import LOOKBACK, authorship_doubt, choose_scope, compile_pattern, evidence_of
 from kept.profiles.lexicons import load_lexicon, word_list
 from kept.profiles.profile import Category, Profile
 
@@ -52,6 +52,7 @@ class Suggestion:
     kind: str
     doubt: str
     quote: str
+    said_alone: bool = False  # the agent says that a stranger understands the words alone
 
 
 def find_doubt(kind: str, lasts: str, alone: str) -> str:
@@ -105,6 +106,7 @@ def _suggestion(place: int, event: Event, tool: ToolUse, given: dict[str, str]) 
         kind=kind,
         doubt=find_doubt(kind, given.get("lasts", ""), given.get("alone", "")),
         quote=quote[:_QUOTE],
+        said_alone=given.get("alone") == "yes",
     )
 
 
@@ -201,8 +203,12 @@ def _candidate(
 ) -> Candidate:
     content = one_line(passage.words if passage else suggestion.text)
     event = passage.event if passage else suggestion.event
-    where = choose_scope(content, category, scope(event.project), load_lexicon(profile.languages).spoken)
+    lexicon = load_lexicon(profile.languages)
+    where = choose_scope(content, category, scope(event.project), lexicon.spoken)
     doubt = _suggestion_doubt(passage, content) or suggestion.doubt
+    agrees = lexicon.agreement and compile_pattern(lexicon.agreement).match(content)
+    if agrees and not doubt and not suggestion.said_alone and not (passage and passage.answer):
+        doubt = ALLUDES  # it answers what the line does not say: readers wanted none of twelve such lines
     trigger = CAUSE if passage else REWORDED
     evidence = [evidence_of(event, passage.words)] if passage else [evidence_of(event, suggestion.quote)]
     if passage and passage.answer:
