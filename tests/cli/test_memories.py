@@ -472,3 +472,37 @@ def test_a_list_of_the_past_says_which_past_it_shows(capsys, home):
     kept(capsys, "run")
     assert "What was true at the end of 2026-02-01." in kept(capsys, "list", "--as-of", "2026-02-01")[1]
     assert kept(capsys, "list", "--at", "2026-02-01", "--recorded")[1] == "kept had read nothing by then.\n"
+
+
+def test_what_was_forgotten_is_in_no_list_of_the_past_and_in_no_difference(capsys, home):
+    transcript(home / ".claude/projects/-home-u-harbor/a.jsonl", RULE)
+    kept(capsys, "run")
+    (made,) = told(capsys, "list")
+    kept(capsys, "forget", made["id"], "--yes")
+    for asked in (("list", "--at", "2026-02-01"), ("list", "--at", "today", "--recorded"), ("diff", "2026-01-01", "today")):
+        assert made["id"][:10] not in kept(capsys, *asked)[1]
+
+
+def test_all_has_what_is_held_and_what_is_refused_is_not_held(capsys, home):
+    say = "I would prefer that the walnut tables are sorted by harvest."
+    transcript(home / ".claude/projects/-home-u-harbor/a.jsonl", RULE, say)
+    kept(capsys, "run")
+    held = {each["id"] for each in told(capsys, "list", "--held")}
+    assert held
+    assert {each["id"] for each in told(capsys, "list", "--all") if each["status"] == "held"} == held
+    assert not held & {each["id"] for each in told(capsys, "list", "--refused")}
+
+
+def test_a_day_a_month_and_the_log_are_told_of_one_project(capsys, home):
+    transcript(home / ".claude/projects/-home-u-harbor/a.jsonl", RULE, cwd="/home/u/harbor")
+    kept(capsys, "run")
+    transcript(home / ".claude/projects/-home-u-anchor/b.jsonl", OTHER, cwd="/home/u/anchor")
+    kept(capsys, "run")
+    day = told(capsys, "list")[0]["first_seen"][:10]
+    for asked in (("log",), ("day", day)):
+        both, one = kept(capsys, *asked)[1], kept(capsys, *asked, "--project", "harbor")[1]
+        assert OTHER in both
+        assert RULE in one
+        assert OTHER not in one
+    assert "2 sessions" in kept(capsys, "day", day, "--month")[1]
+    assert "1 session," in kept(capsys, "day", day, "--month", "--project", "harbor")[1]

@@ -2,6 +2,9 @@
 undone.
 """
 
+import json
+import re
+
 import pytest
 
 from kept.core.memory import Status
@@ -313,3 +316,17 @@ def test_the_heading_counts_as_the_navigation_does_when_others_move_up(served, b
     after = min(int(before), 12)
     page.locator("#place", has_text=f"{after} proposals left").wait_for()
     assert page.locator("nav .count").inner_text() == str(after)
+
+
+def test_beside_a_proposal_stands_what_was_said_later_of_the_same_and_was_so_ends_on_that_day(served, home):
+    say(home, "a", "I would prefer that the lamp readings go to Postgres tables.", day="2026-01-05")
+    say(home, "b", "Remember that the lamp readings go to SQLite, no longer to Postgres.", day="2026-01-12")
+    with served.workspace() as workspace:
+        run_pipeline(workspace, [], RunOptions(model=False))
+    page = served.ask("GET", "/review?all=true")[2]
+    assert "Newer, of the same, 2026-01-12: " in page
+    row = re.search(r'POST (/api/memories/\w+/reject)[^>]*data-body=.({"past"[^}]*})', page)
+    value = served.ask("POST", row[1], json.loads(row[2]))[1 + 1]
+    assert value["memories"][0]["status"] == "retired"
+    page = served.ask("GET", "/?at=2026-01-10")[2], served.ask("GET", "/?at=2026-01-14")[2]
+    assert ["Postgres tables" in each for each in page] == [True, False]

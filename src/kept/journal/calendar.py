@@ -76,23 +76,23 @@ def parse_month(text: str, today: date) -> date:
         raise UsageError(f"{text!r} is no month", hint="write YYYY-MM") from error
 
 
-def load_month(workspace: Workspace, first: date, scope: str = "") -> CalendarMonth:
-    """The month that begins with a day, of all projects or of one. Raises StoreError."""
+def load_month(workspace: Workspace, first: date, scopes: frozenset[str] = frozenset()) -> CalendarMonth:
+    """The month that begins with a day, of some projects, or of all where none is named. Raises StoreError."""
     days, known = _month_days(first), _active_days(workspace)
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(days[-1])[1]
-    activity_by_day = {day: _activity_of(workspace, day, scope) for day in days if day in known}
+    activity_by_day = {day: _activity_of(workspace, day, scopes) for day in days if day in known}
     sessions = {day: len(found) for day, found in activity_by_day.items()}
     inside = {(activity.path, activity.session) for found in activity_by_day.values() for activity in found}
     worked_on = Counter(
         note.note.at.astimezone(workspace.zone).date()
         for note in drop_repeated_notes(workspace.store.days.notes_between(start, stop))
-        if not scope or (note.path, note.session) in inside
+        if not scopes or (note.path, note.session) in inside
     )
     parts: Counter[tuple[date, SummaryPart]] = Counter()
     for memory in workspace.store.log.memories_between(start, stop):
-        if memory.content and memory.first_seen is not None and memory.status in _LASTING and scope in ("", memory.scope):
+        if memory.content and memory.first_seen and memory.status in _LASTING and (not scopes or memory.scope in scopes):
             parts[memory.first_seen.astimezone(workspace.zone).date(), part_of_category(memory.category)] += 1
-    entries = {day for day in days if not scope and _entry_path(workspace, day).is_file()}
+    entries = {day for day in days if not scopes and _entry_path(workspace, day).is_file()}
     cells = tuple(
         CalendarDay(
             day=day,
@@ -129,9 +129,9 @@ def latest_active_day(workspace: Workspace, scope: str = "") -> date | None:
     return last.astimezone(workspace.zone).date() if last else None
 
 
-def _activity_of(workspace: Workspace, day: date, scope: str) -> tuple[SessionActivity, ...]:
+def _activity_of(workspace: Workspace, day: date, scopes: frozenset[str]) -> tuple[SessionActivity, ...]:
     found = workspace.store.archive.session_activity(*workspace.day_bounds(day))
-    return tuple(activity for activity in found if not scope or workspace.scope(activity.project, activity.path) == scope)
+    return tuple(activity for activity in found if not scopes or workspace.scope(activity.project, activity.path) in scopes)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -165,7 +165,7 @@ def load_day_sessions(workspace: Workspace, day: date, scope: str = "") -> tuple
     for item in drop_repeated_notes(workspace.store.days.notes_between(start, stop)):
         told[item.path, item.session].append(item)
     found = []
-    for activity in _activity_of(workspace, day, scope):
+    for activity in _activity_of(workspace, day, frozenset({scope} - {""})):
         of = scope or workspace.scope(activity.project, activity.path)
         notes = told.get((activity.path, activity.session), ())
         found.append(DaySession(activity=activity, scope=of, worked=tuple(work_bullet(item.note, of) for item in notes)))

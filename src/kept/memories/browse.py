@@ -134,6 +134,11 @@ def matching_scopes(names: Mapping[str, str], project: str) -> frozenset[str]:
     return frozenset(exact or {scope for scope, name in names.items() if part in name.casefold()})
 
 
+def find_scopes(workspace: Workspace, project: str) -> frozenset[str]:
+    """The scopes that a person names; none where nothing is named, which means all. Raises UsageError for what is no project's."""
+    return matching_scopes(workspace.scope_names(), find_project(workspace, project)) if project else frozenset()
+
+
 def _is_between(seen: datetime | None, since: datetime | None, before: datetime | None) -> bool:
     if seen is None:
         return since is None and before is None

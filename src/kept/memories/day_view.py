@@ -36,11 +36,15 @@ class DayView:
     covered: CoverageReport
 
 
-def load_day_view(workspace: Workspace, which: date, last: date | None = None) -> DayView:
-    """A local day, by the events' own times; or the days from it to ``last``."""
+def load_day_view(workspace: Workspace, which: date, last: date | None = None, *, scopes: frozenset[str] = frozenset()) -> DayView:
+    """A local day, by the events' own times; or the days from it to ``last``; of some projects only where ``scopes`` are given."""
     last = last or which
     start, stop = workspace.day_bounds(which)[0], workspace.day_bounds(last)[1]
-    found = [memory for memory in workspace.store.log.memories_between(start, stop) if memory.content and memory.status in _LASTING]
+    found = [
+        memory
+        for memory in workspace.store.log.memories_between(start, stop)
+        if memory.content and memory.status in _LASTING and (not scopes or memory.scope in scopes)
+    ]
     first_said = [memory for memory in found if memory.first_seen is not None and start <= memory.first_seen < stop]
     learnt = tuple(memory for memory in first_said if memory.status is Status.ACTIVE)
     confirmed = tuple(
@@ -51,14 +55,18 @@ def load_day_view(workspace: Workspace, which: date, last: date | None = None) -
         and any(item.at is not None and start <= item.at < stop for item in memory.evidence)
     )
     ended = tuple(memory for memory in first_said if memory.status is not Status.ACTIVE)
-    sessions = workspace.store.archive.session_activity(start, stop)
+    sessions = tuple(
+        activity
+        for activity in workspace.store.archive.session_activity(start, stop)
+        if not scopes or workspace.scope(activity.project, activity.path) in scopes
+    )
     told = {(activity.source, activity.path, activity.session) for activity in sessions}
     threads = [thread for thread in workspace.store.archive.threads() if (thread.source, thread.path, thread.session) in told]
     covered = report_coverage(workspace, threads, (start, stop))
     return DayView(
         day=which,
         last=last,
-        summary=build_summary(workspace, which, last),
+        summary=build_summary(workspace, which, last, scopes=scopes),
         sessions=sessions,
         learnt=learnt,
         confirmed=confirmed,

@@ -92,14 +92,14 @@ def approve(workspace: Workspace, number: str, *, content: str = "", category: s
         return memory if memory.status is Status.ACTIVE else person.approve(workspace, memory.id, if_match=if_match)
 
 
-def reject(workspace: Workspace, number: str, *, past: bool = False, if_match: str = "") -> Memory:
-    """Turn it down: the same proposal does not come back; ``past`` says that it was so then. Raises as :func:`approve`."""
+def reject(workspace: Workspace, number: str, *, past: bool = False, until: datetime | None = None, if_match: str = "") -> Memory:
+    """Turn it down: the same proposal does not come back; ``past``: it was so, ``until`` when. Raises as :func:`approve`."""
     with workspace.store.transaction():
         memory = find_decidable(workspace, number)
         if _is_stored(workspace, memory):
-            return person.reject(workspace, memory.id, past=past, if_match=if_match)
+            return person.reject(workspace, memory.id, past=past, until=until, if_match=if_match)
         _check_revision(memory, if_match)
-        return person.reject_refused(workspace, memory.id, past=past)
+        return person.reject_refused(workspace, memory.id, past=past, until=until)
 
 
 def _is_stored(workspace: Workspace, memory: Memory) -> bool:

@@ -262,16 +262,16 @@ def memories_at(workspace: Workspace, moment: datetime, *, recorded: bool = Fals
     """The memories as of a past moment.
 
     By event time (the default): what was true then, as far as is known today. By recorded time: what kept believed then. What has
-    no event time counts from when it was recorded.
+    no event time counts from when it was recorded. Of what was forgotten there is nothing to show.
     """
     passes = tuple(workspace.store.log.passes())
     if recorded:
-        return tuple(fold(pass_ for pass_ in passes if pass_.recorded_at <= moment).values())
+        return tuple(memory for memory in fold(made for made in passes if made.recorded_at <= moment).values() if memory.content)
     off = find_undone_passes(passes)
     counting = tuple(replace(pass_, undoes=(), redoes=()) for pass_ in passes if pass_.id not in off)
     earliest = _first_seen(counting)
     memories = fold(_cut_pass_at(pass_, moment, earliest) for pass_ in counting)
-    return tuple(_memory_at(memory, moment, earliest) for memory in memories.values())
+    return tuple(_memory_at(memory, moment, earliest) for memory in memories.values() if memory.content)
 
 
 def _first_seen(passes: tuple[Pass, ...]) -> dict[str, datetime]:

@@ -276,26 +276,26 @@ def approve(workspace: Workspace, number: str, *, if_match: str = "") -> Memory:
         return _commit_one(workspace, "approve", Approve(memory=memory.id, at=workspace.clock(), reason=APPROVED))
 
 
-def reject(workspace: Workspace, number: str, *, past: bool = False, if_match: str = "") -> Memory:
-    """Turn down a held memory; the same proposal does not come back. ``past`` says that it was so and is no more: it is remembered
-    as of then. Raises UsageError, StaleError.
+def reject(workspace: Workspace, number: str, *, past: bool = False, until: datetime | None = None, if_match: str = "") -> Memory:
+    """Turn down a held memory; the same proposal does not come back. ``past`` says that it was so, ``until`` when, and is no more:
+    it is remembered as of then. Raises UsageError, StaleError.
     """
     with _locked_memory(workspace, number, if_match) as memory:
         _require_status(memory, Status.HELD)
-        _commit_operations(workspace, "past" if past else "reject", *_decline(workspace, memory, past=past))
+        _commit_operations(workspace, "past" if past else "reject", *_decline(workspace, memory, past=past, until=until))
         return find_memory(workspace, memory.id)
 
 
-def _decline(workspace: Workspace, memory: Memory, *, past: bool) -> Sequence[Operation]:
-    """What turns a memory that waits down, or has it end: when what may contradict it was said, or now."""
+def _decline(workspace: Workspace, memory: Memory, *, past: bool, until: datetime | None) -> Sequence[Operation]:
+    """What turns a memory that waits down, or has it end: when a person says, when what may contradict it was said, or now."""
     now = workspace.clock()
     if not past:
         return (Reject(memory=memory.id, at=now, reason="rejected by the user"),)
     then = Approve(memory=memory.id, at=memory.first_seen, reason=_WAS_SO)
     later = workspace.store.log.memory(memory.superseded_by) if memory.superseded_by else None
     if later is None:
-        return then, Retire(memory=memory.id, at=now, reason=_WAS_SO)
-    return then, Supersede(memory=memory.id, at=later.first_seen or now, reason=_WAS_SO, by=later.id)
+        return then, Retire(memory=memory.id, at=until or now, reason=_WAS_SO)
+    return then, Supersede(memory=memory.id, at=until or later.first_seen or now, reason=_WAS_SO, by=later.id)
 
 
 def pin(workspace: Workspace, number: str, *, on: bool = True, if_match: str = "") -> Memory:
@@ -403,12 +403,12 @@ def accept_refused(workspace: Workspace, candidate: str, reason: str = "refused 
         return find_memory(workspace, value.id)
 
 
-def reject_refused(workspace: Workspace, candidate: str, *, past: bool = False) -> Memory:
+def reject_refused(workspace: Workspace, candidate: str, *, past: bool = False, until: datetime | None = None) -> Memory:
     """The same of what kept refused and proposes nevertheless. Raises MissingError, UsageError."""
     with workspace.store.transaction():
         value = _memory_of_refused(workspace, candidate, Status.HELD)
         added = Add(memory=value.id, at=value.first_seen if past else workspace.clock(), reason=value.trigger, value=value)
-        _commit_operations(workspace, "past" if past else "reject", added, *_decline(workspace, value, past=past))
+        _commit_operations(workspace, "past" if past else "reject", added, *_decline(workspace, value, past=past, until=until))
         return find_memory(workspace, value.id)
 
 

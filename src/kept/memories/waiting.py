@@ -6,8 +6,9 @@ its evidence (:func:`kept.memories.person.accept_refused`); turned down, it is n
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,11 @@ if TYPE_CHECKING:
 BEST = 10  # shown of a project
 COUNTS = "held.json"  # how many proposals wait, below the state folder: to count them takes longer than all else of a status
 JUDGED = "judged.jsonl"
+_SHARED, _LONG, _ALIKE = (
+    3,
+    6,
+    0.4,
+)  # words that two sentences about one thing share, letters of a telling one, their share of the shorter
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,6 +68,11 @@ def list_pending_proposals(workspace: Workspace) -> tuple[PendingProposal, ...]:
     )
     _note_counts(workspace, every)
     return every
+
+
+def list_refused(workspace: Workspace) -> tuple[CandidateVerdict, ...]:
+    """What was refused, with the reason, without the wishes said once that are held for a decision. Raises StoreError."""
+    return tuple(each.judged for each in workspace.store.log.refused() if each.judged.candidate.content and not _is_wish(each))
 
 
 def best_of_each_scope(every: Sequence[PendingProposal]) -> tuple[PendingProposal, ...]:
@@ -150,6 +161,36 @@ def _review_order(member: "tuple[Memory, bool, Score]") -> tuple[bool, bool, flo
 def find_later_contradiction(workspace: Workspace, memory: Memory) -> Memory | None:
     """What was said later that a memory which waits may contradict; None where it waits for another reason. Raises StoreError."""
     return workspace.store.log.memory(memory.superseded_by) if memory.status is Status.HELD and memory.superseded_by else None
+
+
+def find_newer(workspace: Workspace, memories: Iterable[Memory]) -> Mapping[str, Memory]:
+    """For memories that wait what holds and was said later: what may contradict one, else what says most of it in its project. By
+    id, the nearest; a look for a person, no verdict. Raises StoreError.
+    """
+    from kept.extraction.rules.passages import content_words  # noqa: PLC0415 - as above
+
+    found, now = {}, workspace.clock()
+    for group, members in groupby(sorted(memories, key=_group_of), key=_group_of):
+        later = [
+            item for item in workspace.store.log.memories(group=group) if item.status_at(now) is Status.ACTIVE and item.first_seen
+        ]
+        for memory in members:
+            own = content_words(memory.content)
+            near = [
+                (len(shared) / min(len(own), len(words)), item)
+                for item in later
+                if memory.last_seen and item.first_seen and item.first_seen > memory.last_seen
+                if len(shared := own & (words := content_words(item.content))) >= _SHARED
+                if sum(len(word) >= _LONG for word in shared) > 1 and len(shared) >= _ALIKE * min(len(own), len(words))
+            ]
+            newer = find_later_contradiction(workspace, memory) or max(near, key=lambda each: each[0], default=(0, None))[1]
+            if newer is not None:
+                found[memory.id] = newer
+    return found
+
+
+def _group_of(memory: Memory) -> tuple[str, str]:
+    return (memory.profile, memory.scope)
 
 
 def _collect_pending(workspace: Workspace) -> list[tuple[Memory, bool]]:

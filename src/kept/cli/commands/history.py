@@ -1,7 +1,8 @@
 """``kept log``, ``undo``, ``redo``, ``diff``: what happened, and going back."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Annotated, Any
 
 import typer
@@ -22,7 +23,7 @@ from kept.core.operation import Operation, Pass, operation_kind
 from kept.core.times import format_instant, format_minute
 from kept.llm.budget import usage_body
 from kept.local.queue import NIGHT
-from kept.memories.browse import address_person, find_project, matching_scopes, to_export
+from kept.memories.browse import address_person, find_scopes, to_export
 from kept.memories.history import (
     PERSON,
     Changes,
@@ -46,11 +47,12 @@ from kept.pipeline.usage import load_costs
 from kept.store.values import Run
 from kept.workspace import Workspace
 
-_CHANGES_SHOWN, _CHANGES_OF_A_RUN = 20, 5
+_CHANGES_SHOWN, _CHANGES_OF_A_RUN, _ALL_RUNS = 20, 5, 1_000_000
 _NIGHT_SHOWN = ("read", "extract", "curate", "sleep", "backup")  # steps of a night that a list tells of
 Which = Annotated[
     list[str] | None, typer.Argument(metavar="PASS|RUN", help="A pass by its number, or a run as r3 (see `kept log`)")
 ]
+Project = Annotated[str, typer.Option("--project", metavar="NAME", help="Only projects with this in their name.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 
@@ -59,20 +61,27 @@ def log(
     which: Annotated[str, typer.Argument(metavar="RUN", help="Only this run (r3), with all that it changed.")] = "",
     *,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="At most so many runs.")] = 20,
+    project: Project = "",
     cost: Annotated[bool, typer.Option("--cost", help="What language models were asked in each run, and what it cost.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """What each run and each change of yours did, newest first: memories added, changed and removed, proposals held or refused."""
     with command_workspace(context) as workspace:
-        history_entries = run_history(workspace, limit, nights=True) if not which else (find_run(workspace, which),)
+        scopes = find_scopes(workspace, project)
+        if which:
+            history_entries: Iterable[HistoryEntry] = (find_run(workspace, which),)
+        else:
+            history_entries = run_history(workspace, _ALL_RUNS if scopes else limit, nights=not scopes)
+        if scopes:
+            history_entries = islice((each for each in history_entries if _entry_changes(workspace, each, scopes)), limit)
         if cost:
             _show_costs(workspace, [entry.run for entry in history_entries], as_json=as_json)
         elif as_json:
-            show.write_json([_entry_body(workspace, entry) for entry in history_entries])
+            show.write_json([_entry_body(workspace, entry, scopes) for entry in history_entries])
         else:
             most = None if which else _CHANGES_OF_A_RUN
             show.page_lines(
-                [shown_line for entry in history_entries for shown_line in _entry_lines(workspace, entry, most)]
+                [shown_line for entry in history_entries for shown_line in _entry_lines(workspace, entry, most, scopes)]
                 or [line("Nothing happened yet.", (" → kept run", "dim"))]
             )
 
@@ -87,7 +96,17 @@ def _show_costs(workspace: Workspace, runs: Sequence[Run], *, as_json: bool) -> 
         show.write_lines(cost_lines([(run, format_minute(run.started_at, workspace.zone)) for run in runs], spent))
 
 
-def _entry_lines(workspace: Workspace, one: HistoryEntry, most: int | None) -> Iterator[Line]:
+def _entry_changes(workspace: Workspace, one: HistoryEntry, scopes: frozenset[str]) -> Changes:
+    return _changes_in(run_changes(workspace, [pass_ for pass_, _ in one.passes]), scopes)
+
+
+def _changes_in(changes: Changes, scopes: frozenset[str]) -> Changes:
+    """The changes of memories of some projects; of all where none is named."""
+    named = {number: sides for number, sides in changes.items() if any(memory and memory.scope in scopes for memory in sides)}
+    return named if scopes else changes
+
+
+def _entry_lines(workspace: Workspace, one: HistoryEntry, most: int | None, scopes: frozenset[str]) -> Iterator[Line]:
     run = one.run
     all_off = bool(one.passes) and all(off for _, off in one.passes)
     state = (("  undone", "yellow"),) if all_off else (("  cut short", "yellow"),) if run.ended_at is None else ()
@@ -97,7 +116,7 @@ def _entry_lines(workspace: Workspace, one: HistoryEntry, most: int | None) -> I
     if one.account:
         yield from _account_lines(one, most)
         return
-    yield from changes_lines(run_changes(workspace, [pass_ for pass_, _ in one.passes]), most, f"kept log r{run.id}")
+    yield from changes_lines(_entry_changes(workspace, one, scopes), most, f"kept log r{run.id}")
     partly = [pass_.id for pass_, off in one.passes if off and not all_off]
     if partly:
         yield line((f"  {_format_pass_ids(partly)} undone", "yellow"))
@@ -138,13 +157,13 @@ def _format_pass_ids(ids: Sequence[int]) -> str:
     return f"{'pass' if len(ids) == 1 else 'passes'} {', '.join(parts)}"
 
 
-def _entry_body(workspace: Workspace, one: HistoryEntry) -> dict[str, Any]:
+def _entry_body(workspace: Workspace, one: HistoryEntry, scopes: frozenset[str]) -> dict[str, Any]:
     def pass_body(made: Pass, *, undone: bool) -> dict[str, Any]:
         body = json_fields(made, "stage", "subject", "actor", "recorded_at", "undoes", "redoes", "note", **{"pass": "id"})
         operations = [_operation_body(operation) for operation in made.operations]
         return body | {"undone": undone, "operations": operations}
 
-    changed = list_differences(run_changes(workspace, [pass_ for pass_, _ in one.passes]))
+    changed = list_differences(_entry_changes(workspace, one, scopes))
     return run_body(one.run) | {
         "passes": [pass_body(made, undone=off) for made, off in one.passes],
         "changes": [json_fields(difference, "what", "id", "text", "why") for difference in changed],
@@ -239,7 +258,7 @@ def diff(
     later: Annotated[str, typer.Argument(metavar="DATE", help="The later date (the state at its end).")],
     *,
     recorded: Annotated[bool, typer.Option("--recorded", help="Compare what kept believed then, not what was true then.")] = False,
-    project: Annotated[str, typer.Option(metavar="NAME", help="Only projects with this in their name.")] = "",
+    project: Project = "",
     as_json: AsJson = False,
 ) -> None:
     """Show what changed between two dates."""
@@ -247,12 +266,7 @@ def diff(
         undo_result = diff_moments(
             workspace, *sorted((workspace.parse_moment(earlier), workspace.parse_moment(later))), recorded=recorded
         )
-        scopes = matching_scopes(workspace.scope_names(), find_project(workspace, project))
-        changed = {
-            number: sides
-            for number, sides in undo_result.changed.items()
-            if not project or any(memory is not None and memory.scope in scopes for memory in sides)
-        }
+        changed = _changes_in(undo_result.changed, find_scopes(workspace, project))
         if as_json:
             show.write_json({"changed": _changes_body(workspace, changed)})
         else:

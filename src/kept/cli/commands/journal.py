@@ -25,7 +25,7 @@ from kept.journal.calendar import CalendarMonth, load_month
 from kept.journal.entry import EntryHead
 from kept.journal.feed_reading import collect_feeds
 from kept.journal.templates import list_templates
-from kept.memories.browse import to_export, to_json_value
+from kept.memories.browse import find_scopes, to_export, to_json_value
 from kept.memories.day_view import DayView, list_active_days
 from kept.memories.day_view import load_day_view as look_at
 from kept.memories.history import find_wordings_at
@@ -255,6 +255,7 @@ def day(
     *,
     whole_week: Annotated[bool, typer.Option("--week", help="The week the day is in.")] = False,
     whole_month: Annotated[bool, typer.Option("--month", help="The month the day is in, a line a day.")] = False,
+    project: Annotated[str, typer.Option("--project", metavar="NAME", help="Only projects with this in their name.")] = "",
     detailed: Annotated[
         bool, typer.Option("--detailed", help="Everything that was worked on, not only what matters later.")
     ] = False,
@@ -263,15 +264,15 @@ def day(
 ) -> None:
     """Show what was worked on, decided and learnt on a day, and what is still open."""
     with command_workspace(context) as workspace:
-        chosen = workspace.day(which)
+        chosen, scopes = workspace.day(which), find_scopes(workspace, project)
         if whole_month:
-            calendar = load_month(workspace, chosen.replace(day=1))
+            calendar = load_month(workspace, chosen.replace(day=1), scopes)
             if as_json:
                 show.write_json(json_fields(calendar, "cells", "before", "after") | {"month": f"{calendar.first:%Y-%m}"})
             else:
                 show.write_lines(_month_lines(calendar))
             return
-        day_view = look_at(workspace, *(week_bounds(chosen) if whole_week else (chosen,)))
+        day_view = look_at(workspace, *(week_bounds(chosen) if whole_week else (chosen,)), scopes=scopes)
         if routing:
             whole = extracted_between(workspace, day_view.day, day_view.last)
             told = routes_by_memory(workspace, whole.memories)

@@ -17,12 +17,12 @@ from kept.memories.browse import (
     MemoryFilter,
     filter_memories,
     find_project,
-    matching_scopes,
-    refused_candidates,
+    find_scopes,
     to_export,
     to_json_value,
 )
 from kept.memories.history import memories_at
+from kept.memories.waiting import list_pending_proposals, list_refused
 from kept.profiles.profile import format_kind, parse_kind
 from kept.store.values import Outline
 from kept.workspace import Workspace
@@ -52,16 +52,16 @@ def list_(
             raise UsageError("--recorded needs --at DATE", hint="kept list --at 2026-01-31 --recorded")
         moment = workspace.parse_moment(at) if at else workspace.clock()
         if refused_:
-            scopes = matching_scopes(workspace.scope_names(), find_project(workspace, project)) if project else None
+            scopes = find_scopes(workspace, project) or None
             _print_refused(workspace, category, scopes, as_json=as_json)
             return
         memories: Sequence[Memory | Outline] = workspace.store.log.outlines(moment)
         if at:
             memories = memories_at(workspace, moment, recorded=recorded)
-        elif held:
-            from kept.memories.waiting import list_pending_proposals  # noqa: PLC0415 - scores what waits; the other lists do not
-
-            memories = tuple(item.memory for item in list_pending_proposals(workspace))
+        elif held or everything:
+            proposals = list_pending_proposals(workspace)
+            memories = [item.memory for item in proposals if held or not item.stored]
+            memories += () if held else workspace.store.log.memories()
         _check_category(workspace, category, memories)
         statuses = (Status.HELD,) if held else (Status.ACTIVE,)
         which = MemoryFilter(statuses=statuses, category=category, project=find_project(workspace, project), everything=everything)
@@ -110,7 +110,7 @@ def _print_refused(workspace: Workspace, category: str, scopes: Collection[str] 
     profile, kind = parse_kind(category)
     candidate_verdicts = [
         each
-        for each in sorted(refused_candidates(workspace), key=lambda each: (_refusal_reason(each), each.candidate.content))
+        for each in sorted(list_refused(workspace), key=lambda each: (_refusal_reason(each), each.candidate.content))
         if (scopes is None or each.candidate.scope in scopes)
         and kind in ("", each.candidate.category)
         and profile in ("", each.candidate.profile)

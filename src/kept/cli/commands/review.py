@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Annotated, Any
 
@@ -13,13 +14,13 @@ from kept.cli.commands.edit import print_problems
 from kept.cli.front import call_options, command_workspace, edit_line, is_interactive, read_key
 from kept.cli.lists import changed_line, format_rank, scope_name, turns_around
 from kept.cli.show import Line, format_count, hanging_line, line, more_lines
-from kept.core.errors import StaleError
+from kept.core.errors import StaleError, UsageError
 from kept.core.memory import TEAM, Memory, Status
 from kept.core.times import format_day
 from kept.memories import browse, decisions, person
-from kept.memories.browse import WHOSE, find_project, matching_scopes, to_export
+from kept.memories.browse import WHOSE, find_scopes, to_export
 from kept.memories.history import undo
-from kept.memories.waiting import PendingProposal, best_of_each_scope, find_later_contradiction, list_pending_proposals
+from kept.memories.waiting import PendingProposal, best_of_each_scope, find_newer, list_pending_proposals
 from kept.pipeline.sleep import list_lingering
 from kept.profiles.profile import category_title
 from kept.workspace import Workspace
@@ -43,7 +44,7 @@ def _choices(no: str, edit: str) -> Line:
     )
 
 
-_LAST_CHOICES = ("That was the last.  ", ("u", "bold"), " undo it  ", ("q", "bold"), " stop")
+_LAST_CHOICES = ("That was the last.  ", ("u", "bold"), " undo it  ", ("Enter", "bold"), " stop")
 _CHOICES, _STALE_CHOICES = _choices("reject", "edit and keep"), _choices("retire", "edit")
 
 
@@ -88,7 +89,7 @@ def review(
             return _review_stale(workspace, list_=list_, as_json=as_json)
         pool = list_pending_proposals(workspace)
         if project:
-            scopes = matching_scopes(workspace.scope_names(), find_project(workspace, project))
+            scopes = find_scopes(workspace, project)
             pool = tuple(item for item in pool if item.memory.scope in scopes)
         queue = pool if every else best_of_each_scope(pool)
         if as_json:
@@ -169,8 +170,8 @@ def _collect_answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mappi
     while last != "q" and (place < len(queue) or decided):
         if place == len(queue):  # so that the last decision can be taken back, too
             show.write_line(*_LAST_CHOICES)
-            if (last := read_key("uq")) == "u":
-                place = _take_back(workspace, decided)
+            last = "u" if read_key("u\n\rq") == "u" else "q"
+            place = _take_back(workspace, decided) if last == "u" else place
             continue
         number = queue[place].id
         memory = decisions.find_decidable(workspace, number) if last == "u" else queue[place]
@@ -218,19 +219,35 @@ def _apply_answer(workspace: Workspace, memory: Memory, answer: str) -> Memory |
             with person.one_run(workspace, "approve"):  # so that one undo takes back other words with it
                 return decisions.approve(workspace, memory.id, content=words, if_match=seen)
         case "n" | "p":
-            return decisions.reject(workspace, memory.id, past=answer == "p", if_match=seen)
+            until = _ask_until(workspace, memory) if answer == "p" else None
+            return decisions.reject(workspace, memory.id, past=answer == "p", until=until, if_match=seen)
         case _:
             return None
+
+
+def _ask_until(workspace: Workspace, memory: Memory) -> datetime:
+    """Until when it was so: by what a person types, at the day of what took its place (today where nothing did) if nothing else."""
+    newer = find_newer(workspace, [memory]).get(memory.id)
+    moment = (newer and newer.first_seen) or workspace.clock()
+    offered = format_day(moment, workspace.zone)
+    while True:
+        show.write_line((f"    Until which day? {f'“{newer.content}” is of then. ' if newer else ''}Enter takes this one:", "dim"))
+        try:
+            words = edit_line(offered)
+            return moment if words == offered else workspace.parse_moment(words)
+        except UsageError as error:
+            show.write_line((f"    {error}", "yellow"))
 
 
 def _decision_card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     """What a person needs for a decision: the memory, the words and whose they are, and why it was held."""
     category = category_title(workspace.profiles, memory.profile, memory.category)
     place = f"{category} · {scope_name(memory.scope, workspace.scope_names())}"
-    if (later := find_later_contradiction(workspace, memory)) is not None:
+    if (later := find_newer(workspace, [memory]).get(memory.id)) is not None:
+        clash = later.id == memory.superseded_by
         stands = "what you keep" if memory.trigger == TEAM else "newer"
-        newer = f"these may contradict; {stands}, {format_day(later.last_seen, workspace.zone)}: "
-        yield hanging_line([(newer, "yellow")], (later.content, "bold"), (f"  ({later.id})", "dim"))
+        told = f"{'these may contradict; ' if clash else ''}{stands}, {format_day(later.last_seen, workspace.zone)}: "
+        yield hanging_line([(told, "yellow")], (later.content, "bold"), (f"  ({later.id})", "dim"))
     yield hanging_line([(show.format_id(memory.id), "yellow"), ("  ", "")], (memory.content, "bold"), (f"  ({place})", "dim"))
     if memory.about:
         yield line(("    about: ", "cyan"), memory.about)
@@ -240,5 +257,5 @@ def _decision_card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
         yield hanging_line([("    ", ""), (f"{who}, {format_day(item.at, workspace.zone)}", "cyan")], said)
     yield from more_lines(len(memory.evidence), _QUOTES, f"kept why {show.format_id(memory.id)}", indent=4)
     yield line((f"    {memory.reason}", "dim"))
-    if later is not None:
+    if later is not None and clash:
         yield line((f"    keep it where both hold, reject it where only {stands} does", "dim"))

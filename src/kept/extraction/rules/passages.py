@@ -104,6 +104,11 @@ def count_content_words(words: str) -> int:
     return dense // 2 + sum(1 for word in plain if len(word) > 1 and word.casefold() not in _FUNCTION_WORDS)
 
 
+def content_words(text: str) -> frozenset[str]:
+    """The words of a text that carry matter, as texts are compared."""
+    return frozenset(word for word in tokenize(text) if len(word) > 1 and word not in _FUNCTION_WORDS)
+
+
 def _find_in_prompt(needle: str, event: Event, place: int) -> Passage | None:
     found = _search(needle, _mask_foreign(event))
     if found is None:

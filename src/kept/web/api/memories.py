@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
-from pydantic import BaseModel, Field, StrictBool
+from pydantic import AwareDatetime, BaseModel, Field, StrictBool
 from starlette.responses import Response
 
 from kept.core.event import Origin
@@ -74,9 +74,10 @@ class ApproveBody(Body):
 
 
 class RejectBody(Body):
-    """Whether it was so then, and is no more."""
+    """Whether it was so then, until a moment (that of what took its place, else now), and is no more."""
 
     past: StrictBool = False
+    until: AwareDatetime | None = None
 
 
 @router.get("/memories", response_model=MemoriesOut)
@@ -181,7 +182,9 @@ def approve_memory(request: Request, answer: Response, number: Id, body: Approve
 def reject_memory(request: Request, answer: Response, number: Id, body: RejectBody, if_match: IfMatch = None) -> dict[str, Any]:
     """Turn down a held memory, or a wish that waits, or note that it was so; the same proposal does not come back."""
     seen = parse_if_match(if_match)
-    return apply_change(request, answer, lambda workspace: [decisions.reject(workspace, number, past=body.past, if_match=seen)])
+    return apply_change(
+        request, answer, lambda workspace: [decisions.reject(workspace, number, past=body.past, until=body.until, if_match=seen)]
+    )
 
 
 @router.post("/memories/{number}/keep", response_model=ChangeResponse)

@@ -1,7 +1,6 @@
 """Days: a calendar, and what each day was."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import timedelta
 from itertools import groupby
 from typing import Annotated, Any
@@ -18,7 +17,6 @@ from kept.days.day_notes import format_authors
 from kept.days.summaries import part_of_category
 from kept.journal import calendar
 from kept.journal.calendar import CalendarDay
-from kept.memories.day_view import DayView
 from kept.memories.day_view import load_day_view as look_at
 from kept.memories.history import find_wordings_at
 from kept.web.render import NavigationPage, render_page
@@ -43,7 +41,7 @@ def days(request: Request, month: Annotated[str, Query(max_length=10)] = "", pro
         today = workspace.clock().astimezone(workspace.zone).date()
         scope = _find_scope(workspace, project)
         first = calendar.parse_month(month, calendar.latest_active_day(workspace, scope) or today)
-        calendar_month = calendar.load_month(workspace, first, scope)
+        calendar_month = calendar.load_month(workspace, first, frozenset({scope} - {""}))
         following = (first + timedelta(days=32)).replace(day=1)
         of = calendar.load_project_month(workspace, first, scope) if scope else None
         said = [memory for memories in of.memories.values() for memory in memories] if of else ()
@@ -89,8 +87,8 @@ def day_page(request: Request, day: str, project: ProjectName = "") -> Response:
     """What a day was, in all projects or in one."""
     with request_workspace(request) as workspace:
         which = workspace.day(day)
-        day_view, scope = look_at(workspace, which), _find_scope(workspace, project)
-        day_view = _in_project(day_view, scope) if scope else day_view
+        scope = _find_scope(workspace, project)
+        day_view = look_at(workspace, which, scopes=frozenset({scope} - {""}))
         entry = None if scope else calendar.load_journal_entry(workspace, which)
         asked = [memory for memory in calendar.list_open_questions(workspace, which) if scope in ("", memory.scope)]
         said = (*day_view.learnt, *day_view.ended)
@@ -113,18 +111,6 @@ def day_page(request: Request, day: str, project: ProjectName = "") -> Response:
             "month": which.strftime("%Y-%m"),
         }
         return render_page(request, workspace, "day.html", here=PAGE.id, **values)
-
-
-def _in_project(found: DayView, scope: str) -> DayView:
-    condensed, detailed = (
-        tuple(bullet for bullet in bullets if bullet.scope == scope)
-        for bullets in (found.summary.condensed, found.summary.detailed)
-    )
-    summary = replace(found.summary, condensed=condensed, detailed=detailed)
-    learnt, confirmed, ended = (
-        tuple(memory for memory in memories if memory.scope == scope) for memories in (found.learnt, found.confirmed, found.ended)
-    )
-    return replace(found, summary=summary, learnt=learnt, confirmed=confirmed, ended=ended)
 
 
 def _normalize_line_ends(text: str) -> str:

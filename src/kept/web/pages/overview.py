@@ -12,7 +12,7 @@ from kept.core.memory import CandidateVerdict, Memory, Status
 from kept.core.text import normal_form
 from kept.intake.unread import find_outages
 from kept.memories import waiting
-from kept.memories.browse import WHOSE, refused_candidates
+from kept.memories.browse import WHOSE
 from kept.memories.day_view import DayView
 from kept.memories.day_view import load_day_view as look_at
 from kept.memories.history import DifferenceKind, list_differences, run_changes, run_history
@@ -45,7 +45,7 @@ def overview(request: Request) -> Response:
         active_days = sorted(minutes, reverse=True)[:_LAST_DAYS]
         queue = waiting.list_pending_proposals(workspace)
         likely = waiting.best_of_each_scope(queue)
-        new, refused = _recent_changes(workspace), refused_candidates(workspace)
+        new, refused = _recent_changes(workspace), waiting.list_refused(workspace)
         shown = {normal_form(change.text.rstrip(".")) for change in new[1]} if new else frozenset()
         return render_page(
             request,

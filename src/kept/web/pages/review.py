@@ -11,7 +11,7 @@ from starlette.responses import Response
 from kept.core.memory import UNTRIED, CandidateVerdict, Memory, Refused, Status
 from kept.core.text import Change, diff_words, jaccard_similarity, normal_form, tokenize
 from kept.memories import waiting as ranking
-from kept.memories.browse import refused_candidates, trace_memory
+from kept.memories.browse import trace_memory
 from kept.memories.decisions import find_decidable
 from kept.pipeline.sleep import list_lingering, why_lingering
 from kept.web.pages.memories import render_form, row_values
@@ -112,7 +112,7 @@ def lingering_page(request: Request) -> Response:
 def refused_page(request: Request, reason: str = "", shown: Annotated[int, Query(ge=1, le=10_000)] = _STRETCH) -> Response:
     """What kept refused, by the reason; a person may say that it was right after all."""
     with request_workspace(request) as workspace:
-        every = refused_candidates(workspace)
+        every = ranking.list_refused(workspace)
         reasons = Counter(find_refusal_reason(judged) for judged in every)
         candidate_verdicts = sorted((judged for judged in every if reason in ("", find_refusal_reason(judged))), key=_review_order)
         values: dict[str, Any] = {
@@ -186,9 +186,7 @@ def _review_values(workspace: Workspace, memories: Sequence[Memory], lingers: Ma
         "lingers": lingers or {},
         "proposals": {item.id for item in memories if workspace.store.log.memory(item.id) is None},
         "proposed": proposed,
-        "later": {
-            memory.id: found for memory in memories if (found := ranking.find_later_contradiction(workspace, memory)) is not None
-        },
+        "newer": ranking.find_newer(workspace, memories),
         "alike": {},
         "evidence": [],
         "first": 0,
