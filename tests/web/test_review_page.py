@@ -46,7 +46,7 @@ def test_a_queue_is_worked_off_by_keys_alone(queue, browse):
     assert queue.memory(shown[0]).status is Status.ACTIVE
     assert queue.memory(shown[1]).status is Status.REJECTED
     assert queue.memory("Almonds never go").status is Status.ACTIVE
-    page.reload()
+    page.goto(f"{queue.url}/review")
     assert "Nothing is held for you" in page.locator("main").inner_text()
 
 
@@ -305,17 +305,35 @@ def test_the_page_shows_what_may_contradict_with_the_newer_one_first(served, hom
     assert text.index("These may contradict") < text.index("MySQL") < text.index("Postgres") < text.index("Only the newer holds")
 
 
-def test_the_heading_counts_as_the_navigation_does_when_others_move_up(served, browse):
+def test_what_is_left_falls_with_each_decision_in_the_heading_and_the_navigation(served, browse):
     for number in range(13):
         served.hold(f"The gauge number {number} is read at {number} o'clock.")
     page = browse("/review")
-    before = page.locator("nav .count").inner_text()
-    assert page.locator("#place").inner_text() == f"{before} proposals left"
-    with page.expect_response("**/waiting/review"):
+    before = int(page.locator("nav .count").inner_text())
+    for left in (before - 1, before - 2):
         page.keyboard.press("n")
-    after = min(int(before), 12)
-    page.locator("#place", has_text=f"{after} proposals left").wait_for()
-    assert page.locator("nav .count").inner_text() == str(after)
+        page.locator("nav .count", has_text=re.compile(f"^{left}$")).wait_for()
+        assert page.locator("#place").inner_text() == f"{left} proposals left"
+    page.goto(f"{served.url}/review")
+    assert page.locator("#place").inner_text() == f"{left} proposals left"
+
+
+def test_who_comes_back_to_review_finds_order_place_and_undo(served, browse):
+    for number in range(6):
+        served.hold(f"The gauge number {number} is read at {number} o'clock.")
+    page = browse("/review")
+    order = page.locator(".row").evaluate_all("all => all.map(each => each.id)")
+    for key in "nyj":
+        page.keyboard.press(key)
+    page.locator("nav .count", has_text="4").wait_for()
+    marked = page.evaluate("document.activeElement.id")
+    page.goto(f"{served.url}/settings")
+    page.go_back()
+    page.locator(f"#{marked}:focus").wait_for()
+    assert page.locator(".row").evaluate_all("all => all.map(each => each.id)") == order
+    assert marked == order[3]
+    page.locator(".row.done").first.get_by_role("button", name="Undo").click()
+    page.locator("#place", has_text="5 proposals left").wait_for()
 
 
 def test_beside_a_proposal_stands_what_was_said_later_of_the_same_and_was_so_ends_on_that_day(served, home):

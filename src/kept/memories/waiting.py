@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from kept.core.codec import to_canonical_json
 from kept.core.digest import digest
 from kept.core.errors import KeptError
+from kept.core.fold import find_undone_passes
 from kept.core.memory import PASSING, SAID_ONCE, TOLD, Candidate, CandidateVerdict, Memory, Refused, Status
 from kept.core.text import normal_form
 from kept.core.times import format_day
@@ -27,7 +28,8 @@ from kept.workspace import Workspace
 if TYPE_CHECKING:
     from kept.extraction.score import Score
 
-BEST = 10  # shown of a project
+BEST = 10  # shown of a project in a day
+_DECISIONS = frozenset({"approve", "reject", "past", "admit"})  # what a person's runs are called that decide
 COUNTS = "held.json"  # how many proposals wait, below the state folder: to count them takes longer than all else of a status
 JUDGED = "judged.jsonl"
 _SHARED, _LONG, _ALIKE = (
@@ -39,7 +41,8 @@ _SHARED, _LONG, _ALIKE = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PendingProposal:
-    """A proposal that waits: as a memory, whether the store has it (held), its place among those of its scope, and its score.
+    """A proposal that waits: as a memory, whether the store has it (held), its place among those of its scope, its score, and how
+    many of the scope a person ``decided`` on today.
 
     What may contradict something said later comes first, the newest first; what is not likely comes last.
     """
@@ -49,6 +52,7 @@ class PendingProposal:
     rank: int
     of: int
     score: "Score"
+    decided: int = 0
 
 
 def list_pending_proposals(workspace: Workspace) -> tuple[PendingProposal, ...]:
@@ -61,8 +65,9 @@ def list_pending_proposals(workspace: Workspace) -> tuple[PendingProposal, ...]:
     ranked = sorted(
         (sorted(members, key=_review_order) for members in pool.values()), key=lambda members: _review_order(members[0])
     )
+    today = _count_decided_today(workspace)
     every = tuple(
-        PendingProposal(memory=memory, stored=stored, rank=rank, of=len(members), score=value)
+        PendingProposal(memory=memory, stored=stored, rank=rank, of=len(members), score=value, decided=today[memory.scope])
         for members in ranked
         for rank, (memory, stored, value) in enumerate(members, 1)
     )
@@ -76,13 +81,26 @@ def list_refused(workspace: Workspace) -> tuple[CandidateVerdict, ...]:
 
 
 def best_of_each_scope(every: Sequence[PendingProposal]) -> tuple[PendingProposal, ...]:
-    """The best of each scope, without those that are more often wrong than right."""
-    return tuple(item for item in every if item.rank <= BEST and _is_likely(item.memory, item.score))
+    """The best of each scope, ten a day, without those that are more often wrong than right: so the queue comes to an end."""
+    return tuple(item for item in every if item.rank + item.decided <= BEST and _is_likely(item.memory, item.score))
 
 
 def best_of_all(every: Sequence[PendingProposal], most: int) -> tuple[PendingProposal, ...]:
     """The best of all scopes together."""
     return tuple(sorted(every, key=lambda item: _review_order((item.memory, item.stored, item.score)))[:most])
+
+
+def _count_decided_today(workspace: Workspace) -> Counter[str]:
+    """On how many proposals a person decided today, by scope; what they took back does not count."""
+    start, _ = workspace.day_bounds(workspace.clock().astimezone(workspace.zone).date())
+    runs = {run.id for run in workspace.store.log.runs() if run.started_at >= start and run.command in _DECISIONS}
+    if not runs:
+        return Counter()
+    heads = tuple(workspace.store.log.pass_heads())
+    off = find_undone_passes(heads)
+    passes = workspace.store.log.passes(only=[head.id for head in heads if head.run in runs and head.id not in off])
+    decided = {operation.memory for made in passes for operation in made.operations}
+    return Counter(memory.scope for memory in workspace.store.log.some(sorted(decided)))
 
 
 def count_pending_proposals(workspace: Workspace) -> tuple[int, int]:

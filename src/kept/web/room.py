@@ -7,6 +7,7 @@ import hmac
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from hashlib import sha256
+from secrets import token_hex
 from threading import Event, Lock
 from typing import Generic, TypeVar
 
@@ -23,6 +24,7 @@ from kept.workspace import Workspace
 OpenDesk = Callable[[], AbstractContextManager[Workspace]]
 T = TypeVar("T")
 
+_SITTINGS = 50
 NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -33,7 +35,8 @@ class WebContext:
     ``open_sample`` opens a workspace of the bundled sample, which stands in for the person's own while ``in_sample`` is set.
     ``work`` is the run that the page has under way, ``files`` writes the files of what was answered already. ``unerased`` is what
     forgetting left, by the ids of the memories: asked again, it knows the words that the store has no more. ``erasing`` is what it
-    does now, in words; empty while nothing is forgotten.
+    does now, in words; empty while nothing is forgotten. ``sittings`` are queues of review as they were when a page showed them
+    first, the latest last: who comes back finds the order and what was decided.
     """
 
     open_desk: OpenDesk
@@ -47,6 +50,7 @@ class WebContext:
     files: FileWriter = field(default_factory=FileWriter)
     unerased: dict[tuple[str, ...], ErasureRequest] = field(default_factory=dict)
     erasing: list[str] = field(default_factory=list)
+    sittings: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def open_shown(self) -> OpenDesk:
@@ -68,6 +72,14 @@ class WebContext:
     def session(self) -> str:
         """What the cookie holds: not the key, but what only its holder can compute."""
         return hmac.new(self.key.encode(), b"session of a browser", sha256).hexdigest()
+
+    def start_sitting(self, queue: tuple[str, ...]) -> str:
+        """Keep the ids of a queue of review, and of the latest ones before. Returns its name."""
+        name = token_hex(4)
+        self.sittings[name] = queue
+        while len(self.sittings) > _SITTINGS:
+            self.sittings.pop(next(iter(self.sittings)), None)
+        return name
 
     def is_key(self, given: str) -> bool:
         """Whether this is the key."""

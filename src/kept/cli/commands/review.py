@@ -97,7 +97,8 @@ def review(
         elif not pool:
             show.write_line("Nothing is held for you.")
         elif not queue:
-            show.write_line("None of what is held is likely to be right", (f"; {len(pool):,} more → kept review --all", "dim"))
+            told = "That is all for today" if any(item.decided for item in pool) else "None of what is held is likely to be right"
+            show.write_line(told, (f"; {len(pool):,} more → kept review --all", "dim"))
         elif list_ or not is_interactive():
             show.write_lines(shown_line for item in queue for shown_line in _pending_card(workspace, item))
             show.write_lines(more_lines(len(pool), len(queue), "kept review --all", indent=0))

@@ -2,12 +2,14 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import groupby
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from kept.core.errors import MissingError, UsageError
 from kept.core.memory import UNTRIED, CandidateVerdict, Memory, Refused, Status
 from kept.core.text import Change, diff_words, jaccard_similarity, normal_form, tokenize
 from kept.memories import waiting as ranking
@@ -16,7 +18,7 @@ from kept.memories.decisions import find_decidable
 from kept.pipeline.sleep import list_lingering, why_lingering
 from kept.web.pages.memories import render_form, row_values
 from kept.web.render import NavigationPage, render_page, render_part
-from kept.web.room import request_workspace
+from kept.web.room import request_workspace, web_context
 from kept.web.words import build_conversations
 from kept.workspace import Workspace
 
@@ -69,25 +71,43 @@ def review(
     *,
     every: Annotated[bool, Query(alias="all")] = False,
     shown: Annotated[int, Query(ge=1, le=10_000)] = _STRETCH,
+    sitting: Annotated[str, Query(max_length=20)] = "",
 ) -> Response:
-    """The queue, project by project, the best first: the likeliest of each, at most ten, or all."""
+    """The queue, project by project, the best first: the likeliest of each, at most ten a day, or all. In a ``sitting`` it stays
+    as it was at its beginning, with what was decided since.
+    """
     with request_workspace(request) as workspace:
         pool = ranking.list_pending_proposals(workspace)
-        queue = pool if every else ranking.best_of_each_scope(pool)
-        scopes = [(scope, list(items)) for scope, items in groupby(queue[:shown], key=lambda item: item.memory.scope)]
+        pending = {item.memory.id: item.memory for item in pool}
+        room = web_context(request)
+        queue = room.sittings.get(sitting, ())
+        if not queue:
+            queue = tuple(item.memory.id for item in (pool if every else ranking.best_of_each_scope(pool)))
+            sitting = room.start_sitting(queue)
+        rows = [(number, memory) for number in queue[:shown] if (memory := pending.get(number) or _find_decided(workspace, number))]
+        scopes = [(scope, list(items)) for scope, items in groupby(rows, key=lambda item: item[1].scope)]
+        total = sum(number in pending for number in queue)
         values: dict[str, Any] = {
             "scopes": scopes,
-            "every": every,
-            "pool": len(pool),
-            "total": len(queue),
+            "pending": pending,
+            "sitting": sitting,
+            "others": len(pool) - total,
+            "total": total,
+            "rest": len(queue) - shown,
             "shown": shown,
             "stretch": _STRETCH,
         }
-        memories = [item.memory for item in queue[:shown]]
+        memories = [memory for number, memory in rows if number in pending]
         values["alike"] = _find_alike(memories, [item.memory for item in pool])
         return render_page(
             request, workspace, "review.html", here=PAGE.id, tab="held", **(_review_values(workspace, memories) | values)
         )
+
+
+def _find_decided(workspace: Workspace, number: str) -> Memory | None:
+    with suppress(MissingError, UsageError):  # it was forgotten
+        return find_decidable(workspace, number)
+    return None
 
 
 @router.get("/review/lingering")

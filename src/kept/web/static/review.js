@@ -10,12 +10,10 @@
   const short = (row) => { const text = $(".says", row)?.textContent.trim() || $("textarea", row)?.value || ""; return text.length > 60 ? `${text.slice(0, 60)}…` : text; };
 
   // ---- the marker --------------------------------------------------------------------------------------------------------
-  const total = Number(place?.dataset.of || 0), shown = cards().length;
-  let moved = 0;  // what moved up in the place of what was decided, as the navigation counts it
-  const left = () => total - shown + open().length;
+  const total = Number(place?.dataset.of || 0), shown = open().length;
   const tell = () => {
     if (!place) return;
-    const many = left() + moved;
+    const many = total - shown + open().length;
     place.textContent = `${many.toLocaleString("en")} ${many === 1 ? "proposal" : "proposals"} left`;
   };
   const mark = (row) => { row.focus({ preventScroll: true }); row.scrollIntoView({ block: "nearest" }); };
@@ -23,11 +21,7 @@
     const all = cards(), left = open().filter((each) => each !== row);
     return left.find((each) => all.indexOf(each) > all.indexOf(row)) || left[0] || $("#more") || row;
   };
-  document.addEventListener("htmx:after:swap", ({ detail }) => {
-    const counted = detail?.ctx?.target?.matches?.("[hx-get='/waiting/review']");
-    if (counted && !queue.length && !location.search.includes("all=true")) moved = Number(detail.ctx.target.textContent) - left();
-    tell();
-  });
+  document.addEventListener("htmx:after:swap", tell);
   // The card that was marked last is the one that is open. Nothing moves between a press and its release, or a click would miss.
   let pressed = false;
   const unfold = () => {
@@ -37,7 +31,13 @@
   document.addEventListener("focusin", unfold);
   document.addEventListener("pointerdown", () => { pressed = true; }, true);
   for (const ended of ["pointerup", "pointercancel"]) document.addEventListener(ended, () => { setTimeout(() => { pressed = false; unfold(); }); }, true);
-  if (open()[0]) open()[0].focus({ preventScroll: true });
+  // Who comes back to a sitting finds its order, the card that was marked, and what takes back what was decided in this tab.
+  if (place && !location.search.includes("sitting=")) history.replaceState(null, "", `/review?sitting=${place.dataset.sitting}`);
+  for (const act of acts.all()) for (const id of act.rows) if (document.getElementById(id)?.matches(".done")) decided.set(id, act);
+  cards().forEach(offer);
+  const last = document.getElementById(sessionStorage.getItem("kept-card"));
+  if (last?.matches(".decide:not(.done)")) mark(last); else if (open()[0]) open()[0].focus({ preventScroll: true });
+  document.addEventListener("focusin", () => { const row = document.activeElement?.closest(".decide"); if (row) sessionStorage.setItem("kept-card", row.id); });
 
   // ---- saving ------------------------------------------------------------------------------------------------------------
   let saving = false;
