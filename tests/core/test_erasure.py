@@ -1,12 +1,14 @@
 """Where words that are to be forgotten stand in a text, and what is left of the text without them."""
 
+from base64 import b64encode
+
 import pytest
 
 from kept.core.erasure import RUN, ErasureWords
 
 SAID = "the vault code of the lighthouse is under the third blue mat"
 WORDS = ErasureWords(sentences=(SAID,))
-WINDOW = 4_096  # characters that are looked at together
+WINDOW, REACH = 4_096, 2_048  # characters that are looked at together, and how far a run that begins in them may go on
 
 
 @pytest.mark.parametrize("before", ["y" * WINDOW, "y" * (WINDOW - 1) + "Z", "ab " * 1_364 + "abcd"])
@@ -142,3 +144,122 @@ def test_a_passage_counts_from_as_many_words_as_a_run_has():
 def test_a_sentence_that_stands_whole_goes_to_its_end_whatever_others_share_of_it(sentence, text, left):
     words = ErasureWords(sentences=(sentence,), spared=("All tests must run with `--slow` before a release",))
     assert words.remove_from(text) == left
+
+
+@pytest.mark.parametrize("cut", [WINDOW + REACH, 2 * WINDOW + REACH])
+def test_words_that_go_on_behind_the_end_of_a_window_are_other_words(cut):
+    words = "the vault code of the lighthouse"
+    before = "y " * ((cut - len(words)) // 2)
+    assert not WORDS.is_in_text(f"{before}{words}keeper{' z' * WINDOW}")
+    assert WORDS.is_in_text(f"{before}{words} keeper{' z' * WINDOW}")
+
+
+def test_words_go_from_their_first_letter_to_their_last():
+    chinese = "金庫的密碼寫在藍色地毯下面"
+    assert WORDS.remove_from(SAID) == "[forgotten]"
+    assert WORDS.remove_from(f"a. {SAID}. b") == "a. [forgotten]. b"
+    assert ErasureWords(sentences=(chinese,)).remove_from(f"昨天他說{chinese}對嗎") == "昨天他說[forgotten]對嗎"
+
+
+def test_what_is_forgotten_twice_in_a_row_leaves_one_mark_and_two_where_a_word_stands_between():
+    assert WORDS.remove_from(f"{SAID}, {SAID}") == "[forgotten]"
+    assert WORDS.remove_from(f"{SAID} or {SAID}") == "[forgotten] or [forgotten]"
+
+
+@pytest.mark.parametrize("before", ["", "\n", "a\n"])
+def test_the_first_and_the_last_line_of_words_are_flagged_wherever_they_begin_and_end(before):
+    lines = [False] * before.count("\n")
+    assert WORDS.flag_lines(f"{before}{SAID}\nb") == [*lines, True, False]
+    assert WORDS.flag_lines(f"{before}{SAID.replace(' ', chr(10), 1)}") == [*lines, True, True]
+
+
+def test_an_excerpt_has_two_hundred_characters_around_the_words_and_begins_where_a_short_text_does():
+    assert len(WORDS.excerpt(f"{'y' * 5_000} {SAID} {'z' * 5_000}")) == 200
+    assert WORDS.excerpt(f"{SAID} b") == f"{SAID} b"
+    assert WORDS.excerpt(f"v{'w' * 5_000}") == f"v{'w' * 399}"
+    long = " ".join(["the vault code of the lighthouse is under the mat"] * 6)
+    assert ErasureWords(sentences=(long,)).excerpt(f"x {long} y") == long
+
+
+def test_words_in_base64_are_found_wherever_its_groups_begin():
+    for before in ("", "a", "ab", "abc"):
+        packed = b64encode(f"{before} {SAID}, he said".encode()).decode()
+        assert WORDS.is_in_text(f"payload {packed} end")
+        assert "payload" in WORDS.remove_from(f"payload {packed} end")
+        assert not WORDS.is_in_text(WORDS.remove_from(f"payload {packed} end"))
+    assert not WORDS.is_in_text(f"payload {b64encode(b'something else that was said on another day').decode()} end")
+
+
+def test_letters_of_any_alphabet_are_compared():
+    words = ErasureWords(sentences=("むかし むかし ある ところに おじいさんが いました",))
+    assert words.is_in_text("「むかし むかし ある ところに おじいさんが いました」と")
+    assert not words.is_in_text("むかし話")
+
+
+def test_a_single_letter_or_none_is_nothing_to_look_for():
+    for nothing in ("x", "...", "é"):
+        words = ErasureWords(sentences=(nothing,))
+        assert not words
+        assert not words.is_in_text(f"a {nothing} b")
+    assert ErasureWords(sentences=("no",)).is_in_text("I said no.")
+
+
+def test_a_path_counts_as_one_word_of_a_passage():
+    assert not ErasureWords(sentences=(), passages=("see src/of/the/oldest/mill.py and all tests",))
+    assert ErasureWords(sentences=(), passages=("see src/of/the/oldest/mill.py and all tests too",))
+
+
+def test_a_run_that_a_longer_word_begins_like_is_found_right_behind_it():
+    assert ErasureWords(sentences=("5 5",)).is_in_text("25 5 5")
+
+
+def test_a_statement_that_is_nearly_the_sentence_spares_nothing_beside_one_that_shares_a_turn_of_phrase():
+    sentence = "one grey heron stands in the canal behind the mill"
+    words = ErasureWords(sentences=(sentence,), spared=(f"{sentence} today", "one grey heron stands in the mud"))
+    assert not words.is_in_text("one grey heron stands in the")
+    assert words.is_in_text("grey heron stands in the canal")
+
+
+def near(sentence, text):
+    return list(ErasureWords(sentences=(sentence,)).find_near_copies(text))
+
+
+def test_a_near_copy_shares_half_of_all_words_and_does_not_hold_the_words_themselves():
+    sentence = "grey herons watch canals"
+    assert near(sentence, "A start. herons watch grey. An end.") == ["herons watch grey"]
+    assert near(sentence, "A start. Grey herons love trains. An end.") == []
+    assert near(sentence, "grey herons watch boats, trains") == ["grey herons watch boats, trains"]
+    assert near(sentence, "Herons watch. Nothing else") == ["Herons watch"]
+    assert near(sentence, f"{sentence}. Nothing else") == []
+
+
+def test_a_sentence_of_three_words_has_no_near_copies():
+    assert near("herons watch canals", "canals watch herons") == []
+    assert near("grey herons watch canals", "canals watch grey herons") == ["canals watch grey herons"]
+
+
+def test_a_sentence_that_is_added_is_looked_for_and_none_changes_nothing():
+    assert WORDS.with_sentences(["no pets"]).is_in_text("no pets!")
+    assert WORDS.with_sentences([]) is WORDS
+
+
+def test_equal_blocks_are_unpacked_once():
+    words, unpacked = ErasureWords(sentences=(SAID,)), []
+
+    def unpack(packed):
+        unpacked.append(packed)
+        return packed.decode()
+
+    assert [words.may_be_in_packed(block, unpack) for block in (SAID.encode(), b"other", SAID.encode())] == [True, False, True]
+    assert unpacked == [SAID.encode(), b"other"]
+
+
+def test_a_word_that_another_statement_shares_with_a_passage_stays_and_the_rest_of_the_passage_goes():
+    words = ErasureWords(sentences=(), passages=(f"{SAID} today",), spared=("the vault code of the lighthouse is old",))
+    assert not words.is_in_text("the vault code of the lighthouse")
+    assert words.is_in_text("lighthouse is under the third blue")
+
+
+def test_tags_escapes_addresses_and_numbered_lines_are_read_together():
+    written = "\\n 1 the vault <b>co</b>de \\n 2 of%20the%20lighth\\u006fuse is \\n 3 under the third blue mat"
+    assert WORDS.is_in_text(written)

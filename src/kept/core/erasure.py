@@ -8,9 +8,8 @@ not where they lie.
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from hashlib import blake2b
-from itertools import combinations
 from math import ceil
 from typing import Protocol
 from urllib.parse import unquote
@@ -35,7 +34,7 @@ _CLOSING = compile_late(r"[\W_]*\Z")
 _NOT_LETTERS = compile_late(r"[\W_]+")
 _NOT_ASCII = compile_late(r"[^\x00-\x7f]+")
 _ASCII_MARKS = bytes(code for code in range(128) if not chr(code).isalnum())
-_ASCII_LOWER = bytes(ord(chr(code).lower()) if code < 128 else code for code in range(256))
+_ASCII_LOWER = bytes(range(256)).lower()
 _FOLDED = str.maketrans({chr(code).lower(): plain.lower() for code, plain in PLAIN.items()})
 _TAG = r"</?[A-Za-z][^<>\n]{0,200}>|&#?\w{1,8};"
 # Escapes of escapes: a bound on the backslashes keeps the search linear on text that is nothing else. Each alternative begins with
@@ -53,9 +52,6 @@ _BLAMED = r"\W{0,4}[0-9a-f]{7,40} [^()\n]{0,200}\([^()\n]{1,80}\d\)"
 _NUMBERED = rf"(?:{_BLAMED}|(?:[^\w\n\\]*[\w.+/:-]{{0,200}}?\d{{1,10}}Z?(?!\w)){{1,12}})"
 _GUTTER = rf"\n{_NUMBERED}|\\\\{{0,15}}[nr]{_NUMBERED}"
 _TWICE_ESCAPED = compile_late(r"%(?:25)+(?=[0-9a-fA-F]{2})")
-_MARKS = (_GUTTER, _TAG, _ESCAPE, _IN_URL)
-_READERS = {marks: compile_late("|".join(marks)) for size in (1, 2, 3, 4) for marks in combinations(_MARKS, size)}
-_READERS[_PACKED,] = compile_late(_PACKED)
 _MAY_BE_IN_URL = Pattern("%[0-9a-fA-F]{2}")
 _MAY_BE_NUMBERED = Pattern(r"(?:\n|\\[nr])\W*[\w.+/:-]*\d")
 _MAY_BE_PACKED = Pattern("[A-Za-z0-9]{24}")  # quick: few texts have one
@@ -98,7 +94,6 @@ class ErasureWords:
     sessions: frozenset[str] = frozenset()
     about: frozenset[str] = frozenset()
     lasting: bool = True
-    _patterns: list[Pattern] = field(init=False, default_factory=list, compare=False, repr=False)
     _answers: dict[bytes, bool] = field(init=False, default_factory=dict, compare=False, repr=False)
 
     def __bool__(self) -> bool:
@@ -109,10 +104,10 @@ class ErasureWords:
     def runs(self) -> tuple[str, ...]:
         """The letters of every run of words that may not remain."""
         stay = [_fold_letters(text) for text in self.spared]
-        whole = {run for sentence in self.sentences for run in _own_runs(sentence, stay)}
-        whole |= {letters for letters in self._closings if len(letters) > 1}
+        whole = {run for sentence in self.sentences for run in _own_runs(sentence, stay)}.union(self._closings)
         others = {run for passage in self.passages if len(_split_words(passage)) >= RUN for run in _word_runs(passage)}
-        return tuple(sorted(whole | {run for run in others if not any(run in text for text in stay)}))
+        found = whole | {run for run in others if not any(run in text for text in stay)}
+        return tuple(sorted(run for run in found if len(run) > 1))
 
     @cached_property
     def _closings(self) -> dict[str, str]:
@@ -133,12 +128,10 @@ class ErasureWords:
 
     def is_in_text(self, text: str) -> bool:
         """True if the words stand somewhere in a text."""
-        return self.may_be_in_text(text) and bool(self._find_spans(text))
+        return bool(self._find_spans(text))
 
     def remove_from(self, text: str) -> str:
         """The text with a mark in the place of the words; the very text where they do not stand in it."""
-        if not self.may_be_in_text(text):
-            return text
         parts, at = [], 0
         for start, end in self._find_spans(text):
             parts += [text[at:start], FORGOTTEN_MARK]
@@ -147,11 +140,10 @@ class ErasureWords:
 
     def flag_lines(self, text: str) -> list[bool]:
         """Of each line of a text whether any of the words stand in it, also where they go on in the next line."""
-        spans = self._find_spans(text) if self.may_be_in_text(text) else []
-        held, at = [], 0
-        for line in text.split("\n"):
-            held.append(any(start < at + len(line) and end > at for start, end in spans))
-            at += len(line) + 1
+        held = [False] * len(text.split("\n"))
+        for start, end in self._find_spans(text):
+            first, last = text.count("\n", 0, start), text.count("\n", 0, end)
+            held[first : last + 1] = [True] * (last + 1 - first)
         return held
 
     def excerpt(self, text: str) -> str:
@@ -166,7 +158,7 @@ class ErasureWords:
         if not self.may_have_near_copy(text):
             return
         for sentence in _END.split(text):
-            words = tokenize(sentence) if len(sentence) < 2_000 else frozenset()
+            words = tokenize(sentence)
             if any(jaccard_similarity(words, wanted) >= NEAR for wanted in self._vocabularies) and not self.is_in_text(sentence):
                 yield one_line(sentence)
 
@@ -199,19 +191,17 @@ class ErasureWords:
 
     def may_be_in_text(self, text: str) -> bool:
         """True if the letters of a run stand in a text, wherever words begin. Cheap; holds of all that holds it."""
-        patterns = self._compile_patterns()
-        return bool(patterns) and any(
+        return any(
             pattern.search(letters)
-            for variant in _reading_variants(text)
+            for variant in (_reading_variants(text) if self._patterns else ())
             for letters in [_fold_letters(text, variant)]
-            for pattern in patterns
+            for pattern in self._patterns
         )
 
-    def _compile_patterns(self) -> list[Pattern]:
-        if not self._patterns and self.runs:
-            for start in range(0, len(self.runs), _AT_ONCE):
-                self._patterns.append(Pattern("|".join(self.runs[start : start + _AT_ONCE]), memory=_PATTERN_BYTES))
-        return self._patterns
+    @cached_property
+    def _patterns(self) -> list[Pattern]:
+        starts = range(0, len(self.runs), _AT_ONCE)
+        return [Pattern("|".join(self.runs[start : start + _AT_ONCE]), memory=_PATTERN_BYTES) for start in starts]
 
     def _find_spans_in_window(self, text: str, cut: tuple[bool, bool]) -> Iterator[tuple[int, int]]:
         """The same in a short text. Where its beginning or end is ``cut``, what reaches to it is of another window."""
@@ -231,14 +221,14 @@ class ErasureWords:
     def _find_spans(self, text: str) -> list[tuple[int, int]]:
         """Where the words stand in a text, in order, neighbours joined."""
         found: set[tuple[int, int]] = set()
-        for offset in range(0, len(text), _WINDOW):
+        for offset in range(0, len(text), _WINDOW) if self.may_be_in_text(text) else ():
             window = text[offset : offset + _WINDOW + _REACH]
             if self.may_be_in_text(window):
                 cut = (offset > 0, offset + len(window) < len(text))
                 found.update((offset + start, offset + end) for start, end in self._find_spans_in_window(window, cut))
         joined: list[tuple[int, int]] = []
         for start, end in sorted(found):
-            if joined and (start <= joined[-1][1] or not any(char.isalnum() for char in text[joined[-1][1] : start])):
+            if joined and not any(char.isalnum() for char in text[joined[-1][1] : start]):
                 joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
             else:
                 joined.append((start, end))
@@ -286,9 +276,7 @@ def map_strings(value: object, change: Callable[[str], str]) -> object:
 def _word_runs(sentence: str) -> Iterator[str]:
     words = _split_words(sentence)
     for start in range(max(1, len(words) - RUN + 1)):
-        run = "".join(words[start : start + RUN])
-        if len(run) > 1:
-            yield run
+        yield "".join(words[start : start + RUN])
 
 
 def _own_runs(sentence: str, stay: Sequence[str]) -> set[str]:
@@ -302,7 +290,7 @@ def _own_runs(sentence: str, stay: Sequence[str]) -> set[str]:
 def _split_words(sentence: str) -> list[str]:
     """The letters of each word: of a path or identifier in one, of scripts without spaces two characters in one."""
     found: list[str] = []
-    for chunk in _READERS[_TAG,].sub(" ", sentence).split():
+    for chunk in _read_marks((_TAG,)).sub(" ", sentence).split():
         if any(map(is_cjk, chunk)):
             letters = "".join(filter(str.isalnum, chunk))
             parts = [letters[at : at + 2] for at in range(0, len(letters), 2)]
@@ -310,6 +298,11 @@ def _split_words(sentence: str) -> list[str]:
             parts = [chunk] if _ONE_WORD.search(chunk) else _NOT_LETTERS.split(chunk)
         found += [word for part in parts if (word := _fold_letters(part))]
     return found
+
+
+@cache
+def _read_marks(marks: tuple[str, ...]) -> "re.Pattern[str]":
+    return compile_late("|".join(marks))
 
 
 def _reading_variants(text: str) -> list[tuple[str, ...]]:
@@ -327,7 +320,7 @@ def _fold_letters(text: str, marks: tuple[str, ...] = ()) -> str:
     """The letters and digits of a text, folded."""
     if marks:
         coded = "\\u" in text or _IN_URL in marks or _PACKED in marks  # a function for each mark costs much where there are many
-        text = _READERS[marks].sub(_resolve_escape if coded else "", text)
+        text = _read_marks(marks).sub(_resolve_escape if coded else "", text)
     if not text.isascii():
         text = _NOT_ASCII.sub(lambda found: _fold_piece(found[0]), text)
     # Bytes are many times faster to sift than characters, and most of a text is ASCII.
@@ -354,8 +347,8 @@ def _resolve_escape(found: "re.Match[str]") -> str:
 
 def _unpacked(packed: str) -> str:
     """What a run of base64 may hold, read from each of four places: a path before it, or an edge, moves its groups."""
-    if packed.islower() or packed.isupper() or not _MAY_BE_PACKED.search(packed):
-        return ""  # a digest, a path, the identifier of something
+    if not _MAY_BE_PACKED.search(packed):
+        return ""  # a path, the identifier of something
     run = _BREAK.sub("", packed).encode()
     return " ".join(decode_base64(run[start:]).decode(errors="ignore") for start in range(4))
 
@@ -371,7 +364,7 @@ def _locate_letters(text: str, marks: tuple[str, ...]) -> tuple[str, Sequence[tu
             places.append((start, end))
 
     at = 0
-    for mark in _READERS[marks].finditer(text) if marks else ():
+    for mark in _read_marks(marks).finditer(text) if marks else ():
         for place in range(at, mark.start()):
             add_letters(text[place], place, place + 1)
         add_letters(_resolve_escape(mark), *mark.span())
