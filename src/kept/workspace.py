@@ -302,7 +302,7 @@ def open_workspace(
     for link in files.find_links(home.state):
         raise RefusedPathError("a link lies in kept's own folder", where=str(link), hint="put what it leads to in its place")
     if not anew:
-        _refuse_lost_store(home)
+        refuse_lost_store(home)
     with _open_store(home, "" if home.settings_folder else chosen.store.url, dry=dry) as store:
         if not dry:
             move_outputs(store, home.root, [profile.outputs.memory_file for profile in made])
@@ -364,7 +364,7 @@ def _memory_files(home: Paths, made: Sequence[Profile]) -> tuple[str, ...]:
     )
 
 
-def _refuse_lost_store(home: Paths) -> None:
+def refuse_lost_store(home: Paths) -> None:
     """Raise StoreError where the store is gone but its backups are there: an empty one in its place would look like forgetting
     all.
     """

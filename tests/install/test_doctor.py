@@ -256,6 +256,10 @@ FAULTS = {
         lambda place: [place.config.mkdir(parents=True, exist_ok=True), place.settings.write_text('profile = "nobody"')],
         "nobody",
     ),
+    "a store that is gone": (
+        lambda place: [place.backups.mkdir(), place.store.rename(place.backups / "kept-2026-01-01.0.db")],
+        "store: the store is gone, but backups of it are there",
+    ),
     "a damaged store": (lambda place: place.store.write_bytes(b"not a database" * 900), "store"),
     "a store that is a link": (
         lambda place: [place.store.rename(place.root / "elsewhere.db"), place.store.symlink_to(place.root / "elsewhere.db")],
@@ -281,6 +285,14 @@ FAULTS = {
         "kept 0.0.1",
     ),
 }
+
+
+def test_a_home_without_a_store_and_without_backups_of_it_is_told_and_no_fault(place):
+    place.store.unlink()
+    assert "store" not in wrong(place)
+    (told,) = (each for each in run_checks(place) if each.name == "store")
+    assert told.detail == "there is none"
+    assert "kept restore FILE" in told.fix
 
 
 CALLED = {

@@ -42,7 +42,7 @@ from kept.pipeline.usage import load_quarantined
 from kept.recall.embed import MANY_PACK, PACK
 from kept.store.opening import connect_server
 from kept.store.replica.protocol import NOT_COMPARED
-from kept.workspace import Workspace, open_workspace, utc_now
+from kept.workspace import Workspace, open_workspace, refuse_lost_store, utc_now
 
 _MISSED = 3  # days without a night from which on it is told
 _OLD = 30  # days after which the newest backup is told
@@ -126,6 +126,9 @@ REPAIRS: Mapping[str, Callable[[Paths], str]] = {
 
 def _check_store(home: Paths, profile: str | None, zone: str | None) -> Iterator[CheckFinding]:
     if not home.store.exists():
+        refuse_lost_store(home)
+        fix = "kept run makes one; kept restore FILE puts a backup back"
+        yield CheckFinding(name="store", well=None, detail="there is none", fix=fix)
         return
     with open_workspace(home, profile=profile, zone=zone) as workspace:
         yield CheckFinding(
