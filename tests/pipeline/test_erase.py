@@ -805,3 +805,14 @@ def test_whoever_asks_for_one_place_is_told_before_the_rest_of_a_file_is_read(tm
     assert next(traces(path, words)) == "table told"
     assert len(looked) == 1
     assert list(traces(path, words)) == ["table told", "bytes"]
+
+
+def test_a_memory_of_another_client_stays_when_that_of_one_is_forgotten_and_all_is_judged_again(desk_at, home):
+    vault = "From now on the vault of client {} is opened by Anna in Oslo alone."
+    say(home, "a", vault.format("Gribblesnatch"), vault.format("Tromblefitz"))
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        forget_ids(workspace, [memory.id for memory in workspace.store.log.memories() if "Gribble" in memory.content])
+        run_pipeline(workspace, [], RunOptions(force=True))
+        left = [(memory.content, memory.status) for memory in workspace.store.log.memories() if memory.content]
+        assert left == [(vault.format("Tromblefitz"), Status.ACTIVE)]

@@ -1,7 +1,8 @@
 """Keyed, content-free fingerprints of statements: they recognise what was forgotten without holding it.
 
-A fingerprint is a keyed MinHash of the statement's words (Broder 1997), so it also recognises small rewordings; without the
-store's key nobody can test guesses against it.
+A fingerprint is a keyed MinHash of the statement's words (Broder 1997), so it also recognises small rewordings, and behind it a
+short keyed hash of each name and value: a statement about another client or port is another one. Without the store's key nobody
+can test guesses against it.
 """
 
 from collections.abc import Collection, Iterable
@@ -11,24 +12,33 @@ from itertools import pairwise
 from kept.core.pattern import Pattern
 from kept.core.text import tokenize
 
+_WORD = Pattern(r"[\pL\pM\pN_]+")
 _END = Pattern(r"[.!?]\s+|[。！？]|\n+")
 _WIDTH = 32  # hash functions; the standard error of the likeness is about 1/√32 ≈ 0.18
+_STEM = 5  # letters of a name that count: endings differ
 _SAME = 0.6  # share of equal minima from which two statements count as the same
 
 
 def fingerprint_statement(text: str, key: bytes) -> str:
-    """The fingerprint of a statement: 32 keyed minima of 4 hex digits; empty for a text without words."""
+    """The fingerprint of a statement: 32 keyed minima and a hash of each name and value, of 4 hex digits each; empty for a text
+    without words.
+    """
     words = tokenize(text)
     if not words:
         return ""
     hashes = [blake2b(word.encode(), key=key, digest_size=2 * _WIDTH).digest() for word in words]
-    return "".join(min(item[2 * i : 2 * i + 2] for item in hashes).hex() for i in range(_WIDTH))
+    minima = "".join(min(item[2 * i : 2 * i + 2] for item in hashes).hex() for i in range(_WIDTH))
+    return minima + "".join(sorted(_hash_words(_find_names(text), key)))
 
 
 def is_known_statement(text: str, known: Iterable[str], key: bytes) -> bool:
-    """Whether a statement is, but for case, punctuation or small rewording, one whose fingerprint is known."""
+    """Whether a statement is, but for case, punctuation or small rewording, one whose fingerprint is known; it is not where it has
+    another name or value in the place of one.
+    """
     mine = fingerprint_statement(text, key)
-    return bool(mine) and any(_minhash_similarity(mine, item) >= _SAME for item in known)
+    alike = [item for item in known if mine and _minhash_similarity(mine, item) >= _SAME]
+    words, names = _hash_words(tokenize(text), key) if alike else frozenset(), _list_names(mine)
+    return any(_list_names(item) <= words or names <= _list_names(item) for item in alike)
 
 
 def mark_known_statements(text: str, known: Collection[str], key: bytes, mark: str) -> str:
@@ -44,3 +54,24 @@ def mark_known_statements(text: str, known: Collection[str], key: bytes, mark: s
 def _minhash_similarity(left: str, right: str) -> float:
     pairs = range(0, 4 * _WIDTH, 4)
     return sum(left[i : i + 4] == right[i : i + 4] for i in pairs) / _WIDTH
+
+
+def _find_names(text: str) -> frozenset[str]:
+    """The names and values of a statement: words with a digit or a capital inside, or that begin with one inside of a sentence."""
+    found: set[str] = set()
+    for sentence in _END.split(text):
+        for place, word in enumerate(_WORD.findall(sentence)):
+            begins = place > 0 and len(word) > 1 and word[0].isupper()
+            if begins or any(map(str.isdigit, word)) or word[1:] != word[1:].lower():
+                found |= tokenize(word)
+    return frozenset(found)
+
+
+def _hash_words(words: Iterable[str], key: bytes) -> frozenset[str]:
+    stems = (word if any(map(str.isdigit, word)) else word[:_STEM] for word in words)
+    return frozenset(blake2b(stem.encode(), key=key, digest_size=2, person=b"name").hexdigest() for stem in stems)
+
+
+def _list_names(fingerprint: str) -> frozenset[str]:
+    """The hashes of names and values of a fingerprint; none of one that was made before there were any."""
+    return frozenset(fingerprint[at : at + 4] for at in range(4 * _WIDTH, len(fingerprint), 4))
