@@ -279,6 +279,30 @@ def test_undo_takes_back_what_the_model_added_and_redo_brings_it_again(desk_at, 
         assert workspace.store.find_damage() == ()
 
 
+def test_what_was_undone_of_a_model_may_come_again_from_another_one_and_from_no_other(desk_at, home):
+    say(home, "one", FACT)
+    with desk_at(home) as workspace:
+        asked, chosen = with_model(workspace, Obedient()), workspace.settings.llm
+        weak, better = (
+            replace(asked, settings=replace(workspace.settings, llm=replace(chosen, adapter="ollama", model=name)))
+            for name in ("weak", "better")
+        )
+        run_pipeline(weak, [], RunOptions())
+        brought = outcome(workspace)
+        assert brought
+        undo(workspace)
+        for again in (weak, replace(workspace, llm=None), weak):
+            run_pipeline(again, [], RunOptions(force=True))
+            assert outcome(workspace) == []
+        run_pipeline(better, [], RunOptions(force=True))
+        assert outcome(workspace) == brought
+        undo(workspace)
+        for again in (better, weak):
+            run_pipeline(again, [], RunOptions(force=True))
+            assert outcome(workspace) == []
+        assert workspace.store.find_damage() == ()
+
+
 def test_what_the_model_turns_down_is_refused_and_what_rules_are_sure_of_waits(desk_at, home):
     say(home, "one", RULE)
 

@@ -1,13 +1,13 @@
 """Validate a model's proposals again without asking it: what is no longer said, what moved to another project."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from kept.core.codec import digest
 from kept.core.event import Author
 from kept.core.memory import UNDERSTOOD, CandidateVerdict, Refused
 from kept.extraction.questions.support import find_verbatim
-from kept.extraction.verdicts import commit_span
+from kept.extraction.verdicts import commit_span, last_pass_note
 from kept.store.values import MODEL, Proposal, Span, Thread
 from kept.workspace import Workspace
 
@@ -22,7 +22,7 @@ def revalidate_threads(workspace: Workspace, run: Callable[[], int], threads: It
             after = tuple((proposal.ordinal, _revalidate_proposal(workspace, thread, proposal)) for proposal in before)
             if before:
                 span = Span(thread=thread.id, start=0, judged=after)
-                commit_span(workspace, run, thread, span, before, stage=MODEL, note=_last_pass_note(workspace, before))
+                commit_span(workspace, run, thread, span, before, stage=MODEL, note=last_pass_note(workspace, before))
 
 
 def _revalidate_proposal(workspace: Workspace, thread: Thread, proposal: Proposal) -> CandidateVerdict:
@@ -39,12 +39,6 @@ def _revalidate_proposal(workspace: Workspace, thread: Thread, proposal: Proposa
     return replace(judged, verdict=Refused(reason="no longer said"))
 
 
-def _last_pass_note(workspace: Workspace, proposals: Sequence[Proposal]) -> str:
-    """Which model proposed them, by which prompt: of the last pass that did."""
-    last = max((proposal.pass_id for proposal in proposals), default=0)
-    return next((pass_.note for pass_ in workspace.store.log.passes(only=[last])), "")
-
-
 def move_proposals(
     workspace: Workspace, run: int, thread: Thread, renamed: dict[str, CandidateVerdict], scopes: tuple[str, str]
 ) -> dict[str, CandidateVerdict]:
@@ -55,7 +49,7 @@ def move_proposals(
     before = workspace.store.log.thread_proposals(thread.id, 0, MODEL)
     after = tuple((proposal.ordinal, _move_proposal(workspace, thread, proposal, renamed, scopes)) for proposal in before)
     span = Span(thread=thread.id, start=0, judged=after)
-    commit_span(workspace, lambda: run, thread, span, before, stage=MODEL, note=_last_pass_note(workspace, before))
+    commit_span(workspace, lambda: run, thread, span, before, stage=MODEL, note=last_pass_note(workspace, before))
     return {old.judged.candidate.id: new for old, (_, new) in zip(before, after, strict=True)}
 
 

@@ -147,13 +147,20 @@ def commit_span(
     stage: str,
     note: str = "",
 ) -> None:
-    """Note what a stage proposes of a thread, unless it is what it proposed ``before``. Raises StoreError."""
-    if place_proposals(before) == span.judged:
+    """Note what a stage proposes of a thread, unless it is what it proposed ``before`` by the same model. Raises StoreError."""
+    others = note and before and last_pass_note(workspace, before).partition(",")[0] != note.partition(",")[0]
+    if place_proposals(before) == span.judged and not others:
         return
     subject, now = f"{thread.source}:{thread.session}", workspace.clock()
     workspace.store.log.commit(
         Draft(run=run(), stage=stage, subject=subject, actor=Actor.MACHINE, recorded_at=now, span=span, note=note)
     )
+
+
+def last_pass_note(workspace: Workspace, proposals: Sequence[Proposal]) -> str:
+    """Which model proposed them, by which prompt: of the last pass that did."""
+    last = max((proposal.pass_id for proposal in proposals), default=0)
+    return next((pass_.note for pass_ in workspace.store.log.passes(only=[last])), "")
 
 
 def place_proposals(proposals: Sequence[Proposal]) -> tuple[tuple[int, CandidateVerdict], ...]:

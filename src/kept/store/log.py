@@ -232,14 +232,19 @@ class SqliteLog(SqliteMemories):
         return tuple(proposal_of(row) for row in self._query_candidates(name, **values) if row.words is not None)
 
     def blocked_candidates(self) -> frozenset[str]:
-        """The candidates that only undone operations rest on: they do not come back by curation."""
-        off = find_undone_passes(self.undo_redo_passes())
+        """The candidates that only undone operations rest on: they do not come back by curation, unless a model proposes them that
+        had not proposed them before.
+        """
+        switches = self.undo_redo_passes()
+        off = find_undone_passes(switches)
         if not off:
             return frozenset()
         undone_rows = self._query_operations("operations_undone", undone=json_list(off))
         gone = frozenset(item for row in undone_rows for item in candidates_of(row))
         standing = self._database.run("rests_standing", undone=json_list(off), candidates=json_list(gone))
-        return gone - {row["id"] for row in standing}
+        last = max(made.id for made in switches if made.undoes)
+        others = self._database.run("proposed_by_others", undo=last, candidates=json_list(gone))
+        return gone - {row["id"] for rows in (standing, others) for row in rows}
 
     def groups_to_curate(self) -> tuple[tuple[str, str], ...]:
         """The groups (profile, scope) to curate."""

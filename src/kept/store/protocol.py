@@ -314,7 +314,9 @@ class Log(Protocol):
         ...
 
     def blocked_candidates(self) -> frozenset[str]:
-        """The candidates that only undone operations rest on: they do not come back by curation."""
+        """The candidates that only undone operations rest on: they do not come back by curation, unless a model proposes them that
+        had not proposed them before.
+        """
         ...
 
     def groups_to_curate(self) -> tuple[tuple[str, str], ...]:

@@ -361,6 +361,16 @@ FROM operations AS o,
      json_each(coalesce(json_extract(o.body, '$.value.candidates'), json_extract(o.body, '$.facts.candidates'))) AS c
 WHERE o.pass NOT IN (SELECT value FROM json_each(:undone)) AND c.value IN (SELECT value FROM json_each(:candidates));
 
+-- name: proposed_by_others
+-- What a model proposes since a pass that no pass of the same model proposed before it; a note begins with the model's name.
+SELECT DISTINCT c.id
+FROM candidates AS c JOIN passes AS p ON p.id = c.pass
+WHERE c.live AND c.pass > :undo AND p.note <> '' AND c.id IN (SELECT value FROM json_each(:candidates)) AND NOT EXISTS (
+    SELECT 1 FROM candidates AS e JOIN passes AS q ON q.id = e.pass
+    WHERE e.id = c.id AND e.pass < :undo
+      AND substr(q.note, 1, instr(q.note || ',', ',')) = substr(p.note, 1, instr(p.note || ',', ','))
+);
+
 -- name: last_candidate
 SELECT coalesce(max(row), 0) AS number FROM candidates;
 
