@@ -8,8 +8,9 @@ not where they lie.
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from hashlib import blake2b
+from itertools import combinations
 from math import ceil
 from typing import Protocol
 from urllib.parse import unquote
@@ -52,6 +53,9 @@ _BLAMED = r"\W{0,4}[0-9a-f]{7,40} [^()\n]{0,200}\([^()\n]{1,80}\d\)"
 _NUMBERED = rf"(?:{_BLAMED}|(?:[^\w\n\\]*[\w.+/:-]{{0,200}}?\d{{1,10}}Z?(?!\w)){{1,12}})"
 _GUTTER = rf"\n{_NUMBERED}|\\\\{{0,15}}[nr]{_NUMBERED}"
 _TWICE_ESCAPED = compile_late(r"%(?:25)+(?=[0-9a-fA-F]{2})")
+_MARKS = (_GUTTER, _TAG, _ESCAPE, _IN_URL)
+_READERS = {marks: compile_late("|".join(marks)) for size in (1, 2, 3, 4) for marks in combinations(_MARKS, size)}
+_READERS[_PACKED,] = compile_late(_PACKED)
 _MAY_BE_IN_URL = Pattern("%[0-9a-fA-F]{2}")
 _MAY_BE_NUMBERED = Pattern(r"(?:\n|\\[nr])\W*[\w.+/:-]*\d")
 _MAY_BE_PACKED = Pattern("[A-Za-z0-9]{24}")  # quick: few texts have one
@@ -290,7 +294,7 @@ def _own_runs(sentence: str, stay: Sequence[str]) -> set[str]:
 def _split_words(sentence: str) -> list[str]:
     """The letters of each word: of a path or identifier in one, of scripts without spaces two characters in one."""
     found: list[str] = []
-    for chunk in _read_marks((_TAG,)).sub(" ", sentence).split():
+    for chunk in _READERS[_TAG,].sub(" ", sentence).split():
         if any(map(is_cjk, chunk)):
             letters = "".join(filter(str.isalnum, chunk))
             parts = [letters[at : at + 2] for at in range(0, len(letters), 2)]
@@ -298,11 +302,6 @@ def _split_words(sentence: str) -> list[str]:
             parts = [chunk] if _ONE_WORD.search(chunk) else _NOT_LETTERS.split(chunk)
         found += [word for part in parts if (word := _fold_letters(part))]
     return found
-
-
-@cache
-def _read_marks(marks: tuple[str, ...]) -> "re.Pattern[str]":
-    return compile_late("|".join(marks))
 
 
 def _reading_variants(text: str) -> list[tuple[str, ...]]:
@@ -320,7 +319,7 @@ def _fold_letters(text: str, marks: tuple[str, ...] = ()) -> str:
     """The letters and digits of a text, folded."""
     if marks:
         coded = "\\u" in text or _IN_URL in marks or _PACKED in marks  # a function for each mark costs much where there are many
-        text = _read_marks(marks).sub(_resolve_escape if coded else "", text)
+        text = _READERS[marks].sub(_resolve_escape if coded else "", text)
     if not text.isascii():
         text = _NOT_ASCII.sub(lambda found: _fold_piece(found[0]), text)
     # Bytes are many times faster to sift than characters, and most of a text is ASCII.
@@ -364,7 +363,7 @@ def _locate_letters(text: str, marks: tuple[str, ...]) -> tuple[str, Sequence[tu
             places.append((start, end))
 
     at = 0
-    for mark in _read_marks(marks).finditer(text) if marks else ():
+    for mark in _READERS[marks].finditer(text) if marks else ():
         for place in range(at, mark.start()):
             add_letters(text[place], place, place + 1)
         add_letters(_resolve_escape(mark), *mark.span())
