@@ -13,8 +13,9 @@ import re2
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kept.core.errors import UsageError
 from kept.core.invisible import strip_invisible
-from kept.core.redact import Rule, redact
+from kept.core.redact import Rule, redact, refuse_secrets
 from kept.core.redact.book import load_rule_book
 from kept.core.redact.values import is_code
 from secret_kinds import B62, HEX, drawn, pem, positives
@@ -391,6 +392,75 @@ def test_a_bare_uuid_behind_the_name_of_a_token_is_a_secret(before: str) -> None
 def test_what_another_scanner_finds_goes_in_whole_characters_and_nothing_beside_it(found: tuple[int, int]) -> None:
     done = redact("aéüb", key=KEY, more=lambda data: [(*found, "other")] if data == "aéüb".encode() else [])
     assert (done.text[:16], done.text[-3:]) == ("a[redacted:other", "]üb")
+
+
+@pytest.mark.parametrize("cut", range(1, 8))
+def test_what_another_scanner_finds_inside_of_characters_goes_with_all_of_them(cut: int) -> None:
+    text = "a\u00e9\u00e8\u20ac\U0001f511b"  # of two, two, three and four bytes
+    whole = [0, 1, 3, 5, 8, 12, 13]
+    start, end = max(at for at in whole if at <= cut), min(at for at in whole if at >= cut + 1)
+    found = redact(text, key=KEY, more=lambda data: [(cut, cut + 1, "other")] if data == text.encode() else []).text
+    data = text.encode()
+    mark = found[len(data[:start].decode()) : len(found) - len(data[end:].decode())]
+    assert mark.startswith("[redacted:other:")
+    assert found == data[:start].decode() + mark + data[end:].decode()
+
+
+def test_two_findings_that_touch_are_two_and_two_that_overlap_are_one_of_the_more_specific_kind() -> None:
+    text = "zebra-crossing-ahead " + token()
+
+    def kinds(*places: tuple[int, int, str]) -> list[str]:
+        return [each.kind for each in redact(text, key=KEY, more=lambda data: places if data == text.encode() else []).found]
+
+    assert kinds((0, 5, "one"), (5, 9, "two")) == ["one", "two", "github-token"]
+    assert kinds((0, 5, "one"), (4, 9, "two")) == ["one", "github-token"]
+    assert kinds((15, 25, "one")) == ["github-token"]
+
+
+def test_a_secret_right_before_or_behind_a_mark_is_a_secret() -> None:
+    mark = "[redacted:password:0a1b2c3d]"
+    for text in (f"{token()}{mark}", f"{mark}{token()}"):
+        found = redact(text, key=KEY)
+        assert [each.kind for each in found.found] == ["github-token"]
+        assert mark in found.text
+        assert not leftover(token(), found.text)
+
+
+@pytest.mark.parametrize("before", ["", "recovery codes: 1144-2093, 3918-7702, ", "password=Zb0RLZ9!x; "])
+def test_every_mark_stands_where_it_is_said_to_stand_however_often_a_text_is_gone_over(before: str) -> None:
+    text = f"{before}{token(1)} é {token(2)}, API_KEY={token(3)} my PIN is 739143"
+    result = redact(text, key=KEY)
+    assert len(result.found) >= 4
+    for each in result.found:
+        assert result.text[each.start : each.end] == f"[redacted:{each.kind}:{each.fingerprint}]"
+    assert [each.start for each in result.found] == sorted(each.start for each in result.found)
+
+
+@pytest.mark.parametrize("before", ["", " ", "x ", "abc "])
+def test_a_token_in_base64_is_gone_whatever_stands_before_it(before: str) -> None:
+    packed = base64.b64encode(f"{before}{token()}".encode()).decode()
+    assert redact(f"x {packed} y", key=KEY).text.startswith("x [redacted:github-token:")
+
+
+def test_a_secret_in_a_persons_own_file_is_refused_unless_it_stands_there_already() -> None:
+    with pytest.raises(UsageError, match="github-token"):
+        refuse_secrets(f"use {token()}")
+    with pytest.raises(UsageError):
+        refuse_secrets(f"use {token()} and {token(2)}", before=token())
+    refuse_secrets(f"use {token()}", before=f"{token()} is used")
+    refuse_secrets("use uv")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{token()[:24]}\nWords of the next line are words",
+        f"{token()[:24]}=\n{token()[24:]}",
+        f"100%\n{token()[:24]}%\n{token()[24:30]}",
+    ],
+)
+def test_half_of_a_token_before_the_end_of_a_line_is_none(text: str) -> None:
+    assert redact(text, key=KEY).text == text
 
 
 def test_of_a_table_only_the_columns_of_passwords_go() -> None:

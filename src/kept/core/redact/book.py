@@ -85,7 +85,7 @@ def load_rule_book() -> RuleBook:
         token = rule.setting is Setting.SHAPE
         for anchor in rule.anchors:
             (exact if token else folded).setdefault(anchor, set()).add(index)
-            if token and len(anchor) > 2 and not (len(anchor) == 3 and anchor.isalnum()):
+            if token and (len(anchor) > 3 or not anchor.isalnum()):
                 exact[anchor].add(Finder.BROKEN)
     long = [anchor for anchor, called in exact.items() if Finder.BROKEN in called]
     for word in (*(anchor for anchor in long if len(anchor) > 3), *_HIDDEN, *_HIDDEN_NAMES):

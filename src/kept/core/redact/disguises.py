@@ -6,6 +6,7 @@ Best effort; knows nothing of marks.
 from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import islice
+from string import ascii_letters, digits
 
 from kept.core.pattern import Pattern
 from kept.core.redact.book import Finder, load_rule_book
@@ -16,11 +17,12 @@ from kept.core.redact.values import Setting, decode_base64
 from kept.core.value import dataclass
 
 _ESCAPED = compile_re2(rb"%[0-9A-Fa-f]{2}")
+_OCTETS = {b"%02x" % number: bytes([number]) for number in range(256)}
 _RUN64 = compile_re2(rb"[A-Za-z0-9+/]{16,}={0,2}|[A-Za-z0-9_-]{16,}={0,2}")
 _JOINT, _SPLIT = compile_re2(JOINT), compile_re2(SPLIT)
 _LINE_END = compile_re2(rb"\\?\r?\n[ \t>]*")
 _ODD = compile_re2(rb"[0-9]|[a-z][A-Z]|[A-Z]{2}[a-z]")
-_WORD = [chr(byte).isascii() and (chr(byte).isalnum() or chr(byte) in "_-&\\<") for byte in range(256)]
+_WORD = frozenset(char.encode() for char in ascii_letters + digits + "_-&\\<")
 _LONGEST = 512
 _MOST_BROKEN = 64
 _BEFORE = 100  # an anchor may stand inside its token
@@ -42,11 +44,11 @@ class _DecodedView:
 
 def find_disguised(data: bytes, called: frozenset[int]) -> Iterator[SecretSpan]:
     """The secrets that only show once a text is decoded, with their places in the text as it stands."""
-    if b"%" in data and _ESCAPED.search(data):
+    if _ESCAPED.search(data):
         yield from _scan_view(_unescape(data, b"%"))
-    if b"=3D" in data and b"=\n" in data:
+    if b"=3D" in data:
         yield from _scan_view(_unescape(data, b"="))
-    if Finder.BROKEN in called and b"\n" in data:
+    if Finder.BROKEN in called:
         yield from _find_broken_tokens(data, called)
     if Finder.ENCODED in called:
         yield from _find_encoded(data)
@@ -68,18 +70,16 @@ def _unescape(data: bytes, sign: bytes) -> _DecodedView:
     first, *parts = data.split(sign)
     out, starts, origins = [first], [0], [0]
     length = at = len(first)
-    jumps: tuple[tuple[int, int], ...]
     for part in parts:
-        pair = part[:2]
-        if len(pair) == 2 and pair.isalnum() and all(byte in b"0123456789abcdefABCDEF" for byte in pair):
-            piece, jumps = bytes([int(pair, 16)]) + part[2:], ((0, 0), (1, 3))
-        elif sign == b"=" and pair[:1] == b"\n":
-            piece, jumps = part[1:], ((0, 2),)
+        octet = _OCTETS.get(part[:2].lower(), b"")
+        if octet:
+            piece, skipped = octet + part[2:], 3
+        elif part[:1] == b"\n":
+            piece, skipped = part[1:], 2
         else:
-            piece, jumps = sign + part, ()
-        for ahead, skipped in jumps:
-            starts.append(length + ahead)
-            origins.append(at + skipped)
+            piece, skipped = sign + part, 0
+        starts.append(length + len(octet))
+        origins.append(at + skipped)
         out.append(piece)
         length += len(piece)
         at += 1 + len(part)
@@ -119,15 +119,11 @@ def _join_split_tokens(data: bytes, joints: Pattern = _JOINT) -> _DecodedView:
     for joint in joints.finditer(data):
         start, end = joint.span()
         written = joint.group(2) if joint.re.groups else None
-        if written is None and not (start and _WORD[data[start - 1]] and end < len(data) and _WORD[data[end]]):
+        if written is None and not (data[start - 1 : start] in _WORD and data[end : end + 1] in _WORD):
             continue
         piece = data[at:start]
         sign = b"" if written is None else _decode_character(written)
-        length += len(piece)
-        if sign:
-            starts.append(length)
-            origins.append(start)
-        length += len(sign)
+        length += len(piece) + len(sign)
         starts.append(length)
         origins.append(end)
         out += [piece, sign]
@@ -137,13 +133,12 @@ def _join_split_tokens(data: bytes, joints: Pattern = _JOINT) -> _DecodedView:
 
 
 def _decode_character(written: bytes) -> bytes:
-    """The ASCII character of an escape; a space for any other."""
+    """The character of an escape."""
     if written in (b"&lowbar;", b"\\_"):
         return b"_"
-    digits = written.strip(b"&#;\\")
-    hexadecimal = digits[:1] in b"xXu"
-    code = int(digits.lstrip(b"xXu"), 16 if hexadecimal else 10)
-    return bytes([code]) if 32 <= code < 127 else b" "
+    number = written.strip(b"&#;\\")
+    hexadecimal = number[:1] in b"xXu"
+    return bytes([int(number.lstrip(b"xXu"), 16 if hexadecimal else 10)])
 
 
 def _find_broken_tokens(data: bytes, called: frozenset[int]) -> Iterator[SecretSpan]:
@@ -157,9 +152,7 @@ def _find_broken_tokens(data: bytes, called: frozenset[int]) -> Iterator[SecretS
                 start, end = at + view.place(span.start), at + view.place(span.end - 1) + 1
                 end = _broken_token_end(data, start, end)
                 whole = _LINE_END.sub(b"", data[start:end])
-                if b"\n" in data[start:end] and any(
-                    secret_span.secret == whole for secret_span in apply_rule(load_rule_book().rules[index], whole, index)
-                ):
+                if any(secret_span.secret == whole for secret_span in apply_rule(load_rule_book().rules[index], whole, index)):
                     yield SecretSpan(start=start, end=end, order=index, kind=span.kind, secret=whole)
 
 
@@ -174,6 +167,6 @@ def _find_encoded(data: bytes) -> Iterator[SecretSpan]:
     """Runs of base64 that hold a secret once decoded."""
     for run in _RUN64.finditer(data):
         plain = decode_base64(run.group()[:_LONGEST_RUN])
-        if plain and plain.isascii() and (inner := list(scan_secrets(plain, load_rule_book().match_anchors(plain)))):
+        if plain.isascii() and (inner := list(scan_secrets(plain, load_rule_book().match_anchors(plain)))):
             best = min(inner, key=lambda span: span.order)
             yield SecretSpan(start=run.start(), end=run.end(), order=best.order, kind=best.kind, secret=best.secret)

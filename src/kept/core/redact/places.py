@@ -20,7 +20,6 @@ from kept.core.redact.values import (
 from kept.core.value import dataclass
 
 _KINDS = {3: "password", 2: "secret", 1: "token"}
-_OWN_KIND = (Setting.SHAPE, Setting.USERPASS, Setting.COOKIES, Setting.CARD, Setting.GROUPED, Setting.DIGITS, Setting.CODES)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,15 +49,13 @@ def scan_secrets(data: bytes, called: frozenset[int]) -> Iterator[SecretSpan]:
             case Finder.TABLES:
                 for start, end in find_table_values(data):
                     yield SecretSpan(start=start, end=end, order=last, kind="password", secret=data[start:end])
-            case Finder.ENCODED | Finder.BROKEN:
-                continue
-            case _:
+            case _ if index >= 0:
                 yield from apply_rule(load_rule_book().rules[index], data, index)
 
 
 def apply_rule(rule: Rule, data: bytes, order: int) -> Iterator[SecretSpan]:
     """The secrets of one rule."""
-    if rule.needs and not compile_re2(rule.needs).search(data):
+    if not compile_re2(rule.needs).search(data):
         return
     shape = compile_re2(rule.pattern)
     group, beside = shape.groupindex.get(b"s", 0), shape.groupindex.get(b"n", 0)
@@ -66,14 +63,14 @@ def apply_rule(rule: Rule, data: bytes, order: int) -> Iterator[SecretSpan]:
         start, end = match.span(group)
         name = (match.group(beside) if beside else None) or b""
         begins = _is_token_start(data, match.start()) or _is_token_start(data, start)
-        kind = rule.kind if rule.rank or rule.setting in _OWN_KIND else _KINDS.get(rank_name(name), rule.kind)
+        kind = rule.kind if rule.rank else _KINDS.get(rank_name(name), rule.kind)
         for low, high in _find_secret_parts(rule, name, data[start:end], begins=begins):
             yield SecretSpan(start=start + low, end=start + high, order=order, kind=kind, secret=data[start + low : start + high])
 
 
 def _is_token_start(data: bytes, at: int) -> bool:
     """Whether a token may begin here: nothing that belongs to a longer word stands before it."""
-    return at == 0 or not data[at - 1 : at].isalnum() or data[max(0, at - 2) : at] in (b"\\n", b"\\r", b"\\t")
+    return not data[at - 1 : at].isalnum() or data[max(0, at - 2) : at] in (b"\\n", b"\\r", b"\\t")
 
 
 def _find_secret_parts(rule: Rule, name: bytes, value: bytes, *, begins: bool) -> Iterator[tuple[int, int]]:
