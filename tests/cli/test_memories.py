@@ -114,6 +114,36 @@ def test_the_models_that_could_be_asked_are_told_without_asking_any(capsys, home
     assert "With a key of yours → kept config set llm.adapter anthropic" in out
 
 
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"adapter": "ollama", "model": "qwen3:8b"}, ["nothing leaves this machine"]),
+        (
+            {"adapter": "ollama", "model": "gpt-oss:120b-cloud"},
+            ["what is asked goes to the cloud behind it", "Its price is not known"],
+        ),
+        (
+            {"adapter": "ollama", "model": "qwen3:8b", "base_url": "http://203.0.113.5:11434", "day_tokens": "1000"},
+            ["what is asked goes to 203.0.113.5", "Its price is not known", "at most 31,000 tokens"],
+        ),
+        (
+            {"adapter": "anthropic", "model": "claude-haiku-5-5", "day_usd": "1.5"},
+            ["what is asked goes to Anthropic", "at most 46.50 USD a month"],
+        ),
+        ({"adapter": "command", "command": "claude"}, ["what is asked goes to the program claude"]),
+    ],
+)
+def test_who_gets_what_a_model_is_asked_is_told_and_what_a_month_may_cost(capsys, home, monkeypatch, settings, told):
+    monkeypatch.setattr("kept.cli.commands.models.programs", lambda _: ())
+    monkeypatch.setattr("kept.cli.commands.models.servers", lambda: ())
+    for name, value in sorted(settings.items(), key=lambda each: each[0] == "adapter"):
+        assert kept(capsys, "config", "set", f"llm.{name}", value)[0] == 0
+    out = kept(capsys, "llm")[1].replace("\n", " ")
+    assert [each for each in told if each not in out] == []
+    assert "How long that takes is not known" in out
+    assert ("nothing leaves this machine" in out) == ("nothing leaves this machine" in told)
+
+
 def test_where_no_model_is_at_hand_status_names_the_command_that_tells_of_models(capsys, rule, monkeypatch):
     monkeypatch.setattr("kept.cli.model_use.programs", lambda _: ())
     assert "is not extracted → kept llm\n" in kept(capsys, "status")[1]

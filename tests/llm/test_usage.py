@@ -1,7 +1,9 @@
 """What was spent and what is to be forgotten, through the workspace and the command line."""
 
 import json
+from contextlib import closing
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from asks import GOOD, Played, ask, asker
@@ -128,3 +130,12 @@ def test_the_cost_of_runs_is_in_their_record(home: Path) -> None:
     body = tally.body()
     assert body["purposes"]["extract"] == usage_body(tally.usage)
     assert body["cost"] == 0.123457
+
+
+def test_the_pace_of_a_model_is_that_of_its_last_replies_without_pauses(home: Path) -> None:
+    with closing(ReplyCache(home / "replies.db")) as replies:
+        assert replies.measure_pace("m") is None
+        for second in (0, 20, 50, 3_650, 3_690):
+            replies.save_usage("extract", "m", Usage(calls=1), datetime(2026, 1, 5, tzinfo=UTC) + timedelta(seconds=second))
+        assert replies.measure_pace("m") == 30.0
+        assert replies.measure_pace("another") is None

@@ -8,7 +8,7 @@ from kept.cli import show
 from kept.cli.front import is_interactive, read_key
 from kept.cli.show import Line, format_count, line
 from kept.llm.ask import Usage
-from kept.llm.available import AvailableModel, programs, servers
+from kept.llm.available import NOWHERE, AvailableModel, programs, servers
 from kept.llm.budget import Estimate, Tally, price_table_date
 from kept.local import settings
 from kept.local.settings import LlmSettings
@@ -236,9 +236,7 @@ def _offer_lines(found: tuple["AvailableModel", ...], foreseen: Estimate) -> Ite
             if cost is not None
             else "on your plan"
         )
-        yield line(
-            (f"  {number}  ", "bold green"), model.title, (f"  {'nothing leaves this machine' if model.local else price}", "dim")
-        )
+        yield line((f"  {number}  ", "bold green"), model.title, (f"  {NOWHERE if model.local else price}", "dim"))
     yield line(
         "Which one may read them, now and after later sessions? ", ("n", "bold red"), " none; nothing is sent without your yes"
     )

@@ -32,6 +32,7 @@ from kept.install.client_checks import check_clients, find_misplaced_settings
 from kept.install.schedule import InstalledJob, SchedulerKind, list_installed_jobs
 from kept.install.setup import hooked_clients, install_hooks, note_program, plan_hooks, used_clients
 from kept.intake.discovery import survey
+from kept.llm.available import LOOPBACK
 from kept.local.queue import NIGHT, load_failures, load_hook_log, queue_path, read_lines
 from kept.local.settings import LlmSettings, load_settings
 from kept.outputs.write import FileState, file_states
@@ -212,7 +213,7 @@ def _check_language_model(workspace: Workspace) -> Iterator[CheckFinding]:
     if chosen.adapter == "none":
         return
     fault = _unreachable_reason(chosen, workspace.env)
-    asked = not fault and workspace.llm is not None and _model_address(chosen)[0] in ("127.0.0.1", "localhost", "::1")
+    asked = not fault and workspace.llm is not None and _model_address(chosen)[0] in LOOPBACK
     if asked:
         words = [sys.executable, "-m", "kept", "--home", str(workspace.paths.root), "config", "try", "--yes"]
         tried = run_limited(words, seconds=_TRIED, env=workspace.env)

@@ -5,8 +5,10 @@ import shlex
 import shutil
 from collections.abc import Mapping
 from importlib.util import find_spec
+from urllib.parse import urlsplit
 
 from kept.core.value import dataclass, field
+from kept.local.settings import LlmSettings
 
 PROGRAMS: Mapping[str, tuple[str, str]] = {  # what a program is called, and the model it is asked for (empty: its own choice)
     "claude": ("Claude Code", "claude-haiku-5-5"),
@@ -14,6 +16,10 @@ PROGRAMS: Mapping[str, tuple[str, str]] = {  # what a program is called, and the
     "gemini": ("Gemini CLI", ""),
 }
 SERVERS: Mapping[str, int] = {"Ollama": 11434, "LM Studio": 1234, "llama.cpp": 8080}
+NOWHERE = "nothing leaves this machine"
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_CLOUD = "cloud"  # how models are called that Ollama only passes on
+OLLAMA_URL = f"http://127.0.0.1:{SERVERS['Ollama']}"
 _SECONDS = 0.3
 _MOST = 1_000_000  # bytes of a list of models
 
@@ -29,7 +35,19 @@ class AvailableModel:
     @property
     def reach(self) -> str:
         """How far what is asked goes, in words."""
-        return "nothing leaves this machine" if self.local else "what is asked goes to its provider"
+        return NOWHERE if self.local else "what is asked goes to its provider"
+
+
+def tell_reach(chosen: LlmSettings) -> str:
+    """Who gets what the model of the settings is asked, in words."""
+    if chosen.adapter == "command":
+        return f"what is asked goes to the program {chosen.command}, and to whom that hands it on"
+    address = chosen.base_url or (OLLAMA_URL if chosen.adapter == "ollama" else "")
+    host = urlsplit(address).hostname or ""
+    local = host in LOOPBACK and not chosen.model.endswith(_CLOUD)
+    whose = {"openai": "OpenAI", "anthropic": "Anthropic"}.get(chosen.adapter, chosen.adapter)
+    elsewhere = "the cloud behind it" if host in LOOPBACK else host or whose
+    return NOWHERE if local else f"what is asked goes to {elsewhere}"
 
 
 def choosing_command(chosen: Mapping[str, str]) -> str:
@@ -54,7 +72,7 @@ def servers(ports: Mapping[str, int] | None = None) -> tuple[AvailableModel, ...
             settings = (
                 local_settings(port, model) if library else {"llm.adapter": "command", "llm.command": "ollama", "llm.model": model}
             )
-            local = not model.endswith("cloud")  # Ollama hands what such a model is asked on to its maker
+            local = not model.endswith(_CLOUD)  # Ollama hands what such a model is asked on to its maker
             found.append(AvailableModel(title=f"{title} ({model})", settings=settings, local=local))
     return tuple(found)
 

@@ -161,6 +161,10 @@ class LlmClient:
         waiting = [OpenQuestion(key=key, ask=ask) for key, ask in made.items() if self._replies.find_reply(key) is None]
         return self._estimate(waiting) + Estimate(cached=len(made) - len(waiting))
 
+    def measure_pace(self) -> float | None:
+        """The seconds that a reply takes, by the last ones; None where the model has hardly replied. Raises StoreError."""
+        return self._replies.measure_pace(self._name)
+
     def stored_replies(self, asks: Sequence[Ask]) -> list[Reply]:
         """What is known of the replies to questions. Asks nothing. Raises StoreError."""
         keys = [self._redact_ask(ask).key(self._name) for ask in asks]

@@ -13,8 +13,10 @@ from kept.cli.report import llm_extraction_lines
 from kept.cli.show import Line, format_count, line
 from kept.core.codec import json_fields, to_json
 from kept.core.errors import UsageError
-from kept.llm.available import PROGRAMS, SERVERS, choosing_command, programs, servers
+from kept.llm.available import NOWHERE, PROGRAMS, SERVERS, choosing_command, programs, servers, tell_reach
+from kept.llm.budget import price_of
 from kept.local.agents_shell import agent_variable
+from kept.local.settings import LlmSettings
 from kept.pipeline import jobs as use
 from kept.pipeline.estimate import estimate_any_model, estimate_run
 from kept.pipeline.jobs import Job, JobsReport
@@ -22,6 +24,7 @@ from kept.pipeline.trial import LEAST_FOUND, MOST_TAKEN, OVERRULE, try_models
 from kept.workspace import Workspace
 
 _WITH_KEY = {"llm.adapter": "anthropic", "llm.model": "claude-haiku-5-5"}
+_MONTH = 31  # days
 _ACTIONS = ("prepare", "list", "show", "commit")
 
 
@@ -148,15 +151,34 @@ def _print_available_models(workspace: Workspace, *, as_json: bool) -> None:
         body = {"asked": asked.adapter, "model": asked.model, "found": rows, "questions": estimate.questions}
         show.write_json(body | json_fields(usage, "input_tokens", "output_tokens"))
         return
-    name = f"{asked.adapter}{f', {asked.model}' if asked.model else ''} is asked by runs."
+    name = f"{asked.adapter}{f', {asked.model}' if asked.model else ''} is asked by runs; {tell_reach(asked)}."
     show.write_line(name if workspace.llm is not None else "No language model is asked.")
     if workspace.llm is not None and workspace.llm.missing:
         show.write_line(("It cannot be asked yet: ", "yellow"), workspace.llm.missing)
     show.write_lines(list(trial_lines(workspace)))
     told = f"about {usage.input_tokens:,} tokens in and {usage.output_tokens:,} out"
     show.write_line(f"The next run {'asks' if workspace.llm else 'would ask one'} {estimate.questions:,} questions: {told}.")
+    if workspace.llm is not None:
+        show.write_lines(_format_bounds(asked, workspace.llm.measure_pace(), estimate.questions))
     for model in found:
         show.write_line((model.title, "bold"), f"  {model.reach}", (f" → {choosing_command(model.settings)}", "dim"))
     if not found:
         known = f"no known program ({', '.join(PROGRAMS)}) is on the PATH, and no local server ({', '.join(SERVERS)}) answers"
         show.write_line(f"None can be asked here now: {known}.", (f" With a key of yours → {choosing_command(_WITH_KEY)}", "dim"))
+
+
+def _format_bounds(asked: LlmSettings, pace: float | None, questions: int) -> Iterator[Line]:
+    """How long the next run takes, and what a month can cost at most."""
+    if pace is None:
+        yield line("How long that takes is not known before it has replied.", (" → kept llm trial", "dim"))
+    else:
+        yield line(f"That takes about {max(1, round(questions * pace / 60)):,} minutes, at the pace of its last replies.")
+    if tell_reach(asked) == NOWHERE:
+        return
+    if price_of(asked.model) is None and not asked.price_input:
+        tokens = f"at most {asked.day_tokens * _MONTH:,} tokens" if asked.day_tokens else "no bound but that of calls a day"
+        fix = " → kept config set llm.day_tokens NUMBER, or llm.price_input and llm.price_output"
+        yield line(f"Its price is not known, so a month has no bound in money; {tokens}.", (fix, "dim"))
+    elif asked.day_usd:
+        month = f"at most {asked.day_usd * _MONTH:.2f} USD a month ({asked.day_usd:.2f} a day)"
+        yield line(f"It may cost {month}.", (" → kept config set llm.day_usd USD", "dim"))

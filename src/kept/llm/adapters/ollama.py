@@ -21,8 +21,8 @@ from kept.llm.adapters.base import (
     from_status,
 )
 from kept.llm.ask import Ask, Fault, Usage
+from kept.llm.available import OLLAMA_URL
 
-USUAL_URL = "http://127.0.0.1:11434"
 _ASKING_SECONDS = 5.0  # for what a server says of itself
 
 
@@ -31,7 +31,7 @@ class Ollama:
 
     def __init__(self, model: str, *, context: int, base_url: str = "", timeout: float = 180.0) -> None:
         self._model = model
-        self._url = (base_url or USUAL_URL).rstrip("/")
+        self._url = (base_url or OLLAMA_URL).rstrip("/")
         self._context = context
         self._timeout = timeout
         self.name = f"ollama:{base_url}:{model}"
@@ -69,7 +69,7 @@ class Ollama:
 
 def ollama_context(model: str, base_url: str = "") -> int:
     """The tokens of context that an Ollama server says a model has; 0 where it does not say."""
-    body = _ask_server(f"{(base_url or USUAL_URL).rstrip('/')}/api/show", {"model": model})
+    body = _ask_server(f"{(base_url or OLLAMA_URL).rstrip('/')}/api/show", {"model": model})
     return max(
         (_number(value) for name, value in _mapping(body, "model_info").items() if name.endswith(".context_length")), default=0
     )

@@ -11,18 +11,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from kept.core.codec import json_fields
 from kept.core.errors import StoreError
-from kept.core.times import format_instant
+from kept.core.times import format_instant, parse_stored_instant
 from kept.core.value import dataclass, replace
 from kept.llm.ask import Usage
 
 FORMAT = 2
 TRIES = 3  # runs in which an unreadable reply is asked for again
 _BUSY_MS = 30_000
+_PAUSE = 600.0  # seconds between two replies from which on nothing was asked meanwhile
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -129,6 +132,12 @@ class ReplyCache:
             )
             for row in rows
         )
+
+    def measure_pace(self, model: str) -> float | None:
+        """The seconds between the last replies of a model, pauses left out (median); None where it has hardly replied."""
+        moments = [parse_stored_instant(at) for (at,) in self._rows("moments", model)]
+        gaps = [(later - earlier).total_seconds() for later, earlier in pairwise(moments)]
+        return median(some) if (some := [gap for gap in gaps if gap < _PAUSE]) else None
 
     def pending_batches(self, model: str = "") -> tuple[Batch, ...]:
         """The batches (of a model) that were handed in and not collected."""

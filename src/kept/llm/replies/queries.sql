@@ -21,6 +21,8 @@ INSERT INTO spent (at, purpose, model, calls, input_tokens, output_tokens, cache
 -- name: spent
 SELECT purpose, model, sum(calls), sum(input_tokens), sum(output_tokens), sum(cached_tokens), total(cost), count(*) - count(cost)
 FROM spent WHERE at >= ? AND at < ? GROUP BY purpose, model ORDER BY purpose, model
+-- name: moments
+SELECT at FROM spent WHERE model = ? ORDER BY at DESC LIMIT 100
 -- name: batches
 SELECT id, model, at, items FROM batches ORDER BY at, id
 -- name: put_batch
