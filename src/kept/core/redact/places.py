@@ -149,7 +149,6 @@ _LONGEST = 4096
 
 def _find_assignments(data: bytes, order: int) -> Iterator[SecretSpan]:
     """Values under a name that says secret: in programs, JSON, YAML, TOML, shells, environments, queries, flags and headers."""
-    taken = 0
     ends: dict[Any, int] = {}
     denied: Counter[int] = Counter()
     for match in _ASSIGNMENT.finditer(data):
@@ -158,12 +157,11 @@ def _find_assignments(data: bytes, order: int) -> Iterator[SecretSpan]:
         while left > floor and data[left - 1] in _NAME_BYTES:
             left -= 1
         before = data[max(0, left - 1) : left]
-        if before == b"\\" and data[left : left + 1] in (b"n", b"r", b"t"):
-            left += 1
+        left += before == b"\\"  # the letter of an escape: the end of a line, a tab
         name = data[left : match.start(_GAP)]
         rank = rank_name(name)
         start = match.end()
-        if not rank or start < taken or (before == b":" and name[:1] != b"_"):
+        if not rank or (before == b":" and name[:1] != b"_"):
             continue
         setting, end = _find_value_end(data, match, name, before, ends)
         value = data[start:end]
@@ -174,7 +172,6 @@ def _find_assignments(data: bytes, order: int) -> Iterator[SecretSpan]:
             setting is not Setting.QUOTED and _CALL.search(data[start : start + 128])
         ):
             yield SecretSpan(start=start, end=end, order=order, kind=_KINDS[rank], secret=value)
-            taken = end
 
 
 def _find_value_end(data: bytes, match: Any, name: bytes, before: bytes, ends: dict[Any, int]) -> tuple[Setting, int]:
@@ -193,7 +190,7 @@ def _find_value_end(data: bytes, match: Any, name: bytes, before: bytes, ends: d
     tight = match.group(_SEP) == b"=" and not match.group(_SPACE) and not match.group(_GAP)
     if tight and before in (b"?", b"&"):
         return Setting.LITERAL, _find_first_end(_QUERY_END, data, start, stop, ends)
-    if tight and (name.isupper() or before in (b"", b"\n") or name.startswith(b"--")):
+    if tight and (name.isupper() or before in (b"", b"\n")):
         return Setting.LITERAL, _find_first_end(_LITERAL_END, data, start, stop, ends)
     return Setting.BARE, _find_first_end(_BARE_END, data, start, stop, ends)
 
@@ -241,12 +238,10 @@ def _find_headless_keys(data: bytes, start: int, stop: int) -> Iterator[SecretSp
     """The ends of private keys within a stretch of text that holds no head of one."""
     for tail in _KEY_TAIL.finditer(data[start:stop]):
         floor, foot = max(start, start + tail.start() - _LONGEST_KEY), start + tail.start()
-        rest = _KEY_REST.search(data[floor:foot])
-        secret = b"".join(_KEY_RUN.findall(rest.group())) if rest else b""
-        if rest and len(secret) >= _LEAST_REST and looks_mixed(secret):
-            yield SecretSpan(
-                start=floor + rest.start(), end=start + tail.end(), order=Finder.PRIVATE_KEYS, kind="private-key", secret=secret
-            )
+        for rest in _KEY_REST.finditer(data[floor:foot]):
+            secret, end = b"".join(_KEY_RUN.findall(rest.group())), start + tail.end()
+            if len(secret) >= _LEAST_REST and looks_mixed(secret):
+                yield SecretSpan(start=floor + rest.start(), end=end, order=Finder.PRIVATE_KEYS, kind="private-key", secret=secret)
 
 
 def _find_headed_keys(data: bytes) -> Iterator[SecretSpan]:

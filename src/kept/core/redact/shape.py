@@ -71,19 +71,16 @@ def looks_random(value: bytes, *, least: int = 8) -> bool:
         return False
     if any(run.isdigit() for run in runs):
         return count_word_letters(value, 4) * 2 <= length <= len(runs) * 5
-    odd = sum(len(run) == 1 or not _is_pronounceable(run) for run in runs)
-    return length >= 10 and (
-        count_word_letters(value, 3) * 2 < length or (odd >= 2 and len(runs) >= 4 and value.isalpha() and not value.isupper())
-    )
+    odd = sum(not _is_pronounceable(run) for run in runs)
+    return length >= 10 and (count_word_letters(value, 3) * 2 < length or (odd >= 2 and len(runs) >= 4 and value.isalpha()))
 
 
 def looks_mixed(value: bytes) -> bool:
     """Whether letters and digits are mixed, as in a token, and words make up less than two thirds of it."""
     runs = split_runs(value)
-    body = value[:_LOOKED_AT]
     return (
-        any(48 <= byte <= 57 for byte in body)
-        and len(set(body)) >= 8
+        any(run.isdigit() for run in runs)
+        and len(set(value[:_LOOKED_AT])) >= 8
         and count_word_letters(value, 5) * 3 < 2 * sum(map(len, runs))
     )
 
@@ -91,7 +88,7 @@ def looks_mixed(value: bytes) -> bool:
 def looks_placeholder(value: bytes) -> bool:
     """Whether a string stands in for a value: a variable, a template, a mask, an example, or stock words alone."""
     short = value[:_LOOKED_AT].strip()
-    if not short or _STAND_IN.search(short) or _REPEATED.search(short) or _SPELLED.search(short):
+    if _STAND_IN.search(short) or _REPEATED.search(short) or _SPELLED.search(short):
         return True
     if len(set(short)) <= min(4, len(short) // 2) or short.lower() in _STOCK:
         return True

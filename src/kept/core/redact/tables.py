@@ -26,7 +26,7 @@ def find_table_values(data: bytes) -> Iterator[tuple[int, int]]:
             if len(cells) != len(names):
                 break
             for start, end, value in (cells[column] for column in columns):
-                if value.strip(b"-:") and is_secret_value(Setting.QUOTED, 3, value):
+                if is_secret_value(Setting.QUOTED, 3, value):
                     yield start, end
 
 
