@@ -69,6 +69,8 @@ def test_forgetting_outlasts_reading_again_importing_undoing_and_redoing(desk_at
         assert done.left_out["forgotten"] == len(words)
         gone(workspace, words)
         left = len([each for each in workspace.store.log.memories() if each.content])
+        say(home, "two", "Remember that the bells of the harbour ring at noon.")
+        run_pipeline(workspace, [home / ".claude"], RunOptions())
         for number in range(3):
             try:
                 apply_person_change(workspace, lambda: undo(workspace))
