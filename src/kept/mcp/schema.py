@@ -36,10 +36,10 @@ Category = Annotated[
 Kind = Annotated[
     Literal["rule", "decision", "constraint", "correction", "preference", "cause", "fact", "request", "state", "idea"],
     Field(
-        description="rule (holds from now on), decision (settled, chosen or ruled out), constraint (what people or systems "
-        "demand), correction (what you had wrong), preference (for other work too), cause (why something behaves so, established), "
-        "fact (how their project, system or terms are), request (to do or design now), state (where work stands, a symptom), idea "
-        "(a guess, not settled)"
+        description="rule (holds from now on), decision (settled, chosen or ruled out, beyond what is being built), constraint "
+        "(what people or systems demand), correction (what you had wrong), preference (for other work too), cause (why something "
+        "behaves so, established), fact (how their project, system or terms are), request (to do or design now; how what is being "
+        "built shall look or behave), state (where work stands, what holds for now, a symptom), idea (a guess, not settled)"
     ),
 ]
 Lasts = Annotated[
