@@ -236,8 +236,8 @@ def _find_facts(look: ContextLookup, message: MessageTerms, meant: Meant) -> lis
         aside = words_of_topic * _ASIDE < most  # it names the topic in passing, and others are about it
         topic = 0.0 if aside else topic_nearness(words_of_topic, bare=message.intent.bare)
         telling = max(words.values(), default=0.0)
-        # What answers a failure names something of it.
-        compared = bool(meaning) and (not look.asked.marks or bool(topic) or telling > PLAIN)
+        # What answers a failure names enough of it: "error" and "host" stand in many.
+        compared = bool(meaning) and (not look.asked.marks or bool(topic) or has_enough_in_common([*words.values()], 0))
         # What was not compared has no vector yet, or search finds better ones.
         alone = bool(look.asked.marks) or memory.id not in meaning
         parts = Likeness(
