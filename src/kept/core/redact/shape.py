@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 from kept.core.pattern import Pattern
@@ -34,7 +35,7 @@ def compile_re2(source: bytes) -> Pattern:
 
 
 _RUNS = re.compile(rb"[A-Z]+[a-z]*|[a-z]+|[0-9]+")
-_CAPITALS = bytes(range(65, 91))
+_CAPITALS = ascii_uppercase.encode()
 _SEGMENTS = re.compile(rb"[A-Za-z0-9]+")
 _STAND_IN = re.compile(
     rb"(?i)^(?:[$#@%]?\{.*|\$[a-z_]\w*|\$\(.*|%\w{1,40}%|%\(\w{1,40}\)[sd]?|%[sdvq]|<.*|\[.*|\(.*|@\w+@|__\w+__|-+|\.{2,}.*"

@@ -33,7 +33,7 @@ class Setting(StrEnum):
 
 
 _TELLING_ABOUT = list_words("telling_about")
-_NOT_SECRET, _NOT_LAST, _STAGES = map(list_words, ("not_secret", "not_last", "stages"))
+_NOT_SECRET, _STAGES = map(list_words, ("not_secret", "stages"))
 _PASSWORDS, _PASS_OWNERS, _KEY_KINDS, _TOKEN_KINDS = map(list_words, ("passwords", "pass_owners", "key_kinds", "token_kinds"))
 _SECRETS, _TOKENS, _PAIRS = map(list_words, ("secrets", "tokens", "pairs"))
 _LOOKED_AT = 128
@@ -59,7 +59,7 @@ def _rank_short_name(name: bytes) -> int:
     words = [piece.lower() for piece in split_runs(name)]
     while words and (words[-1].isdigit() or words[-1] in _STAGES):
         words.pop()
-    if not words or words[-1] in _NOT_LAST or not _NOT_SECRET.isdisjoint(words):
+    if not words or not _NOT_SECRET.isdisjoint(words):
         return 0
     last, before = words[-1], words[-2] if len(words) > 1 else b""
     if last in (b"pass", b"pw") and before in _PASS_OWNERS:
@@ -99,7 +99,7 @@ def is_secret_value(setting: Setting, rank: int, value: bytes) -> bool:
         case Setting.NEAR:
             if _NAMED.search(value):
                 return False
-            mixed = letters and (digits > 0 or value not in (value.lower(), value.upper()))
+            mixed = digits > 0 or value not in (value.lower(), value.upper())
             return mixed and not _is_code(value) and (looks_random(value) or _is_chosen(value))
         case Setting.TOLD:
             signs = sum(byte in _TOLD_SIGNS for byte in value)
@@ -127,17 +127,17 @@ def _is_code(value: bytes) -> bool:
 
 def is_userpass(value: bytes) -> bool:
     """Whether base64 stands for ``user:password``."""
-    user, colon, word = decode_base64(value).partition(b":")
+    user, _, word = decode_base64(value).partition(b":")
     plain = user + word
-    return bool(user and colon and plain.isascii() and plain.decode("ascii").isprintable()) and not looks_placeholder(word)
+    return bool(user and plain.isascii() and plain.decode("ascii").isprintable()) and not looks_placeholder(word)
 
 
 def find_cookie_values(value: bytes) -> Iterator[tuple[int, int]]:
     """The places of the random values in a cookie header."""
     at = 0
     for part in value.split(b";"):
-        pair, equals, crumb = part.partition(b"=")
-        if equals and b" " not in crumb and looks_random(crumb, least=16) and not looks_placeholder(crumb):
+        pair, _, crumb = part.partition(b"=")
+        if b" " not in crumb and looks_random(crumb, least=16) and not looks_placeholder(crumb):
             low = at + len(pair) + 1
             yield low, low + len(crumb.rstrip())
         at += len(part) + 1
