@@ -4,7 +4,9 @@ import pytest
 
 from kept.core.errors import UsageError
 from kept.core.memory import Status
-from kept.memories.person import create_memory
+from kept.memories.history import undo
+from kept.memories.migrate import migrate_profile
+from kept.memories.person import create_memory, pin, retire
 from kept.outputs.targets import compose_outputs, list_targets
 from kept.pipeline.run import RunOptions, run_pipeline
 from talking import OTHER, RULE, say
@@ -145,3 +147,44 @@ def test_a_profile_whose_file_is_gone_leaves_the_memory_file(home, desk_at):
         assert not run_pipeline(workspace, [], RunOptions()).partly
     assert "Anchor before dusk" in path.read_text()
     assert "Gulls" not in path.read_text()
+
+
+HANDED = [f"Remember that the {name} is closed on Mondays." for name in ("mill", "lock", "weir", "ferry", "quay")]
+
+
+def living(workspace):
+    return sorted(each.content for each in workspace.store.log.memories() if each.status is Status.ACTIVE)
+
+
+@pytest.mark.parametrize("decided", [False, True])
+def test_a_change_of_the_profile_doubles_no_memory_and_is_no_loss_to_a_guard(home, desk_at, decided):
+    configure(home, "", notes=NOTES)
+    say(home, "s1", *HANDED, cwd="/x/notes")
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        before = living(workspace)
+        assert len(before) == len(HANDED)
+        if decided:
+            pin(workspace, workspace.store.log.memories()[0].id)
+            retire(workspace, workspace.store.log.memories()[1].id)
+            before = living(workspace)
+    (home / ".config/kept/config.toml").write_text('[[use]]\nprofile = "notes"\nprojects = ["/x/notes"]\n')
+    with desk_at(home) as workspace:
+        report = run_pipeline(workspace, [], RunOptions(force=True))
+        assert report.curated.stopped == []
+        assert living(workspace) == before
+        migrate_profile(workspace, "coding", "notes", {"project_fact": "idea"})
+        run_pipeline(workspace, [], RunOptions(force=True))
+        assert living(workspace) == before
+        assert {each.profile for each in workspace.store.log.memories() if each.status is Status.ACTIVE} == {"notes"}
+
+
+def test_migrating_beside_a_memory_that_says_the_same_leaves_one_and_undo_both(home, desk_at):
+    configure(home, 'profiles = ["notes"]\n', notes=NOTES)
+    with desk_at(home) as workspace:
+        for kind in ("coding.constraint", "notes.constraint"):
+            create_memory(workspace, "Anchor before dusk, always.", kind)
+        migrate_profile(workspace, "coding", "notes", {})
+        assert living(workspace) == ["Anchor before dusk, always."]
+        undo(workspace)
+        assert living(workspace) == ["Anchor before dusk, always."] * 2

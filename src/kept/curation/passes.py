@@ -1,15 +1,17 @@
 """Curate groups whose candidates changed: validate, guard and apply operations, one transaction per group."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from kept.core.memory import Actor, Candidate
+from kept.core.memory import USER_SCOPE, Actor, Candidate, CandidateVerdict, Memory
 from kept.core.operation import operation_kind
 from kept.core.spans import typed_text
 from kept.core.statement import find_content
+from kept.core.text import normal_form
 from kept.curation.curate import curate
+from kept.curation.curate.plans import is_person_owned
 from kept.curation.curate.values import Meaning
 from kept.curation.guard import find_overreach, find_protected_changes
 from kept.curation.lifecycle import CurationRules, rules_of
@@ -113,7 +115,7 @@ def curate_group(
     operations = curate(
         judged,
         memories,
-        blocked=blocked | _migrated_candidates(workspace, profile, scope),
+        blocked=blocked | _candidates_kept_elsewhere(workspace, judged, profile, scope),
         rules=rules_of(way) if way else CurationRules(),
         surroundings=lambda candidate: _words_around(workspace, candidate),
         meaning=meaning,
@@ -125,7 +127,11 @@ def curate_group(
     corrected = frozenset(
         memory.id for memory in memories if memory.candidates and not memory.owned and turned_down.issuperset(memory.candidates)
     )
-    stops = [str(guard_stop) for guard_stop in find_overreach(memories, operations, corrected=corrected)] if not allow else []
+    overreach = [] if allow else find_overreach(memories, operations, corrected=corrected)
+    if overreach:  # what another profile remembers from now on is not lost
+        corrected |= _memories_proposed_elsewhere(workspace, memories, profile, scope)
+        overreach = find_overreach(memories, operations, corrected=corrected)
+    stops = [str(guard_stop) for guard_stop in overreach]
     stops += [
         f"it would change {change}, which is pinned or the user's own" for change in find_protected_changes(memories, operations)
     ]
@@ -157,15 +163,30 @@ def _words_around(workspace: Workspace, candidate: Candidate) -> frozenset[str]:
     return find_content(next(filter(None, typed), ""))
 
 
-def _migrated_candidates(workspace: Workspace, profile: str, scope: str) -> frozenset[str]:
-    """The candidates of a group whose memories a person has migrated to another profile: they are remembered there."""
-    others = (
-        log_group
-        for item in workspace.profiles
-        if item.id != profile
-        for log_group in workspace.store.log.memories(group=(item.id, scope))
+def _other_groups(workspace: Workspace, profile: str, scope: str) -> Iterator[tuple[str, str]]:
+    """The groups of the other active profiles that hold in a scope."""
+    return ((item.id, place) for item in workspace.profiles if item.id != profile for place in {scope, USER_SCOPE})
+
+
+def _candidates_kept_elsewhere(
+    workspace: Workspace, judged: Iterable[CandidateVerdict], profile: str, scope: str
+) -> frozenset[str]:
+    """The candidates of a group whose memories a person has migrated to another profile, or that say what a person decided on
+    there: the person's memory stays the only one, in use or not.
+    """
+    others = [memory for group in _other_groups(workspace, profile, scope) for memory in workspace.store.log.memories(group=group)]
+    decided = {normal_form(memory.content) for memory in others if is_person_owned(memory) and memory.content}
+    said = (item.candidate for item in judged if decided and normal_form(item.candidate.content) in decided)
+    return frozenset(candidate for memory in others for candidate in memory.candidates) | {candidate.id for candidate in said}
+
+
+def _memories_proposed_elsewhere(workspace: Workspace, memories: Iterable[Memory], profile: str, scope: str) -> frozenset[str]:
+    """The memories of a group that another active profile proposes now: the settings gave their source to it."""
+    proposals = (
+        proposal for group in _other_groups(workspace, profile, scope) for proposal in workspace.store.log.proposals(*group)
     )
-    return frozenset(candidate for memory in others for candidate in memory.candidates)
+    said = {normal_form(proposal.judged.candidate.content) for proposal in proposals}
+    return frozenset(memory.id for memory in memories if normal_form(memory.content) in said)
 
 
 def _is_repeated_stop(workspace: Workspace, subject: str, note: str) -> bool:

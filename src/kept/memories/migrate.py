@@ -4,12 +4,13 @@ Switching a profile rewrites nothing. Migrating is what a person asks for, with 
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from kept import profiles
 from kept.core.errors import UsageError
-from kept.core.memory import Actor, Memory, Status
-from kept.core.operation import Move, Operation
+from kept.core.memory import USER_SCOPE, Actor, Memory, Status
+from kept.core.operation import Move, Operation, Retire
+from kept.core.text import normal_form
 from kept.core.value import dataclass
 from kept.profiles.profile import INTENTS, Profile
 from kept.store.values import Draft
@@ -58,7 +59,11 @@ def migrate_profile(
     every = [memory for memory in workspace.store.log.memories() if memory.profile == left.id and memory.content]
     living = [memory for memory in every if _is_living(memory)]
     # What was deleted, turned down or replaced comes along, so that it does not come back under the other profile.
-    operations = tuple(_build_move(memory, right, became[memory.category]) for memory in every if memory.category in became)
+    moved = [memory for memory in every if memory.category in became]
+    operations = (
+        *(_build_move(memory, right, became[memory.category]) for memory in moved),
+        *_retire_twins(workspace, [memory for memory in moved if _is_living(memory)], right),
+    )
     if operations and not dry:
         declared = ", ".join(f"{name} to {kind}" for name, kind in sorted(became.items()))
         with workspace.store.transaction():
@@ -83,6 +88,21 @@ def migrate_profile(
 
 def _is_living(memory: Memory) -> bool:
     return memory.status in (Status.ACTIVE, Status.HELD)
+
+
+def _retire_twins(workspace: Workspace, moved: Sequence[Memory], target: Profile) -> Iterator[Operation]:
+    """Take out of use what would stand twice: of two living memories that say the same the one that no person decided on."""
+    standing = {
+        (memory.scope, normal_form(memory.content)): memory
+        for memory in workspace.store.log.memories()
+        if memory.profile == target.id and _is_living(memory)
+    }
+    for memory in moved:
+        words = normal_form(memory.content)
+        twin = standing.get((memory.scope, words)) or standing.get((USER_SCOPE, words))
+        if twin is not None:
+            goes = memory if twin.owned or twin.pinned or not (memory.owned or memory.pinned) else twin
+            yield Retire(memory=goes.id, at=goes.last_seen, reason=f"{target.id} remembers the same")
 
 
 def _build_move(memory: Memory, target: Profile, category: str) -> Operation:
