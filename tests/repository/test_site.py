@@ -48,9 +48,12 @@ def test_what_a_page_shows_is_what_its_commands_print(page, home, capsys, monkey
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("KEPT_HOME", "")
     text = page.read_text(encoding="utf-8")
+    for place, body in re.findall(r"^`~/(\S+)`\n\n```\w+\n(.*?)```", text, re.DOTALL | re.MULTILINE):  # the files it begins with
+        (home / place).parent.mkdir(parents=True, exist_ok=True)
+        (home / place).write_text(body, encoding="utf-8")
     for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
         for call, shown in re.findall(r"^\$ kept (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
-            words = [quoted or plain for quoted, plain in re.findall(r'"([^"]*)"|(\S+)', call)]
+            words = [quoted or re.sub("^~", str(home), plain) for quoted, plain in re.findall(r'"([^"]*)"|(\S+)', call)]
             code, out, err = kept(capsys, *words)
             printed = (out + err).replace(str(home), "~")
             assert code == 0, printed
