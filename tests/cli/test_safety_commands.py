@@ -209,14 +209,28 @@ def test_a_look_at_what_would_be_forgotten_is_no_failure_and_erases_nothing(caps
     assert kept(capsys, "forget", "--words", "Wombats sleep in crate 5.", "--dry-run")[0] == 0
 
 
-def test_a_beginning_that_several_sessions_have_is_refused_and_lists_them(capsys, home):
-    for session in ("5a5a-one", "5a5a-two"):
-        transcript(home / f".claude/projects/p/{session}.jsonl", RULE)
+def test_a_look_names_a_backup_that_is_away_and_shows_what_would_go_of_sessions_and_days(capsys, ran, tmp_path):
+    away = tmp_path / "stick" / "one.db"
+    kept(capsys, "backup", away)
+    away.unlink()
+    number = told(capsys, "list")[0]["id"]
+    assert f"{away} is not there now" in kept(capsys, "forget", number, "--dry-run")[1]
+    for asked in (("--session", "a"), ("--since", "2026-01-05")):
+        assert RULE in [place["text"] for place in told(capsys, "forget", *asked, "--dry-run")]
+    (whole,) = (place for place in told(capsys, "forget", "--session", "a", "--dry-run") if "whole session" in place["where"])
+    assert whole["text"] == RULE
+
+
+@pytest.mark.parametrize(("option", "name"), [("--session", "5a5a5a5a"), ("--source", "5a5a5a5a"), ("--source", "twice.jsonl")])
+def test_a_beginning_that_several_sessions_have_is_refused_and_lists_them(capsys, home, option, name):
+    for place in ("p/5a5a5a5a-one", "p/5a5a5a5a-two", "p/twice", "q/twice"):
+        transcript(home / f".claude/projects/{place}.jsonl", RULE)
     kept(capsys, "run")
-    code, out, err = kept(capsys, "forget", "--session", "5a5a", "--yes")
+    code, out, err = kept(capsys, "forget", option, name, "--yes")
     assert (code, out) == (2, "")
-    assert "5a5a-one" in err
-    assert "5a5a-two" in err
+    for place in ("p/twice", "q/twice") if "twice" in name else ("5a5a5a5a-one", "5a5a5a5a-two"):
+        assert place in err
+    assert kept(capsys, "forget", "--source", "5a5a5a5a-o", "--yes")[0] == 0
 
 
 def test_forgetting_while_a_run_is_under_way_fails(capsys, home):

@@ -46,6 +46,9 @@ def memory_revision(memory: Memory) -> str:
     return digest(memory.id, *seen, memory.superseded_by, memory.resolved_by, size=6)
 
 
+_LEAST_NAME = 8  # characters by which a session or file may be meant that has more
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryFilter:
     """Which memories to list: those that everything here lets through.
@@ -374,8 +377,8 @@ def _related_memory_id(operation: Operation, number: str) -> str:
 def select_memories(
     workspace: Workspace, *, source: str = "", project: str = "", since: datetime | None = None, until: datetime | None = None
 ) -> tuple[Memory, ...]:
-    """The memories of a source (its name, a file, or a session id or the beginning of one), of a project (its scope), and first
-    seen in a span of time: those that fit all that is asked for.
+    """The memories of a source (as :func:`find_source` gives it), of a project (its scope), and first seen in a span of time: those
+    that fit all that is asked for.
 
     A person's own memories count only by their time and scope. Raises UsageError where nothing is asked for.
     """
@@ -386,15 +389,27 @@ def select_memories(
         memory
         for memory in workspace.store.log.memories()
         if memory.content
-        and (not source or any(quote.path in named or _is_from_source(source, quote) for quote in memory.evidence))
+        and (not source or any(quote.path in named or source in (quote.path, quote.session) for quote in memory.evidence))
         and project in ("", memory.scope)
         and (since is None or (memory.first_seen is not None and memory.first_seen >= since))
         and (until is None or (memory.first_seen is not None and memory.first_seen < until))
     )
 
 
-def _is_from_source(source: str, each: Evidence | Thread) -> bool:
-    return source == each.path or (len(source) >= 8 and (each.session.startswith(source) or each.path.endswith(f"/{source}")))
+def find_source(workspace: Workspace, source: str) -> str:
+    """The session or file that is meant: by its id or path, by its first 8 characters or more, or its file name. A name that
+    fits none is that of a source. Raises MissingError where it fits several.
+    """
+    places = {(thread.session, thread.path) for thread in workspace.store.archive.threads()}
+    places |= {(quote.session, quote.path) for memory in workspace.store.log.memories() for quote in memory.evidence}
+    if len(source) < _LEAST_NAME or any(source in place for place in places):
+        return source
+    found = {session for session, _ in places if session.startswith(source)}
+    found |= {path for _, path in places if path.endswith(f"/{source}")}
+    if len(found) > 1:
+        could = ", ".join(sorted(found)[:3]) + (", …" if len(found) > 3 else "")
+        raise MissingError(f"several sessions or files fit {source!r}", hint=could)
+    return next(iter(found), source)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -417,7 +432,7 @@ def select_conversations(
     threads = [
         thread
         for thread in archive.threads()
-        if (not source or source == thread.source or _is_from_source(source, thread))
+        if source in ("", thread.source, thread.path, thread.session)
         and (not project or workspace.scope(thread.project, thread.path) == project)
         and (since is None or (thread.last_at is not None and thread.last_at >= since))
         and (until is None or (thread.first_at is not None and thread.first_at < until))

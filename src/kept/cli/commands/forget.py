@@ -23,6 +23,7 @@ from kept.pipeline.erase.forget import (
     make_erasure_request,
     make_retention_request,
 )
+from kept.pipeline.erase.proof import list_missing_backups
 from kept.workspace import Workspace
 
 
@@ -161,6 +162,9 @@ def _preview_lines(workspace: Workspace, request: ErasureRequest, found: Sequenc
         yield from _format_near_copies(near)
     else:
         yield line(("Nothing else says nearly the same.", "dim"))
+    if missing := list(list_missing_backups(workspace)):
+        yield line(("Out of kept's reach; when it is back, forget the same again:", "yellow"))
+        yield from (hanging_line([("  ", "")], text) for text in missing)
     if transcripts := sorted({quote.path for memory in request.memories for quote in memory.evidence if quote.path}):
         yield line(("Out of kept's reach, for you to change: the transcripts", "yellow"))
         yield from (hanging_line([("  ", "")], path) for path in transcripts)

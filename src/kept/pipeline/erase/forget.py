@@ -18,7 +18,7 @@ from kept.journal.feed_reading import erase_source
 from kept.local.files import hold_lock
 from kept.local.progress import Progress, ignore_progress
 from kept.local.settings import count_days
-from kept.memories.browse import select_conversations, select_memories
+from kept.memories.browse import find_source, select_conversations, select_memories
 from kept.pipeline.erase.holders import list_holders
 from kept.pipeline.erase.journal import Span, erase_feed_from_entries
 from kept.pipeline.erase.models import RecordingFile, ReplyFile
@@ -83,6 +83,7 @@ def make_erasure_request(
     """
     if not (source or project or since or until):
         return ErasureRequest(memories=tuple(memories), words=collect_words(workspace, memories, said=said))
+    source = find_source(workspace, source) if source else ""
     chosen = select_conversations(workspace, source=source, project=project, since=since, until=until)
     found = select_memories(workspace, source=source, project=project, since=since, until=until)
     sessions = chosen.sessions if not (since or until) else frozenset[str]()

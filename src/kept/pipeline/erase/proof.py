@@ -62,6 +62,13 @@ def find_out_of_reach(
     return (*_places_out_of_reach(workspace, words, transcripts), *told)
 
 
+def list_missing_backups(workspace: Workspace) -> Iterator[str]:
+    """The backups that a person made somewhere that is away or gone, in words."""
+    for path in sorted(recorded_backups(workspace.store.log)):
+        if path.is_absolute() and not (path.exists() or path.is_relative_to(workspace.paths.state)):
+            yield f"{path} is not there now: a backup was made there, and may still say it wherever it lies"
+
+
 def _places_out_of_reach(workspace: Workspace, words: ErasureWords, transcripts: Iterable[str]) -> Iterator[str]:
     for path in sorted({*map(Path, transcripts), *list_foreign_notes(workspace)}):
         if path.is_file() and not path.is_relative_to(workspace.paths.state) and next(traces(path, words), None):
@@ -77,9 +84,7 @@ def _places_out_of_reach(workspace: Workspace, words: ErasureWords, transcripts:
         if run.command == "export" and path.is_file():
             says = "still says it" if next(traces(path, words), None) else "may say it"
             yield f"{path} {says}: it is an export of {run.started_at.date()}, and there may be copies of it"
-    for path in sorted(recorded_backups(workspace.store.log)):
-        if path.is_absolute() and not (path.exists() or path.is_relative_to(workspace.paths.state)):
-            yield f"{path} is not there now: a backup was made there, and may still say it wherever it lies"
+    yield from list_missing_backups(workspace)
     for part in names(workspace, words):
         yield f"{part} is the name of a folder or file: kept knows what was read there by that name, and does not erase it"
     roots = {checkout.root for name in workspace.store.outputs() if (checkout := find_checkout(str(Path(name).parent)))}

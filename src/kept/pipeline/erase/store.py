@@ -19,6 +19,7 @@ from kept.store.protocol import Store
 from kept.store.values import Draft
 
 _WHOSE = {Author.HUMAN: "you", Author.ASSISTANT: "the assistant", Author.TOOL: "a tool"}
+_BEGINNING = 50  # events of a session among which the first words of the person are looked for
 _NAMED = 20  # memories that a pass names; its operations name all
 _UNNAMED = "what was said"  # for the moment between the two passes that stand for what was no memory
 _REASON = "forgotten by the user"
@@ -79,11 +80,14 @@ class StoreHolder:
         for event in similar if self.quick else self.store.archive.events_with_words(words):
             where = _event_label(event)
             if event.key in words.events:
-                yield self._place_at(where, "")
+                yield self._place_at(where, words.excerpt(event.text))
             yield from (self._place_at(where, words.excerpt(text)) for text in texts_of_event(event) if words.is_in_text(text))
         for event in similar:
             yield from self._near_copies(words, _event_label(event), event.text)
-        yield from (self._place_at(f"the whole session {session}", "") for session in sorted(words.sessions))
+        for session in sorted(words.sessions):
+            said = (event for thread, _ in self._threads_of(session) for event in self.store.archive.events(thread, 0, _BEGINNING))
+            first = next((event.text for event in said if event.author is Author.HUMAN), "")
+            yield self._place_at(f"the whole session {session}", words.excerpt(first))
 
     def _search_text(self, words: ErasureWords, where: str, text: str) -> Iterator[ErasureMatch]:
         if words.is_in_text(text):
@@ -105,8 +109,9 @@ class StoreHolder:
         target = self._find_target(words)
         with self.store.transaction():
             events = archive.erase_words(words)
-            for session, path in self._sessions_to_erase(words):
-                archive.opt_out(session, path)
+            for session in sorted(words.sessions):
+                for path in dict.fromkeys(path for _, path in self._threads_of(session)):
+                    archive.opt_out(session, path)
             days = self._erase_from_days(words, events)
         amended = log.erase_words(words, spared=target.memories | target.candidates)
         forgotten = self._forget_target(target)
@@ -115,11 +120,9 @@ class StoreHolder:
             self.store.compact()
         return places
 
-    def _sessions_to_erase(self, words: ErasureWords) -> list[tuple[str, str]]:
-        """The sessions that are forgotten whole, each with the files that tell it."""
-        return sorted(
-            {(thread.session, thread.path) for thread in self.store.archive.threads() if thread.session in words.sessions}
-        )
+    def _threads_of(self, session: str) -> list[tuple[int, str]]:
+        """What tells of a session: the threads, each with its file."""
+        return [(thread.id, thread.path) for thread in self.store.archive.threads() if thread.session == session]
 
     def _find_target(self, words: ErasureWords) -> _EraseTarget:
         """The memories and proposals that go whole, and the fingerprints that keep them from coming back."""
