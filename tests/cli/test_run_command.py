@@ -175,6 +175,29 @@ def test_edits_by_hand_are_taken_over_and_told(capsys, home, projects):
     assert any("RFC 3339" in each["content"] for each in told(capsys, "list"))
 
 
+def test_a_line_that_is_put_back_is_held_and_the_run_says_why_it_stays_in_the_file(capsys, home, projects):
+    transcript(projects / "a.jsonl", RULE, OTHER)
+    kept(capsys, "run")
+    path = memory_file(home)
+    before = path.read_text()
+    kept(capsys, "retire", next(each["id"] for each in told(capsys, "list") if each["content"] in RULE))
+    path.write_text(before)
+    out = kept(capsys, "run")[1]
+    assert "Your own edits were applied: 1 held" in out
+    assert "stays where it is and is held" in out
+    assert "ISO 8601" in path.read_text()
+
+
+def test_retiring_one_of_two_memories_that_say_the_same_names_the_other(capsys, home, projects):
+    transcript(projects / "a.jsonl", "Remember that the mill is closed on Mondays.", cwd="/home/u/harbor")
+    transcript(projects / "b.jsonl", "Remember that the mill is closed on Mondays.", cwd="/home/u/garden")
+    kept(capsys, "run")
+    first, second = (each["id"] for each in told(capsys, "list"))
+    out = kept(capsys, "retire", first)[1].replace("\n", " ")
+    assert f"says the same and stays in use: {second}" in out
+    assert "says the same" not in kept(capsys, "retire", second)[1]
+
+
 def test_words_of_a_transcript_are_neither_markup_nor_escapes(capsys, home, projects):
     transcript(
         projects / "a.jsonl",

@@ -238,6 +238,9 @@ def missed_lines(
 def _hand_edit_lines(operations: Mapping[str, int]) -> Iterator[Line]:
     if done := describe_counts(operations):
         yield line(("Your own edits were applied: ", "green"), done)
+    if operations.get("hold"):
+        told = "  a line that was added, or put back, stays where it is and is held: any program could have written it"
+        yield line(told, (" → kept review", "dim"))
 
 
 def problem_lines(report: RunReport, *, verbose: bool) -> Iterator[Line]:

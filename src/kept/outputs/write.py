@@ -16,7 +16,7 @@ from kept.core.document import Edits, Line, UnsafeEdits
 from kept.core.errors import ChangedError, KeptError, RefusedPathError
 from kept.core.markup import encode_lines, size_in_bytes
 from kept.core.memory import Actor
-from kept.core.operation import Operation
+from kept.core.operation import Operation, operation_kind
 from kept.core.value import dataclass, field, replace
 from kept.days.day_notes import restore_lines
 from kept.local import files
@@ -261,7 +261,7 @@ def _commit_edits(
         held = tuple(hold_agent_edits(workspace, target, of_agents))
         if held:
             _commit_operations(workspace, target, run, held, actor=Actor.AGENT)
-            written.operations.update(type(item).__name__.lower() for item in held)
+            written.operations.update(map(operation_kind, held))
         written.changed.append(f"{target.path}: what an agent wrote there is held for review; the file is as it was before")
     if of_agents.removed:
         again = f"{target.path}: {len(of_agents.removed)} lines that an agent's command took out are there again"
@@ -277,7 +277,7 @@ def _commit_edits(
         if operations:
             _commit_operations(workspace, target, run, operations)
             written.book = None
-            written.operations.update(type(operation).__name__.lower() for operation in operations)
+            written.operations.update(map(operation_kind, operations))
             written.changed.append(_count_operations(target, operations))
     return result
 
@@ -321,7 +321,7 @@ def _commit_operations(
 
 
 def _count_operations(target: Target, operations: tuple[Operation, ...]) -> str:
-    counts = Counter(type(operation).__name__.lower() for operation in operations)
+    counts = Counter(map(operation_kind, operations))
     return f"{target.path}: " + ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
 
 

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated
 
 import typer
@@ -11,9 +11,10 @@ from kept.changes import apply_person_change
 from kept.cli import show
 from kept.cli.front import call_options, command_workspace, edit_line, is_interactive, read_key
 from kept.cli.lists import changed_line, memory_line
-from kept.cli.show import line
+from kept.cli.show import Line, line
 from kept.core.errors import UsageError
 from kept.core.memory import Memory, Status
+from kept.core.text import normal_form
 from kept.local.agents_shell import agent_variable
 from kept.memories import browse, person
 from kept.memories.browse import to_export
@@ -146,7 +147,17 @@ def retire(
     def apply(workspace: Workspace) -> list[Memory]:
         return [person.retire(workspace, item, reason, if_match=if_match) for item in _resolve_ids(workspace, numbers, if_match)]
 
-    return _apply_change(context, "Retired; the same proposal does not bring it back (`kept undo` does):", apply, as_json=as_json)
+    told = "Retired; the same proposal does not bring it back (`kept undo` does):"
+    return _apply_change(context, told, apply, after=_twin_lines, as_json=as_json)
+
+
+def _twin_lines(workspace: Workspace, memories: Sequence[Memory]) -> Iterator[Line]:
+    """What says the same elsewhere and stays in use: another project, another source."""
+    said, gone = {normal_form(memory.content) for memory in memories}, {memory.id for memory in memories}
+    for memory in workspace.store.log.memories():
+        if memory.status is Status.ACTIVE and memory.id not in gone and normal_form(memory.content) in said:
+            told = f"Another memory says the same and stays in use: {memory.id} ({workspace.name(memory.scope)})"
+            yield line((told, "yellow"), (f" → kept retire {memory.id}", "dim"))
 
 
 def resolve(
@@ -201,9 +212,15 @@ def pin(
 
 
 def _apply_change(
-    context: typer.Context, told: str, act: Callable[[Workspace], list[Memory]], *, waits: str = "", as_json: bool
+    context: typer.Context,
+    told: str,
+    act: Callable[[Workspace], list[Memory]],
+    *,
+    waits: str = "",
+    after: Callable[[Workspace, Sequence[Memory]], Iterator[Line]] = lambda *_: iter(()),
+    as_json: bool,
 ) -> int:
-    """Make a change and tell what came of it; ``waits`` says so of what is held."""
+    """Make a change and tell what came of it; ``waits`` says so of what is held, ``after`` has more to tell."""
     with command_workspace(context) as workspace:
         agents = bool(agent_variable(os.environ)) and not workspace.settings.trust_agents
         memories, written = apply_person_change(workspace, lambda: act(workspace), with_files=not agents)
@@ -217,6 +234,7 @@ def _apply_change(
                 [
                     line((told, "green")),
                     *(changed_line(workspace, memory, memory.status_at(moment).value) for memory in memories),
+                    *after(workspace, memories),
                 ]
             )
         return print_problems(written)
