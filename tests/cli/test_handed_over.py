@@ -136,6 +136,7 @@ def test_what_was_noted_at_the_call_of_a_session_off_the_record_goes(capsys, hom
     assert kept(capsys, "run")[0] == 0
     assert "Gribblesnatch" not in json.dumps(told(capsys, "list", "--all"))
     assert RULE in handed(capsys)
+    assert "1 session off the record → kept sources" in kept(capsys, "status")[1]
 
 
 def test_forgetting_a_session_off_the_record_reaches_what_was_noted_at_its_call(capsys, home, project):

@@ -198,6 +198,23 @@ def test_retiring_one_of_two_memories_that_say_the_same_names_the_other(capsys, 
     assert "says the same" not in kept(capsys, "retire", second)[1]
 
 
+def test_a_dry_run_leads_to_nothing_that_it_did_not_store(capsys, home, projects):
+    transcript(projects / "a.jsonl", RULE, "Please look at the tests, always look at them twice.")
+    out = kept(capsys, "run", "--dry-run")[1]
+    assert "kept list --refused" not in out
+    assert "can be searched" not in out
+
+
+def test_an_empty_list_leads_to_what_is_held(capsys, home, projects):
+    assert kept(capsys, "list")[1] == "Nothing to show. → kept run\n"
+    kept(capsys, "add", RULE, "--type", "constraint")
+    path = memory_file(home)
+    path.write_text(path.read_text().replace("- In this", "- Boats are counted twice.\n- In this"))
+    kept(capsys, "run")
+    kept(capsys, "retire", told(capsys, "list")[0]["id"])
+    assert kept(capsys, "list")[1] == "Nothing to show. → kept review --all\n"
+
+
 def test_words_of_a_transcript_are_neither_markup_nor_escapes(capsys, home, projects):
     transcript(
         projects / "a.jsonl",

@@ -429,6 +429,13 @@ def test_where_nothing_runs_the_nights_job_setup_has_each_session_read_when_it_e
     assert load_settings(place.settings).at_session_end == "run"
 
 
+def test_setup_without_a_nightly_job_says_when_sessions_are_read(capsys, home, place):
+    say(home, "a", RULE)
+    assert "sessions are read when you call kept run" in " ".join(kept(capsys, "setup", "--yes", "--no-schedule")[1].split())
+    kept(capsys, "config", "set", "at_session_end", "run")
+    assert "when you call kept run" not in " ".join(kept(capsys, "setup", "--yes", "--no-schedule")[1].split())
+
+
 def test_setup_says_how_to_add_the_server_whose_tool_it_permits_until_it_is_there(capsys, home):
     (home / ".claude").mkdir(exist_ok=True)
     step = "claude mcp add --scope user kept -- kept mcp"

@@ -9,6 +9,8 @@ from itertools import permutations
 
 import pytest
 
+from kept.cli.commands.show import memory_card_lines
+from kept.cli.lists import memory_line
 from kept.core.memory import Held, Refused, Status
 from kept.core.summary import SummaryPart
 from kept.extraction import llm_extraction, question_plan
@@ -260,6 +262,23 @@ def test_the_order_in_which_sessions_are_heard_does_not_matter(desk_at, home):
                 run_pipeline(with_model(workspace, Obedient()), [home / f"f{each}"], RunOptions())
             found.add(tuple(outcome(workspace)))
     assert len(found) == 1
+
+
+def test_a_list_and_a_card_mark_what_a_model_proposed(desk_at, home):
+    say(home, "one", RULE, FACT)
+    with desk_at(home) as workspace:
+
+        def marked():
+            shown = [
+                (memory_line(memory, workspace.zone), next(memory_card_lines(workspace, memory)))
+                for memory in workspace.store.log.memories()
+            ]
+            return [["model" in "".join(text for text, _ in one.body) for one in pair] for pair in shown]
+
+        run_pipeline(replace(workspace, llm=None), [], RunOptions())
+        assert marked() == [[False, False]]
+        run_pipeline(with_model(workspace, Obedient()), [], RunOptions())
+        assert [True, True] in marked()
 
 
 def test_undo_takes_back_what_the_model_added_and_redo_brings_it_again(desk_at, home):

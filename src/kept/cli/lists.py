@@ -14,7 +14,7 @@ from kept.cli.show import Line, format_count, format_id, hanging_line, line
 from kept.core.codec import json_fields
 from kept.core.event import Event, EventKind
 from kept.core.fold import find_undone_passes
-from kept.core.memory import USER_SCOPE, Memory, Status
+from kept.core.memory import SUGGESTED, UNDERSTOOD, USER_SCOPE, Memory, Status
 from kept.core.operation import Operation, Pass
 from kept.core.project import PROJECT
 from kept.core.text import mixed_scripts
@@ -61,10 +61,16 @@ def grouped_lines(
                 yield memory_line(each, zone, "" if status is Status.ACTIVE else status.value, (then or {}).get(each.id, ""))
 
 
+def proposer(memory: Memory) -> str:
+    """Who proposed a memory, where that was neither the rules nor a person."""
+    return "model" if memory.advised else {UNDERSTOOD: "model", SUGGESTED: "agent"}.get(memory.trigger, "")
+
+
 def memory_line(memory: Memory, zone: ZoneInfo, mark: str = "", then: str = "") -> Line:
     """One memory in a list; where it said something else ``then``, that, and what it says now."""
     mixed = f"mixes {' and '.join(found)} letters" if (found := mixed_scripts(memory.content)) else ""
-    marks = ", ".join(filter(None, (mark, "pinned" if memory.pinned else "", mixed, format_day(memory.last_seen, zone))))
+    pinned = "pinned" if memory.pinned else ""
+    marks = ", ".join(filter(None, (mark, proposer(memory), pinned, mixed, format_day(memory.last_seen, zone))))
     now = memory.content or FORGOTTEN
     said = (then, (f" (now: {now})", "dim")) if then else (now,)
     return hanging_line([("    ", ""), (format_id(memory.id), "yellow"), ("  ", "")], *said, (f"  ({marks})", "dim"))

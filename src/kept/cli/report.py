@@ -42,7 +42,7 @@ def report_lines(
         yield line(("Dry run: this is what would change; nothing was changed.", "yellow"))
     if report.resumed:
         yield line(("The run before was cut short; this one went on where it stopped.", "dim"))
-    yield from _format_reading(report, verbose=verbose)
+    yield from _format_reading(report, verbose=verbose, dry=options.dry)
     if not options.dry:
         yield from llm_extraction_lines(report.llm_extraction)
         yield from _curation_lines(report)
@@ -103,7 +103,7 @@ def idle_line(report: RunReport, waiting: int) -> Line:
     return line("Nothing new.", (f" {format_count(report.active, 'memory', 'memories')}{rest} · {report.seconds:.1f} s", "dim"))
 
 
-def _format_reading(report: RunReport, *, verbose: bool) -> Iterator[Line]:
+def _format_reading(report: RunReport, *, verbose: bool, dry: bool) -> Iterator[Line]:
     reading, sources = report.reading, ", ".join(sorted(report.sources)) or "nothing"
     if not reading.fresh and not report.extracted.threads:
         if not report.sources:
@@ -136,7 +136,7 @@ def _format_reading(report: RunReport, *, verbose: bool) -> Iterator[Line]:
         doubtful = f"{extracted.held:,} in doubt" if extracted.held else ""
         parts = filter(None, (doubtful, describe_set_aside(reasons, None if verbose else 3)))
         told = ", ".join((format_count(extracted.candidates, "proposal"), *parts))
-        yield line((told, "dim"), (" → kept list --refused" if reasons else "", "dim"))
+        yield line((told, "dim"), (" → kept list --refused" if reasons and not dry else "", "dim"))
     if verbose:
         for name, account in sorted(reading.accounts.items()):
             yield line((f"{name}: {format_account(account.records, account.kept, account.dropped)}", "dim"))

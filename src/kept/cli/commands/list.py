@@ -76,7 +76,8 @@ def list_(
             show.page_lines(chain(lines, _past_line(workspace, moment, recorded=recorded) if at else ()))
         else:
             none = "kept had read nothing by then." if at and recorded and not memories else "Nothing to show."
-            show.write_line(none, ("" if memories or at else " → kept run", "dim"))
+            waits = not held and any(item.status == Status.HELD for item in memories)
+            show.write_line(none, ("" if at else " → kept review --all" if waits else "" if memories else " → kept run", "dim"))
 
 
 def _load_memories(workspace: Workspace, ids: Sequence[str]) -> Iterator[Memory]:

@@ -87,6 +87,9 @@ def _install_all(
         show.write_line("Wrote ", show.format_path(hook.path), (f"  {hook.what}", "dim"))
     if nightly:
         code = _install_job(context, home, at=at)
+    elif load_setting(home, "at_session_end") != "run" and not list_installed_jobs(home, os.environ):
+        hint = " → kept config set at_session_end run reads each when it ends"
+        show.write_line(("Without a nightly job sessions are read when you call kept run", "yellow"), (hint, "dim"))
     code = max(code, run_and_report(context, RunOptions(), ask=ask))
     note_program(home, anew=True)
     return code

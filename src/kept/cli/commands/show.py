@@ -13,6 +13,7 @@ from kept.cli.lists import (
     memory_line,
     operation_lines,
     operations_body,
+    proposer,
     scope_name,
     show_session,
     turn_line,
@@ -205,7 +206,7 @@ def _trace_body(workspace: Workspace, found: MemoryTrace, place: PendingProposal
 def memory_card_lines(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     """A memory with its particulars."""
     status, zone = memory.status_at(workspace.clock()), workspace.zone
-    marks = (status.value, "pinned" if memory.pinned else "", "yours" if memory.owned else "")
+    marks = (status.value, proposer(memory), "pinned" if memory.pinned else "", "yours" if memory.owned else "")
     place = (
         f"  {category_title(workspace.profiles, memory.profile, memory.category)} · "
         f"{scope_name(memory.scope, workspace.scope_names())} · "

@@ -58,6 +58,8 @@ def _state_lines(
         yield pending_line(*waits)
     undated = f", {format_count(found.undated, 'event')} without a date" if found.undated else ""
     yield line(f"{format_count(found.files, 'transcript')} read{undated}", (" → kept sources", "dim"))
+    if private := len({each.session for each in workspace.store.archive.opted_out_sessions()}):
+        yield line(f"{format_count(private, 'session')} off the record", (" → kept sources", "dim"))
     if found.unread:
         yield line((f"{format_count(found.unread, 'session')} archived but not analysed yet", "yellow"), (" → kept run", "dim"))
     if found.not_asked:
