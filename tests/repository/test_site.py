@@ -12,6 +12,7 @@ import yaml
 from cli_world import kept
 from kept.cli.parsers import create_parser
 from kept.cli.registry import COMMANDS
+from kept.journal.entry import Slot
 from kept.local.settings import load_settings
 
 ROOT = Path(__file__).parents[2]
@@ -89,6 +90,11 @@ def test_every_page_is_reached_from_the_sites_contents():
 
 def _values(entry):
     return entry.values() if isinstance(entry, dict) else entry
+
+
+def test_every_slot_of_a_template_stands_on_the_page_about_entries():
+    page = (DOCS / "how-to" / "journal.md").read_text(encoding="utf-8")
+    assert re.findall(r"(?m)^\| `{{(\w+)}}` \|", page) == [slot.value for slot in Slot]
 
 
 class _Loose(yaml.SafeLoader):

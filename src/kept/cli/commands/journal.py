@@ -86,7 +86,8 @@ def journal(
                 if as_json:
                     show.write_json(list(names))
                 else:
-                    show.write_lines(line(name) for name in names)
+                    own = show.format_path(workspace.paths.config / "templates")
+                    show.write_lines([*map(line, names), line((f"Your own lie in {own}", "dim"))])
                 return 0
             case _:
                 work = use.make_entry_options(workspace, template, model=not no_llm)
@@ -351,6 +352,8 @@ def _day_lines(workspace: Workspace, found: DayView, *, detailed: bool) -> Itera
             scope_name(workspace.scope(each.project, each.path), workspace.scope_names()),
             (f"{what}  {each.session}", "dim"),
         )
+    if found.sessions and found.last == found.day:
+        yield line(("  All that was said in one: kept show --session ID", "dim"))
     yield from _work_lines(workspace, found, detailed=detailed)
     for title, memories in (("Learnt", found.learnt), ("Confirmed", found.confirmed)):
         if memories:
