@@ -7,8 +7,9 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from kept.core.errors import BusyError
+from kept.intake.discovery import discover
 from kept.intake.projects import record_projects
-from kept.intake.reading import ReadingReport, archive_files, discover
+from kept.intake.reading import ReadingReport, archive_files
 from kept.llm.replies import ReplyCache
 from kept.local.files import hold_lock
 from kept.outputs.write import FileState, WriteReport, file_states, merge_hand_edits, write_outputs

@@ -12,6 +12,8 @@ from cli_world import OTHER, RULE, command, kept, told, transcript
 from kept.cli.call import split_global_options
 from kept.cli.hook import EVENTS
 from kept.cli.registry import COMMANDS, EVERYDAY
+from kept.core.text import one_line
+from kept.install.error_log import error_line
 from kept.memories import browse
 
 
@@ -225,6 +227,15 @@ def test_dates_are_told_in_words_to_every_command(capsys, home, words, when):
     code, _, err = kept(capsys, *words, when)
     assert "YYYY-MM-DD" not in err
     assert (code, err) == (0, "") or words[0] in ("forget", "journal")
+
+
+def test_an_unexpected_error_names_kepts_own_line_and_not_that_of_a_library_below_a_folder_named_kept(tmp_path):
+    library = tmp_path / "kept" / "library.py"
+    words = {}
+    exec(compile("class Words(str):\n    def split(self):\n        raise ArithmeticError\n", str(library), "exec"), words)
+    with pytest.raises(ArithmeticError) as raised:
+        one_line(words["Words"]("some words"))
+    assert error_line(raised.value).startswith("something unexpected went wrong: ArithmeticError (text.py:")
 
 
 def test_an_unexpected_error_shows_its_place_and_none_of_its_words(capsys, home, monkeypatch):

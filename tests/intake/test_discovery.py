@@ -9,7 +9,7 @@ from kept.core.erasure import ErasureWords
 from kept.core.errors import UsageError
 from kept.core.event import FORGOTTEN_MARK
 from kept.core.memory import Status
-from kept.intake.discovery import survey
+from kept.intake.survey import survey
 from kept.memories.backups import make_daily_backup
 from kept.memories.browse import load_conversation
 from kept.memories.configure import include_item

@@ -7,6 +7,7 @@ import pytest
 import re2
 
 from kept.core.errors import ConfigError
+from kept.profiles import lexicons
 from kept.profiles.lexicons import LANGUAGES, Lexicon, TellingPatterns, load_lexicon
 
 
@@ -30,6 +31,23 @@ def test_english_has_every_cue():
 def test_a_language_without_a_lexicon_is_an_error_that_names_it(name):
     with pytest.raises(ConfigError, match="lexicon"):
         load_lexicon((name,))
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("[telling]\nremember = ['onthoud']", "has no `spaced`"),
+        ("spaced = true", "has no `telling`"),
+        ("spaced = true\n[telling\n", "line 2"),
+    ],
+)
+def test_a_lexicon_that_cannot_be_read_is_an_error_that_names_the_file_and_what_is_wrong(monkeypatch, tmp_path, text, what):
+    (tmp_path / "nl.toml").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(lexicons, "_FOLDER", tmp_path)
+    lexicons._read_lexicon.cache_clear()
+    with pytest.raises(ConfigError, match=rf"nl\.toml.*{what}"):
+        load_lexicon(("nl",))
+    lexicons._read_lexicon.cache_clear()
 
 
 def test_words_match_between_word_borders_only_also_beside_accents():

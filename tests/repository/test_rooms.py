@@ -1,6 +1,7 @@
 """The rooms stay small enough to be read, and a search for a function finds it."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -74,3 +75,13 @@ def test_no_function_name_is_defined_in_more_than_four_modules_unless_a_protocol
         for name in _own_names(module, protocols):
             places.setdefault(name, set()).add(path)
     assert {name: sorted(paths) for name, paths in places.items() if len(paths) > MOST_DEFINITIONS} == {}
+
+
+ROLE = re.compile(r":(?:func|class|meth|data|attr|mod|exc):`~?([\w.]+)`")
+
+
+def test_a_docstring_refers_to_names_that_exist() -> None:
+    texts = {path: path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.py")}
+    known = {word for text in texts.values() for word in re.findall(r"\w+", ROLE.sub("", text))}
+    broken = {f"{path.relative_to(SOURCES)}: {name}" for path, text in texts.items() for name in ROLE.findall(text)}
+    assert {each for each in broken if each.rpartition(": ")[2].rpartition(".")[2] not in known} == set()

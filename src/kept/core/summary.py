@@ -64,7 +64,7 @@ class PassageForm(StrEnum):
 class Passage:
     """One stored sentence of what a day came to.
 
-    ``kind`` is one of the four of a :class:`Point`; ``events`` and ``sessions`` are what it rests on, ``at`` is when the last of
+    ``kind`` is one of the four of a point; ``events`` and ``sessions`` are what it rests on, ``at`` is when the last of
     them was. ``day`` (local) and ``scope`` say where a line or a person's words belong; a point belongs to its ``thread`` at
     ``ordinal``. ``by`` names the model and the prompt; ``made_of`` is the mark of the points that a line was put together of.
     ``instead`` is the id of the line whose place a person's words took (empty text: they deleted it). ``id`` is made of what it is.

@@ -36,8 +36,9 @@ from kept.evaluation.turns import (
 from kept.extraction.extract_threads import extract_pending
 from kept.extraction.llm_extraction import Trust, extract_with_llm
 from kept.extraction.questions.question import PURPOSE, SCHEMA
+from kept.intake.discovery import discover
 from kept.intake.projects import record_projects
-from kept.intake.reading import archive_files, discover
+from kept.intake.reading import archive_files
 from kept.llm.adapters.recorded import ScriptedModel
 from kept.llm.ask import Ask, CompleteReply, UnreadableReply
 from kept.llm.client import LlmClient

@@ -31,7 +31,7 @@ from kept.install.checks import (
 from kept.install.client_checks import check_clients, find_misplaced_settings
 from kept.install.schedule import InstalledJob, SchedulerKind, list_installed_jobs
 from kept.install.setup import hooked_clients, install_hooks, note_program, plan_hooks, used_clients
-from kept.intake.discovery import survey
+from kept.intake.survey import survey
 from kept.llm.available import LOOPBACK
 from kept.local.queue import NIGHT, load_failures, load_hook_log, queue_path, read_lines
 from kept.local.settings import LlmSettings, load_settings

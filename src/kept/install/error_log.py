@@ -18,12 +18,13 @@ from kept.workspace import utc_now
 NAME = "errors.log"
 _BYTES = 500_000
 _COPIES = 1
+_PACKAGE = Path(__file__).parents[1]
 
 
 def error_line(error: BaseException) -> str:
     """An unexpected error in one line: its type, and the place in kept's code it came from."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if "/kept/" in Path(unquote(frame.filename)).as_posix()] or frames
+    own = [frame for frame in frames if Path(unquote(frame.filename)).is_relative_to(_PACKAGE)] or frames
     where = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
     return f"something unexpected went wrong: {type(error).__name__}{where}"
 
@@ -39,7 +40,7 @@ def note_error(home: Paths, doing: str, error: BaseException) -> Path | None:
 
 
 def _format_trace(error: BaseException) -> list[str]:
-    """The calls an error came through, outermost first; the error that caused it before it, as Python tells them."""
+    """The calls an error came through, outermost first, behind those of the error that caused it: the order of Python's traces."""
     lines: list[str] = []
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     if cause is not None:

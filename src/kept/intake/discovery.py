@@ -1,215 +1,198 @@
-"""Discovery: what is on this machine, tool by tool: what is read, what is not, and why. Opens files as far as their format
-needs.
-"""
+"""Discovery: which files are to be read, of which format, and which are left out and why."""
 
+import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from dataclasses import is_dataclass
 from pathlib import Path
-from sys import intern
+from typing import Any, cast
 
-from kept.core.event import RecordAccount
-from kept.core.value import dataclass, field
-from kept.intake.reading import format_of, printable
-from kept.intake.unread import load_unread_reasons
+from kept.core.document import END
+from kept.core.errors import SourceError, UsageError, isolate_errors
+from kept.core.event import Author
+from kept.core.value import dataclass, fields, replace
+from kept.intake.cleaned_files import (
+    FilesToRead,
+)
 from kept.local.files.walking import find_files, is_excluded
-from kept.local.settings.tables import SourceRoot
-from kept.sources.base import ENTRY
+from kept.local.settings.tables import SourceRoot, find_root_above
+from kept.sources.base import ENTRY, Source
 from kept.sources.entries import find_entries
-from kept.sources.files import SkippedFile, SkipReason, find_wide_encoding, tool_folder_format
-from kept.sources.registry import LEFT_OUT, SOURCES, with_zone
-from kept.sources.retention import deletion_time, retention_days
-from kept.store.values import OptedOut
+from kept.sources.files import SkippedFile, SkipReason, identify_file, tool_folder_format
+from kept.sources.registry import SOURCES, with_zone
+from kept.sources.stat_cache import FOLLOWED, is_unchanged, make_stat_entry
 from kept.workspace import Workspace
 
-_NAMED = 20  # files that are no transcripts
-_OTHERWISE = (".sqlite", ".sqlite3", ".db", ".vscdb", ".zst")  # files whose cursor says nothing about their size
-
-
-@dataclass(kw_only=True, slots=True)
-class ToolSurvey:
-    """What there is of one tool.
-
-    ``places`` are where it is looked for, with whether anything is there. ``files`` and ``size`` (bytes) are what lies there now,
-    ``fresh`` of them never read, ``grown`` changed since; ``elsewhere`` counts files that were read because the user named them and
-    that are still there. ``sessions`` were archived, from ``first_at`` to ``last_at``; ``gone`` of
-    their files are not there any more. ``unreadable`` are paths with reasons. ``expiring`` are files that the tool deletes within a
-    week and that are not archived whole; ``days_kept`` says after how many days it does.
-    """
-
-    name: str
-    enabled: bool
-    places: tuple[tuple[Path, bool], ...] = ()
-    files: int = 0
-    size: int = 0
-    fresh: int = 0
-    grown: int = 0
-    gone: int = 0
-    elsewhere: int = 0
-    excluded: int = 0
-    sessions: int = 0
-    account: RecordAccount = field(default_factory=RecordAccount)
-    first_at: datetime | None = None
-    last_at: datetime | None = None
-    unreadable: list[tuple[str, str]] = field(default_factory=list)
-    expiring: list[str] = field(default_factory=list)
-    days_kept: int | None = None
-
-    @property
-    def known(self) -> bool:
-        """Whether there is or was anything of it."""
-        return bool(
-            self.files or self.account.records or self.unreadable or self.excluded or any(there for _, there in self.places)
-        )
+_NOTES = (".md", ".markdown", ".mdx", ".txt")
+_WORDS = (".md", ".markdown", ".mdx", ".txt", ".log", ".jsonl", ".ndjson", ".json")  # files that may be of the format a root names
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Survey:
-    """What is on this machine: by tool; what lies in their places and is no transcript; what is left out by the user's word.
+class _PathCandidate:
+    """A path to examine. ``owner`` is the format whose tool's folder it lies in.
 
-    ``others`` counts the former by reason, ``named`` are the first of them with theirs; ``excluded`` counts files by pattern.
-    ``unread`` are files that the runs so far should have read and did not, with the reason.
+    ``named`` tells that a person named this very file, ``asked`` that they named it or a folder above it. ``root`` is the root of
+    the settings that it lies in.
     """
 
-    tools: tuple[ToolSurvey, ...]
-    others: Counter[str]
-    named: tuple[tuple[str, str], ...]
-    excluded: Counter[str]
-    opted_out: tuple[OptedOut, ...]
-    projects: Mapping[str, tuple[str, ...]]
-    plugins_left_out: tuple[tuple[str, str], ...]
-    unread: Mapping[str, str]
+    path: Path
+    owner: str = ""
+    root: SourceRoot | None = None
+    named: bool = False
+    asked: bool = False
 
 
-def survey(workspace: Workspace) -> Survey:
-    """Look at every known place. Reads at most the first 64 KB of a file, and changes nothing."""
-    accounts: dict[str, RecordAccount] = {}
-    states = _states(workspace, accounts)
-    tools = {tool_survey.name: tool_survey for tool_survey in _survey_archive(workspace, accounts)}
-    others, excluded = Counter[str](), Counter[str]()
-    named: list[tuple[str, str]] = []
-    seen: set[str] = set()
-    for path, place_of_tool, root in _paths(workspace, tools):
-        seen.add(str(path))
-        pattern = next((item for item in workspace.settings.exclude if is_excluded(str(path), [item])), None)
-        if pattern is not None:
-            excluded[pattern] += 1
-            place_of_tool.excluded += 1
-        elif reason := _count_file(workspace, path, (place_of_tool, root), tools, states):
-            others[reason] += 1
-            if len(named) < _NAMED:
-                named.append((printable(path), reason))
-    every_unread = load_unread_reasons(workspace.paths)
-    unread = {path: reason for path, reason in every_unread.items() if not is_excluded(path, workspace.settings.exclude)}
-    for missed in every_unread.keys() - unread.keys() - seen:
-        excluded[next(item for item in workspace.settings.exclude if is_excluded(missed, [item]))] += 1
-    for source, known in states:
-        there = Path(known).exists()
-        tools[source].gone += not there
-        tools[source].elsewhere += there and known not in seen
-    return Survey(
-        tools=tuple(tools.values()),
-        others=others,
-        named=tuple(named),
-        excluded=excluded,
-        opted_out=workspace.store.archive.opted_out_sessions(),
-        projects=_projects(workspace),
-        plugins_left_out=tuple(LEFT_OUT),
-        unread=unread,
+def discover(workspace: Workspace, paths: Sequence[Path], *, force: bool = False) -> FilesToRead:
+    """The files to read: those below the given paths, or every known place of every enabled source; ``force``: also unchanged ones.
+
+    Raises UsageError where a given path does not exist.
+    """
+    files: dict[str, Source] = {}
+    unchanged: dict[str, str] = {}
+    skipped: list[tuple[str, str]] = []
+    left: list[tuple[str, str]] = []
+    sources = with_zone(workspace.zone)
+    if not paths:
+        gone = [place for root in workspace.settings.root if not os.path.lexists(place := root.resolve(workspace.paths.user))]
+        skipped += [(printable(place), "a root that is not there: kept sources remove ends following it") for place in gone]
+    folder, noted = "", dict[str, tuple[str, str]]()
+    known = tuple((source.name, Path(os.path.realpath(place))) for source, place in list_source_places(workspace)) if paths else ()
+    for candidate in _paths_to_examine(workspace, paths):
+        path, plain = candidate.path, str(candidate.path)
+        if is_excluded(plain, workspace.settings.exclude):
+            left.append((printable(path), "excluded by you"))
+            continue
+        if not force:
+            if plain.rpartition("/")[0] != folder:
+                folder = plain.rpartition("/")[0]
+                noted = {} if _has_surrogates(folder) else workspace.store.archive.stat_cache_below(folder)
+            if name := _unchanged_format(workspace, path, noted.get(plain)):
+                unchanged[plain] = name
+                continue
+        shown = printable(path)
+        try:
+            with isolate_errors("its format cannot be told", str(path)):
+                owner = candidate.owner or _owner(path, known)
+                source = format_of(path, sources, candidate.root, named=candidate.named, owner=owner)
+                if is_own_output(workspace, path):
+                    source = SkippedFile(path=path, reason=SkipReason.OWN)
+        except SourceError as error:
+            skipped.append((shown, error.what))
+            continue
+        match source:
+            case SkippedFile():
+                (skipped if _is_missed(candidate, source) else left).append((shown, source.sentence))
+            case _ if source.name in workspace.settings.sources_off:
+                left.append((shown, f"{source.name} is switched off by you"))
+            case _:
+                files[plain] = source
+    return FilesToRead(
+        files=files, unchanged=Counter(unchanged.values()), skipped=tuple(skipped), left=tuple(left), named=tuple(paths)
     )
 
 
-_States = Mapping[tuple[str, str], int]
+def format_of(
+    path: Path, sources: Sequence[Source], root: SourceRoot | None = None, *, named: bool = False, owner: str = ""
+) -> Source | SkippedFile:
+    """The format of a file as :func:`identify_file` tells it, with what a person says of the root it lies in."""
+    source = identify_file(path, sources=sources, named=named, owner=owner)
+    if root is None:
+        return source
+    if isinstance(source, SkippedFile):
+        # What no format claims in a vault is a note, not a conversation.
+        name = "journal" if root.format == "vault" else root.format
+        chosen = next((source for source in sources if source.name == name), None)
+        words = _NOTES if name == "journal" else _WORDS
+        if chosen is None or source.reason is not SkipReason.UNKNOWN_FORMAT or path.suffix.lower() not in words:
+            return source
+        source = chosen
+    if root.author and is_dataclass(source) and any(item.name == "author" for item in fields(source)):
+        author = Author.HUMAN if root.author == "person" else Author.ASSISTANT
+        return cast("Source", replace(cast("Any", source), author=author))
+    return source
 
 
-def _states(workspace: Workspace, accounts: dict[str, RecordAccount]) -> _States:
-    """How many bytes of each file were looked at, by source and path; the sum of its accounts is added to those of its source."""
-    states: dict[tuple[str, str], int] = {}
-    for file_state in workspace.store.archive.files():
-        states[intern(file_state.source), file_state.path] = file_state.offset + file_state.account.pending
-        accounts[file_state.source] = accounts.get(file_state.source, RecordAccount()) + file_state.account
-    return states
+def is_own_output(workspace: Workspace, path: Path) -> bool:
+    """Whether kept noted that it wrote a whole file, whatever stands in it now. Raises DamagedError."""
+    root, real = workspace.paths.root, workspace.paths.root.resolve()
+    known = root / path.relative_to(real) if path.is_relative_to(real) else path
+    states = workspace.store.output_states(str(known)) if path.suffix.lower() in _NOTES else ()
+    return any(written.key == END for output in states for written in output.lines)
 
 
-def _survey_archive(workspace: Workspace, accounts: Mapping[str, RecordAccount]) -> Iterator[ToolSurvey]:
-    """Every tool, with what the archive has of it."""
-    sessions: dict[str, set[str]] = {}
-    spans: dict[str, list[datetime]] = {}
-    for thread in workspace.store.archive.threads():
-        sessions.setdefault(thread.source, set()).add(thread.session)
-        moments = spans.get(thread.source, [])
-        times = [*moments, *(at for at in (thread.first_at, thread.last_at) if at is not None)]
-        spans[thread.source] = [min(times), max(times)] if times else []
-    for name in dict.fromkeys((*(source.name for source in SOURCES), *accounts)):
-        times = spans.get(name, [])
-        yield ToolSurvey(
-            name=name,
-            enabled=name not in workspace.settings.sources_off,
-            sessions=len(sessions.get(name, ())),
-            account=accounts.get(name, RecordAccount()),
-            first_at=min(times, default=None),
-            last_at=max(times, default=None),
-            days_kept=retention_days(name, workspace.paths.user, workspace.env),
-        )
+def printable(path: Path) -> str:
+    """A path as text, whatever bytes its name holds."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def _paths(workspace: Workspace, tools: Mapping[str, ToolSurvey]) -> Iterator[tuple[Path, ToolSurvey, SourceRoot | None]]:
-    """Every file in the places of a tool, then in the roots of the settings (with the root), each once."""
-    seen: set[Path] = set()
-    for source in SOURCES:
-        roots = dict.fromkeys((workspace.paths.user, workspace.paths.root))
-        found = dict.fromkeys(place for root in roots for place in source.places(root, workspace.env))
-        journal = workspace.paths.root / workspace.settings.journal.folder
-        if source.name == ENTRY:
-            found = dict.fromkeys(find_entries(journal))
-        tools[source.name].places = tuple((place, place.exists()) for place in found)
-        for place, there in tools[source.name].places:
-            for path in find_files(place) if there else ():
-                if path not in seen:
-                    seen.add(path)
-                    yield path, tools[source.name], None
-        if source.name == ENTRY:
-            tools[source.name].places = ((journal, bool(found)),)  # of what lies there, the entries alone are looked at
-    for root in workspace.settings.root:
-        place = root.resolve(workspace.paths.user)
-        for path in find_files(place) if place.exists() else ():
-            if path not in seen:
-                seen.add(path)
-                yield path, tools.get(root.format, tools["generic"]), root
+def _is_missed(candidate: _PathCandidate, skipped: SkippedFile) -> bool:
+    """Whether a path that is not read is a loss: not what else lies in a tool's folder, nor a program's own folder."""
+    if skipped.reason in (SkipReason.MACHINERY, SkipReason.OWN):
+        return False
+    return candidate.asked or skipped.reason not in (SkipReason.UNKNOWN_FORMAT, SkipReason.EMPTY)
 
 
-def _count_file(
-    workspace: Workspace, path: Path, lies: tuple[ToolSurvey, SourceRoot | None], tools: Mapping[str, ToolSurvey], states: _States
-) -> str:
-    """Count one file; the reason where it is no transcript. ``lies`` tells in whose place it lies, or in which root."""
-    place_of, root = lies
-    owner = tool_folder_format(path) if root else place_of.name
-    found = format_of(path, with_zone(workspace.zone), root, owner=owner)
-    if isinstance(found, SkippedFile):
-        if found.reason in (SkipReason.UNKNOWN_FORMAT, SkipReason.EMPTY, SkipReason.MACHINERY, SkipReason.OWN):
-            return found.reason.value
-        place_of.unreadable.append((printable(path), found.reason.value))
+def _unchanged_format(workspace: Workspace, path: Path, known: tuple[str, str] | None) -> str:
+    """The format of a file that looks as it did when it was read to its end, and is not left out; else empty."""
+    if known is None and not _has_surrogates(str(path)):
+        known = workspace.store.archive.stat_cache_entry(str(path))
+    if (
+        known is None
+        or known[0] in workspace.settings.sources_off
+        or not is_unchanged(known[1], make_stat_stamp(workspace, path, known[0]))
+    ):
         return ""
-    tool, info = tools[found.name], path.stat()
-    state = states.get((found.name, str(path)))
-    if state is None and (name := find_wide_encoding(path)):
-        tool.unreadable.append((printable(path), f"is {name}, not UTF-8"))
-        return ""
-    tool.files += 1
-    tool.size += info.st_size
-    tool.fresh += state is None
-    grown = state is not None and path.suffix not in _OTHERWISE and state != info.st_size
-    tool.grown += grown
-    if (state is None or grown) and deletion_time(info, tool.days_kept, workspace.clock()) is not None:
-        tool.expiring.append(str(path))
-    return ""
+    return known[0]
 
 
-def _projects(workspace: Workspace) -> dict[str, tuple[str, ...]]:
-    """The directories of every project, by what it is called."""
-    names = workspace.scope_names()
-    found: dict[str, list[str]] = {}
-    for project in workspace.store.archive.projects():
-        scope = workspace.scope(project.directory)
-        found.setdefault(names.get(scope, scope), []).append(project.directory)
-    return {name: tuple(sorted(directories)) for name, directories in sorted(found.items())}
+def make_stat_stamp(workspace: Workspace, path: Path, source: str) -> str:
+    """What a file looks like now, and whose words its root says it holds: where that changes, the file is read again."""
+    root = find_root_above(workspace.settings.root, path, workspace.paths.user)
+    return make_stat_entry(path, source, f"{FOLLOWED}{root.author}" if root else "")
+
+
+def list_source_places(workspace: Workspace) -> tuple[tuple[Source, Path], ...]:
+    """The known places of all sources that exist on this machine, also below a ``--home`` other than the user's."""
+    roots = dict.fromkeys((workspace.paths.user, workspace.paths.root))
+    found = [(source, place) for root in roots for source in SOURCES for place in source.places(root, workspace.env)]
+    found += [(source, workspace.paths.agents) for source in SOURCES if source.name == "generic"]
+    own = [
+        entry
+        for source in SOURCES
+        if source.name == ENTRY
+        for entry in find_entries(workspace.paths.root / workspace.settings.journal.folder)
+    ]
+    found += [(source, path) for source in SOURCES if source.name == ENTRY for path in own]
+    return tuple((source, place) for source, place in dict.fromkeys(found) if place.exists())
+
+
+def _paths_to_examine(workspace: Workspace, paths: Sequence[Path]) -> Iterator[_PathCandidate]:
+    """The given files and those below the given folders; where none are given, those of every known place and followed root."""
+    if not paths:
+        for source, place in list_source_places(workspace):
+            yield from (_PathCandidate(path=path, owner=source.name) for path in find_files(place))
+        for root in workspace.settings.root:
+            files = find_files(root.resolve(workspace.paths.user)) if root.resolve(workspace.paths.user).exists() else ()
+            yield from (_PathCandidate(path=path, root=root) for path in files)
+        return
+    for path in paths:
+        if not path.exists() and not path.is_symlink():
+            raise UsageError("there is no such file or directory", where=str(path))
+        named = not path.is_dir()
+        for file in (path.absolute(),) if named else find_files(path):
+            above = find_root_above(workspace.settings.root, file, workspace.paths.user)
+            yield _PathCandidate(path=file, root=above, named=named, asked=True)
+
+
+def _owner(path: Path, known: Sequence[tuple[str, Path]]) -> str:
+    """The format whose tool's folder a file lies in: a folder of this machine, or one that is laid out like a tool's."""
+    return next((name for name, place in known if path.is_relative_to(place)), "") or tool_folder_format(path)
+
+
+def _has_surrogates(name: str) -> bool:
+    """Whether a name is no text, and cannot be noted."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return True
+    return False

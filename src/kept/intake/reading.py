@@ -2,23 +2,19 @@
 nothing.
 """
 
-import os
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import is_dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any, cast
 
-from kept.core.document import END
-from kept.core.errors import SourceError, UsageError, isolate_errors
-from kept.core.event import FORGOTTEN_MARK, Author, Cursor, Event, RecordAccount, is_note
+from kept.core.errors import SourceError
+from kept.core.event import FORGOTTEN_MARK, Cursor, Event, RecordAccount, is_note
 from kept.core.fingerprint import mark_known_statements
 from kept.core.memory import SUGGESTED, Actor
 from kept.core.operation import Reaffirm, to_facts
 from kept.core.text import normal_form
-from kept.core.value import dataclass, field, fields, replace
+from kept.core.value import dataclass, field, replace
 from kept.extraction.rules.handover import suggestions
 from kept.extraction.rules.patterns import evidence_of
 from kept.intake.clean import CleanedEvent
@@ -35,25 +31,20 @@ from kept.intake.cleaned_files import (
     weigh_file,
     weigh_files,
 )
+from kept.intake.discovery import list_source_places, make_stat_stamp
 from kept.intake.identities import distinguish
 from kept.intake.kinship import Branches, Remotes, note_branches, note_remotes
 from kept.intake.shared_files import is_in_repository, is_own, list_own_places
 from kept.local.batches import split_batches
-from kept.local.files.walking import find_files, is_excluded
 from kept.local.progress import Late, Progress, ignore_progress, never_late
-from kept.local.settings.tables import SourceRoot, find_root_above
+from kept.local.settings.tables import find_root_above
 from kept.local.workers import Workers, map_ahead
 from kept.sources.base import ENTRY, Source
-from kept.sources.entries import find_entries
-from kept.sources.files import SkippedFile, SkipReason, identify_file, tool_folder_format
 from kept.sources.json_lines import REWRITTEN
-from kept.sources.registry import SOURCES, with_zone
-from kept.sources.stat_cache import FOLLOWED, is_of_followed_file, is_unchanged, make_stat_entry
+from kept.sources.stat_cache import is_of_followed_file
 from kept.store.values import Draft
 from kept.workspace import Workspace
 
-_WORDS = (".md", ".markdown", ".mdx", ".txt", ".log", ".jsonl", ".ndjson", ".json")  # files that may be of the format a root names
-_NOTES = (".md", ".markdown", ".mdx", ".txt")
 BATCH_BYTES = 8 * 2**20
 _SHARED_BYTES = 2 * 2**20  # of a batch that another process reads: small enough that all have work, and nobody waits for the last
 _WHOLE_BYTES = 64 * 2**20  # of what another process reads at once: it gives all of it at its end
@@ -86,177 +77,6 @@ class ReadingReport:
     def account(self) -> RecordAccount:
         """The sum over all sources."""
         return sum(self.accounts.values(), RecordAccount())
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _PathCandidate:
-    """A path to examine. ``owner`` is the format whose tool's folder it lies in.
-
-    ``named`` tells that a person named this very file, ``asked`` that they named it or a folder above it. ``root`` is the root of
-    the settings that it lies in.
-    """
-
-    path: Path
-    owner: str = ""
-    root: SourceRoot | None = None
-    named: bool = False
-    asked: bool = False
-
-
-def discover(workspace: Workspace, paths: Sequence[Path], *, force: bool = False) -> FilesToRead:
-    """The files to read: those below the given paths, or every known place of every enabled source; ``force``: also unchanged ones.
-
-    Raises UsageError where a given path does not exist.
-    """
-    files: dict[str, Source] = {}
-    unchanged: dict[str, str] = {}
-    skipped: list[tuple[str, str]] = []
-    left: list[tuple[str, str]] = []
-    sources = with_zone(workspace.zone)
-    if not paths:
-        gone = [place for root in workspace.settings.root if not os.path.lexists(place := root.resolve(workspace.paths.user))]
-        skipped += [(printable(place), "a root that is not there: kept sources remove ends following it") for place in gone]
-    folder, noted = "", dict[str, tuple[str, str]]()
-    known = tuple((source.name, Path(os.path.realpath(place))) for source, place in list_source_places(workspace)) if paths else ()
-    for candidate in _paths_to_examine(workspace, paths):
-        path, plain = candidate.path, str(candidate.path)
-        if is_excluded(plain, workspace.settings.exclude):
-            left.append((printable(path), "excluded by you"))
-            continue
-        if not force:
-            if plain.rpartition("/")[0] != folder:
-                folder = plain.rpartition("/")[0]
-                noted = {} if _has_surrogates(folder) else workspace.store.archive.stat_cache_below(folder)
-            if name := _unchanged_format(workspace, path, noted.get(plain)):
-                unchanged[plain] = name
-                continue
-        shown = printable(path)
-        try:
-            with isolate_errors("its format cannot be told", str(path)):
-                owner = candidate.owner or _owner(path, known)
-                source = format_of(path, sources, candidate.root, named=candidate.named, owner=owner)
-                if is_own_output(workspace, path):
-                    source = SkippedFile(path=path, reason=SkipReason.OWN)
-        except SourceError as error:
-            skipped.append((shown, error.what))
-            continue
-        match source:
-            case SkippedFile():
-                (skipped if _is_missed(candidate, source) else left).append((shown, source.sentence))
-            case _ if source.name in workspace.settings.sources_off:
-                left.append((shown, f"{source.name} is switched off by you"))
-            case _:
-                files[plain] = source
-    return FilesToRead(
-        files=files, unchanged=Counter(unchanged.values()), skipped=tuple(skipped), left=tuple(left), named=tuple(paths)
-    )
-
-
-def format_of(
-    path: Path, sources: Sequence[Source], root: SourceRoot | None = None, *, named: bool = False, owner: str = ""
-) -> Source | SkippedFile:
-    """The format of a file as :func:`examine` tells it, with what a person says of the root it lies in."""
-    source = identify_file(path, sources=sources, named=named, owner=owner)
-    if root is None:
-        return source
-    if isinstance(source, SkippedFile):
-        # What no format claims in a vault is a note, not a conversation.
-        name = "journal" if root.format == "vault" else root.format
-        chosen = next((source for source in sources if source.name == name), None)
-        words = _NOTES if name == "journal" else _WORDS
-        if chosen is None or source.reason is not SkipReason.UNKNOWN_FORMAT or path.suffix.lower() not in words:
-            return source
-        source = chosen
-    if root.author and is_dataclass(source) and any(item.name == "author" for item in fields(source)):
-        author = Author.HUMAN if root.author == "person" else Author.ASSISTANT
-        return cast("Source", replace(cast("Any", source), author=author))
-    return source
-
-
-def is_own_output(workspace: Workspace, path: Path) -> bool:
-    """Whether kept noted that it wrote a whole file, whatever stands in it now. Raises DamagedError."""
-    root, real = workspace.paths.root, workspace.paths.root.resolve()
-    known = root / path.relative_to(real) if path.is_relative_to(real) else path
-    states = workspace.store.output_states(str(known)) if path.suffix.lower() in _NOTES else ()
-    return any(written.key == END for output in states for written in output.lines)
-
-
-def printable(path: Path) -> str:
-    """A path as text, whatever bytes its name holds."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
-
-
-def _is_missed(candidate: _PathCandidate, skipped: SkippedFile) -> bool:
-    """Whether a path that is not read is a loss: not what else lies in a tool's folder, nor a program's own folder."""
-    if skipped.reason in (SkipReason.MACHINERY, SkipReason.OWN):
-        return False
-    return candidate.asked or skipped.reason not in (SkipReason.UNKNOWN_FORMAT, SkipReason.EMPTY)
-
-
-def _unchanged_format(workspace: Workspace, path: Path, known: tuple[str, str] | None) -> str:
-    """The format of a file that looks as it did when it was read to its end, and is not left out; else empty."""
-    if known is None and not _has_surrogates(str(path)):
-        known = workspace.store.archive.stat_cache_entry(str(path))
-    if (
-        known is None
-        or known[0] in workspace.settings.sources_off
-        or not is_unchanged(known[1], _make_stat_stamp(workspace, path, known[0]))
-    ):
-        return ""
-    return known[0]
-
-
-def _make_stat_stamp(workspace: Workspace, path: Path, source: str) -> str:
-    """What a file looks like now, and whose words its root says it holds: where that changes, the file is read again."""
-    root = find_root_above(workspace.settings.root, path, workspace.paths.user)
-    return make_stat_entry(path, source, f"{FOLLOWED}{root.author}" if root else "")
-
-
-def list_source_places(workspace: Workspace) -> tuple[tuple[Source, Path], ...]:
-    """The known places of all sources that exist on this machine, also below a ``--home`` other than the user's."""
-    roots = dict.fromkeys((workspace.paths.user, workspace.paths.root))
-    found = [(source, place) for root in roots for source in SOURCES for place in source.places(root, workspace.env)]
-    found += [(source, workspace.paths.agents) for source in SOURCES if source.name == "generic"]
-    own = [
-        entry
-        for source in SOURCES
-        if source.name == ENTRY
-        for entry in find_entries(workspace.paths.root / workspace.settings.journal.folder)
-    ]
-    found += [(source, path) for source in SOURCES if source.name == ENTRY for path in own]
-    return tuple((source, place) for source, place in dict.fromkeys(found) if place.exists())
-
-
-def _paths_to_examine(workspace: Workspace, paths: Sequence[Path]) -> Iterator[_PathCandidate]:
-    """Paths to examine."""
-    if not paths:
-        for source, place in list_source_places(workspace):
-            yield from (_PathCandidate(path=path, owner=source.name) for path in find_files(place))
-        for root in workspace.settings.root:
-            files = find_files(root.resolve(workspace.paths.user)) if root.resolve(workspace.paths.user).exists() else ()
-            yield from (_PathCandidate(path=path, root=root) for path in files)
-        return
-    for path in paths:
-        if not path.exists() and not path.is_symlink():
-            raise UsageError("there is no such file or directory", where=str(path))
-        named = not path.is_dir()
-        for file in (path.absolute(),) if named else find_files(path):
-            above = find_root_above(workspace.settings.root, file, workspace.paths.user)
-            yield _PathCandidate(path=file, root=above, named=named, asked=True)
-
-
-def _owner(path: Path, known: Sequence[tuple[str, Path]]) -> str:
-    """The format whose tool's folder a file lies in: a folder of this machine, or one that is laid out like a tool's."""
-    return next((name for name, place in known if path.is_relative_to(place)), "") or tool_folder_format(path)
-
-
-def _has_surrogates(name: str) -> bool:
-    """Whether a name is no text, and cannot be noted."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
 
 
 def archive_files(
@@ -316,7 +136,7 @@ def _prepare_batches(
                 project=_root_project(workspace, item.path),
                 exclude=workspace.settings.exclude,
                 key=key,
-                stamp=_make_stat_stamp(workspace, item.path, item.source.name),  # before it is read: what comes later is a change
+                stamp=make_stat_stamp(workspace, item.path, item.source.name),  # before it is read: what comes later is a change
             )
             for item in batch
         ]

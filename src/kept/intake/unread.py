@@ -45,7 +45,7 @@ def note_unread(workspace: Workspace, paths: Sequence[Path], found: "FilesToRead
 
     Raises KeptError where the list cannot be written.
     """
-    from kept.intake.reading import list_source_places  # noqa: PLC0415 - loads every format, and `kept status` reads the list alone
+    from kept.intake.discovery import list_source_places  # noqa: PLC0415 - loads every format, and `kept status` reads the list alone
 
     before = load_unread_reasons(workspace.paths)
     known = [place for _, place in list_source_places(workspace)] + [

@@ -57,7 +57,7 @@ def _skip_redaction(text: str) -> tuple[str, int]:
 class LlmClient:
     """Asks in, replies out (an :data:`kept.llm.ask.Asking`), for the time of one run.
 
-    ``made`` gives the model, when it is first needed; a ConfigError of it makes every reply Unreachable. ``plan`` is the
+    ``made`` gives the model, when it is first needed; a ConfigError of it makes every reply a failure. ``plan`` is the
     subscription that answers: no token is paid then, so that money bounds nothing and the plan's share does. ``day_start`` is the
     instant at which the day of the budget began. ``program`` identifies what answers: replies that another could not give are asked
     for again. ``tell`` is told at once what a person should know before money is spent.

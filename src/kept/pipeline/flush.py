@@ -8,8 +8,9 @@ from pathlib import Path
 from kept.core.errors import BusyError, KeptError
 from kept.days.day_notes import summarize_threads
 from kept.intake import reminders
+from kept.intake.discovery import discover
 from kept.intake.projects import record_projects
-from kept.intake.reading import archive_files, discover
+from kept.intake.reading import archive_files
 from kept.intake.unanswered import open_prompts
 from kept.local.files import hold_lock
 from kept.outputs.write import WriteReport, write_day_notes

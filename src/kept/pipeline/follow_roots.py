@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kept.core.errors import UsageError
-from kept.intake.reading import list_source_places
+from kept.intake.discovery import list_source_places
 from kept.local.settings import load_settings
 from kept.local.settings.tables import AUTHORS, SourceRoot, find_root_above
 from kept.memories.configure import remove_table_item, save_table_item

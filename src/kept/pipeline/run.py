@@ -22,8 +22,9 @@ from kept.extraction.extract_threads import Within, extract_pending, threads_to_
 from kept.extraction.llm_extraction import LlmExtractionReport, Trust, extract_with_llm
 from kept.extraction.revalidate import revalidate_threads
 from kept.intake.cleaned_files import FilesToRead
+from kept.intake.discovery import discover
 from kept.intake.projects import MoveReport, list_misplaced_directories, move_memories, note_evidence_of_waiting, record_projects
-from kept.intake.reading import archive_files, discover, weigh_new
+from kept.intake.reading import archive_files, weigh_new
 from kept.intake.unread import note_unread
 from kept.llm.budget import Estimate
 from kept.llm.client import LlmClient

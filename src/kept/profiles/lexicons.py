@@ -151,8 +151,8 @@ def _build_telling_patterns(language: str) -> TellingPatterns:
     table: Mapping[str, list[str]] = body["telling"]
     spaced = bool(body["spaced"])
     cues = {name: _build_pattern(name, cues, spaced=spaced) for name, cues in table.items() if name != "measured"}
-    words = _build_pattern("words", [cue for name in _TELL for cue in table[name]], spaced=spaced)
-    return TellingPatterns(language=language, spaced=spaced, measured=bool(table["measured"]), words=words, **cues)
+    words = _build_pattern("words", [cue for name in _TELL for cue in table.get(name, ())], spaced=spaced)
+    return TellingPatterns(language=language, spaced=spaced, measured=bool(table.get("measured")), words=words, **cues)
 
 
 def _build_pattern(name: str, cues: list[str], *, spaced: bool) -> str:
@@ -226,7 +226,7 @@ def word_list(table: str, name: str, *, spaced: bool = True) -> frozenset[str]:
 @cache
 def number_words(name: str = "numbers") -> Mapping[str, str]:
     """The number words (or ``ordinals``) of all languages, each with its digits."""
-    tables = (_read_lexicon(language)["polarity"].get(name, {}) for language in LANGUAGES)
+    tables = (_read_lexicon(language).get("polarity", {}).get(name, {}) for language in LANGUAGES)
     return {word: digits for table in tables for digits, words in table.items() for word in words.split()}
 
 
@@ -245,9 +245,16 @@ def _read_lexicon(language: str, table: str = "") -> Mapping[str, Any]:
         raise ConfigError(f"no lexicon for the language {language[:40]!r}")
     text = place.read_text("utf-8").replace("’", _APOSTROPHE)
     if table:
-        told = next(line for line in text.splitlines() if line.startswith("spaced"))
+        told = next((line for line in text.splitlines() if line.startswith("spaced")), "")
         text = "\n".join((told, f"[{table}]", text.partition(f"\n[{table}]")[2].partition("\n[")[0]))
-    return tomllib.loads(text)
+    try:
+        body = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{place.name}: {error}") from None
+    for key in ("spaced", table or "telling"):
+        if key not in body:
+            raise ConfigError(f"{place.name} has no `{key}`: every lexicon says whether words stand apart and how people tell")
+    return body
 
 
 def _join_patterns(name: str, bodies: list[Mapping[str, Any]]) -> str:

@@ -201,7 +201,7 @@ def format_kind(profile: str, category: str) -> str:
 
 
 def parse_kind(kind: str) -> tuple[str, str]:
-    """The profile (empty where none is named) and the category of :func:`kind_of`."""
+    """The profile (empty where none is named) and the category of :func:`format_kind`."""
     profile, _, category = kind.rpartition(".")
     return profile, category
 

@@ -31,7 +31,7 @@ from kept.install.setup import (
     uninstall_system_parts,
     used_clients,
 )
-from kept.intake.discovery import survey
+from kept.intake.survey import survey
 from kept.local.clients import CLIENTS, Client
 from kept.memories.configure import change_setting, load_setting
 from kept.paths import Paths

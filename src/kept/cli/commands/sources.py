@@ -16,7 +16,7 @@ from kept.core.codec import json_fields
 from kept.core.errors import UsageError
 from kept.core.event import UNKNOWN_KIND, RecordAccount
 from kept.core.times import format_day
-from kept.intake.discovery import Survey, ToolSurvey, survey
+from kept.intake.survey import Survey, ToolSurvey, survey
 from kept.intake.unread import load_unread_reasons
 from kept.local.files.walking import is_excluded
 from kept.local.settings.tables import SourceRoot

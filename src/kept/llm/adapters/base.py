@@ -68,7 +68,7 @@ class BatchModel(Protocol):
         ...
 
     def collect(self, batch: str) -> Mapping[str, Spoken] | AdapterFailure | None:
-        """The replies by name; None while the batch is under way; Silent where it cannot be told, or will never end."""
+        """The replies by name; None while the batch is under way; an AdapterFailure where it cannot be told, or will never end."""
         ...
 
 

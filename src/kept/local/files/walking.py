@@ -176,7 +176,7 @@ def find_files(root: Path) -> Iterator[Path]:
 
     The root may be a link. Below it links are given but never followed, so nothing outside is reached and no loop entered. A folder
     that cannot be listed is given itself, and so is one that holds a program's own files (``.git``, ``node_modules``). A root that
-    does not exist gives nothing. :func:`examine` tells what a path is.
+    does not exist gives nothing. ``identify_file`` (`sources.files`) tells what a path is.
     """
     waiting = [root.resolve()]
     while waiting:

@@ -159,7 +159,7 @@ def _places_of_holder(holder: Holder, words: ErasureWords) -> Iterator[ErasureMa
 def forget(
     workspace: Workspace, request: ErasureRequest, *, also: Collection[str] = (), progress: Progress = ignore_progress
 ) -> ErasureReport:
-    """Erase what is asked for everywhere, and prove it. ``also`` are near copies (:attr:`Place.id`) to be erased as well. No undo.
+    """Erase what is asked for everywhere, and prove it. ``also`` are near copies (by their ids) to be erased as well. No undo.
 
     What one holder refuses is told in the result, and the others are erased. Raises UsageError where nothing holds what is asked
     for, StoreError, also while a run is under way.

@@ -15,7 +15,7 @@ from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.core.sentences import split_sentences
 from kept.core.times import format_instant
 from kept.core.value import dataclass, replace
-from kept.intake.discovery import survey
+from kept.intake.survey import survey
 from kept.memories.browse import TRUST, MemoryFilter, filter_memories, matching_scopes, memory_revision
 from kept.memories.person import MOST, find_memory
 from kept.pipeline.erase.forget import find_erasure_places, make_erasure_request

@@ -14,7 +14,7 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
 from kept.core.errors import MissingError
-from kept.intake.reading import discover, printable
+from kept.intake.discovery import discover, printable
 from kept.local.queue import NIGHT
 from kept.memories.history import (
     PERSON,

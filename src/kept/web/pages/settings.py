@@ -16,7 +16,7 @@ from kept.core.errors import ConfigError
 from kept.extraction import prompt_override
 from kept.extraction.questions.turns import estimate_tokens_high
 from kept.install import schedule
-from kept.intake.discovery import survey
+from kept.intake.survey import survey
 from kept.llm.available import SERVERS, choosing_command, local_settings, programs, servers
 from kept.local import settings
 from kept.memories import configure

@@ -1,0 +1,215 @@
+"""A survey of what is on this machine, tool by tool: what is read, what is not, and why. Opens files as far as their format
+needs.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from sys import intern
+
+from kept.core.event import RecordAccount
+from kept.core.value import dataclass, field
+from kept.intake.discovery import format_of, printable
+from kept.intake.unread import load_unread_reasons
+from kept.local.files.walking import find_files, is_excluded
+from kept.local.settings.tables import SourceRoot
+from kept.sources.base import ENTRY
+from kept.sources.entries import find_entries
+from kept.sources.files import SkippedFile, SkipReason, find_wide_encoding, tool_folder_format
+from kept.sources.registry import LEFT_OUT, SOURCES, with_zone
+from kept.sources.retention import deletion_time, retention_days
+from kept.store.values import OptedOut
+from kept.workspace import Workspace
+
+_NAMED = 20  # files that are no transcripts
+_OTHERWISE = (".sqlite", ".sqlite3", ".db", ".vscdb", ".zst")  # files whose cursor says nothing about their size
+
+
+@dataclass(kw_only=True, slots=True)
+class ToolSurvey:
+    """What there is of one tool.
+
+    ``places`` are where it is looked for, with whether anything is there. ``files`` and ``size`` (bytes) are what lies there now,
+    ``fresh`` of them never read, ``grown`` changed since; ``elsewhere`` counts files that were read because the user named them and
+    that are still there. ``sessions`` were archived, from ``first_at`` to ``last_at``; ``gone`` of
+    their files are not there any more. ``unreadable`` are paths with reasons. ``expiring`` are files that the tool deletes within a
+    week and that are not archived whole; ``days_kept`` says after how many days it does.
+    """
+
+    name: str
+    enabled: bool
+    places: tuple[tuple[Path, bool], ...] = ()
+    files: int = 0
+    size: int = 0
+    fresh: int = 0
+    grown: int = 0
+    gone: int = 0
+    elsewhere: int = 0
+    excluded: int = 0
+    sessions: int = 0
+    account: RecordAccount = field(default_factory=RecordAccount)
+    first_at: datetime | None = None
+    last_at: datetime | None = None
+    unreadable: list[tuple[str, str]] = field(default_factory=list)
+    expiring: list[str] = field(default_factory=list)
+    days_kept: int | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether there is or was anything of it."""
+        return bool(
+            self.files or self.account.records or self.unreadable or self.excluded or any(there for _, there in self.places)
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Survey:
+    """What is on this machine: by tool; what lies in their places and is no transcript; what is left out by the user's word.
+
+    ``others`` counts the former by reason, ``named`` are the first of them with theirs; ``excluded`` counts files by pattern.
+    ``unread`` are files that the runs so far should have read and did not, with the reason.
+    """
+
+    tools: tuple[ToolSurvey, ...]
+    others: Counter[str]
+    named: tuple[tuple[str, str], ...]
+    excluded: Counter[str]
+    opted_out: tuple[OptedOut, ...]
+    projects: Mapping[str, tuple[str, ...]]
+    plugins_left_out: tuple[tuple[str, str], ...]
+    unread: Mapping[str, str]
+
+
+def survey(workspace: Workspace) -> Survey:
+    """Look at every known place. Reads at most the first 64 KB of a file, and changes nothing."""
+    accounts: dict[str, RecordAccount] = {}
+    states = _states(workspace, accounts)
+    tools = {tool_survey.name: tool_survey for tool_survey in _survey_archive(workspace, accounts)}
+    others, excluded = Counter[str](), Counter[str]()
+    named: list[tuple[str, str]] = []
+    seen: set[str] = set()
+    for path, place_of_tool, root in _paths(workspace, tools):
+        seen.add(str(path))
+        pattern = next((item for item in workspace.settings.exclude if is_excluded(str(path), [item])), None)
+        if pattern is not None:
+            excluded[pattern] += 1
+            place_of_tool.excluded += 1
+        elif reason := _count_file(workspace, path, (place_of_tool, root), tools, states):
+            others[reason] += 1
+            if len(named) < _NAMED:
+                named.append((printable(path), reason))
+    every_unread = load_unread_reasons(workspace.paths)
+    unread = {path: reason for path, reason in every_unread.items() if not is_excluded(path, workspace.settings.exclude)}
+    for missed in every_unread.keys() - unread.keys() - seen:
+        excluded[next(item for item in workspace.settings.exclude if is_excluded(missed, [item]))] += 1
+    for source, known in states:
+        there = Path(known).exists()
+        tools[source].gone += not there
+        tools[source].elsewhere += there and known not in seen
+    return Survey(
+        tools=tuple(tools.values()),
+        others=others,
+        named=tuple(named),
+        excluded=excluded,
+        opted_out=workspace.store.archive.opted_out_sessions(),
+        projects=_projects(workspace),
+        plugins_left_out=tuple(LEFT_OUT),
+        unread=unread,
+    )
+
+
+_States = Mapping[tuple[str, str], int]
+
+
+def _states(workspace: Workspace, accounts: dict[str, RecordAccount]) -> _States:
+    """How many bytes of each file were looked at, by source and path; the sum of its accounts is added to those of its source."""
+    states: dict[tuple[str, str], int] = {}
+    for file_state in workspace.store.archive.files():
+        states[intern(file_state.source), file_state.path] = file_state.offset + file_state.account.pending
+        accounts[file_state.source] = accounts.get(file_state.source, RecordAccount()) + file_state.account
+    return states
+
+
+def _survey_archive(workspace: Workspace, accounts: Mapping[str, RecordAccount]) -> Iterator[ToolSurvey]:
+    """Every tool, with what the archive has of it."""
+    sessions: dict[str, set[str]] = {}
+    spans: dict[str, list[datetime]] = {}
+    for thread in workspace.store.archive.threads():
+        sessions.setdefault(thread.source, set()).add(thread.session)
+        moments = spans.get(thread.source, [])
+        times = [*moments, *(at for at in (thread.first_at, thread.last_at) if at is not None)]
+        spans[thread.source] = [min(times), max(times)] if times else []
+    for name in dict.fromkeys((*(source.name for source in SOURCES), *accounts)):
+        times = spans.get(name, [])
+        yield ToolSurvey(
+            name=name,
+            enabled=name not in workspace.settings.sources_off,
+            sessions=len(sessions.get(name, ())),
+            account=accounts.get(name, RecordAccount()),
+            first_at=min(times, default=None),
+            last_at=max(times, default=None),
+            days_kept=retention_days(name, workspace.paths.user, workspace.env),
+        )
+
+
+def _paths(workspace: Workspace, tools: Mapping[str, ToolSurvey]) -> Iterator[tuple[Path, ToolSurvey, SourceRoot | None]]:
+    """Every file in the places of a tool, then in the roots of the settings (with the root), each once."""
+    seen: set[Path] = set()
+    for source in SOURCES:
+        roots = dict.fromkeys((workspace.paths.user, workspace.paths.root))
+        found = dict.fromkeys(place for root in roots for place in source.places(root, workspace.env))
+        journal = workspace.paths.root / workspace.settings.journal.folder
+        if source.name == ENTRY:
+            found = dict.fromkeys(find_entries(journal))
+        tools[source.name].places = tuple((place, place.exists()) for place in found)
+        for place, there in tools[source.name].places:
+            for path in find_files(place) if there else ():
+                if path not in seen:
+                    seen.add(path)
+                    yield path, tools[source.name], None
+        if source.name == ENTRY:
+            tools[source.name].places = ((journal, bool(found)),)  # of what lies there, the entries alone are looked at
+    for root in workspace.settings.root:
+        place = root.resolve(workspace.paths.user)
+        for path in find_files(place) if place.exists() else ():
+            if path not in seen:
+                seen.add(path)
+                yield path, tools.get(root.format, tools["generic"]), root
+
+
+def _count_file(
+    workspace: Workspace, path: Path, lies: tuple[ToolSurvey, SourceRoot | None], tools: Mapping[str, ToolSurvey], states: _States
+) -> str:
+    """Count one file; the reason where it is no transcript. ``lies`` tells in whose place it lies, or in which root."""
+    place_of, root = lies
+    owner = tool_folder_format(path) if root else place_of.name
+    found = format_of(path, with_zone(workspace.zone), root, owner=owner)
+    if isinstance(found, SkippedFile):
+        if found.reason in (SkipReason.UNKNOWN_FORMAT, SkipReason.EMPTY, SkipReason.MACHINERY, SkipReason.OWN):
+            return found.reason.value
+        place_of.unreadable.append((printable(path), found.reason.value))
+        return ""
+    tool, info = tools[found.name], path.stat()
+    state = states.get((found.name, str(path)))
+    if state is None and (name := find_wide_encoding(path)):
+        tool.unreadable.append((printable(path), f"is {name}, not UTF-8"))
+        return ""
+    tool.files += 1
+    tool.size += info.st_size
+    tool.fresh += state is None
+    grown = state is not None and path.suffix not in _OTHERWISE and state != info.st_size
+    tool.grown += grown
+    if (state is None or grown) and deletion_time(info, tool.days_kept, workspace.clock()) is not None:
+        tool.expiring.append(str(path))
+    return ""
+
+
+def _projects(workspace: Workspace) -> dict[str, tuple[str, ...]]:
+    """The directories of every project, by what it is called."""
+    names = workspace.scope_names()
+    found: dict[str, list[str]] = {}
+    for project in workspace.store.archive.projects():
+        scope = workspace.scope(project.directory)
+        found.setdefault(names.get(scope, scope), []).append(project.directory)
+    return {name: tuple(sorted(directories)) for name, directories in sorted(found.items())}
