@@ -34,7 +34,7 @@ from kept.memories.backups import create_backup, make_daily_backup
 from kept.memories.history import undo
 from kept.pipeline.erase.forget import find_erasure_places, forget, forget_opted_out, forget_too, make_erasure_request
 from kept.pipeline.erase.holders import list_holders
-from kept.pipeline.erase.proof import find_remaining_words
+from kept.pipeline.erase.proof import find_out_of_reach, find_remaining_words
 from kept.pipeline.erase.words import collect_words
 from kept.pipeline.nightly import run_nightly
 from kept.pipeline.run import RunOptions, run_pipeline
@@ -789,6 +789,35 @@ def test_a_session_a_project_and_a_span_of_time_are_forgotten_whole(two_projects
             assert any(words in text for text in texts), words
     for words in gone:
         assert holding(home, words) == [], words
+
+
+def test_a_holder_of_files_erases_as_many_places_as_it_finds_and_then_none(full):
+    with full() as workspace:
+        words = make_erasure_request(workspace, [the_memory(workspace)]).words
+        wanted = {"what hooks left", "logs and notes of runs", "files put aside", "what agents observed", "what models replied"}
+        holders = [each for each in list_holders(workspace) if each.name in wanted]
+        assert {each.name for each in holders} == wanted
+        for holder in holders:
+            found = len([place for place in holder.find(words) if not place.near])
+            assert (holder.erase(words), holder.erase(words), list(holder.find(words))) == (found, 0, []), holder.name
+            assert found
+
+
+def test_of_transcripts_those_are_named_that_still_say_it_and_no_others(home, desk_at):
+    says, other = say(home, "a", SAID), say(home, "b", OTHER)
+    with desk_at(home) as workspace:
+        words = ErasureWords(sentences=(SAID,))
+        told = list(find_out_of_reach(workspace, words, [str(says), str(other), str(home / "gone.jsonl")]))
+        assert told == [f"{says} still says it: the file belongs to another program"]
+
+
+def test_every_run_that_forgets_words_comes_to_its_end(home, desk_at):
+    say(home, "a", SAID)
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        forget(workspace, make_erasure_request(workspace, said=["Wombats sleep in crate number five."]))
+        assert [run.command for run in workspace.store.log.runs() if run.ended_at is None] == []
+        assert [run.command for run in workspace.store.log.runs()].count("forget") == 2
 
 
 def test_whoever_asks_for_one_place_is_told_before_the_rest_of_a_file_is_read(tmp_path, monkeypatch):

@@ -204,7 +204,7 @@ def forget_opted_out(workspace: Workspace, sessions: Collection[str], *, erased:
     made = [
         memory
         for memory in workspace.store.log.memories()
-        if memory.content and not memory.owned and memory.evidence and all(quote.session in sessions for quote in memory.evidence)
+        if not memory.owned and memory.evidence and all(quote.session in sessions for quote in memory.evidence)
     ]
     if not (made or erased):
         return ()
@@ -252,20 +252,15 @@ class _ErasureRun:
             self.progress(f"erasing in {holder.name}", number, len(holders))
             self.places[holder.name] += self.try_erase(holder.name, partial(holder.erase, self.words))
         summarize_threads(self.workspace)
-        self.try_erase("the search index", partial(_drop_vectors, self.workspace))
+        self.try_erase("the search index", partial(drop_stale_vectors, self.workspace))
 
-    def try_erase(self, name: str, erase: Callable[[], int]) -> int:
+    def try_erase(self, name: str, erase: Callable[[], int | None]) -> int:
         """What a holder erased; where it cannot, that is a problem and the others go on."""
         try:
-            return erase()
+            return erase() or 0
         except (KeptError, OSError) as error:
             self.problems.append(f"{name}: {error} (what was to be forgotten may still be there)")
             return 0
-
-
-def _drop_vectors(workspace: Workspace) -> int:
-    drop_stale_vectors(workspace)
-    return 0
 
 
 def _erase_feed(workspace: Workspace, source: str) -> int:

@@ -50,12 +50,8 @@ def _own_quotes(workspace: Workspace, memory: Memory) -> list[Evidence]:
 def _withdrawals_of(workspace: Workspace, memories: Sequence[Memory]) -> Iterator[Candidate]:
     """What took the memories back, or was to: it names them, and none that stays, which it may be what keeps retired."""
     said = [roots_of(find_content(text)) for memory in memories for text in _all_contents(workspace, memory)]
-    stay = (
-        [roots_of(find_content(memory.content)) for memory in workspace.store.log.memories() if memory not in memories]
-        if said
-        else []
-    )
-    for candidate in (judged.candidate for judged in workspace.store.log.all_judged_candidates() if said):
+    stay = [roots_of(find_content(memory.content)) for memory in workspace.store.log.memories() if memory not in memories]
+    for candidate in (judged.candidate for judged in workspace.store.log.all_judged_candidates()):
         named = roots_of(find_content(candidate.replaces))
         if candidate.trigger == WITHDRAWAL and any(named <= each for each in said) and not any(named <= each for each in stay):
             yield candidate
