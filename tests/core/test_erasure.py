@@ -108,6 +108,8 @@ def test_words_quotes_memories_events_or_sessions_alone_are_something_to_forget(
         "the vault <b>co</b>de of the light<i>house</i> is un<br/>der the third blue mat",
         "the vault co&shy;de of the light&shy;house is under the third blue mat",
         "the vault co\\u0064e of the lighthouse is under the third blue mat",
+        "the vault <b>c</b>o\\u0064e of the lighthouse is under the third blue mat",
+        "the vault <b>c</b>o\\u0064e of the light%68ouse is under the third blue mat",
     ],
 )
 def test_words_with_tags_entities_or_escapes_inside_are_the_same_words(written):

@@ -18,12 +18,11 @@ from kept.core.value import dataclass
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rule:
     """One documented shape of a secret. ``rank`` is 0 where the name beside the value decides; ``mixed`` asks for letters and
-    digits; without a match of ``needs`` there is none of ``pattern``.
+    digits.
     """
 
     kind: str
     pattern: bytes
-    needs: bytes
     anchors: tuple[bytes, ...]
     setting: Setting
     rank: int
@@ -129,13 +128,12 @@ def _spell(words: list[str]) -> tuple[str, ...]:
 
 def _parse_rule(kind: str, fields: dict[str, Any], setting: Setting, words: dict[str, tuple[str, ...]]) -> Rule:
     folded = "" if setting is Setting.SHAPE else "(?i)"
-    pattern, needs = folded + fields["pattern"], fields.get("needs", "")
+    pattern = folded + fields["pattern"]
     for name, forms in words.items():
-        pattern, needs = (said.replace(name, "|".join(forms)) for said in (pattern, needs))
+        pattern = pattern.replace(name, "|".join(forms))
     return Rule(
         kind=kind,
         pattern=pattern.encode(),
-        needs=(folded + needs).encode() if needs else b"",
         anchors=tuple(form.encode() for anchor in fields["anchors"] for form in words.get(anchor, (anchor,))),
         setting=setting,
         rank=fields.get("rank", 0),

@@ -55,8 +55,6 @@ def scan_secrets(data: bytes, called: frozenset[int]) -> Iterator[SecretSpan]:
 
 def apply_rule(rule: Rule, data: bytes, order: int) -> Iterator[SecretSpan]:
     """The secrets of one rule."""
-    if not compile_re2(rule.needs).search(data):
-        return
     shape = compile_re2(rule.pattern)
     group, beside = shape.groupindex.get(b"s", 0), shape.groupindex.get(b"n", 0)
     for match in shape.finditer(data):
