@@ -153,6 +153,24 @@ def test_a_failure_brings_no_memory_that_names_too_little_of_it_however_near_it_
     assert near("ModuleNotFoundError: No module named 'hangar.tables'") == []  # a word that several have tells no failure apart
 
 
+def test_a_memory_that_is_shown_alone_is_left_out_beside_a_nearer_one_unless_it_is_much_nearer_than_the_floor(workspace):
+    first, second = (
+        person.create_memory(workspace, text, "project_fact", scope=USER_SCOPE)
+        for text in ("Zeppelin fixtures come from the hangar factory.", "Lanterns are lit at dusk by the harbor master.")
+    )
+    place = RecallEnvironment(str(workspace.paths.store), "/", seconds=30.0, zone=UTC)
+
+    def near(**deviations):
+        asked = ContextRequest(message="compare the two queues", core=False, days=False)
+        meaning = {first.id: deviations.get("first", 0.0), second.id: deviations["second"]}
+        found = assemble_context(place, asked, now=workspace.clock(), nearest=lambda _: lambda: meaning)
+        return [piece.key for piece in found.pieces]
+
+    assert near(second=3.9) == [second.id]
+    assert near(first=9.0, second=3.9) == [first.id]
+    assert near(first=9.0, second=5.0) == [first.id, second.id]
+
+
 def said_before(workspace, passage, reply=""):
     """A session of the harbor project in which the person typed a passage; its event's key and its directory."""
     path = workspace.paths.user / ".claude" / "projects" / "-work-harbor" / "44444444-4444-4444-8444-444444444444.jsonl"

@@ -16,6 +16,7 @@ from kept.recall.relevance import (
     CLEAR,
     DOUBT,
     FEW,
+    FURTHER,
     PLAIN,
     PROJECT,
     SEED,
@@ -235,14 +236,13 @@ def _find_facts(look: ContextLookup, message: MessageTerms, meant: Meant) -> lis
         words_of_topic = belonging.get(memory.row, 0)
         aside = words_of_topic * _ASIDE < most  # it names the topic in passing, and others are about it
         topic = 0.0 if aside else topic_nearness(words_of_topic, bare=message.intent.bare)
-        telling = max(words.values(), default=0.0)
         # What answers a failure names enough of it: "error" and "host" stand in many.
         compared = bool(meaning) and (not look.asked.marks or bool(topic) or has_enough_in_common([*words.values()], 0))
         # What was not compared has no vector yet, or search finds better ones.
         alone = bool(look.asked.marks) or memory.id not in meaning
         parts = Likeness(
             worded,
-            telling,
+            max(words.values(), default=0.0),
             topic,
             meaning.get(memory.id, 0.0) if compared else None,
             meaning.get(DOUBT, 0.0),
@@ -273,8 +273,9 @@ def _find_facts(look: ContextLookup, message: MessageTerms, meant: Meant) -> lis
             )
         )
     best = sorted(pieces, key=lambda each: (-each.score, each.key))[: use.most]
-    few = 1 if look.asked.marks else FEW  # who tells of a failure looks for the one thing that helped
-    return [piece for place, piece in enumerate(best) if place < few or piece.near >= CLEAR]
+    # Who tells of a failure looks for the one thing that helped.
+    further = CLEAR if look.asked.marks else min(FURTHER * use.floor, CLEAR)
+    return [piece for place, piece in enumerate(best) if not place or piece.near >= (further if place < FEW else CLEAR)]
 
 
 def _fact_reason(parts: Likeness, words: Mapping[str, float], topics: Iterable[Topic], *, whole: bool) -> str:
@@ -294,9 +295,7 @@ def _fact_reason(parts: Likeness, words: Mapping[str, float], topics: Iterable[T
 
 def _missed_piece(look: ContextLookup, memory: RecallMemory, words: Mapping[str, float], parts: Likeness) -> ContextPiece:
     """A fact that is not near enough, with what it has in common with the message all the same."""
-    because = "; ".join(
-        filter(None, (f"{_format_shared_words(words)}, which is too little" if words else "", _format_likeness(parts)))
-    )
+    because = (f"{_format_shared_words(words)}, which is too little; " if words else "") + _format_likeness(parts)
     return ContextPiece(
         FACTS, memory.id, memory.line, look.local_day(memory.last_seen), parts.relevance(), sum(words.values()), because
     )
