@@ -27,7 +27,8 @@ import re2
 
 from kept.core.statement import Statement, parse_statement
 from kept.core.text import jaccard_similarity
-from kept.curation.curate.values import find_value_pairs, parse_value_statement
+from kept.curation.curate.texts import find_value_pairs
+from kept.curation.curate.values import parse_value_statement
 from kept.profiles.lexicons import load_lexicon
 
 LISTED = 0.4  # likeness from which a pair is listed

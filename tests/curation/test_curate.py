@@ -46,7 +46,8 @@ from kept.core.operation import (
 from kept.core.statement import parse_statement
 from kept.curation.curate import OFTEN
 from kept.curation.curate import curate as plainly_curate
-from kept.curation.curate.values import find_value_pairs, parse_value_statement
+from kept.curation.curate.texts import find_value_pairs
+from kept.curation.curate.values import parse_value_statement
 from kept.curation.guard import find_protected_changes
 from kept.curation.lifecycle import CurationRules, rules_of
 from kept.profiles import load_profile

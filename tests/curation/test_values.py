@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from kept.core.artifact import find_artifacts
 from kept.core.statement import is_same_statement, parse_statement
-from kept.curation.curate.values import find_value_pairs, parse_value_statement
+from kept.curation.curate.texts import find_value_pairs
+from kept.curation.curate.values import parse_value_statement
 
 GOLD = Path(__file__).parents[3] / "shared" / "gold"
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"

@@ -14,7 +14,8 @@ from kept.store.packing import unpack
 from kept.store.records import likeness_of
 
 SCHEMAS = Path(__file__).parents[1] / "store" / "schemas"
-_ARCHIVE = {"blocks", "events", "likenesses", "migrations"}
+_ARCHIVE = {"blocks", "events", "likenesses"}
+_PACKED = 5  # since this format blocks are packed as they are today
 
 
 def write_older_store(new: Path, old: Path, version: int) -> None:
@@ -24,12 +25,14 @@ def write_older_store(new: Path, old: Path, version: int) -> None:
         store.execute(f"ATTACH '{new}' AS new")
         listed = "SELECT name FROM {}.sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%' AND name NOT LIKE 'sqlite%'"
         tables, there = ({row[0] for row in store.execute(listed.format(place))} for place in ("main", "new"))
-        for name in sorted(tables & there - _ARCHIVE):
+        packed = version >= _PACKED
+        for name in sorted(tables & there - {"migrations"} - (set() if packed else _ARCHIVE)):
             columns = ", ".join(row[1] for row in store.execute(f"PRAGMA table_info({name})"))
             store.execute(f"INSERT OR REPLACE INTO {name} ({columns}) SELECT {columns} FROM new.{name}")
-        for number, (first, body) in enumerate(store.execute("SELECT id, body FROM new.blocks ORDER BY id").fetchall(), 1):
+        blocks = [] if packed else store.execute("SELECT id, body FROM new.blocks ORDER BY id").fetchall()
+        for number, (first, body) in enumerate(blocks, 1):
             _write_block(store, number, first, unpack(body), likenesses="likenesses" in tables)
-        if "tallies" in tables:
+        if "likenesses" in tables and "tallies" in tables:
             store.create_function("checksum", -1, checksum)
             store.execute("UPDATE likenesses SET checksum = checksum(mark, event, path)")
             counted = "SELECT 'likenesses', count(*), coalesce(sum(checksum), 0) FROM likenesses"

@@ -41,19 +41,22 @@ def find_overreach(
     actor: Actor = Actor.MACHINE,
     *,
     corrected: frozenset[str] = frozenset(),
+    active: Mapping[str, int] | None = None,
 ) -> tuple[GuardStop, ...]:
     """The categories of which the operations would take too much (K6): more than half of what stands in this pass, or, together
     with what machines took in the 30 days of event time before, more than half of what there was.
 
     Active memories stand. In one pass whatever ends that counts in full: retiring, superseding, merging away, resolving, emptying
     its content; moving to another category does not. Over the 30 days, what an active memory replaced, took in or resolved is no
-    loss, and what faded has a budget of its own. What is ``corrected`` is no loss: it should never have stood. A pass with any stop
-    must not be applied at all.
+    loss, and what faded has a budget of its own. What is ``corrected`` is no loss: it should never have stood. ``active`` counts
+    what stands in each category where not all memories are given. A pass with any stop must not be applied at all.
     """
     before = {memory.id: memory for memory in memories}
     after = _apply_operations(before, operations, actor)
     stood, stand = _active_ids(before.values()) - corrected, _active_ids(after.values())
-    active = Counter(before[item].category for item in stood)
+    all_active = Counter(before[item].category for item in stood)
+    if active is not None:
+        all_active = Counter(active) - Counter(before[item].category for item in _active_ids(before.values()) & corrected)
     ended = stood - stand
     lost = Counter(before[item].category for item in ended)
     counted = Counter(
@@ -63,12 +66,22 @@ def find_overreach(
         before, stood | corrected, max((operation.at for operation in operations if operation.at is not None), default=None)
     )
     return tuple(
-        GuardStop(category=category, active=active[category], lost=count, spent=before_it)
+        GuardStop(category=category, active=all_active[category], lost=count, spent=before_it)
         for category, count in sorted(lost.items())
         for before_it in [max(spent[category, faded] if counted[category, faded] else 0 for faded in (False, True))]
-        if active[category] + before_it >= LEAST
-        and ((active[category] >= LEAST and count > SHARE * active[category]) or _is_eroding(category, active, counted, spent))
+        if all_active[category] + before_it >= LEAST
+        and (
+            (all_active[category] >= LEAST and count > SHARE * all_active[category])
+            or _is_eroding(category, all_active, counted, spent)
+        )
     )
+
+
+def find_ended(memories: Iterable[Memory], operations: Sequence[Operation]) -> tuple[Memory, ...]:
+    """The active memories that a machine's operations would end or empty."""
+    before = {memory.id: memory for memory in memories}
+    ended = _active_ids(before.values()) - _active_ids(_apply_operations(before, operations, Actor.MACHINE).values())
+    return tuple(before[item] for item in sorted(ended))
 
 
 def _is_eroding(category: str, active: Counter[str], counted: Counter[_Budget], spent: Counter[_Budget]) -> bool:

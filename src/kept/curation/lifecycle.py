@@ -17,8 +17,8 @@ from kept.profiles.profile import Category, Profile, Shape
 GROUND = 0.5  # likeness of their content words from which two themes stand on the same ground
 _ASKED = 4  # content words that a question has at least, to be recognised in an answer
 _ANSWERED = 0.8  # share of its content words that an answer has
-_NAMED_ANSWER = 0.6  # the same where both name the same artifact
-_NAMED_GROUND = 0.3  # the same where they name the same artifact
+NAMED_ANSWER = 0.6  # the same where both name the same artifact
+NAMED_GROUND = 0.3  # the same where they name the same artifact
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,7 +52,7 @@ def rules_of(profile: Profile) -> CurationRules:
 def is_same_theme(left: Statement, right: Statement) -> bool:
     """Whether two themes are about the same: their words, or fewer of them and the same artifact."""
     alike = jaccard_similarity(left.content, right.content)
-    return alike >= GROUND or (alike >= _NAMED_GROUND and bool(left.artifacts & right.artifacts))
+    return alike >= GROUND or (alike >= NAMED_GROUND and bool(left.artifacts & right.artifacts))
 
 
 def is_answer_to_question(answer: Statement, question: Statement) -> bool:
@@ -60,7 +60,7 @@ def is_answer_to_question(answer: Statement, question: Statement) -> bool:
     if len(question.content) < _ASKED:
         return False
     share = len(answer.content & question.content) / len(question.content)
-    return share >= _ANSWERED or (share >= _NAMED_ANSWER and bool(answer.artifacts & question.artifacts))
+    return share >= _ANSWERED or (share >= NAMED_ANSWER and bool(answer.artifacts & question.artifacts))
 
 
 SESSIONS = 5  # of the project without any of its names: fewer tell nothing

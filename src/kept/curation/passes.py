@@ -1,22 +1,27 @@
 """Curate groups whose candidates changed: validate, guard and apply operations, one transaction per group."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 
-from kept.core.memory import USER_SCOPE, Actor, Candidate, CandidateVerdict, Memory
-from kept.core.operation import operation_kind
+from kept.core.codec import to_canonical_json
+from kept.core.memory import USER_SCOPE, Actor, Candidate, Memory
+from kept.core.operation import Operation, operation_kind
 from kept.core.spans import typed_text
 from kept.core.statement import find_content
 from kept.core.text import normal_form
 from kept.curation.curate import curate
-from kept.curation.curate.plans import is_person_owned
+from kept.curation.curate.plans import DAWN
 from kept.curation.curate.values import Meaning
-from kept.curation.guard import find_overreach, find_protected_changes
+from kept.curation.filing import Filing
+from kept.curation.guard import WINDOW, GuardStop, find_ended, find_overreach, find_protected_changes
 from kept.curation.lifecycle import CurationRules, rules_of
+from kept.curation.part import Part, WholeGroupError, find_part, read_group, settle_group
 from kept.extraction.questions.answer import apply_overrulings, overruled_candidate_ids
 from kept.local.progress import Progress, ignore_progress
+from kept.store.protocol import Log
 from kept.store.values import Draft
 from kept.workspace import Workspace
 
@@ -44,11 +49,11 @@ class _Asked:
         self._meaning = meaning
         self._known: dict[tuple[str, str], float | None] = {}
         self._open: tuple[tuple[str, str], ...] = ()
-        self._silent = False
+        self.silent = False
 
     def __call__(self, pairs: Sequence[tuple[str, str]]) -> Sequence[float | None] | None:
         self._open = tuple(pair for pair in pairs if pair not in self._known)
-        if self._silent:
+        if self.silent:
             return None
         if self._open:
             raise _UnaskedError
@@ -56,8 +61,8 @@ class _Asked:
 
     def ask_open(self) -> None:
         """Ask for what was wanted last; nothing is asked again of what gives no answer."""
-        scores = self._meaning(self._open) if self._open and not self._silent else ()
-        self._silent = self._silent or scores is None
+        scores = self._meaning(self._open) if self._open and not self.silent else ()
+        self.silent = self.silent or scores is None
         self._known |= dict(zip(self._open, scores or (), strict=False))
         self._open = ()
 
@@ -87,7 +92,10 @@ def curate_changed_groups(
         while not done:
             with suppress(_UnaskedError), workspace.store.transaction():
                 allowed = allow or scope in freed
-                if curate_group(workspace, run, (profile, scope), result, blocked=blocked, allow=allowed, meaning=asked):
+                settles = _describe_rules(workspace, profile, scope, meaning)
+                if curate_group(
+                    workspace, run, (profile, scope), result, blocked=blocked, allow=allowed, meaning=asked, settles=settles
+                ):
                     workspace.store.log.mark_group_curated(profile, scope)
                 done = True
             if asked:
@@ -105,31 +113,59 @@ def curate_group(
     blocked: frozenset[str],
     allow: bool,
     meaning: Meaning | None = None,
+    settles: str | None = None,
 ) -> bool:
-    """Curate one group; False where a guard stopped the pass. Raises StoreError."""
+    """Curate one group; False where a guard stopped the pass. Raises StoreError.
+
+    ``settles`` says by what the group is settled then (None: it is not; empty: by nothing that lasts): a later pass reads only what
+    changed since, and what that has to do with, where it would be settled by the same.
+    """
     log, (profile, scope) = workspace.store.log, group
-    memories = log.memories(group=(profile, scope))
-    proposed = tuple(proposal.judged for proposal in log.proposals(profile, scope))
-    judged = apply_overrulings(proposed)
     way = next((item for item in workspace.profiles if item.id == profile), None)
-    operations = curate(
-        judged,
-        memories,
-        blocked=blocked | _candidates_kept_elsewhere(workspace, judged, profile, scope),
-        rules=rules_of(way) if way else CurationRules(),
-        surroundings=lambda candidate: _words_around(workspace, candidate),
-        meaning=meaning,
-    )
-    if not operations:
-        return True
+    rules = rules_of(way) if way else CurationRules()
+    filing = Filing(log, group, rules, blocked=blocked, others=_other_groups(workspace, profile, scope))
+
+    def find_operations(part: Part) -> tuple[Operation, ...]:
+        return curate(
+            apply_overrulings(part.judged),
+            part.memories,
+            blocked=blocked | part.blocked,
+            rules=rules,
+            surroundings=lambda candidate: _words_around(workspace, candidate),
+            meaning=meaning,
+            compared=part.compared,
+            taken=part.taken,
+        )
+
+    part = _read_part(filing, settles, meaning)
+    operations = find_operations(part) if part is not None else ()
+    if part is None or (operations and not allow and _find_overreach(log, group, part, operations, _find_corrected(part))):
+        part = read_group(filing)
+        operations = find_operations(part)
+    if operations and not _commit_operations(workspace, run, group, part, operations=operations, result=result, allow=allow):
+        return False
+    if settles is not None:
+        settle_group(filing, part, operations, "" if isinstance(meaning, _Asked) and meaning.silent else settles)
+    return True
+
+
+def _commit_operations(
+    workspace: Workspace,
+    run: Callable[[], int],
+    group: tuple[str, str],
+    part: Part,
+    *,
+    operations: tuple[Operation, ...],
+    result: CurationReport,
+    allow: bool,
+) -> bool:
+    """Apply operations to a group; False where a guard stopped them. Raises StoreError."""
+    log, (profile, scope), memories = workspace.store.log, group, part.memories
     subject = f"{profile} · {scope}"
-    turned_down = overruled_candidate_ids(proposed)
-    corrected = frozenset(
-        memory.id for memory in memories if memory.candidates and not memory.owned and turned_down.issuperset(memory.candidates)
-    )
-    overreach = [] if allow else find_overreach(memories, operations, corrected=corrected)
-    if overreach:  # what another profile remembers from now on is not lost
-        corrected |= _memories_proposed_elsewhere(workspace, memories, profile, scope)
+    corrected = _find_corrected(part)
+    overreach = () if allow else _find_overreach(log, group, part, operations, corrected)
+    if overreach and part.texts is not None:  # what another profile remembers from now on is not lost
+        corrected |= _memories_proposed_elsewhere(workspace, memories, group)
         overreach = find_overreach(memories, operations, corrected=corrected)
     stops = [str(guard_stop) for guard_stop in overreach]
     stops += [
@@ -150,6 +186,31 @@ def curate_group(
     return True
 
 
+def _find_corrected(part: Part) -> frozenset[str]:
+    """The memories of which a model turned down all that they rest on: they should never have stood."""
+    turned_down = overruled_candidate_ids(part.judged)
+    resting = (memory for memory in part.memories if memory.candidates and not memory.owned)
+    return frozenset(memory.id for memory in resting if turned_down.issuperset(memory.candidates))
+
+
+def _describe_rules(workspace: Workspace, profile: str, scope: str, meaning: Meaning | None) -> str:
+    """By what a group is curated: another version, other rules, other profiles or a model at hand may find something else in it."""
+    way = next((item for item in workspace.profiles if item.id == profile), None)
+    rules = rules_of(way) if way else CurationRules()
+    kinds = (rules.lasting, rules.gathered, rules.themes, rules.questions)
+    others = sorted(_other_groups(workspace, profile, scope))
+    return to_canonical_json(
+        [_program_version(), meaning is not None, sorted(rules.promotions.items()), *map(sorted, kinds), others]
+    )
+
+
+@cache
+def _program_version() -> str:
+    from importlib.metadata import version  # noqa: PLC0415 - takes long to load, and few runs have something to curate
+
+    return version("kept")
+
+
 def _words_around(workspace: Workspace, candidate: Candidate) -> frozenset[str]:
     """The words that the person typed around a wish: in its prompt, or where it is all of that, in the prompt before."""
     quote = candidate.evidence[0]
@@ -163,30 +224,50 @@ def _words_around(workspace: Workspace, candidate: Candidate) -> frozenset[str]:
     return find_content(next(filter(None, typed), ""))
 
 
-def _other_groups(workspace: Workspace, profile: str, scope: str) -> Iterator[tuple[str, str]]:
+def _other_groups(workspace: Workspace, profile: str, scope: str) -> frozenset[tuple[str, str]]:
     """The groups of the other active profiles that hold in a scope."""
-    return ((item.id, place) for item in workspace.profiles if item.id != profile for place in {scope, USER_SCOPE})
+    return frozenset((item.id, place) for item in workspace.profiles if item.id != profile for place in {scope, USER_SCOPE})
 
 
-def _candidates_kept_elsewhere(
-    workspace: Workspace, judged: Iterable[CandidateVerdict], profile: str, scope: str
-) -> frozenset[str]:
-    """The candidates of a group whose memories a person has migrated to another profile, or that say what a person decided on
-    there: the person's memory stays the only one, in use or not.
-    """
-    others = [memory for group in _other_groups(workspace, profile, scope) for memory in workspace.store.log.memories(group=group)]
-    decided = {normal_form(memory.content) for memory in others if is_person_owned(memory) and memory.content}
-    said = (item.candidate for item in judged if decided and normal_form(item.candidate.content) in decided)
-    return frozenset(candidate for memory in others for candidate in memory.candidates) | {candidate.id for candidate in said}
-
-
-def _memories_proposed_elsewhere(workspace: Workspace, memories: Iterable[Memory], profile: str, scope: str) -> frozenset[str]:
+def _memories_proposed_elsewhere(workspace: Workspace, memories: Iterable[Memory], group: tuple[str, str]) -> frozenset[str]:
     """The memories of a group that another active profile proposes now: the settings gave their source to it."""
-    proposals = (
-        proposal for group in _other_groups(workspace, profile, scope) for proposal in workspace.store.log.proposals(*group)
-    )
+    proposals = (proposal for other in _other_groups(workspace, *group) for proposal in workspace.store.log.proposals(*other))
     said = {normal_form(proposal.judged.candidate.content) for proposal in proposals}
     return frozenset(memory.id for memory in memories if normal_form(memory.content) in said)
+
+
+def _read_part(filing: Filing, settles: str | None, meaning: Meaning | None) -> Part | None:
+    """What of a group changed since it was settled, with all that it has to do with; None where the whole group is to be read."""
+    if not settles or filing.texts.rules != settles:
+        return None
+    try:
+        return find_part(filing, meaning)
+    except WholeGroupError:
+        return None
+
+
+def _find_overreach(
+    log: Log, group: tuple[str, str], part: Part, operations: Sequence[Operation], corrected: frozenset[str]
+) -> tuple[GuardStop, ...]:
+    """What a guard says to operations on a group, of which the rest is counted and not read."""
+    if part.texts is not None:
+        return find_overreach(part.memories, operations, corrected=corrected)
+    memories = {memory.id: memory for memory in part.memories}
+    lost = {memory.category for memory in find_ended(part.memories, operations) if memory.id not in corrected}
+    if not lost:
+        return ()
+    until = max((operation.at for operation in operations if operation.at is not None), default=None)
+    waiting = set[str]()
+    for memory in log.ended_memories(group, lost, until - WINDOW if until else DAWN):
+        memories.setdefault(memory.id, memory)
+    while (
+        waiting := {by for memory in memories.values() for by in (memory.superseded_by, memory.resolved_by) if by} - memories.keys()
+    ):
+        found = {memory.id: memory for memory in log.some(sorted(waiting))}
+        if not found:
+            break
+        memories |= found
+    return find_overreach(memories.values(), operations, corrected=corrected, active=log.active_counts(group))
 
 
 def _is_repeated_stop(workspace: Workspace, subject: str, note: str) -> bool:

@@ -18,7 +18,8 @@ from kept.core.operation import Forget, Operation, Pass
 from kept.core.statement import parse_statement
 from kept.core.text import normal_form
 from kept.core.value import dataclass
-from kept.curation.curate.values import find_value_pairs, parse_value_statement
+from kept.curation.curate.texts import find_value_pairs
+from kept.curation.curate.values import parse_value_statement
 from kept.local.settings.tables import ShareSettings, check_share
 from kept.memories.browse import find_by_prefix
 from kept.memories.configure import remove_table_item, save_table_item

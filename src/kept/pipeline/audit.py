@@ -12,7 +12,8 @@ from kept.core.statement import Statement, find_content, parse_statement
 from kept.core.times import EARLIEST
 from kept.core.value import dataclass
 from kept.curation.curate.clusters import find_clusters
-from kept.curation.curate.values import find_value_pairs, parse_value_statement
+from kept.curation.curate.texts import find_value_pairs
+from kept.curation.curate.values import parse_value_statement
 from kept.extraction.expiry import find_end
 from kept.extraction.rules.harms import is_harmful_command
 from kept.memories.foreign import ForeignNote

@@ -19,7 +19,7 @@ from kept.store.door import Safe
 from kept.store.paths import flush, free_name, make_folder
 from kept.store.schema import foreign_objects, foreign_programs, migration_statements, schema_statements
 
-FORMAT = 5  # PRAGMA user_version of the newest schema
+FORMAT = 6  # PRAGMA user_version of the newest schema
 ERASING = "erasing"  # the setting that stands from the commit that erases words until the file was rewritten without them
 BINDING = "replica"  # the setting that says which rows of a server this store is of, and how far
 AWAY = "away"  # the setting that stands while changes are here that the server does not have: the last pass that it has

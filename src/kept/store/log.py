@@ -19,7 +19,7 @@ from kept.store.check import IMPORTED, check_fingerprints, check_log, check_memo
 from kept.store.database import ERASING
 from kept.store.door import redact_draft, redact_value
 from kept.store.erasing import erase_from_json, erase_from_rows, log_row_texts
-from kept.store.memories import SqliteMemories, json_list, named_fields
+from kept.store.memories import GroupTexts, SqliteMemories, clear_texts, json_list, named_fields
 from kept.store.rows import DraftRows, apply_pass, attach_operations, build_draft_rows, candidates_of, operation_of, proposal_of
 from kept.store.values import (
     EXTRACT,
@@ -92,6 +92,7 @@ class SqliteLog(SqliteMemories):
             )
             if draft.span:
                 self._database.run("soil_span", thread=draft.span.thread, start=draft.span.start)
+                self._database.run("unsettle_span", thread=draft.span.thread, start=draft.span.start)
             self._append(written)
             self._database.verify_after_commit(("pass", written.made.id), lambda: self._is_written(written))
             self._store_mentions(
@@ -103,6 +104,9 @@ class SqliteLog(SqliteMemories):
                 )
                 groups = sorted({(row.profile, row.scope) for row in written.candidates})
                 self._database.execute_many("soil", ({"profile": profile, "scope": scope} for profile, scope in groups))
+                self._database.execute_many(
+                    "unsettle", ({"profile": row.profile, "scope": row.scope, "item": row.id} for row in written.candidates)
+                )
             if draft.undoes or draft.redoes:
                 self._apply_undo_redo(draft)
             else:
@@ -158,6 +162,7 @@ class SqliteLog(SqliteMemories):
     def _apply_undo_redo(self, draft: Draft) -> None:
         switched, off = (*draft.undoes, *draft.redoes), find_undone_passes(self.undo_redo_passes())
         self._database.run("relive_candidates", undone=json_list(off), switched=json_list(switched))
+        clear_texts(self._database)
         related = self.related_passes(switched)
         after: dict[str, Memory | None] = {
             number: None for pass_ in related for operation in pass_.operations for number in affected_memory_ids(operation)
@@ -254,11 +259,20 @@ class SqliteLog(SqliteMemories):
         """Note that a group is curated."""
         self._database.run("clean", profile=profile, scope=scope)
 
+    def proposals_with(self, profile: str, scope: str, ids: Iterable[str]) -> tuple[Proposal, ...]:
+        """Those live candidates of a group that have these ids."""
+        return self._query_proposals("candidates_with", profile=profile, scope=scope, ids=json_list(ids))
+
+    def texts(self, profile: str, scope: str) -> GroupTexts:
+        """What the candidates and memories of a group say, where curation has filed it."""
+        return GroupTexts(self._database, (profile, scope))
+
     # Forget
 
     def erase_memory(self, memory: str, candidates: Iterable[str], fingerprints: Iterable[str], made: Pass) -> None:
         """Erase the words of every operation on a memory and of every candidate it rests on; keep the fingerprints."""
         self._database.run("put_setting", name=ERASING, value="")
+        clear_texts(self._database)
         self._database.run("unseal_operations", memory=memory)
         self._database.run("unseal_candidates", ids=json_list(candidates))
         self._database.execute_many(
@@ -286,6 +300,7 @@ class SqliteLog(SqliteMemories):
             if not (rows.passes or reports):
                 return 0
             run("put_setting", name=ERASING, value="")
+            clear_texts(self._database)
             for row in reports:
                 run("put_report", id=row["id"], report=erase_from_json(row["report"], words))
             self._database.execute_many("amend_pass", (_pass_values(row) for row in rows.passes))
@@ -390,6 +405,7 @@ class SqliteLog(SqliteMemories):
     def rebuild(self) -> None:
         """Recreate the memories and all that is derived from the log alone."""
         with self._database.transaction():
+            clear_texts(self._database)
             self._database.run("drop_memories")
             self._database.run("clear_memory_index")
             self._database.run("drop_mentions")

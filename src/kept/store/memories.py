@@ -1,11 +1,15 @@
-"""The memories in SQLite that a log adds up to: a projection, found by id, group, time and words."""
+"""The memories in SQLite that a log adds up to: a projection, found by id, group, time and words.
+
+Beside them lies what large groups say, found by its words, so that curation reads what a new fact has to do with, and no more.
+Curation makes that, for this machine, and it is thrown away whole where the past of the store changes.
+"""
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from kept.core.codec import dump, load, to_canonical_json
 from kept.core.errors import DamagedError
@@ -17,6 +21,10 @@ from kept.store.rows import UNREADABLE
 from kept.store.values import Outline
 
 _HINT = "run `kept check`; `kept rebuild` recreates memories from the log"
+
+
+_MEMORY = "m"
+_ALL = -1  # a limit that is none
 
 
 class SqliteMemories:
@@ -56,6 +64,16 @@ class SqliteMemories:
         """The memories that wait for a decision, by id; expired ones too."""
         return self._query_memories("memories_held")
 
+    def active_counts(self, group: tuple[str, str]) -> Mapping[str, int]:
+        """How many memories of a (profile, scope) are active, by category."""
+        rows = self._database.run("standing_counts", profile=group[0], scope=group[1])
+        return {row["category"]: int(row["number"]) for row in rows}
+
+    def ended_memories(self, group: tuple[str, str], categories: Iterable[str], since: datetime) -> tuple[Memory, ...]:
+        """The memories of a (profile, scope) in some categories that ended since then, by id."""
+        values = {"categories": json_list(categories), "since": format_instant(since)}
+        return self._query_memories("memories_ended", profile=group[0], scope=group[1], **values)
+
     def memories_between(self, start: datetime, stop: datetime) -> tuple[Memory, ...]:
         """The memories first seen before ``stop`` and last seen at ``start`` or later, by id."""
         return self._query_memories("memories_between", start=format_instant(start), stop=format_instant(stop))
@@ -92,6 +110,7 @@ class SqliteMemories:
             if not rowid:
                 number = rowid = number + 1
             before, words = _index_words_of_body(old), _index_words_of_body(body)
+            self._unsettle(memory_id, _parse_memory(old) if old else None, memory)
             if old and before != words:
                 stale.append({"rowid": rowid, "words": before})
             if memory is None:
@@ -106,6 +125,15 @@ class SqliteMemories:
         # A memory whose words stay has a vector already; but its row may be another's since, so what went is told as well.
         changed = {row["rowid"] for rows in (stale, drops, entries) for row in rows}
         self._database.execute_many("queue_embedding", ({"kind": "memory", "item": item} for item in sorted(changed)))
+
+    def _unsettle(self, memory_id: str, old: Memory | None, new: Memory | None) -> None:
+        """Note in the groups that are settled that a memory of theirs changed, and in all profiles what a person decides."""
+        versions = [memory for memory in (old, new) if memory is not None]
+        decided = {(memory.content, memory.owned or memory.pinned) for memory in versions}
+        theirs = any(own for _, own in decided) and (len(decided) > 1 or len(versions) == 1)
+        for profile, scope in sorted({(memory.profile, memory.scope) for memory in versions}):
+            for name in ("unsettle", *(("unsettle_others",) if theirs else ())):
+                self._database.run(name, profile=profile, scope=scope, item=f"{_MEMORY}{memory_id}")
 
     def _is_stored(self, memory_id: str, body: str) -> bool:
         row = self._database.fetch_one("memory", id=memory_id)
@@ -170,3 +198,139 @@ def _index_words_of_body(body: str) -> str:
 def memory_index_words(memory: Memory) -> str:
     """The words under which a memory is found."""
     return index_words(" ".join((memory.content, *memory.artifacts)))
+
+
+class StoredText(NamedTuple):
+    """A text of a group: where it stands in the order in which texts were first said, its words with what they name, and the tokens
+    that find it.
+    """
+
+    place: int
+    body: str
+    tokens: str
+
+
+def clear_texts(database: Database) -> None:
+    """Forget which groups are settled and what they say: the past changed, so that each is to be curated as a whole again."""
+    for name in ("texts", "tellings", "rests", "settled", "unsettled", "text_index"):
+        database.run(f"clear_{name}")
+
+
+class GroupTexts:
+    """The texts of one (profile, scope), which candidates and memories say them, and which memories rest on which candidates."""
+
+    def __init__(self, database: Database, group: tuple[str, str]) -> None:
+        self._database = database
+        self._names = {"profile": group[0], "scope": group[1]}
+
+    @property
+    def rules(self) -> str | None:
+        """By which rules the group was curated when all of its texts were filed; None where it was not."""
+        row = self._database.fetch_one("settled_rules", **self._names)
+        return row["rules"] if row else None
+
+    def settle(self, rules: str) -> None:
+        """Note that all texts of the group are filed, and by which rules it is curated; where there are none, that it is not."""
+        self._database.run("drop_unsettled", **self._names)
+        if rules:
+            self._database.run("settle", rules=rules, **self._names)
+        else:
+            self._database.run("drop_settled", **self._names)
+
+    def changed_items(self) -> tuple[Sequence[str], Sequence[str]]:
+        """The candidates and the memories of the group, by id, that changed since it was settled."""
+        items = [row["item"] for row in self._database.run("unsettled", **self._names)]
+        return _split(items)
+
+    def count_candidates(self) -> int:
+        """How many live candidates the group has."""
+        return int(self._database.fetch_one("count_live", **self._names)["number"])
+
+    # Texts
+
+    def put(self, text: StoredText, form: str, old: StoredText | None) -> None:
+        """File a text in the place of what it was."""
+        if old == text:
+            return
+        if old is not None:
+            self.drop(old)
+        self._database.run("put_text", form=form, **text._asdict(), **self._names)
+        self._database.run("index_text", place=text.place, tokens=text.tokens)
+
+    def drop(self, text: StoredText) -> None:
+        """Take a text out."""
+        self._database.run("drop_tellings_at", place=text.place)
+        self._database.run("unindex_text", place=text.place, tokens=text.tokens)
+        self._database.run("drop_text", place=text.place)
+
+    def every(self) -> Sequence[StoredText]:
+        """All texts of the group."""
+        return [StoredText(*row) for row in self._database.run("texts_of_group", **self._names)]
+
+    def at(self, places: Iterable[int]) -> Mapping[int, StoredText]:
+        """The texts at these places."""
+        return {row["place"]: StoredText(*row) for row in self._database.run("texts_at", places=json_list(places))}
+
+    def of_forms(self, forms: Iterable[str]) -> Sequence[StoredText]:
+        """The texts of these normal forms."""
+        return [StoredText(*row) for row in self._database.run("texts_of_form", forms=json_list(forms), **self._names)]
+
+    def going_on(self, form: str) -> Sequence[int]:
+        """The places of texts whose normal form goes on from another one."""
+        rows = self._database.run("texts_going_on", start=f"{form} ", stop=f"{form}!", **self._names)
+        return [row["place"] for row in rows]
+
+    def find(
+        self, tokens: Iterable[str], any_of: Iterable[str] = (), *, before: int = 0, after: int = 0, most: int = _ALL
+    ) -> Sequence[int]:
+        """The places of texts that have all tokens and one of ``any_of``: the nearest before or after a place, or all in order."""
+        choice = " OR ".join(any_of)
+        query = " AND ".join((*tokens, *((f"({choice})",) if choice else ())))
+        if before:
+            rows = self._database.run("texts_before", query=query, place=before, most=most)
+        elif after:
+            rows = self._database.run("texts_after", query=query, place=after, most=most)
+        else:
+            rows = self._database.run("texts_with", query=query, most=most)
+        return [row["place"] for row in rows]
+
+    def count_texts(self, token: str, most: int) -> int:
+        """How many texts have a token, counted up to so many."""
+        return int(self._database.fetch_one("count_texts_with", query=token, most=most)["number"])
+
+    # Who says them
+
+    def tell(self, candidates: Mapping[str, int], memories: Mapping[str, int]) -> None:
+        """Note at which place the text stands that a candidate or a memory says."""
+        items = {**candidates, **{f"{_MEMORY}{memory}": place for memory, place in memories.items()}}
+        self._database.execute_many("put_telling", ({"item": item, "place": place} for item, place in items.items()))
+
+    def untell(self, candidates: Iterable[str] = (), memories: Iterable[str] = ()) -> None:
+        """Note that these say nothing any more."""
+        items = (*candidates, *(f"{_MEMORY}{memory}" for memory in memories))
+        self._database.execute_many("drop_telling", ({"item": item} for item in items))
+
+    def places_of(self, candidates: Iterable[str] = (), memories: Iterable[str] = ()) -> frozenset[int]:
+        """Where the texts stand that these say."""
+        items = json_list((*candidates, *(f"{_MEMORY}{memory}" for memory in memories)))
+        return frozenset(row["place"] for row in self._database.run("tellings_of", items=items))
+
+    def tellers(self, places: Iterable[int]) -> tuple[Sequence[str], Sequence[str]]:
+        """The candidates and the memories that say the texts at some places."""
+        return _split([row["item"] for row in self._database.run("tellings_at", places=json_list(places))])
+
+    def rest(self, memory: str, candidates: Iterable[str]) -> None:
+        """Note which candidates a memory rests on."""
+        self._database.run("drop_rests", memory=memory)
+        self._database.execute_many("put_rest", ({"candidate": item, "memory": memory} for item in candidates))
+
+    def resting_on(self, candidates: Iterable[str]) -> Sequence[str]:
+        """The memories that rest on some candidates, of other groups too."""
+        return [row["memory"] for row in self._database.run("memories_resting", candidates=json_list(candidates))]
+
+
+def _split(items: Iterable[str]) -> tuple[Sequence[str], Sequence[str]]:
+    found: tuple[list[str], list[str]] = [], []
+    for item in items:
+        found[item.startswith(_MEMORY)].append(item.removeprefix(_MEMORY))
+    return found

@@ -29,6 +29,7 @@ from kept.store.values import (
 
 if TYPE_CHECKING:
     from kept.core.erasure import ErasureWords
+    from kept.store.memories import GroupTexts
 
 
 class Archive(Protocol):
@@ -325,6 +326,22 @@ class Log(Protocol):
 
     def mark_group_curated(self, profile: str, scope: str) -> None:
         """Note that a group is curated."""
+        ...
+
+    def proposals_with(self, profile: str, scope: str, ids: Iterable[str]) -> tuple[Proposal, ...]:
+        """Those live candidates of a group that have these ids."""
+        ...
+
+    def texts(self, profile: str, scope: str) -> "GroupTexts":
+        """What the candidates and memories of a group say, where curation has filed it."""
+        ...
+
+    def active_counts(self, group: tuple[str, str]) -> Mapping[str, int]:
+        """How many memories of a (profile, scope) are active, by category."""
+        ...
+
+    def ended_memories(self, group: tuple[str, str], categories: Iterable[str], since: datetime) -> tuple[Memory, ...]:
+        """The memories of a (profile, scope) in some categories that ended since then, by id."""
         ...
 
     def erase_memory(self, memory: str, candidates: Iterable[str], fingerprints: Iterable[str], made: Pass) -> None:

@@ -853,3 +853,130 @@ SELECT row, body FROM summaries WHERE form = 'line' AND day = :day AND scope = :
 
 -- name: written_between
 SELECT row, body FROM summaries WHERE form <> 'point' AND day >= :first AND day <= :last ORDER BY day, scope, ordinal, row;
+
+-- name: settled_rules
+SELECT rules FROM settled WHERE profile = :profile AND scope = :scope;
+
+-- name: settle
+INSERT INTO settled (profile, scope, rules) VALUES (:profile, :scope, :rules)
+ON CONFLICT (profile, scope) DO UPDATE SET rules = excluded.rules;
+
+-- name: drop_settled
+DELETE FROM settled WHERE profile = :profile AND scope = :scope;
+
+-- name: unsettle
+INSERT OR IGNORE INTO unsettled (profile, scope, item)
+SELECT profile, scope, :item FROM settled WHERE profile = :profile AND scope = :scope;
+
+-- name: unsettle_others
+-- What a person decides holds in all profiles.
+INSERT OR IGNORE INTO unsettled (profile, scope, item)
+SELECT profile, scope, :item FROM settled WHERE profile <> :profile AND (:scope = 'user' OR scope = :scope);
+
+-- name: unsettle_span
+INSERT OR IGNORE INTO unsettled (profile, scope, item)
+SELECT c.profile, c.scope, c.id FROM candidates AS c JOIN settled AS s ON s.profile = c.profile AND s.scope = c.scope
+WHERE c.live AND c.thread = :thread AND c.ordinal >= :start;
+
+-- name: unsettled
+SELECT item FROM unsettled WHERE profile = :profile AND scope = :scope ORDER BY item;
+
+-- name: drop_unsettled
+DELETE FROM unsettled WHERE profile = :profile AND scope = :scope;
+
+-- name: put_text
+INSERT OR REPLACE INTO texts (place, profile, scope, form, body, tokens) VALUES (:place, :profile, :scope, :form, :body, :tokens);
+
+-- name: drop_text
+DELETE FROM texts WHERE place = :place;
+
+-- name: index_text
+INSERT INTO text_index (rowid, tokens) VALUES (:place, :tokens);
+
+-- name: unindex_text
+INSERT INTO text_index (text_index, rowid, tokens) VALUES ('delete', :place, :tokens);
+
+-- name: texts_of_group
+SELECT place, body, tokens FROM texts WHERE profile = :profile AND scope = :scope;
+
+-- name: texts_at
+SELECT place, body, tokens FROM texts WHERE place IN (SELECT value FROM json_each(:places)) ORDER BY place;
+
+-- name: texts_of_form
+SELECT place, body, tokens FROM texts WHERE profile = :profile AND scope = :scope AND form IN (SELECT value FROM json_each(:forms));
+
+-- name: texts_going_on
+-- `stop` is the form and the character after a space.
+SELECT place FROM texts WHERE profile = :profile AND scope = :scope AND form >= :start AND form < :stop;
+
+-- name: texts_before
+SELECT rowid AS place FROM text_index WHERE text_index MATCH :query AND rowid < :place ORDER BY rowid DESC LIMIT :most;
+
+-- name: texts_after
+SELECT rowid AS place FROM text_index WHERE text_index MATCH :query AND rowid > :place ORDER BY rowid LIMIT :most;
+
+-- name: texts_with
+SELECT rowid AS place FROM text_index WHERE text_index MATCH :query ORDER BY rowid LIMIT :most;
+
+-- name: count_texts_with
+SELECT count(*) AS number FROM (SELECT 1 FROM text_index WHERE text_index MATCH :query LIMIT :most);
+
+-- name: put_telling
+INSERT INTO tellings (item, place) VALUES (:item, :place) ON CONFLICT (item) DO UPDATE SET place = excluded.place;
+
+-- name: drop_telling
+DELETE FROM tellings WHERE item = :item;
+
+-- name: drop_tellings_at
+DELETE FROM tellings WHERE place = :place;
+
+-- name: tellings_of
+SELECT item, place FROM tellings WHERE item IN (SELECT value FROM json_each(:items));
+
+-- name: tellings_at
+SELECT item, place FROM tellings WHERE place IN (SELECT value FROM json_each(:places)) ORDER BY item;
+
+-- name: put_rest
+INSERT OR IGNORE INTO rests (candidate, memory) VALUES (:candidate, :memory);
+
+-- name: drop_rests
+DELETE FROM rests WHERE memory = :memory;
+
+-- name: memories_resting
+SELECT DISTINCT memory FROM rests WHERE candidate IN (SELECT value FROM json_each(:candidates)) ORDER BY memory;
+
+-- name: candidates_with
+SELECT c.row, c.pass AS pass_id, c.thread, c.ordinal, c.id, c.profile, c.scope, c.verdict, c.body, c.commitment, c.live, s.salt, s.words
+FROM candidates AS c LEFT JOIN sealed AS s ON s.owner = 'c' || c.row
+WHERE c.live AND c.profile = :profile AND c.scope = :scope AND c.id IN (SELECT value FROM json_each(:ids))
+ORDER BY c.row;
+
+-- name: count_live
+SELECT count(*) AS number FROM candidates WHERE live AND profile = :profile AND scope = :scope;
+
+-- name: standing_counts
+SELECT category, count(*) AS number FROM memories WHERE profile = :profile AND scope = :scope AND status = 'active' GROUP BY category;
+
+-- name: memories_ended
+SELECT id, body, checksum FROM memories
+WHERE profile = :profile AND scope = :scope AND category IN (SELECT value FROM json_each(:categories))
+    AND status IN ('retired', 'superseded', 'resolved') AND coalesce(json_extract(body, '$.ended_at'), :since) >= :since
+ORDER BY id;
+
+-- name: clear_texts
+DELETE FROM texts;
+
+-- name: clear_tellings
+DELETE FROM tellings;
+
+-- name: clear_rests
+DELETE FROM rests;
+
+-- name: clear_settled
+DELETE FROM settled;
+
+-- name: clear_unsettled
+DELETE FROM unsettled;
+
+-- name: clear_text_index
+INSERT INTO text_index (text_index) VALUES ('delete-all');

@@ -1,6 +1,6 @@
 -- The store of kept. Canonical: runs, passes, operations, candidates, sealed, blocks, threads, thread_events, files, settings, summaries.
 -- Derived, rebuilt by `kept rebuild`: events, marks, mentions, memories, memory_index, turn_index, reply_index, passage_hashes, unembedded, candidates.live, forgotten.
--- Of this machine: outputs, dirty, uses, looks.
+-- Of this machine: outputs, dirty, uses, looks; texts, text_index, tellings, rests, settled, unsettled, which curation makes anew.
 --
 -- A `checksum` is the CRC-32 of the row's other columns (statement `wrong_checksums` says which): it names rot, as the hash chain
 -- does in passes and operations, the commitments in sealed, and the hash in blocks; `tallies` names rows of such tables that are gone.
@@ -215,6 +215,47 @@ CREATE TABLE dirty (
     PRIMARY KEY (profile, scope)
 ) WITHOUT ROWID;
 
+-- What large groups say, by which a fact that is new finds those that it has to do with, so that only these are curated. `place` orders
+-- texts by when they were first said; `tokens` are hashes of what a text is found by. Derived by curation, and of this machine.
+CREATE TABLE texts (
+    place   INTEGER PRIMARY KEY,
+    profile TEXT NOT NULL,
+    scope   TEXT NOT NULL,
+    form    TEXT NOT NULL,
+    body    TEXT NOT NULL,
+    tokens  TEXT NOT NULL
+);
+CREATE INDEX texts_form ON texts (profile, scope, form);
+CREATE VIRTUAL TABLE text_index USING fts5 (tokens, content = '', detail = none);
+
+-- Which candidates (by id) and memories (by 'm' and id) say a text, and which memories rest on which candidates.
+CREATE TABLE tellings (
+    item  TEXT PRIMARY KEY,
+    place INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX tellings_place ON tellings (place);
+CREATE TABLE rests (
+    candidate TEXT NOT NULL,
+    memory    TEXT NOT NULL,
+    PRIMARY KEY (candidate, memory)
+) WITHOUT ROWID;
+CREATE INDEX rests_memory ON rests (memory);
+
+-- The groups of which all texts are there, curated by the rules that `rules` stands for; and which of their candidates and memories changed
+-- since.
+CREATE TABLE settled (
+    profile TEXT NOT NULL,
+    scope   TEXT NOT NULL,
+    rules   TEXT NOT NULL,
+    PRIMARY KEY (profile, scope)
+) WITHOUT ROWID;
+CREATE TABLE unsettled (
+    profile TEXT NOT NULL,
+    scope   TEXT NOT NULL,
+    item    TEXT NOT NULL,
+    PRIMARY KEY (profile, scope, item)
+) WITHOUT ROWID;
+
 CREATE TABLE memories (
     rowid    INTEGER PRIMARY KEY,
     id       TEXT NOT NULL UNIQUE,
@@ -225,7 +266,7 @@ CREATE TABLE memories (
     body     TEXT NOT NULL,
     checksum INTEGER NOT NULL DEFAULT 0
 );
-CREATE INDEX memories_group ON memories (profile, scope, category);
+CREATE INDEX memories_group ON memories (profile, scope, category, status);
 CREATE INDEX memories_status ON memories (status);
 -- What a hook asks before a prompt: pinned memories, and those that answer a failure.
 CREATE INDEX memories_pinned ON memories (scope) WHERE instr(body, '"pinned":true') > 0;

@@ -21,7 +21,7 @@ from kept.store.day_protocol import Days
 from kept.store.days import SqliteDays
 from kept.store.door import Redact, skip_store_redaction
 from kept.store.log import SqliteLog
-from kept.store.memories import memory_index_words
+from kept.store.memories import clear_texts, memory_index_words
 from kept.store.paths import delete_database, flush
 from kept.store.protocol import Archive, Log
 from kept.store.rows import UNREADABLE
@@ -247,6 +247,7 @@ class SqliteStore:
         self._database.execute_sql("INSERT INTO turn_index (turn_index) VALUES ('optimize')")
         self._database.execute_sql("INSERT INTO reply_index (reply_index) VALUES ('optimize')")
         self._database.execute_sql("INSERT INTO note_index (note_index) VALUES ('optimize')")
+        clear_texts(self._database)
         self._database.execute_sql("VACUUM")
         self._database.run("drop_setting", name=ERASING)
 

@@ -50,7 +50,6 @@ from kept.curation.curate.plans import (
     format_evidence_reason,
     format_session_count,
     has_new_facts,
-    is_agent_suggestion,
     is_person_owned,
     pair_llm_merged,
     pair_rewordings,
@@ -58,6 +57,7 @@ from kept.curation.curate.plans import (
     select_new_facts,
     time_order,
 )
+from kept.curation.curate.texts import Compared, compare_all, is_standing, list_texts
 from kept.curation.curate.values import Meaning
 from kept.curation.lifecycle import CurationRules
 
@@ -74,6 +74,8 @@ def curate(
     rules: CurationRules = PLAIN,
     surroundings: Surroundings = session_words,
     meaning: Meaning | None = None,
+    compared: Compared | None = None,
+    taken: Iterable[str] = (),
 ) -> tuple[Operation, ...]:
     """The operations that make the memories of a group what its live candidates say they should be.
 
@@ -82,7 +84,8 @@ def curate(
     is held for the person. Otherwise the later of two that contradict each other takes the place of the earlier, by event time;
     where no rule is sure that they do, the earlier waits. ``rules`` are those of the group's profile,
     ``surroundings`` the words that stand around a wish, ``meaning`` tells how near texts are in meaning (None: no model
-    is at hand).
+    is at hand). Where this is a part of a group that nothing ties to the rest, ``compared`` are the texts of it that are looked at
+    together, and ``taken`` the ids of other memories.
     """
     live = {
         candidate_verdict.candidate.id: candidate_verdict
@@ -92,7 +95,8 @@ def curate(
     ordered = sorted(live.values(), key=time_order)
     proposals = [each for each in ordered if each.candidate.trigger != WITHDRAWAL]
     withdrawals = [each for each in ordered if each.candidate.trigger == WITHDRAWAL]
-    standing = [memory for memory in memories if (is_person_owned(memory) or is_agent_suggestion(memory)) and memory.content]
+    standing = list(filter(is_standing, memories))
+    compared = compared or compare_all(list_texts(proposals, memories))
     statements = [
         parse_statement(proposal.candidate.content, proposal.candidate.artifacts, proposal.candidate.fingerprint)
         for proposal in proposals
@@ -101,7 +105,7 @@ def curate(
     linked = [*pair_with_memories(proposals, standing), *pair_rewordings(proposals)]
     linked += pair_llm_merged(proposals, memories)
     linked += find_similar_wishes(proposals, statements)
-    meant = _pair_by_meaning(proposals, statements, memories, rules, meaning)
+    meant = _pair_by_meaning(proposals, statements, memories, rules, meaning=meaning, compared=compared)
     linked += meant
     gone = frozenset(memory.id for memory in memories if memory.status in (Status.RETIRED, Status.REJECTED))
     groups = tuple(
@@ -110,7 +114,7 @@ def curate(
         if not is_pending_cluster([proposals[i] for i in group if i < len(proposals)], len(group), surroundings)
     )
     owners = assign_memories(groups, proposals, standing, memories)
-    taken = {memory.id for memory in memories}
+    known_ids = {*taken, *(memory.id for memory in memories)}
     plans = []
     nearness: dict[int, float] = {}
     told: dict[int, float] = {}  # by place
@@ -124,14 +128,14 @@ def curate(
             (candidate_verdict.candidate.content, candidate_verdict.candidate.artifacts): statements[i]
             for i, candidate_verdict in zip(group, members, strict=False)
         }
-        plans.append(build_plan(hold_template(members, surroundings), owners.get(group[0], ()), taken, rules, known, gone=gone))
-    conflicts = find_conflicts(plans, rules, meaning)
+        plans.append(build_plan(hold_template(members, surroundings), owners.get(group[0], ()), known_ids, rules, known, gone=gone))
+    conflicts = find_conflicts(plans, rules, compared, meaning)
     plans = [replace(plan, status=Status.ACTIVE) if place in conflicts.confirmed else plan for place, plan in enumerate(plans)]
     withdrawn, unclear = find_withdrawn(plans, conflicts.replaced, withdrawals)
     replaced = {place: by for place, by in conflicts.replaced.items() if place not in withdrawn}
     for each in unclear:
         nearness[len(plans)] = 0.0
-        plans.append(build_plan([each], _resting_on(memories, each), taken, rules, {}, gone=gone))
+        plans.append(build_plan([each], _resting_on(memories, each), known_ids, rules, {}, gone=gone))
     operations = [
         operation
         for place, plan in enumerate(plans)
@@ -177,7 +181,9 @@ def _pair_by_meaning(
     statements: Sequence[Statement],
     memories: Sequence[Memory],
     rules: CurationRules,
+    *,
     meaning: Meaning | None,
+    compared: Compared,
 ) -> dict[tuple[int, int], float]:
     """The pairs of proposals that mean the same, and how near they are; of what no model can tell of, that stays one which is one
     memory already (0).
@@ -190,7 +196,10 @@ def _pair_by_meaning(
         for place, candidate_verdict in enumerate(proposals)
         if candidate_verdict.candidate.category in rules.lasting | rules.gathered | rules.themes
     }
-    found = find_pairs_by_meaning(texts, mine, frozenset(apart), meaning) if meaning else None
+    first = {text: number for number, text in reversed([*enumerate(texts)])}
+    places = ((first.get(one), first.get(other)) for one, other in compared.meanings())
+    pairs = ((min(one, other), max(one, other)) for one, other in places if one is not None and other is not None)
+    found = find_pairs_by_meaning(texts, mine, frozenset(apart), meaning, pairs) if meaning else None
     told = {pair: score for pair, score in (found or {}).items() if score is not None}
     untold = {item for pair in found if found[pair] is None for item in pair} if found is not None else set(range(len(mine)))
     if not untold:

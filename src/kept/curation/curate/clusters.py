@@ -5,28 +5,27 @@ numbers, deny the same, and share a good part of what they say. Wishes of severa
 only where they were said often enough. Knows no memories and no model.
 """
 
-from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 from math import ceil
 
 from kept.core.memory import SAID_ONCE, TEMPLATE, Candidate, CandidateVerdict, Held, Refused
-from kept.core.statement import CLOSE, NEAR, Statement, find_content, has_opposites, is_form, is_same_statement
+from kept.core.statement import CLOSE, NEAR, STEM, Statement, find_content, has_opposites, is_form, is_same_statement
 from kept.core.text import jaccard_similarity
 from kept.curation.curate.plans import OFTEN, count_sessions
-from kept.curation.curate.values import Meaning, parse_value_statement
+from kept.curation.curate.values import CROWD, Meaning, parse_value_statement
 from kept.profiles.lexicons import word_list
 
 Surroundings = Callable[[Candidate], frozenset[str]]
 """The words that a person typed around a wish."""
 
-_COMMON = 60  # statements that share a word; what more of them have tells nothing
-_ONE_MEANING = 0.85  # nearness in meaning of two statements from which they are one
+ONE_MEANING = 0.85  # nearness in meaning of two statements from which they are one
 _LIKE = 0.37  # likeness of their content words
-_SHARED, _MOST = 2, 12  # content words that they share; that each has: a longer one says more than one thing
+SHARED, _MOST = 2, 12  # content words that they share; that each has: a longer one says more than one thing
 _WISH_SHARED = 3  # content words that two wishes in other words have in common
-_WISH_LIKE = 0.6  # likeness of their content words
+WISH_LIKE = 0.6  # likeness of their content words
 _TRIED_AGAIN = 0.4  # likeness of the words around two wishes from which they are one request
 _TOPIC = 2  # words of a wish that the words around it say too: it is about what is being built
 
@@ -62,13 +61,14 @@ def find_clusters(statements: Sequence[Statement], linked: Iterable[tuple[int, i
         a, b = root(i), root(j)
         if a != b and is_same_statement(statements[i], statements[j]):
             parent[max(a, b)] = min(a, b)
-    begun: list[int] = []  # statements that the next one, in the order of their words, may go on from
+    begun: list[int] = []  # statements that the next one, in the order of their words, goes on from
     for i in sorted(distinct.values(), key=lambda place: (statements[place].form, place)):
         while begun and not statements[i].form.startswith(f"{statements[begun[-1]].form} "):
             begun.pop()
-        a, b = root(i), root(begun[-1] if begun else i)
-        if a != b and is_same_statement(statements[i], statements[begun[-1]]):
-            parent[max(a, b)] = min(a, b)
+        for j in begun:
+            a, b = root(i), root(j)
+            if a != b and is_same_statement(statements[i], statements[j]):
+                parent[max(a, b)] = min(a, b)
         begun.append(i)
     found: dict[int, list[int]] = {}
     for i in range(len(statements)):
@@ -84,14 +84,9 @@ def _comparable_pairs(statements: Sequence[Statement], places: Iterable[int]) ->
         each = statements[i]
         size = len(each.content)
         rare = sorted(each.content, key=lambda word: (frequency[word], word))
-        least = NEAR
-        keys: list[tuple[object, tuple[str, str]]] = [("", pair) for pair in _rare_word_pairs(rare, NEAR)]
-        if each.artifacts:
-            least = CLOSE
-            keys += [(each.artifacts, pair) for pair in _rare_word_pairs(rare, CLOSE)]
-        if each.fingerprint and not each.remedy:
-            least = NEAR / 2
-            keys += [(each.fingerprint, pair) for pair in _rare_word_pairs(rare, NEAR / 2)]
+        likenesses = find_likenesses(each)
+        least = min(likenesses.values())
+        keys = [(what, pair) for what, share in likenesses.items() for pair in select_word_pairs(rare, share)]
         seen: set[int] = set()
         for key in keys:
             others = index.setdefault(key, [])
@@ -102,27 +97,44 @@ def _comparable_pairs(statements: Sequence[Statement], places: Iterable[int]) ->
             others.append(i)
 
 
-def _rare_word_pairs(rare: Sequence[str], least: float) -> Iterator[tuple[str, str]]:
-    """The pairs of rare words of which two sets as alike as ``least`` share at least one; both sets have two words or more."""
+def find_likenesses(statement: Statement) -> dict[object, float]:
+    """How alike the words of another one are at least to say the same, by what both must have beside them (empty: nothing)."""
+    found: dict[object, float] = {"": NEAR}
+    if statement.artifacts:
+        found[statement.artifacts] = CLOSE
+    if statement.fingerprint and not statement.remedy:
+        found[statement.fingerprint] = NEAR / 2
+    return found
+
+
+def select_word_pairs(rare: Sequence[str], least: float) -> Iterator[tuple[str, str]]:
+    """The pairs of words, the rarest first, of which two sets as alike as ``least`` share one; both sets have two words or more.
+
+    Which are rare decides how many others have a pair, and not which sets are found by them.
+    """
     return combinations(rare[: len(rare) - ceil(least * len(rare)) + 2], 2)
 
 
 def find_pairs_by_meaning(
-    texts: Sequence[str], statements: Sequence[Statement], apart: frozenset[int], meaning: Meaning
+    texts: Sequence[str],
+    statements: Sequence[Statement],
+    apart: frozenset[int],
+    meaning: Meaning,
+    compared: Iterable[tuple[int, int]],
 ) -> dict[tuple[int, int], float | None] | None:
     """The pairs of statements that mean the same in other words, with their nearness, and with None those of which nothing can
     tell; None where that is so of all.
 
-    ``apart`` are the places of those that are one with none.
+    ``apart`` are the places of those that are one with none. Only those that are ``compared`` are looked at.
     """
-    pairs = [pair for pair in _find_comparable_pairs(statements) if apart.isdisjoint(pair)]
+    pairs = [pair for pair in compared if apart.isdisjoint(pair) and can_mean_same(statements[pair[1]], statements[pair[0]])]
     change = {place for place in {place for pair in pairs for place in pair} if _is_about_change(texts[place], statements[place])}
-    pairs = [pair for pair in pairs if change.isdisjoint(pair)]
+    pairs = sorted({pair for pair in pairs if change.isdisjoint(pair)}, key=lambda pair: (pair[1], pair[0]))
     scores = meaning([(texts[left], texts[right]) for left, right in pairs]) if pairs else ()
     return (
         None
         if scores is None
-        else {pair: score for pair, score in zip(pairs, scores, strict=True) if score is None or score >= _ONE_MEANING}
+        else {pair: score for pair, score in zip(pairs, scores, strict=True) if score is None or score >= ONE_MEANING}
     )
 
 
@@ -132,33 +144,38 @@ def _is_about_change(text: str, says: Statement) -> bool:
     return value_statement.once or value_statement.tells_change
 
 
-def _find_comparable_pairs(statements: Sequence[Statement]) -> Iterator[tuple[int, int]]:
-    """The pairs of statements that may mean the same and are not the same already."""
-    keys: dict[int, list[tuple[object, str]]] = {}
-    forms: set[str] = set()
+def pair_by_words(statements: Iterable[Statement]) -> Iterator[tuple[int, int]]:
+    """The pairs of statements, in the order of time in which they were first said, that may mean the same: they agree in what they
+    name and deny, and share two words. Of those that share one only the nearest in time are compared.
+    """
+    having: defaultdict[object, deque[int]] = defaultdict(lambda: deque(maxlen=CROWD))
     for place, statement in enumerate(statements):
-        is_short = _SHARED <= len(statement.content) <= _MOST
-        if statement.form in forms or not is_short or statement.fingerprint or statement.asks or statement.refused:
-            continue
-        forms.add(statement.form)
-        agrees = (statement.numbers, statement.artifacts, statement.denials % 2)
-        keys[place] = [(agrees, word) for word in statement.content]
-    pairs = _find_sharing(keys, _SHARED)
-    return ((other, place) for other, place in pairs if _can_mean_same(statements[place], statements[other]))
+        keys = [(meaning_of(statement), word) for word in beginnings_of(statement)] if is_brief(statement) else []
+        shared = Counter(other for key in keys for other in having[key])
+        yield from ((other, place) for other, count in sorted(shared.items()) if count >= SHARED)
+        for key in keys:
+            having[key].append(place)
 
 
-def _find_sharing(keys: Mapping[int, Collection[Hashable]], least: int) -> Iterator[tuple[int, int]]:
-    """The pairs of places, in order, that share so many keys; of those that have one key only the latest are compared."""
-    having: dict[Hashable, list[int]] = {}
-    for place, mine in keys.items():
-        shared = Counter(other for key in mine for other in having.get(key, ())[-_COMMON:])
-        yield from ((other, place) for other, count in sorted(shared.items()) if count >= least)
-        for key in mine:
-            having.setdefault(key, []).append(place)
+def is_brief(statement: Statement) -> bool:
+    """Whether a statement may be another wording of one thing: it is short, and no question, fix or refusal."""
+    is_short = SHARED <= len(statement.content) <= _MOST
+    return is_short and not (statement.fingerprint or statement.asks or statement.refused)
 
 
-def _can_mean_same(left: Statement, right: Statement) -> bool:
-    if is_same_statement(left, right):
+def meaning_of(statement: Statement) -> tuple[frozenset[str], frozenset[str], int]:
+    """What two wordings of one thing have in common whatever their words: numbers, names, and whether they deny."""
+    return statement.numbers, statement.artifacts, statement.denials % 2
+
+
+def beginnings_of(statement: Statement) -> frozenset[str]:
+    """How the words of a statement begin: forms of one word begin alike."""
+    return frozenset(word[:STEM] for word in statement.content)
+
+
+def can_mean_same(left: Statement, right: Statement) -> bool:
+    """Whether two statements that are not the same already may be wordings of one."""
+    if len(left.content & right.content) < SHARED or is_same_statement(left, right):
         return False
     mine = {word for word in left.content if not any(is_form(word, other) for other in right.content)}
     theirs = {word for word in right.content if not any(is_form(word, other) for other in left.content)}
@@ -220,17 +237,26 @@ def hold_template(members: Sequence[CandidateVerdict], surroundings: Surrounding
 
 
 def find_similar_wishes(proposals: Sequence[CandidateVerdict], statements: Sequence[Statement]) -> Iterator[tuple[int, int]]:
-    """The pairs of wishes that mean the same in other words. Only those that share a word which few have are compared."""
-    keys = {place: statements[place].content for place, proposal in enumerate(proposals) if is_said_once(proposal)}
-    pairs = _find_sharing(keys, _WISH_SHARED)
-    return ((other, place) for other, place in pairs if _is_same_wish(statements[place], statements[other]))
+    """The pairs of wishes that mean the same in other words."""
+    wishes = {place: statements[place] for place, proposal in enumerate(proposals) if is_said_once(proposal)}
+    frequency = Counter(word for wish in wishes.values() for word in wish.content)
+    filed: dict[tuple[str, str], list[int]] = {}
+    for place, wish in wishes.items():
+        pairs = [*select_word_pairs(sorted(wish.content, key=lambda word: (frequency[word], word)), WISH_LIKE)]
+        others = {other for pair in pairs for other in filed.get(pair, ())}
+        yield from ((other, place) for other in sorted(others) if is_same_wish(wish, wishes[other]))
+        for pair in pairs:
+            filed.setdefault(pair, []).append(place)
 
 
-def _is_same_wish(left: Statement, right: Statement) -> bool:
-    if left.numbers != right.numbers or left.denials % 2 != right.denials % 2 or left.asks or right.asks:
+def is_same_wish(left: Statement, right: Statement) -> bool:
+    """Whether two wishes ask for the same in other words."""
+    if len(left.content & right.content) < _WISH_SHARED or left.numbers != right.numbers or left.asks or right.asks:
+        return False
+    if left.denials % 2 != right.denials % 2:
         return False
     if has_opposites(left.words - right.words, right.words - left.words) or left.artifacts.isdisjoint(right.artifacts) != (
         not left.artifacts and not right.artifacts
     ):
         return False
-    return jaccard_similarity(left.content, right.content) >= _WISH_LIKE
+    return jaccard_similarity(left.content, right.content) >= WISH_LIKE

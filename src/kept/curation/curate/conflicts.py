@@ -3,7 +3,7 @@ person should tell apart; which answer which.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from kept.core.event import Origin
@@ -12,7 +12,8 @@ from kept.core.operation import APPROVED, BOTH_HOLD
 from kept.core.statement import find_content, roots_of
 from kept.core.value import dataclass, field
 from kept.curation.curate.plans import Plan
-from kept.curation.curate.values import Meaning, find_value_pairs, parse_value_statement
+from kept.curation.curate.texts import Compared, find_value_pairs
+from kept.curation.curate.values import Meaning, parse_value_statement
 from kept.curation.lifecycle import CurationRules, is_answer_to_question, is_same_theme
 
 _APART = timedelta(hours=12)
@@ -31,8 +32,9 @@ class Conflicts:
     confirmed: set[int] = field(default_factory=set)
 
 
-def find_conflicts(plans: Sequence[Plan], rules: CurationRules, meaning: Meaning | None = None) -> Conflicts:
-    """Which plans leave no room for each other, and what follows. ``meaning`` tells how near texts are.
+def find_conflicts(plans: Sequence[Plan], rules: CurationRules, compared: Compared, meaning: Meaning | None = None) -> Conflicts:
+    """Which plans leave no room for each other, and what follows. ``meaning`` tells how near texts are; only those that are
+    ``compared`` are looked at.
 
     A plan gives way to the first one after it that leaves no room for it, provided that one is active and as well trusted.
     """
@@ -40,8 +42,9 @@ def find_conflicts(plans: Sequence[Plan], rules: CurationRules, meaning: Meaning
     replaced: dict[int, tuple[int, datetime]] = {}
     doubtful: set[int] = set()
     dated.sort()
-    texts = [parse_value_statement(plans[place].content, plans[place].says) for _, place in dated]
-    pairs = sorted(find_value_pairs(texts, meaning), key=lambda pair: (pair[1], pair[0]))
+    texts = [compared.find_saying(plans[place].content, plans[place].says) for _, place in dated]
+    together = _find_places(compared.values(), [plans[place].content for _, place in dated])
+    pairs = sorted(find_value_pairs(texts, meaning, together), key=lambda pair: (pair[1], pair[0]))
     for last, later, earlier in ((*dated[later], dated[earlier][1]) for earlier, later, is_sure in pairs if is_sure):
         plan, before = plans[later], plans[earlier].last
         if earlier in replaced or before is None or before >= last or plan.is_unsure:
@@ -66,6 +69,15 @@ def find_conflicts(plans: Sequence[Plan], rules: CurationRules, meaning: Meaning
         if not (is_sure and plans[dated[later][1]].stands) and plans[dated[earlier][1]].category not in several:
             _add_doubtful_pair(plans, dated[earlier][1], dated[later][1], conflicts)
     return conflicts
+
+
+def _find_places(compared: Iterable[tuple[str, str]], contents: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """The pairs of places, in order, of which the words are compared."""
+    places: dict[str, list[int]] = {}
+    for place, content in enumerate(contents):
+        places.setdefault(content, []).append(place)
+    for left, right in compared:
+        yield from ((min(i, j), max(i, j)) for i in places.get(left, ()) for j in places.get(right, ()))
 
 
 def _add_doubtful_pair(plans: Sequence[Plan], earlier: int, later: int, found: Conflicts) -> None:

@@ -7,11 +7,9 @@ another value alone may leave none, and is for a person. The words of all langua
 """
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import cache, cached_property, lru_cache
-from itertools import combinations
 from typing import NamedTuple
 
 from kept.core.pattern import Pattern
@@ -55,9 +53,10 @@ _HOME = "<home>"
 _HALF, _THIRD = 0.45, 0.3  # of the words of a statement: what two of one thing share, and what they share where one tells a change
 _HOME_ONLY = 2  # words of where somebody lives
 _COMPOUND = ({"name", "number"}, {"month", "number"})  # kinds of words that one value is made of
-_NEAR = 0.5  # nearness in meaning of two whose form alone does not decide
-_RARE = 8  # words of a statement by which it is filed, the rarest
-_COMPARED = 20  # statements that share a rare word, the latest: what more of them have tells nothing
+NEAR_ENOUGH = 0.5  # nearness in meaning of two whose form alone does not decide
+_FILED = 12  # words of a statement by which it is filed, the first
+COMPARED = 20  # statements that share two words, the nearest in time: what more of them have tells nothing
+CROWD = 60  # the same of one word
 
 
 @cache
@@ -126,6 +125,22 @@ class ValueStatement:
     def starts(self) -> frozenset[str]:
         """How the words begin that may say what it is about."""
         return frozenset(word.stem[:STEM] for word in self.words[:2])
+
+    @cached_property
+    def filed_keys(self) -> tuple[str, ...]:
+        """The first of its keys: each two of them find it. None of what asks, for that tells no value."""
+        return () if self.says.asks else tuple(dict.fromkeys(word.stem[:STEM] for word in self.words))[:_FILED]
+
+    @cached_property
+    def opening_keys(self) -> frozenset[str]:
+        """Those of its keys of which one alone finds it."""
+        alone = len(self.words) <= _VALUE or self.once or self.home
+        return frozenset(self.filed_keys if alone else self.starts.intersection(self.filed_keys))
+
+    @cached_property
+    def may_begin_otherwise(self) -> bool:
+        """Whether it may be about what another statement is about that begins with something else."""
+        return bool(self.once or self.home or self.sole or self.says.chosen)
 
     @cached_property
     def clause_keys(self) -> frozenset[str]:
@@ -413,40 +428,7 @@ def _is_valued(words: Sequence[Word]) -> bool:
     return any(word.kind for word in words)
 
 
-def find_value_pairs(sayings: Sequence[ValueStatement], meaning: Meaning | None = None) -> Iterator[tuple[int, int, bool]]:
-    """The pairs (earlier, later) of sayings, which are in the order of time, of which the later leaves no room for the earlier; or
-    may leave none, where the third is false. ``meaning`` tells how near they are; None where nothing can: their words decide then.
-    """
-    found = [(*pair, relate(sayings[pair[0]], sayings[pair[1]])) for pair in _find_comparable(sayings)]
-    asked = [
-        (earlier, later) for earlier, later, relation in found if relation in (Relation.REPLACES_IF_NEAR, Relation.MAY_REPLACE)
-    ]
-    scores = meaning([(sayings[earlier].text, sayings[later].text) for earlier, later in asked]) if meaning and asked else None
-    far = {pair for pair, score in zip(asked, scores or (), strict=False) if score is not None and score < _NEAR}
-    for earlier, later, relation in found:
-        if relation is not Relation.APART and (earlier, later) not in far:
-            yield earlier, later, relation is not Relation.MAY_REPLACE
-
-
-def _find_comparable(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, int]]:
-    """The pairs, in the order of time, that can be anything but apart: they share two of their rarer words, or one where they have
-    few. Of those that share the same words only the latest are compared.
-    """
-    frequency = Counter(key for saying in sayings for key in saying.keys)
-    filed: dict[object, list[int]] = {}
-    for later, saying in enumerate(sayings):
-        if not saying.words or saying.says.asks:
-            continue
-        rare = sorted(sorted(saying.keys, key=lambda key: (frequency[key], key))[:_RARE])
-        handles = [*combinations(rare, 2), *saying.keys, *(("<choice>", name) for name in saying.says.chosen | saying.says.refused)]
-        places = {place for handle in handles for place in filed.get(handle, ())[-_COMPARED:]}
-        yield from ((earlier, later) for earlier in sorted(places) if _is_comparable(sayings[earlier], saying))
-        for handle in handles:
-            if type(handle) is tuple or handle in saying.starts or len(saying.words) <= _VALUE or saying.once or saying.home:
-                filed.setdefault(handle, []).append(later)
-
-
-def _is_comparable(earlier: ValueStatement, later: ValueStatement) -> bool:
+def is_comparable(earlier: ValueStatement, later: ValueStatement) -> bool:
     """Whether two statements can be anything but apart, told by the letters that their words begin with."""
     if later.once or earlier.says.form == later.says.form or (later.open_ended and not earlier.once):
         return False

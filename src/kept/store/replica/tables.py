@@ -12,7 +12,10 @@ SHARED = (
     *("notes", "noted", "summaries"),
 )
 #: What a machine keeps for itself or makes of the shared rows.
-OWN = frozenset({"migrations", "looks", "events", "marks", "passage_hashes", "unembedded", "uses", "outputs", "tallies"})
+OWN = frozenset(
+    {"migrations", "looks", "events", "marks", "passage_hashes", "unembedded", "uses", "outputs", "tallies"}
+    | {"texts", "tellings", "rests", "settled", "unsettled"}
+)
 SHARED_SETTING = "key:forget"
 
 

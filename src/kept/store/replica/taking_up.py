@@ -12,7 +12,7 @@ from kept.core.summary import PassageForm
 from kept.core.text import index_words
 from kept.store.archive.blocks import Blocks, index, unindex
 from kept.store.database import Database
-from kept.store.memories import memory_index_words, memory_of_row
+from kept.store.memories import clear_texts, memory_index_words, memory_of_row
 from kept.store.replica.protocol import Head, Key, Row, Server, Table
 
 _ROWS = 500
@@ -26,6 +26,7 @@ def take_up_changes(database: Database, tables: Sequence[Table], server: Server,
     database.execute_sql("PRAGMA defer_foreign_keys = ON")
     if since is None:
         _clear(database, tables)
+    clear_texts(database)
     derived = _Derived(database)
     names = server.changed(tables, since.version) if since else {table.name for table in tables}
     for table in (table for table in tables if table.name in names):

@@ -1,0 +1,212 @@
+"""Files what the candidates and memories of a large group say: under hashes of its words, and of what else ties it to others."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+
+from kept.core.codec import to_canonical_json
+from kept.core.digest import digest
+from kept.core.errors import DamagedError
+from kept.core.handover import CAUSE
+from kept.core.memory import WITHDRAWAL, CandidateVerdict, Memory
+from kept.core.statement import Statement, parse_statement
+from kept.core.text import normal_form
+from kept.curation.curate import is_eligible
+from kept.curation.curate.clusters import beginnings_of, is_brief, is_said_once, meaning_of
+from kept.curation.curate.plans import is_agent_suggestion, is_person_owned
+from kept.curation.curate.texts import Text, choices_of, find_place, has_own_words
+from kept.curation.lifecycle import CurationRules
+from kept.extraction.questions.answer import apply_overrulings
+from kept.store.memories import GroupTexts, StoredText
+from kept.store.protocol import Log
+
+QUESTION, THEME, WISH, TAKEN, WHY, SUGGESTION = "question", "theme", "wish", "withdrawal", "cause", "suggestion"
+DECIDED = "decided elsewhere"
+
+
+class Filing:
+    """Files what the candidates and memories of one group say, and finds the part that a change has to do with."""
+
+    def __init__(
+        self,
+        log: Log,
+        group: tuple[str, str],
+        rules: CurationRules,
+        *,
+        blocked: frozenset[str],
+        others: frozenset[tuple[str, str]] = frozenset(),
+    ) -> None:
+        """``others`` are the groups of other profiles in which a person may have decided on the same, or keep its memories."""
+        self.log, self.group, self.others = log, group, others
+        self.texts: GroupTexts = log.texts(*group)
+        self._rules, self.blocked = rules, blocked
+        self._tokens: dict[tuple[object, ...], str] = {}
+
+    # Filing
+
+    def file_group(
+        self,
+        judged: Iterable[CandidateVerdict],
+        memories: Iterable[Memory],
+        *,
+        elsewhere: Iterable[Memory] = (),
+        texts: Iterable[Text] = (),
+    ) -> None:
+        """File a whole group. Memories ``elsewhere`` may rest on its candidates; ``texts`` are those that are read already."""
+        told: dict[str, list[CandidateVerdict]] = {}
+        for each in self.eligible(apply_overrulings(judged)):
+            told.setdefault(each.candidate.content, []).append(each)
+        own: dict[str, list[Memory]] = {}
+        for memory in filter(has_own_words, memories):
+            own.setdefault(memory.content, []).append(memory)
+        known = {text.content: text for text in texts}
+        old = {_body_of(stored)[0]: stored for stored in self.texts.every()}
+        for content in sorted(told.keys() | own.keys()):
+            self._file_text(content, told.get(content, ()), own.get(content, ()), old.pop(content, None), known.get(content))
+        for content in sorted(find_decided(elsewhere) - told.keys() - own.keys()):
+            form, stored = content, StoredText(find_place(self.group, content, None), to_canonical_json([content, [], ""]), "")
+            self.texts.put(stored._replace(tokens=self.token(DECIDED)), form, old.pop(content, None))
+        for stored in old.values():
+            self.texts.drop(stored)
+        for memory in (*memories, *elsewhere):
+            self.texts.rest(memory.id, memory.candidates)
+
+    def file_memories(self, ids: Iterable[str]) -> None:
+        """File anew what some memories say and rest on."""
+        for memory in self.log.some(list(ids)):
+            self.texts.rest(memory.id, memory.candidates)
+            if (memory.profile, memory.scope) == self.group and has_own_words(memory):
+                self.file(memory.content, (), [memory])
+            else:
+                self.texts.untell(memories=[memory.id])
+
+    def eligible(self, judged: Iterable[CandidateVerdict]) -> Iterator[CandidateVerdict]:
+        """Those candidates that take part in curation."""
+        return (each for each in judged if is_eligible(each.verdict) and each.candidate.id not in self.blocked)
+
+    def find_decided(self, contents: Iterable[str]) -> frozenset[str]:
+        """Those of some contents that a person decided on in another profile."""
+        forms = {content: normal_form(content) for content in contents}
+        filed = [text for text in self.texts.of_forms(forms.values()) if text.tokens == self.token(DECIDED)]
+        decided = {_body_of(text)[0] for text in filed}
+        return frozenset(content for content, form in forms.items() if form in decided)
+
+    def file(self, content: str, told: Sequence[CandidateVerdict], memories: Sequence[Memory]) -> tuple[int, bool]:
+        """Where a text that candidates or memories say is filed, and whether it was not there before."""
+        alike = self.texts.of_forms([normal_form(content)])
+        return self._file_text(content, told, memories, next((each for each in alike if _body_of(each)[0] == content), None))
+
+    def _file_text(
+        self,
+        content: str,
+        told: Sequence[CandidateVerdict],
+        memories: Sequence[Memory],
+        old: StoredText | None,
+        text: Text | None = None,
+    ) -> tuple[int, bool]:
+        places = [find_place(self.group, content, each.candidate.at) for each in told]
+        places += [find_place(self.group, content, memory.first_seen) for memory in memories]
+        place = min((*places, *((old.place,) if old else ())))
+        source = told[0].candidate if told else memories[0]
+        body = old.body if old else to_canonical_json([content, list(source.artifacts), source.fingerprint])
+        tokens = set(old.tokens.split()) if old else set()
+        if any(not takes_back(each) for each in told) or memories:
+            tokens.update(self._words_tokens(text or text_of(body, place, proposed=any(not takes_back(each) for each in told))))
+        for each in told:
+            tokens.update(self._candidate_tokens(each))
+        for memory in memories:
+            tokens.update(self._memory_tokens(memory))
+        stored = StoredText(place=place, body=body, tokens=" ".join(sorted(tokens)))
+        if stored != old:
+            moved = self.texts.tellers([old.place]) if old else ((), ())
+            self.texts.put(stored, normal_form(content), old)
+            self.texts.tell(dict.fromkeys(moved[0], place), dict.fromkeys(moved[1], place))
+        self.texts.tell(
+            dict.fromkeys([each.candidate.id for each in told], place), dict.fromkeys([item.id for item in memories], place)
+        )
+        return place, old is None or old.place != place
+
+    def token(self, *parts: object) -> str:
+        """The token for something that a text of this group is found by."""
+        if parts not in self._tokens:
+            self._tokens[parts] = "t" + digest(*self.group, *map(str, parts), size=4)
+        return self._tokens[parts]
+
+    def _words_tokens(self, text: Text) -> Iterator[str]:
+        """By what the words of a text find it."""
+        says, saying = text.says, text.saying
+        yield from (self.token("word", word) for word in beginnings_of(says))
+        yield self.token("size", len(says.content))
+        yield from self._beside_tokens(says)
+        if text.proposed and is_brief(says):
+            yield self.meaning_token(says)
+        yield from (self.token("key", key) for key in saying.filed_keys)
+        yield from (self.token("opening", key) for key in saying.opening_keys)
+        yield from (self.token("choice", name) for name in choices_of(saying))
+
+    def _beside_tokens(self, says: Statement) -> Iterator[str]:
+        return (self.beside_token(what) for what in (says.artifacts, says.fingerprint) if what)
+
+    def beside_token(self, what: object) -> str:
+        """By what else than its words a text is the same as another: the things that it names, or the failure."""
+        return self.token("failure", what) if isinstance(what, str) else self.token("artifacts", *sorted(what))  # type: ignore[call-overload]
+
+    def meaning_token(self, says: Statement) -> str:
+        """By what all wordings of one thing are found, whatever their words."""
+        numbers, names, denies = meaning_of(says)
+        return self.token("meaning", *sorted(numbers), "", *sorted(names), "", denies)
+
+    def _candidate_tokens(self, judged: CandidateVerdict) -> Iterator[str]:
+        """By what else a candidate finds its text."""
+        candidate, rules = judged.candidate, self._rules
+        if takes_back(judged):
+            yield self.token(TAKEN)
+            return
+        kinds = {candidate.category, rules.promotions.get(candidate.category, candidate.category)}
+        if is_said_once(judged):
+            yield self.token(WISH)
+        if candidate.trigger == CAUSE:
+            yield self.token(WHY)
+        if candidate.subject and not kinds <= rules.gathered:
+            yield self.token("subject", candidate.subject.casefold())
+        yield from (self.token("told", candidate.content, item.session) for item in candidate.evidence)
+        if candidate.replaces:
+            yield self.token("replaces", candidate.replaces, candidate.evidence[0].session)
+        if candidate.rewords:
+            yield self.token("rewords", candidate.rewords)
+        yield from self._kind_tokens(kinds)
+
+    def _memory_tokens(self, memory: Memory) -> Iterator[str]:
+        if is_agent_suggestion(memory):
+            yield self.token(SUGGESTION)
+        yield from self._kind_tokens({memory.category})
+
+    def _kind_tokens(self, kinds: AbstractSet[str]) -> Iterator[str]:
+        if kinds & self._rules.questions:
+            yield self.token(QUESTION)
+        if kinds & self._rules.themes:
+            yield self.token(THEME)
+
+
+def find_decided(memories: Iterable[Memory]) -> frozenset[str]:
+    """The normal forms of what a person decided on."""
+    return frozenset(normal_form(memory.content) for memory in memories if is_person_owned(memory) and memory.content)
+
+
+def takes_back(judged: CandidateVerdict) -> bool:
+    """Whether a candidate says nothing but that something is taken back."""
+    return judged.candidate.trigger == WITHDRAWAL
+
+
+def _body_of(stored: StoredText) -> tuple[str, Sequence[str], str]:
+    content, artifacts, fingerprint = json.loads(stored.body)
+    return content, artifacts, fingerprint
+
+
+def text_of(body: str, place: int, *, proposed: bool) -> Text:
+    """The text of a body that is filed. Raises DamagedError."""
+    try:
+        content, artifacts, fingerprint = json.loads(body)
+    except ValueError as error:
+        raise DamagedError("a text that curation has filed cannot be read", hint="`kept rebuild` has it filed anew") from error
+    return Text(content=content, place=place, says=parse_statement(content, artifacts, fingerprint), proposed=proposed)

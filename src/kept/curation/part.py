@@ -1,0 +1,426 @@
+"""The part of a large group that something new has to do with: read from the store by its words, and curated alone.
+
+A part is closed: no candidate, memory or text outside of it says the same as one inside, contradicts it, answers it, takes it back
+or rests on it. Whatever is outside stays as it is, for curating the whole group would do nothing else to it.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import field
+from itertools import combinations
+from math import ceil, floor
+from sys import maxsize
+
+from kept.core.digest import digest
+from kept.core.memory import WITHDRAWAL, Candidate, CandidateVerdict, Memory
+from kept.core.operation import Operation, affected_memory_ids
+from kept.core.statement import STEM, Statement, find_content, is_same_statement, roots_of
+from kept.core.text import normal_form
+from kept.core.value import dataclass
+from kept.curation.curate.clusters import (
+    ONE_MEANING,
+    SHARED,
+    WISH_LIKE,
+    beginnings_of,
+    can_mean_same,
+    find_likenesses,
+    is_same_wish,
+    select_word_pairs,
+)
+from kept.curation.curate.plans import time_order
+from kept.curation.curate.texts import Compared, Text, can_relate, choices_of, compare_all, list_texts
+from kept.curation.curate.values import COMPARED, CROWD, Meaning
+from kept.curation.filing import QUESTION, SUGGESTION, TAKEN, THEME, WHY, WISH, Filing, find_decided, takes_back, text_of
+from kept.curation.lifecycle import NAMED_ANSWER, NAMED_GROUND, is_answer_to_question, is_same_theme
+from kept.extraction.questions.answer import apply_overrulings
+
+LARGE = 1_000  # candidates of a group from which on it is curated in parts
+SHARE = 150  # of a group is a part at most: reading a text by what it shares with others takes as long as so many in a row
+_MOVED = 10  # texts that come between older ones, of which it is told what they part
+_COMMON = 50_000  # texts that have a word: what more have is as common
+_ANSWERED_WORDS = 3  # of a question that an answer has at least
+
+
+class WholeGroupError(Exception):
+    """A part cannot be told from the rest: it is too large, or a text stands between many others that were compared."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """What is curated: candidates with what was made of them, memories, candidates that take no part, which texts are compared, and
+    ids that are taken. ``texts`` are those of a whole group, and None where this is less; memories ``elsewhere`` may rest on
+    its candidates.
+    """
+
+    judged: tuple[CandidateVerdict, ...]
+    memories: tuple[Memory, ...]
+    blocked: frozenset[str]
+    compared: Compared
+    taken: frozenset[str] = frozenset()
+    texts: Sequence[Text] | None = None
+    elsewhere: tuple[Memory, ...] = ()
+
+
+def read_group(filing: Filing) -> Part:
+    """The whole group. Candidates take no part whose memories a person has migrated to another profile, or that say what a person
+    decided on there: the person's memory stays the only one, in use or not.
+    """
+    judged = tuple(proposal.judged for proposal in filing.log.proposals(*filing.group))
+    memories = filing.log.memories(group=filing.group)
+    elsewhere = tuple(memory for other in sorted(filing.others) for memory in filing.log.memories(group=other))
+    decided = find_decided(elsewhere)
+    blocked = {candidate for memory in elsewhere for candidate in memory.candidates}
+    if decided:
+        blocked |= {each.candidate.id for each in judged if normal_form(each.candidate.content) in decided}
+    filing.blocked |= blocked
+    said = [each for each in filing.eligible(apply_overrulings(judged)) if not takes_back(each)]
+    texts = list_texts(sorted(said, key=time_order), memories)
+    return Part(
+        judged=judged,
+        memories=memories,
+        blocked=frozenset(blocked),
+        compared=compare_all(texts),
+        texts=texts,
+        elsewhere=elsewhere,
+    )
+
+
+def settle_group(filing: Filing, part: Part, operations: Iterable[Operation], rules: str) -> None:
+    """Have what was curated filed, and note the rules it was curated by; small groups are always read as a whole."""
+    if part.texts is None:
+        filing.file_memories({item for operation in operations for item in affected_memory_ids(operation)})
+    elif rules and len(part.judged) >= LARGE:
+        filing.file_group(part.judged, filing.log.memories(group=filing.group), elsewhere=part.elsewhere, texts=part.texts)
+    else:
+        rules = ""
+    filing.texts.settle(rules)
+
+
+def find_part(filing: Filing, meaning: Meaning | None) -> Part:
+    """The part of the group that changed since it was settled, and all that it has to do with. Raises WholeGroupError."""
+    most = filing.texts.count_candidates() // SHARE
+    part = _Search(filing=filing, meaning=meaning, most=most)
+    candidates, memories = filing.texts.changed_items()
+    before = filing.texts.places_of(candidates, memories)
+    live = apply_overrulings(each.judged for each in filing.log.proposals_with(*filing.group, candidates))
+    decided = filing.find_decided(each.candidate.content for each in live)
+    filing.blocked |= {each.candidate.id for each in live if each.candidate.content in decided}
+    told: dict[str, list[CandidateVerdict]] = {}
+    for each in filing.eligible(live):
+        told.setdefault(each.candidate.content, []).append(each)
+    fresh = {filing.file(content, says, ()) for content, says in told.items()}
+    said_no_more = set(candidates) - {each.candidate.id for says in told.values() for each in says}
+    if any(filing.token(TAKEN) in text.tokens for text in filing.texts.at(filing.texts.places_of(said_no_more)).values()):
+        raise WholeGroupError  # what was taken back once may come back, and nothing tells any more what it was
+    filing.texts.untell(said_no_more)
+    if any((memory.profile, memory.scope) != filing.group for memory in filing.log.some(memories)):
+        raise WholeGroupError
+    filing.file_memories(memories)
+    after = filing.texts.places_of(memories=memories)
+    part.gone = frozenset(place for place in before if not any(filing.texts.tellers([place])))
+    part.new = part.gone | (after - before) | {place for place, is_new in fresh if is_new}
+    part.reach(before | after | {place for place, _ in fresh})
+    part.add(candidates, memories)
+    part.close()
+    for stored in filing.texts.at(part.gone).values():
+        filing.texts.drop(stored)
+    judged = tuple(each.judged for each in filing.log.proposals_with(*filing.group, part.candidates))
+    decided = filing.find_decided(each.candidate.content for each in judged)
+    blocked = part.blocked | {each.candidate.id for each in judged if each.candidate.content in decided}
+    ids = {digest(each.candidate.id, size=5) for each in judged}
+    return Part(
+        judged=judged,
+        memories=tuple(memory for _, memory in sorted(part.memories.items())),
+        blocked=blocked,
+        compared=Compared(
+            texts={text.content: text for text, _ in part.known.values()},
+            values=lambda: part.values,
+            meanings=lambda: part.meanings,
+        ),
+        taken=frozenset(memory.id for memory in filing.log.some(sorted(ids))),
+    )
+
+
+Tied = Callable[[Text, Text], bool]
+
+
+@dataclass(kw_only=True)
+class _Search:
+    """A part while it is being found. ``new`` are the places of texts that were not there when the group was settled, or are
+    ``gone`` since.
+    """
+
+    filing: Filing
+    meaning: Meaning | None
+    most: int
+    new: frozenset[int] = frozenset()
+    gone: frozenset[int] = frozenset()
+    candidates: set[str] = field(default_factory=set)
+    memories: dict[str, Memory] = field(default_factory=dict)
+    blocked: frozenset[str] = frozenset()
+    values: set[tuple[str, str]] = field(default_factory=set)
+    meanings: set[tuple[str, str]] = field(default_factory=set)
+    reached: set[int] = field(default_factory=set)
+    waiting: list[int] = field(default_factory=list)
+    known: dict[int, tuple[Text, frozenset[str]]] = field(default_factory=dict)
+
+    def reach(self, places: Iterable[int]) -> None:
+        """Have the texts at some places looked at."""
+        fresh = set(places) - self.reached
+        self.reached |= fresh
+        self.waiting += sorted(fresh)
+        if len(self.reached) > max(self.most, len(self.new)):
+            raise WholeGroupError
+
+    def close(self) -> None:
+        """Look at all that wait, and at what they lead to."""
+        texts = self.filing.texts
+        while self.waiting:
+            place = self.waiting.pop()
+            if self.load([place]):
+                self.add(*texts.tellers([place]))
+                self.reach(self.neighbours(place))
+
+    def add(self, candidates: Iterable[str], memories: Iterable[str]) -> None:
+        """Take in candidates and memories with what they rest on, and have their texts looked at."""
+        others = self.filing.others
+        texts, waiting = self.filing.texts, (set(candidates) - self.candidates, set(memories) - self.memories.keys())
+        while any(waiting):
+            more, found = waiting
+            self.candidates |= more
+            loaded = self.filing.log.some(sorted({*found, *texts.resting_on(more)} - self.memories.keys()))
+            mine = [memory for memory in loaded if (memory.profile, memory.scope) == self.filing.group]
+            self.memories |= {memory.id: memory for memory in mine}
+            self.reach(texts.places_of(more, (memory.id for memory in loaded)))
+            self.blocked |= {item for memory in loaded if (memory.profile, memory.scope) in others for item in memory.candidates}
+            tied = {item for memory in mine for item in (memory.superseded_by, memory.resolved_by, *memory.supersedes) if item}
+            waiting = (
+                {item for memory in mine for item in memory.candidates} - self.candidates,
+                tied - self.memories.keys(),
+            )
+
+    def load(self, places: Iterable[int]) -> list[tuple[int, Text, frozenset[str]]]:
+        """The texts at some places, with their tokens."""
+        places = set(places)
+        for place, stored in self.filing.texts.at(places - self.known.keys()).items():
+            self.known[place] = (text_of(stored.body, place, proposed=True), frozenset(stored.tokens.split()))
+        return [(place, *self.known[place]) for place in sorted(places) if place in self.known]
+
+    def neighbours(self, place: int) -> set[int]:
+        """The places of texts that a text has to do with."""
+        text, tokens = self.known[place]
+        candidates = self._candidates_at(place)
+        found = self._by_candidates(candidates, text)
+        if self.filing.token("size", len(text.says.content)) in tokens:
+            found |= self._by_values(text) | self._by_meaning(text, tokens) | self._same(text, tokens) | self._by_kind(text, tokens)
+        return found - {place}
+
+    def _checked(self, places: Iterable[int], check: Callable[[Text], bool]) -> set[int]:
+        return {place for place, text, _ in self.load(places) if check(text)}
+
+    def _sharing(self, says: Statement, share: float, *beside: str, least: int = 0, sized: bool = True) -> Sequence[int]:
+        """The texts that can be as alike as a share of their words."""
+        token, texts = self.filing.token, self.filing.texts
+        words = {word: token("word", word[:STEM]) for word in says.content}
+        common = {each: texts.count_texts(each, _COMMON) for each in {*words.values()}}
+        rare = sorted(words, key=lambda word: (common[words[word]], word))
+        count = len(rare)
+        if least:
+            rare = rare[: max(0, count - least + 2)]
+            pairs = list(combinations(rare, 2))
+        else:
+            pairs = list(select_word_pairs(rare, share))
+        choices = {" AND ".join(sorted({words[one], words[other]})) for one, other in pairs}
+        if not choices:
+            return ()
+        sizes = range(ceil(share * count - 1e-9), floor(count / share + 1e-9) + 1) if sized else ()
+        clauses = [*beside, "(" + " OR ".join(f"({each})" for each in sorted(choices)) + ")"]
+        return texts.find(clauses, [token("size", size) for size in sizes])
+
+    def _same(self, text: Text, tokens: AbstractSet[str]) -> set[int]:
+        says, texts = text.says, self.filing.texts
+        words = says.form.split()
+        begun = [" ".join(words[:end]) for end in range(1, len(words) + 1)]
+        places = {each.place for each in texts.of_forms(begun)} | set(texts.going_on(says.form))
+        for what, share in find_likenesses(says).items():
+            places.update(self._sharing(says, share, *([self.filing.beside_token(what)] if what else [])))
+        if says.fingerprint and says.remedy:
+            places.update(texts.find([self.filing.beside_token(says.fingerprint)]))
+        found = self._checked(places, lambda other: is_same_statement(says, other.says))
+        if self.filing.token(WISH) in tokens:
+            wishes = self._sharing(says, WISH_LIKE, self.filing.token(WISH))
+            found |= self._checked(wishes, lambda other: is_same_wish(says, other.says))
+        return found
+
+    def _nearest(self, tokens: Iterable[str], text: Text, most: int, tied: Tied, compared: set[tuple[str, str]]) -> set[int]:
+        """The nearest texts in time that have some tokens; what others no longer are so, or are now, is looked at if it is tied."""
+        find, tokens, more = self.filing.texts.find, tuple(tokens), self._count_moved(text)
+        before = find(tokens, before=text.place, most=most + more)
+        after = find(tokens, after=text.place, most=most + more)
+        if more:
+            old, later = self._without_new(before), self._without_new(after)
+            cut = (
+                (old[k], later[span - k])
+                for span in range(most - more, most)
+                for k in range(span + 1)
+                if _has(old, later, k, span - k)
+            )
+            self._look_at(cut, text, later, tied, compared)
+        return {*before[:most], *after[:most]}
+
+    def _count_moved(self, text: Text) -> int:
+        """How many places others may have moved by what came or went, where this text did."""
+        return len(self.new) if text.place in self.new else 0
+
+    def _without_new(self, places: Sequence[int]) -> Sequence[int]:
+        return [place for place in places if place not in self.new]
+
+    def _look_at(
+        self, cut: Iterable[tuple[int, int]], text: Text, later: Sequence[int], tied: Tied, compared: set[tuple[str, str]]
+    ) -> None:
+        """Have pairs looked at between which a text came or went. Raises WholeGroupError where many did among what is older."""
+        if later and len(self.new) > _MOVED:
+            raise WholeGroupError
+        pairs = set(cut)
+        self.load(place for pair in pairs for place in pair)
+        for one, other in pairs:
+            (left, _), (right, _) = self.known[one], self.known[other]
+            if tied(left, right):
+                self.reach((one, other))
+                compared |= {_pair(left, right)} if text.place in self.gone else set()
+
+    def _by_values(self, text: Text) -> set[int]:
+        saying, token, find = text.saying, self.filing.token, self.filing.texts.find
+        places: set[int] = set()
+        key = {each: token("key", each) for each in saying.filed_keys}
+        for one, other in combinations(sorted(key), 2):
+            places |= self._nearest((key[one], key[other]), text, COMPARED, _can_relate, self.values)
+        for name in choices_of(saying):
+            places |= self._nearest((token("choice", name),), text, COMPARED, _can_relate, self.values)
+        for each in key:
+            if find([token("opening", each)], most=1):
+                places |= self._opened(each, text)
+        found = set()
+        for place, earlier_or_later, _ in self.load(places - {text.place}):
+            self.values.add(_pair(text, earlier_or_later))
+            if can_relate(saying, earlier_or_later.saying):
+                found.add(place)
+        return found
+
+    def _opened(self, key: str, text: Text) -> set[int]:
+        """The texts that a key alone ties to a text: it opens the earlier one, and both are near among those that have it."""
+        find, more, opens = self.filing.texts.find, self._count_moved(text), key in text.saying.opening_keys
+        marks = (([self.filing.token("key", key)], CROWD + more), ([self.filing.token("opening", key)], COMPARED + more))
+        crowd, begun = (find(mark, before=text.place, most=most) for mark, most in marks)
+        later, going = (find(mark, after=text.place, most=most) for mark, most in marks)
+        if more:
+            old = [self._without_new(places) for places in (crowd, begun, later, going)]
+            rank = {place: number for number, place in enumerate(old[0])}
+            cut = (
+                (i, j)
+                for crowded, j in enumerate(old[2])
+                for opened, i in enumerate(old[1])
+                if CROWD - more <= rank.get(i, CROWD) + crowded < CROWD
+                or (opens and COMPARED - more <= opened + sum(place < j for place in old[3]) < COMPARED)
+            )
+            self._look_at(cut, text, old[2], _can_relate, self.values)
+        near = set(crowd[:CROWD]).intersection(begun[:COMPARED])
+        reach = going[COMPARED - 1] if len(going) >= COMPARED else maxsize
+        return near | ({place for place in later[:CROWD] if place <= reach} if opens else set())
+
+    def _by_meaning(self, text: Text, tokens: AbstractSet[str]) -> set[int]:
+        says = text.says
+        mark = self.filing.meaning_token(says)
+        if self.meaning is None or mark not in tokens:
+            return set()
+        counts: dict[int, int] = {}
+        for word in beginnings_of(says):
+            for place in self._nearest((mark, self.filing.token("word", word)), text, CROWD, _can_mean_same, self.meanings):
+                counts[place] = counts.get(place, 0) + 1
+        asked = []
+        for place, other, _ in self.load(place for place, count in counts.items() if count >= SHARED):
+            self.meanings.add(_pair(text, other))
+            if can_mean_same(says, other.says):
+                asked.append((place, _pair(text, other)))
+        scores = self.meaning([pair for _, pair in asked]) if asked else ()
+        return {place for (place, _), score in zip(asked, scores or (), strict=False) if score is not None and score >= ONE_MEANING}
+
+    def _by_kind(self, text: Text, tokens: AbstractSet[str]) -> set[int]:
+        """Themes on the same ground, answers and questions, withdrawals, and notes of agents in what says them and more."""
+        says, token, find = text.says, self.filing.token, self.filing.texts.find
+        found: set[int] = set()
+        if token(THEME) in tokens:
+            found |= self._checked(
+                self._sharing(says, NAMED_GROUND, token(THEME), sized=False), lambda other: is_same_theme(says, other.says)
+            )
+        if token(QUESTION) in tokens:
+            least = ceil(NAMED_ANSWER * len(says.content))
+            found |= self._checked(
+                self._sharing(says, 1.0, least=least, sized=False), lambda other: is_answer_to_question(other.says, says)
+            )
+        if find([token(QUESTION)], most=1):
+            asked = self._sharing(says, 1.0, token(QUESTION), least=_ANSWERED_WORDS, sized=False)
+            found |= self._checked(asked, lambda other: is_answer_to_question(says, other.says))
+        whole = f" {says.form} "
+        if token(WHY) in tokens:
+            found |= self._checked(find([token(SUGGESTION)]), lambda other: f" {other.says.form} " in whole)
+        if token(SUGGESTION) in tokens:
+            found |= self._checked(
+                find([token(WHY), *(token("word", word) for word in beginnings_of(says))]),
+                lambda other: whole in f" {other.says.form} ",
+            )
+        return found
+
+    def _by_candidates(self, candidates: Sequence[Candidate], text: Text) -> set[int]:
+        """What is of the same subject, takes its place or its words, or takes it back."""
+        token, texts = self.filing.token, self.filing.texts
+        found: set[int] = set()
+        marks = []
+        for candidate in candidates:
+            marks.append(token("rewords", candidate.id))
+            if candidate.trigger == WITHDRAWAL:
+                found |= self._named_by(candidate)
+                continue
+            marks += [token("replaces", candidate.content, item.session) for item in candidate.evidence]
+            marks += [token("subject", candidate.subject.casefold())] if candidate.subject else []
+            marks += [token("told", candidate.replaces, candidate.evidence[0].session)] if candidate.replaces else []
+            found |= texts.places_of([candidate.rewords]) if candidate.rewords else set()
+        if marks:
+            found.update(texts.find((), sorted(set(marks))))
+        said = roots_of(text.says.content)
+        for place in texts.find([token(TAKEN)]):
+            if any(_named(each) <= said for each in self._candidates_at(place) if each.trigger == WITHDRAWAL):
+                found.add(place)
+        return found
+
+    def _candidates_at(self, place: int) -> list[Candidate]:
+        ids = self.filing.texts.tellers([place])[0]
+        return [each.judged.candidate for each in self.filing.log.proposals_with(*self.filing.group, ids)]
+
+    def _named_by(self, withdrawal: Candidate) -> set[int]:
+        named = _named(withdrawal)
+        if not named:
+            raise WholeGroupError
+        places = self.filing.texts.find([self.filing.token("word", word) for word in {word[:STEM] for word in named}])
+        return self._checked(places, lambda other: named <= roots_of(other.says.content))
+
+
+def _named(withdrawal: Candidate) -> frozenset[str]:
+    return roots_of(find_content(withdrawal.replaces))
+
+
+def _can_relate(left: Text, right: Text) -> bool:
+    return can_relate(left.saying, right.saying)
+
+
+def _can_mean_same(left: Text, right: Text) -> bool:
+    return can_mean_same(left.says, right.says)
+
+
+def _has(old: Sequence[int], later: Sequence[int], before: int, after: int) -> bool:
+    return before < len(old) and after < len(later)
+
+
+def _pair(text: Text, other: Text) -> tuple[str, str]:
+    first, second = sorted((text, other), key=lambda each: each.place)
+    return first.content, second.content
