@@ -311,6 +311,9 @@ def test_a_mark_names_the_kind_and_stands_where_it_is_said_to_stand() -> None:
 def test_a_key_longer_than_the_hash_allows_is_refused() -> None:
     with pytest.raises(ValueError, match="64 bytes"):
         redact("x", key=b"k" * 65)
+    with pytest.raises(ValueError, match="64 bytes"):
+        redact("x", key=b"")
+    assert redact(token(), key=b"k").found[0].kind == redact(token(), key=b"k" * 64).found[0].kind == "github-token"
 
 
 def test_a_private_block_goes_whole_and_an_unclosed_one_stays() -> None:

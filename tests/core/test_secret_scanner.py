@@ -31,6 +31,29 @@ def test_what_only_the_richer_scanner_finds_is_taken_out_too(installed):
     assert [each.kind for each in done.found] == ["odd-token"]
 
 
+def test_a_finding_of_fewer_than_eight_bytes_or_one_that_is_hidden_is_none(monkeypatch):
+    def found(length, *, visible=True):
+        place = {"location": {"start_offset": 3, "end_offset": 3 + length}}
+        return SimpleNamespace(visible=visible, rule_id="other.Odd", to_dict=lambda: place)
+
+    for finding, places in (
+        (found(8), [(3, 11, "odd")]),
+        (found(7), []),
+        (found(9, visible=False), []),
+    ):
+        engine = SimpleNamespace(scan=lambda _, finding=finding, **__: [finding])
+        monkeypatch.setitem(sys.modules, "kingfisher_sdk", SimpleNamespace(Scanner=lambda engine=engine: engine, __spec__=object()))
+        monkeypatch.setattr(scanner, "find_spec", lambda *_: object())
+        assert list(scanner.load_scanner()(b"x" * 20)) == places
+
+
+@pytest.mark.parametrize(
+    ("rule", "kind"), [("a.github-pat", "github-pat"), ("Odd Token!", "odd-token"), ("a.---", "secret"), ("x" * 60, "x" * 40)]
+)
+def test_the_name_of_a_rule_becomes_a_kind(rule, kind):
+    assert scanner.rule_kind(rule) == kind
+
+
 def test_without_the_extra_there_is_no_richer_scanner(monkeypatch):
     monkeypatch.setattr(scanner, "find_spec", lambda *_: None)
     assert scanner.load_scanner() is None

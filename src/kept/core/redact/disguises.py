@@ -13,7 +13,7 @@ from kept.core.redact.book import Finder, load_rule_book
 from kept.core.redact.lookalikes import JOINT, PLAIN, SPLIT
 from kept.core.redact.places import SecretSpan, apply_rule, scan_secrets
 from kept.core.redact.shape import compile_re2
-from kept.core.redact.values import Setting, decode_base64
+from kept.core.redact.values import decode_base64
 from kept.core.value import dataclass
 
 _ESCAPED = compile_re2(rb"%[0-9A-Fa-f]{2}")
@@ -26,7 +26,6 @@ _WORD = frozenset(char.encode() for char in ascii_letters + digits + "_-&\\<")
 _LONGEST = 512
 _MOST_BROKEN = 64
 _BEFORE = 100  # an anchor may stand inside its token
-_LONGEST_RUN = 16_384
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -143,11 +142,11 @@ def _decode_character(written: bytes) -> bytes:
 
 def _find_broken_tokens(data: bytes, called: frozenset[int]) -> Iterator[SecretSpan]:
     """Tokens that a terminal or an editor broke over several lines."""
-    tokens = [index for index in called if index >= 0 and load_rule_book().rules[index].setting is Setting.SHAPE]
+    rules = [index for index in called if index >= 0]
     for hit in islice(load_rule_book().broken.finditer(data), _MOST_BROKEN):
         at = max(0, hit.start() - _BEFORE)
         view = _join_split_tokens(data[at : at + _LONGEST], _LINE_END)
-        for index in tokens:
+        for index in rules:
             for span in apply_rule(load_rule_book().rules[index], view.data, index):
                 start, end = at + view.place(span.start), at + view.place(span.end - 1) + 1
                 end = _broken_token_end(data, start, end)
@@ -166,7 +165,7 @@ def _broken_token_end(data: bytes, start: int, end: int) -> int:
 def _find_encoded(data: bytes) -> Iterator[SecretSpan]:
     """Runs of base64 that hold a secret once decoded."""
     for run in _RUN64.finditer(data):
-        plain = decode_base64(run.group()[:_LONGEST_RUN])
+        plain = decode_base64(run.group())
         if plain.isascii() and (inner := list(scan_secrets(plain, load_rule_book().match_anchors(plain)))):
             best = min(inner, key=lambda span: span.order)
             yield SecretSpan(start=run.start(), end=run.end(), order=best.order, kind=best.kind, secret=best.secret)
