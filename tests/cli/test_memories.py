@@ -106,8 +106,7 @@ def test_what_a_session_reads_by_itself_is_shown_of_its_start(capsys, home, rule
 
 
 def test_the_models_that_could_be_asked_are_told_without_asking_any(capsys, home, monkeypatch):
-    monkeypatch.setattr("kept.cli.commands.models.programs", lambda _: ())
-    monkeypatch.setattr("kept.cli.commands.models.servers", lambda: ())
+    monkeypatch.setattr("kept.cli.commands.models.find_models", lambda _: ())
     out = kept(capsys, "llm")[1]
     assert out.startswith("No language model is asked.\nThe next run would ask one 0 questions")
     assert "None can be asked here now" in out

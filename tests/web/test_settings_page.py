@@ -7,6 +7,7 @@ import pytest
 
 from kept.local import settings
 from kept.pipeline.run import RunOptions, run_pipeline
+from kept.pipeline.trial import TrialScore
 from talking import say
 
 EVIL = '"><img src=x onerror=alert(1)>'
@@ -175,7 +176,7 @@ def test_a_group_is_saved_as_one_refused_in_its_place_undone_and_the_file_below_
 
 
 def test_what_the_next_run_would_ask_and_how_a_local_server_is_chosen_stand_with_the_model(served, home, monkeypatch):
-    monkeypatch.setattr("kept.web.pages.settings.servers", lambda: ())
+    monkeypatch.setattr("kept.web.pages.settings.find_models", lambda _: ())
     say(home, "a", "In this project we always write dates as ISO 8601 in UTC, never in local time.")
     with served.workspace() as workspace:
         run_pipeline(workspace, [], RunOptions(model=False))
@@ -184,6 +185,35 @@ def test_what_the_next_run_would_ask_and_how_a_local_server_is_chosen_stand_with
     assert "A day at most" in text
     assert re.search(r"the next run would ask <strong class=\"num\">\d+ question", text)
     assert "kept config set llm.base_url http://127.0.0.1:11434/v1" in text
+
+
+def test_a_model_that_was_found_is_chosen_tried_and_dropped_on_the_page(served, browse, home, monkeypatch):
+    folder = home / "bin"
+    folder.mkdir()
+    (folder / "claude").write_text("#!/bin/sh\nexit 1\n")
+    (folder / "claude").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+    monkeypatch.setattr("kept.llm.available.SERVERS", {})
+    own(home, "[llm]\nbase_url = 'https://somewhere.example'\nkey_env = 'SECRET_KEY'\n")
+    monkeypatch.setenv("SECRET_KEY", "mango-ridge-72")
+    page = browse("/settings")
+    page.get_by_role("button", name="Ask this one").click()
+    page.get_by_role("dialog").get_by_role("button", name="Ask it from now on").click()
+    page.get_by_text("is asked by runs").wait_for()
+    with served.workspace() as workspace:
+        llm = workspace.settings.llm
+    assert (llm.adapter, llm.command, llm.model, llm.base_url) == ("command", "claude", "claude-haiku-5-5", "")
+    assert "mango-ridge-72" not in page.content()
+    tried = []
+    score = TrialScore(model="claude-haiku-5-5", found=14)
+    monkeypatch.setattr("kept.web.api.settings.try_models", lambda _, models: tried.append(models) or (score,))
+    page.get_by_role("button", name="Take the trial now").click()
+    with page.expect_response("**/api/model/trial"):
+        page.get_by_role("dialog").get_by_role("button", name="Ask the ten questions").click()
+    assert tried == [("claude-haiku-5-5",)]
+    page.get_by_role("button", name="Ask none").click()
+    page.get_by_text("No language model is asked.").wait_for()
+    assert served.ask("PUT", "/api/model", {"title": "https://evil.example"})[0] == 404
 
 
 def test_hostile_values_of_settings_are_shown_as_text(browse, home):

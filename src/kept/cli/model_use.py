@@ -8,7 +8,7 @@ from kept.cli import show
 from kept.cli.front import is_interactive, read_key
 from kept.cli.show import Line, format_count, line
 from kept.llm.ask import Usage
-from kept.llm.available import NOWHERE, AvailableModel, programs, servers
+from kept.llm.available import NOWHERE, AvailableModel, find_models, programs
 from kept.llm.budget import Estimate, Tally, price_table_date
 from kept.local import settings
 from kept.local.settings import LlmSettings
@@ -185,7 +185,7 @@ def offer_model(workspace: Workspace) -> bool:
     """Ask, where a person sits at the terminal, a model is here and the question is open; whether one may be asked from now on."""
     if _is_decided(workspace) or not is_interactive():
         return False
-    available_models = (*programs(workspace.env), *servers())
+    available_models = find_models(workspace.env)
     if not available_models:
         return False
     foreseen = _foresee_questions(workspace)

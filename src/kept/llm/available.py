@@ -50,6 +50,11 @@ def tell_reach(chosen: LlmSettings) -> str:
     return NOWHERE if local else f"what is asked goes to {elsewhere}"
 
 
+def find_models(env: Mapping[str, str]) -> tuple[AvailableModel, ...]:
+    """What could be asked: the known programs on the path, and the servers on this machine that answer."""
+    return (*programs(env), *servers())
+
+
 def choosing_command(chosen: Mapping[str, str]) -> str:
     """The commands that make settings hold."""
     return " && ".join(f"kept config set {name} {shlex.quote(value)}" for name, value in chosen.items() if value)

@@ -13,7 +13,7 @@ from kept.cli.report import llm_extraction_lines
 from kept.cli.show import Line, format_count, line
 from kept.core.codec import json_fields, to_json
 from kept.core.errors import UsageError
-from kept.llm.available import NOWHERE, PROGRAMS, SERVERS, choosing_command, programs, servers, tell_reach
+from kept.llm.available import NOWHERE, PROGRAMS, SERVERS, choosing_command, find_models, tell_reach
 from kept.llm.budget import price_of
 from kept.local.agents_shell import agent_variable
 from kept.local.settings import LlmSettings
@@ -143,7 +143,7 @@ def llm(
 
 def _print_available_models(workspace: Workspace, *, as_json: bool) -> None:
     """The model that is asked, those that could be, and an estimate of the next run."""
-    asked, found = workspace.settings.llm, (*programs(workspace.env), *servers())
+    asked, found = workspace.settings.llm, find_models(workspace.env)
     estimate = estimate_run(workspace, workspace.llm) if workspace.llm is not None else estimate_any_model(workspace)
     usage = estimate.usage
     if as_json:

@@ -1,7 +1,7 @@
 """Settings over the API: read, set, add to, take out of; the file as text; sources on and off; the night's job.
 
 What names programs, servers or paths, or says whom to trust, is shown and never changed here: the page's key opens the memory,
-not the machine.
+not the machine. Of models one may choose, but only among those that kept itself finds on this machine.
 """
 
 import os
@@ -14,11 +14,13 @@ from starlette.responses import Response
 from kept.core.codec import dump
 from kept.core.errors import ConfigError, MissingError
 from kept.install import schedule as scheduling
+from kept.llm.available import find_models
 from kept.memories import configure
 from kept.memories.configure import Setting
+from kept.pipeline.trial import try_models
 from kept.sources.registry import SOURCES
-from kept.web.api.forms import Body, IfMatch, parse_if_match
-from kept.web.room import request_home, web_context
+from kept.web.api.forms import Body, EmptyBody, IfMatch, parse_if_match
+from kept.web.room import request_home, request_workspace, web_context
 
 router = APIRouter(tags=["settings"])
 
@@ -83,6 +85,20 @@ class SwitchBody(Body):
     """On or off."""
 
     on: StrictBool
+
+
+class ModelBody(Body):
+    """A model that was found on this machine, by its title; empty: none."""
+
+    title: Line
+
+
+class ModelOut(BaseModel):
+    """Which model runs ask, and what a trial came to."""
+
+    adapter: str
+    model: str
+    trial: str = ""
 
 
 class ScheduledJobOut(BaseModel):
@@ -170,6 +186,30 @@ def switch_source(request: Request, answer: Response, name: Named, body: SwitchB
         if body.on == (name in configure.load_setting(home, "sources_off")):
             configure.include_item(home, "sources_off", name, there=not body.on, remote=True)
     return _setting_response(request, answer, "sources_off")
+
+
+@router.put("/model", response_model=ModelOut)
+def choose_model(request: Request, body: ModelBody) -> dict[str, Any]:
+    """Have runs ask one of the models that are found on this machine, or none. Any other is named on the terminal only."""
+    with request_workspace(request) as workspace:
+        chosen = {item.title: item.settings for item in find_models(workspace.env)} | {"": {"llm.adapter": "none"}}
+    if body.title not in chosen:
+        raise MissingError(f"{body.title!r} cannot be asked here now", hint="kept llm says which could be")
+    home = request_home(request)
+    with web_context(request).writing:
+        for name in ("llm.adapter", "llm.command", "llm.base_url", "llm.model"):
+            configure.change_setting(home, name, chosen[body.title].get(name, ""))
+    with request_workspace(request) as workspace:
+        return {"adapter": workspace.settings.llm.adapter, "model": workspace.settings.llm.model}
+
+
+@router.post("/model/trial", response_model=ModelOut)
+def try_model(request: Request, body: EmptyBody) -> dict[str, Any]:
+    """Ask the model of the settings the ten questions of kept's trial. Nothing of the person's is sent."""
+    with request_workspace(request) as workspace:
+        llm = workspace.settings.llm
+        (score,) = try_models(workspace, (llm.model,))
+        return {"adapter": llm.adapter, "model": llm.model, "trial": f"{score.verdict}: {score.text}"}
 
 
 @router.get("/schedule", response_model=ScheduleOut)

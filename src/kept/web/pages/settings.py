@@ -17,13 +17,15 @@ from kept.extraction import prompt_override
 from kept.extraction.questions.turns import estimate_tokens_high
 from kept.install import schedule
 from kept.intake.survey import survey
-from kept.llm.available import SERVERS, choosing_command, local_settings, programs, servers
+from kept.llm.available import SERVERS, choosing_command, find_models, local_settings
+from kept.llm.budget import Estimate, price_of
 from kept.local import settings
 from kept.memories import configure
 from kept.memories.configure import Setting
 from kept.paths import Paths
 from kept.pipeline.estimate import estimate_any_model, estimate_run
 from kept.pipeline.nightly import load_last_night
+from kept.pipeline.trial import load_score, needs_trial
 from kept.profiles.prompts import with_declared_categories
 from kept.web.pages.runs import format_run_cost
 from kept.web.render import NavigationPage, render_bare_page, render_page, render_part
@@ -92,26 +94,28 @@ def model_part(request: Request) -> Response:
     """Which model is asked, what the next run would ask it, and which could be asked, with the commands. Asks no model anything."""
     with request_workspace(request) as workspace:
         asking = workspace.llm
+        estimate = estimate_run(workspace, asking) if asking is not None else estimate_any_model(workspace)
+        found = find_models(workspace.env)
         return render_part(
             workspace,
             "settings_model.html",
             model=asking is not None,
             llm=workspace.settings.llm,
-            estimate=estimate_run(workspace, asking) if asking is not None else estimate_any_model(workspace),
-            choices=_model_choices(workspace),
+            score=load_score(workspace) if asking is not None and needs_trial(workspace.settings.llm) else None,
+            estimate=estimate,
+            found=[(item, choosing_command(item.settings), _list_price(item.settings["llm.model"], estimate)) for item in found],
+            silent=[title for title in SERVERS if not any(item.title.startswith(title) for item in found)],
+            choose_local=choosing_command(local_settings(next(iter(SERVERS.values())), "MODEL")),
             cost=format_run_cost,
         )
 
 
-def _model_choices(workspace: Workspace) -> list[tuple[str, str, str, bool]]:
-    """Each model that could be asked: what it is called, what to know, the commands that choose it, and whether it is there."""
-    answering = servers()
-    found = [(item.title, item.reach, choosing_command(item.settings), True) for item in (*programs(workspace.env), *answering)]
-    return found + [
-        (title, f"does not answer on port {port}; start it, then", choosing_command(local_settings(port, "MODEL")), False)
-        for title, port in SERVERS.items()
-        if not any(item.title.startswith(title) for item in answering)
-    ]
+def _list_price(model: str, estimate: Estimate) -> float | None:
+    """What the questions of an estimate would cost with a model, by its list price; None where that is not known."""
+    price, count = price_of(model) if model else None, estimate.questions
+    if price is None or not count:
+        return None
+    return count * price.cost(tokens_in=estimate.usage.input_tokens // count, tokens_out=estimate.usage.output_tokens // count)
 
 
 @router.get("/settings/night")

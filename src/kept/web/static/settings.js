@@ -72,7 +72,7 @@
     $("#no-setting").hidden = $$("section.group").some((each) => !each.hidden);
   });
   document.addEventListener("kept:done", (event) => {
-    if (event.target.id === "whole-file") location.reload();
+    if (event.target.id === "whole-file" || event.target.closest("#model-card")) location.reload();
     else fresh();
   });
 })();
