@@ -27,7 +27,7 @@ def harvest(served):
 
 
 def rows(page):
-    return page.locator(".row .says").all_inner_texts()
+    return page.locator(".row .says > a").all_inner_texts()
 
 
 def test_the_list_of_a_past_day_shows_what_was_true_then_and_offers_no_change(served, home):

@@ -63,3 +63,14 @@ def test_what_was_said_between_two_days_has_a_place_to_ask(twins):
     assert "with seconds" not in twins.ask("GET", "/?since=2026-01-01&until=2026-01-31")[2]
     assert len(found(twins.ask("GET", "/?q=ISO+8601&since=2026-02-01&until=2026-02-28&within=memories")[2])) == 1
     assert twins.ask("GET", "/?since=2026-13-45")[0] == 200
+
+
+def test_what_is_held_stands_below_what_is_remembered_and_each_hit_shows_why_it_was_found(served):
+    served.hold("Bake the walnut notes twice.")
+    served.add("Each walnut note has a date. The GoWalnut is unnoted.")
+    text = served.ask("GET", "/?q=walnut+notes")[2]
+    remembered, held = text.split("Held for your decision", 1)
+    assert "has a date" in remembered
+    assert "Bake the" in held
+    assert "<mark>walnut</mark> <mark>note</mark> has" in remembered
+    assert "Go<mark>Walnut</mark> is unnoted" in remembered

@@ -96,6 +96,7 @@ def is_htmx_request(request: Request) -> bool:
     return request.headers.get("hx-request") == "true" and "hx-history-restore-request" not in request.headers
 
 
+_ENDING = re.compile(r"(?<=[a-z]{4})(?:s|es|ed|ing)$|(?<=[a-z]{3})(?<=e)s$")
 _BOLD = re.compile(r"\*\*(\S[^*\n]*)\*\*|\*\*$")
 
 
@@ -195,18 +196,21 @@ def render_sentence(text: str, words: Sequence[str] = ()) -> Markup:
 
 
 def _mark_words(text: str, words: Sequence[str]) -> Markup:
-    """The text with every occurrence of a word in ``<mark>``; the longest word first, letters of any case."""
+    """The text with every word that begins with one of ``words``, or with what is left of one without its ending, in ``<mark>`` as
+    far as it is the same; letters of any case.
+    """
     lower = text.casefold()
     if len(lower) != len(text):  # a letter that is two in lower case would shift every mark
         return escape(text)
+    stems = sorted({stem for word in words for stem in (word, _ENDING.sub("", word)) if stem}, key=len, reverse=True)
+    found = re.finditer("|".join(map(re.escape, stems)), lower) if stems else ()
     made, at = Markup(""), 0
-    while at < len(text):
-        found = [(place, -len(word)) for word in words if word and (place := lower.find(word, at)) >= 0]
-        if not found:
-            break
-        place, size = min(found)
-        made += escape(text[at:place]) + Markup("<mark>{}</mark>").format(text[place : place - size])
-        at = place - size
+    for mark in found:
+        start, before = mark.start(), text[mark.start() - 1 : mark.start()]
+        if before.isascii() and before.isalpha() and not (before.islower() and text[start].isupper()):
+            continue  # within a word, and no part of an identifier
+        made += escape(text[at:start]) + Markup("<mark>{}</mark>").format(text[start : mark.end()])
+        at = mark.end()
     return made + escape(text[at:])
 
 

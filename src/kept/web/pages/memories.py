@@ -57,6 +57,11 @@ class SearchResultRow:
     hit: Hit | None = None
     text: str = ""
 
+    @property
+    def held(self) -> bool:
+        """Whether it is a memory that is held for a decision: those stand below what is remembered."""
+        return self.memory is not None and self.memory.status is Status.HELD
+
 
 @router.get("/")
 def memories(
