@@ -203,3 +203,17 @@ def test_what_is_forgotten_and_left_nothing_is_not_said_to_be_erased_again(large
 def fail_to_replace(*_):
     """A disk that takes no file from another."""
     raise OSError(18, "Invalid cross-device link")
+
+
+def test_what_forgetting_could_not_reach_stays_on_every_page_until_it_is_closed(large, browse):
+    say(large.home, "pistachio", "Remember that the pistachio hall is swept on Mondays.", day="2026-01-07")
+    with large.workspace() as workspace:
+        run_pipeline(workspace, [], RunOptions(model=False))
+    number = large.memory("pistachio hall").id
+    assert large.ask("POST", "/api/forget", {"memories": [number], "sure": True})[0] == 200
+    for path in ("/overview", f"/memories/{number}"):
+        page = browse(path)
+        page.get_by_text("pistachio.jsonl").wait_for()
+    page.get_by_role("button", name="Done, close this").click()
+    page.get_by_text("pistachio.jsonl").wait_for(state="detached")
+    assert "pistachio.jsonl" not in large.ask("GET", "/overview")[2]

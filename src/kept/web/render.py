@@ -105,7 +105,7 @@ def render_page(request: Request, workspace: Workspace, template: str, *, here: 
     nav = [(page, page.count(workspace) if page.count else 0) for page in _visible_pages(request)]
     marks = {page.id: page.mark(workspace) for page in _visible_pages(request) if page.mark}
     frame = {"nav": nav, "marks": marks, "here": here, "version": __version__, "sample": _is_sample_shown(request)}
-    frame["failures"] = load_failures(str(workspace.paths.state))
+    frame |= {"failures": load_failures(str(workspace.paths.state)), "left": web_context(request).left}
     return _render_template(template, status, _workspace_functions(workspace) | values | frame)
 
 
@@ -133,7 +133,8 @@ def _frame_values(request: Request) -> dict[str, Any]:
     """What stands around a page where there is no workspace that could count."""
     nav = [(page, 0) for page in _visible_pages(request)]
     told = load_failures(str(web_context(request).home.state))
-    return {"nav": nav, "marks": {}, "here": "", "version": __version__, "sample": _is_sample_shown(request), "failures": told}
+    empty = {"nav": nav, "marks": {}, "here": "", "left": {}}
+    return empty | {"version": __version__, "sample": _is_sample_shown(request), "failures": told}
 
 
 async def sign_in_page(scope: Scope, receive: Receive, send: Send) -> None:

@@ -79,9 +79,10 @@ def _pending_count_part(request: Request, name: str) -> Response:
 
 
 def _write_status_part(request: Request) -> Response:
-    """Whether the files have what was changed; what could not be written."""
+    """Whether the files have what was changed; what could not be written, and what is left to do after forgetting."""
+    room = web_context(request)
     with request_workspace(request) as workspace:
-        return render_part(workspace, "written.html", files=web_context(request).files)
+        return render_part(workspace, "written.html", files=room.files, left=room.left)
 
 
 def _respond_to_error(request: Request, error: Exception) -> Response:

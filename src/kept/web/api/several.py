@@ -170,6 +170,8 @@ def forget_memories(request: Request, body: ForgetBody) -> dict[str, Any]:
             room.unerased.pop(numbers, None)
             if gone.asked and (gone.problems or gone.remains):
                 room.unerased[numbers] = gone.asked
+            if gone.out_of_reach:
+                room.left[numbers] = tuple(gone.out_of_reach)
             return _erasure_body(gone)
         erasure_matches = find_erasure_places(workspace, asked)
         counts = Counter(place.holder for place in erasure_matches if not place.near)
@@ -177,6 +179,15 @@ def forget_memories(request: Request, body: ForgetBody) -> dict[str, Any]:
         return _erasure_body(
             ErasureReport(memories=memories, places=counts, near=tuple(place for place in erasure_matches if place.near))
         )
+
+
+@router.delete("/forget/{number}", response_model=ErasingOut)
+def close_left(request: Request, number: Id, body: EmptyBody) -> dict[str, str]:
+    """Show no more what forgetting a memory could not reach: the person has seen to it."""
+    left = web_context(request).left
+    for numbers in [each for each in left if number in each]:
+        left.pop(numbers, None)
+    return tell_erasing(request)
 
 
 def _erasure_body(gone: ErasureReport) -> dict[str, Any]:
