@@ -214,6 +214,6 @@ def test_what_forgetting_could_not_reach_stays_on_every_page_until_it_is_closed(
     for path in ("/overview", f"/memories/{number}"):
         page = browse(path)
         page.get_by_text("pistachio.jsonl").wait_for()
-    page.get_by_role("button", name="Done, close this").click()
+    page.locator(".notice", has_text="pistachio.jsonl").get_by_role("button", name="Done, close this").click()
     page.get_by_text("pistachio.jsonl").wait_for(state="detached")
     assert "pistachio.jsonl" not in large.ask("GET", "/overview")[2]

@@ -57,6 +57,8 @@ def test_a_thousand_nodes_are_drawn_and_named(browse, served):
     page.locator("#graph[data-nodes='1000']").wait_for()
     page.get_by_text("left out").wait_for()
     page.locator("summary", has_text="Files, tools").click()
+    if not page.get_by_role("button", name="module_1.py", exact=True).is_visible():
+        page.locator("summary", has_text="more with one memory").last.click()
     page.get_by_role("button", name="module_1.py", exact=True).wait_for()
 
 
@@ -88,10 +90,12 @@ def test_the_graph_is_empty_and_says_so_where_nothing_is_remembered(browse):
     page.get_by_role("heading", name="Nothing is remembered yet").wait_for()
 
 
-def test_the_list_stands_before_the_picture(browse, served):
+def test_list_and_picture_begin_side_by_side_in_the_first_screen(browse, served):
     served.add("Use `parser.py` for feeds.")
     served.add("Never edit `parser.py` by hand.")
     page = browse("/graph")
     page.wait_for_selector("#graph[data-nodes]")
     listed = page.get_by_role("button", name="parser.py", exact=True).bounding_box()
-    assert listed["y"] < page.locator("#graph").bounding_box()["y"]
+    picture = page.locator("#graph").bounding_box()
+    assert listed["x"] > picture["x"] + picture["width"]
+    assert max(listed["y"], picture["y"]) < 400

@@ -1,12 +1,12 @@
 """The knowledge graph: drawn, and as a list that says the same."""
 
 from collections import defaultdict
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from kept.outputs.compose.graph import EdgeKind, Graph, NodeKind
+from kept.outputs.compose.graph import EdgeKind, Graph, Node, NodeKind
 from kept.outputs.graph import build_knowledge_graph
 from kept.web.render import NavigationPage, render_page
 from kept.web.room import request_workspace
@@ -41,8 +41,16 @@ def graph(request: Request, project: Annotated[str, Query(max_length=200)] = "")
         return render_page(request, workspace, "graph.html", here=PAGE.id, **values)
 
 
-def _group_nodes(found: Graph) -> list[tuple[str, list[tuple[Any, list[Any]]]]]:
-    """What is not a memory, by kind, each with what it is together with, the strongest tie first."""
+class ListedNode(NamedTuple):
+    """What is not a memory, with what it is together with, the strongest tie first; ``alone`` where one memory is all it has."""
+
+    node: Node
+    ties: list[Node]
+    alone: bool
+
+
+def _group_nodes(found: Graph) -> list[tuple[str, list[ListedNode]]]:
+    """What is not a memory, by kind."""
     nodes = {graph_node.id: graph_node for graph_node in found.nodes}
     ties: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
     for edge in found.edges:
@@ -51,7 +59,11 @@ def _group_nodes(found: Graph) -> list[tuple[str, list[tuple[Any, list[Any]]]]]:
             ties[edge.target].append((-edge.weight, edge.source))
     made = []
     for kind, title in KINDS.items():
-        inside = [(node, [nodes[other] for _, other in sorted(ties[node.id])[:_TIES]]) for node in found.nodes if node.kind is kind]
+        inside = [
+            ListedNode(node, [nodes[other] for _, other in sorted(ties[node.id])[:_TIES]], node.weight <= 1 and not ties[node.id])
+            for node in found.nodes
+            if node.kind is kind
+        ]
         if inside and kind is not NodeKind.MEMORY:
             made.append((title, inside))
     return made
