@@ -17,7 +17,7 @@ from kept.extraction import prompt_override
 from kept.extraction.questions.turns import estimate_tokens_high
 from kept.install import schedule
 from kept.intake.survey import survey
-from kept.llm.available import SERVERS, choosing_command, find_models, local_settings
+from kept.llm.available import SERVERS, choosing_command, find_models, local_settings, tell_reach
 from kept.llm.budget import Estimate, price_of
 from kept.local import settings
 from kept.memories import configure
@@ -101,6 +101,7 @@ def model_part(request: Request) -> Response:
             "settings_model.html",
             model=asking is not None,
             llm=workspace.settings.llm,
+            reach=tell_reach(workspace.settings.llm),
             score=load_score(workspace) if asking is not None and needs_trial(workspace.settings.llm) else None,
             estimate=estimate,
             found=[(item, choosing_command(item.settings), _list_price(item.settings["llm.model"], estimate)) for item in found],
