@@ -30,6 +30,7 @@ from typing import NamedTuple
 
 from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
+from kept.core.digest import text_hash
 from kept.core.event import Origin
 from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import Add
@@ -40,7 +41,6 @@ from kept.recall.embed_server.client import ask_for_memories
 from kept.recall.index import UnitKind
 from kept.recall.index.vectors import VectorEntry, update_vectors
 from kept.recall.indexing import open_queue
-from kept.recall.search import text_hash
 from kept.store.sqlite import SqliteStore
 from kept.store.values import Draft
 

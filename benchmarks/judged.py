@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kept.core.artifact import find_artifacts
+from kept.core.digest import text_hash
 from kept.core.event import Origin
 from kept.core.fence import CORE, DAYS, ContextPiece
 from kept.core.memory import Actor, Memory, Status
@@ -35,7 +36,6 @@ from kept.recall.index import UnitKind
 from kept.recall.index.vectors import VectorEntry, update_vectors
 from kept.recall.indexing import open_queue
 from kept.recall.relevance import SEED, RecallWeights
-from kept.recall.search import text_hash
 from kept.store.reader import RecallNote, StoreReader
 from kept.store.sqlite import SqliteStore
 from kept.store.values import Draft

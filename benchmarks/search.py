@@ -23,6 +23,7 @@ from time import perf_counter, process_time
 
 import numpy as np
 
+from kept.core.digest import text_hash
 from kept.core.event import Author, Cursor, Event, Pointer, Precision, RecordAccount
 from kept.core.event import EventKind as What
 from kept.paths import Paths
@@ -31,7 +32,7 @@ from kept.recall.embed import create_embedder
 from kept.recall.index import UnitKind
 from kept.recall.index.vectors import VectorEntry, update_vectors
 from kept.recall.indexing import open_queue
-from kept.recall.search import search, text_hash
+from kept.recall.search import search
 from kept.workspace import Workspace, open_workspace
 
 SYLLABLES = ("ka", "lo", "mi", "ren", "tas", "vel", "dor", "shi", "pun", "gra", "bel", "quo", "zan", "fir", "hus", "ne")

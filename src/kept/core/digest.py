@@ -32,3 +32,8 @@ def twin_of(kind: str, stamp: str, call: str, text: str) -> str:
 def hash_bytes(data: bytes, setting: str = "") -> str:
     """A hash of bytes as 32 hex digits, by which they are known again; ``setting`` (at most 16 bytes) is what else decides."""
     return blake2b(data, digest_size=16, person=setting.encode()).hexdigest()
+
+
+def text_hash(text: str) -> int:
+    """A 64-bit hash of a text: a vector counts only for the text it was made of."""
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")

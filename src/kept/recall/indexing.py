@@ -14,6 +14,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from kept.core.digest import text_hash
 from kept.core.errors import KeptError, StoreError
 from kept.core.value import dataclass
 from kept.local.progress import Progress, ignore_progress
@@ -22,7 +23,6 @@ from kept.recall.embed.levels import find_scale
 from kept.recall.index import Index, UnitKind, open_index
 from kept.recall.index.head import count_units, vector_model
 from kept.recall.index.reader import load_statements
-from kept.recall.search import text_hash
 from kept.workspace import Workspace
 
 _BUSY_MS = 30_000

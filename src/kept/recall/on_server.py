@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from datetime import datetime
 
+from kept.core.digest import text_hash
 from kept.core.memory import Status
 from kept.core.project import PROJECT
 from kept.core.redact import refuse_secrets
@@ -16,7 +17,7 @@ from kept.recall.embed.levels import find_scale
 from kept.recall.index import UnitKind
 from kept.recall.index.head import vector_model
 from kept.recall.rank import fuse_scores
-from kept.recall.search import LONGEST, TELLING, Hit, text_hash
+from kept.recall.search import LONGEST, TELLING, Hit
 from kept.store.memories import memory_of_row
 from kept.store.opening import connect_server
 from kept.store.replica.protocol import Found

@@ -6,13 +6,13 @@ model only where there are vectors to compare.
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from zoneinfo import ZoneInfo
 
 from kept.core.dates.when import TimeSpan, is_month_first_locale, parse_time_span
+from kept.core.digest import text_hash
 from kept.core.project import fallback_project_folder
 from kept.core.text import index_words, project_label
 from kept.core.times import format_instant, format_optional_instant, parse_optional_instant
@@ -430,11 +430,6 @@ def _embed_query(workspace: SearchContext, query: str) -> _MeaningQuery | None:
         return None
     (question,) = model.embed([query[-LONGEST:]], question=True)
     return _MeaningQuery(model.name, vectors, question, level)
-
-
-def text_hash(text: str) -> int:
-    """A 64-bit hash of a text: a vector counts only for the text it was made of."""
-    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 
 
 _TURNS = 200  # turns whose sessions are ranked

@@ -13,7 +13,6 @@ from datetime import datetime
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from kept.core.codec import json_fields
@@ -137,6 +136,8 @@ class ReplyCache:
         """The seconds between the last replies of a model, pauses left out (median); None where it has hardly replied."""
         moments = [parse_stored_instant(at) for (at,) in self._rows("moments", model)]
         gaps = [(later - earlier).total_seconds() for later, earlier in pairwise(moments)]
+        from statistics import median  # noqa: PLC0415 - it loads fractions and decimals, and few commands ask
+
         return median(some) if (some := [gap for gap in gaps if gap < _PAUSE]) else None
 
     def pending_batches(self, model: str = "") -> tuple[Batch, ...]:
