@@ -133,8 +133,7 @@ def test_the_models_that_could_be_asked_are_told_without_asking_any(capsys, home
     ],
 )
 def test_who_gets_what_a_model_is_asked_is_told_and_what_a_month_may_cost(capsys, home, monkeypatch, settings, told):
-    monkeypatch.setattr("kept.cli.commands.models.programs", lambda _: ())
-    monkeypatch.setattr("kept.cli.commands.models.servers", lambda: ())
+    monkeypatch.setattr("kept.cli.commands.models.find_models", lambda _: ())
     for name, value in sorted(settings.items(), key=lambda each: each[0] == "adapter"):
         assert kept(capsys, "config", "set", f"llm.{name}", value)[0] == 0
     out = kept(capsys, "llm")[1].replace("\n", " ")
