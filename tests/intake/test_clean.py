@@ -172,6 +172,15 @@ def test_a_file_that_a_tool_showed_is_cut_hard(name: str, target: str) -> None:
     assert len(output(log(300), name, target)) <= LIMITS.dump
 
 
+@pytest.mark.parametrize(("name", "ok"), [("Bash", True), ("Grep", None)])
+def test_an_output_of_a_tool_that_passed_keeps_a_few_hundred_characters_of_its_ends(name: str, *, ok: bool | None) -> None:
+    text = output("first line\n" + log(300) + "\nlast line", name, ok=ok)
+    assert text.startswith("first line\n")
+    assert text.endswith("\nlast line")
+    assert "characters cut" in text
+    assert len(text) <= LIMITS.passed < len(output(log(300), "Bash", ok=False))
+
+
 @pytest.mark.parametrize("target", ["cat a.py | python -", "cat a > b; make", "git log", "python read.py"])
 def test_a_command_that_does_more_than_show_a_file_is_cut_as_an_output(target: str) -> None:
     assert len(output(log(300), "Bash", target)) > LIMITS.dump

@@ -38,13 +38,15 @@ class Redaction(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """The most characters that stay: of what was said, of injected text, of a tool's output, of a file that a tool showed,
-    of the lines about errors within an output, of a tool's target, of the detail of a change, of a path or a branch.
+    """The most characters that stay: of what was said, of injected text, of a tool's output where it failed or does not say, where
+    it passed, of a file that a tool showed, of the lines about errors within an output, of a tool's target, of the detail of a
+    change, of a path or a branch.
     """
 
     said: int = 32_000
     injected: int = 2_000
     output: int = 2_000
+    passed: int = 800
     dump: int = 300
     errors: int = 600
     target: int = 2_000
@@ -266,7 +268,9 @@ def _shorten(event: Event, text: str, limits: Limits) -> tuple[str, str]:
             short = _without_repeats(text)
             if _is_file_content(event.tool):
                 return _cut_middle(short, limits.dump), "dump"
-            return _cut_middle(short, limits.output, errors=0 if _is_named(event.tool, _LISTS) else limits.errors), "output"
+            lists = _is_named(event.tool, _LISTS)
+            most = limits.passed if _has_passed(event.tool, lists=lists) else limits.output
+            return _cut_middle(short, most, errors=0 if lists else limits.errors), "output"
 
 
 def _is_file_content(tool: ToolUse | None) -> bool:
@@ -274,6 +278,11 @@ def _is_file_content(tool: ToolUse | None) -> bool:
     if tool is None or tool.ok is False or tool.exit_code:
         return False
     return _is_named(tool, _SHOWS_FILES) or bool(_SHOWING.search(tool.target[:1000]))
+
+
+def _has_passed(tool: ToolUse | None, *, lists: bool) -> bool:
+    """Whether a tool did what it was asked: as it says, or where it only lists and says nothing of a failure."""
+    return tool is not None and tool.ok is not False and not tool.exit_code and (lists or tool.ok is True or tool.exit_code == 0)
 
 
 def _is_named(tool: ToolUse | None, names: frozenset[str]) -> bool:
@@ -289,7 +298,7 @@ def _cut_middle(text: str, most: int, *, errors: int = 0) -> str:
     room = max(0, most - len(mark))
     least = max(0, room - errors - 1)
     middle = _errors(text[least - least // 3 : len(text) - least // 3], errors) if errors else ""
-    room = least if middle else room
+    room -= len(middle) + 1 if middle else 0
     head = _cut_at_boundary(text[: room - room // 3])
     tail = _cut_at_boundary(text[len(text) - room // 3 :][::-1])[::-1] if room // 3 else ""
     return strip_invisible(head.rstrip() + mark + (middle + "\n" if middle else "") + tail.lstrip())[0]
@@ -305,11 +314,11 @@ def _cut_at_boundary(text: str) -> str:
 
 
 _ERROR = Pattern(
-    r"(?i)\b(?:\w*error|failed|failures?|fail|fatal|panic(?:ked)?|\w*exception|traceback|assert(?:ion)?\w*|denied|refused"
+    r"(?im)\b(?:\w*error|failed|failures?|fail|fatal|panic(?:ked)?|\w*exception|traceback|assert(?:ion)?\w*|denied|refused"
     r"|rejected|not found|no such"
     r"|undefined|unresolved|unknown|invalid|missing|cannot|can't|could not|couldn't|unable to|timed out|segmentation fault"
     r"|aborted|killed|conflict"
-    r"|exit(?:ed)?(?: with)?(?: code| status)?[ :=]{1,2}[1-9]\d*)\b|^E\s{2,}|[✗✘✖✕❌]"
+    r"|exit(?:ed)?(?: with)?(?: code| status)?[ :=]{1,2}[1-9]\d*)\b|^[ \t]*E\s{2,}|[✗✘✖✕❌]"
 )
 _NO_ERROR = Pattern(r"(?i)\b(?:0|no) (?:errors?|fail\w*)\b")
 _DIGITS = Pattern(r"\d+")
@@ -320,12 +329,14 @@ def _errors(text: str, most: int) -> str:
     """Lines that tell of an error, in order, each kind once, together no longer than ``most`` characters."""
     kept: list[str] = []
     seen: set[str] = set()
-    room = most
-    for line in text.split("\n"):
-        short = line.strip()[:_LONGEST_ERROR].rstrip()
-        if len(short) >= room:
-            continue
-        if not _ERROR.search(short) or _NO_ERROR.search(short):
+    room, end = most, -1
+    for hit in _ERROR.finditer(text):
+        if hit.start() < end:
+            continue  # in a line that was looked at
+        start, end = text.rfind("\n", 0, hit.start()) + 1, text.find("\n", hit.start())
+        end = end if end >= 0 else len(text)
+        short = text[start:end].strip()[:_LONGEST_ERROR].rstrip()
+        if len(short) >= room or not _ERROR.search(short) or _NO_ERROR.search(short):
             continue
         kind = _DIGITS.sub("0", short)
         if kind not in seen:
