@@ -31,7 +31,13 @@ def _define_frozen(cls: type) -> type:
             setattr(cls, name, method)
     made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=True, slots=True)(cls)
     made.__dataclass_params__.frozen = True
-    made.__init__ = _make_init(made)
+
+    def make_first(self: Any, **values: Any) -> None:
+        """Most classes that a command loads never get a value: their method is made with the first one."""
+        made.__init__ = _make_init(made)
+        made.__init__(self, **values)
+
+    made.__init__ = make_first
     return made  # type: ignore[no-any-return]
 
 

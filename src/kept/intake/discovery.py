@@ -14,7 +14,7 @@ from kept.core.value import dataclass, fields, replace
 from kept.intake.cleaned_files import (
     FilesToRead,
 )
-from kept.local.files.walking import find_files, is_excluded
+from kept.local.files.walking import find_file_names, is_excluded
 from kept.local.settings.tables import SourceRoot, find_root_above
 from kept.sources.base import ENTRY, Source
 from kept.sources.entries import find_entries
@@ -35,7 +35,7 @@ class _PathCandidate:
     the settings that it lies in.
     """
 
-    path: Path
+    path: str
     owner: str = ""
     root: SourceRoot | None = None
     named: bool = False
@@ -58,18 +58,18 @@ def discover(workspace: Workspace, paths: Sequence[Path], *, force: bool = False
     folder, noted = "", dict[str, tuple[str, str]]()
     known = tuple((source.name, Path(os.path.realpath(place))) for source, place in list_source_places(workspace)) if paths else ()
     for candidate in _paths_to_examine(workspace, paths):
-        path, plain = candidate.path, str(candidate.path)
+        plain = candidate.path
         if is_excluded(plain, workspace.settings.exclude):
-            left.append((printable(path), "excluded by you"))
+            left.append((printable(plain), "excluded by you"))
             continue
         if not force:
             if plain.rpartition("/")[0] != folder:
                 folder = plain.rpartition("/")[0]
-                noted = {} if _has_surrogates(folder) else workspace.store.archive.stat_cache_below(folder)
-            if name := _unchanged_format(workspace, path, noted.get(plain)):
+                noted = workspace.store.archive.stat_cache_below(folder) if printable(folder) == folder else {}
+            if name := _unchanged_format(workspace, plain, noted.get(plain)):
                 unchanged[plain] = name
                 continue
-        shown = printable(path)
+        path, shown = Path(plain), printable(plain)
         try:
             with isolate_errors("its format cannot be told", str(path)):
                 owner = candidate.owner or _owner(path, known)
@@ -120,7 +120,7 @@ def is_own_output(workspace: Workspace, path: Path) -> bool:
     return any(written.key == END for output in states for written in output.lines)
 
 
-def printable(path: Path) -> str:
+def printable(path: Path | str) -> str:
     """A path as text, whatever bytes its name holds."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
@@ -132,10 +132,10 @@ def _is_missed(candidate: _PathCandidate, skipped: SkippedFile) -> bool:
     return candidate.asked or skipped.reason not in (SkipReason.UNKNOWN_FORMAT, SkipReason.EMPTY)
 
 
-def _unchanged_format(workspace: Workspace, path: Path, known: tuple[str, str] | None) -> str:
+def _unchanged_format(workspace: Workspace, path: str, known: tuple[str, str] | None) -> str:
     """The format of a file that looks as it did when it was read to its end, and is not left out; else empty."""
-    if known is None and not _has_surrogates(str(path)):
-        known = workspace.store.archive.stat_cache_entry(str(path))
+    if known is None and printable(path) == path:  # what is no text cannot be noted
+        known = workspace.store.archive.stat_cache_entry(path)
     if (
         known is None
         or known[0] in workspace.settings.sources_off
@@ -145,7 +145,7 @@ def _unchanged_format(workspace: Workspace, path: Path, known: tuple[str, str] |
     return known[0]
 
 
-def make_stat_stamp(workspace: Workspace, path: Path, source: str) -> str:
+def make_stat_stamp(workspace: Workspace, path: str, source: str) -> str:
     """What a file looks like now, and whose words its root says it holds: where that changes, the file is read again."""
     root = find_root_above(workspace.settings.root, path, workspace.paths.user)
     return make_stat_entry(path, source, f"{FOLLOWED}{root.author}" if root else "")
@@ -170,16 +170,16 @@ def _paths_to_examine(workspace: Workspace, paths: Sequence[Path]) -> Iterator[_
     """The given files and those below the given folders; where none are given, those of every known place and followed root."""
     if not paths:
         for source, place in list_source_places(workspace):
-            yield from (_PathCandidate(path=path, owner=source.name) for path in find_files(place))
+            yield from (_PathCandidate(path=path, owner=source.name) for path in find_file_names(place))
         for root in workspace.settings.root:
-            files = find_files(root.resolve(workspace.paths.user)) if root.resolve(workspace.paths.user).exists() else ()
+            files = find_file_names(root.resolve(workspace.paths.user)) if root.resolve(workspace.paths.user).exists() else ()
             yield from (_PathCandidate(path=path, root=root) for path in files)
         return
     for path in paths:
         if not path.exists() and not path.is_symlink():
             raise UsageError("there is no such file or directory", where=str(path))
         named = not path.is_dir()
-        for file in (path.absolute(),) if named else find_files(path):
+        for file in (str(path.absolute()),) if named else find_file_names(path):
             above = find_root_above(workspace.settings.root, file, workspace.paths.user)
             yield _PathCandidate(path=file, root=above, named=named, asked=True)
 
@@ -187,12 +187,3 @@ def _paths_to_examine(workspace: Workspace, paths: Sequence[Path]) -> Iterator[_
 def _owner(path: Path, known: Sequence[tuple[str, Path]]) -> str:
     """The format whose tool's folder a file lies in: a folder of this machine, or one that is laid out like a tool's."""
     return next((name for name, place in known if path.is_relative_to(place)), "") or tool_folder_format(path)
-
-
-def _has_surrogates(name: str) -> bool:
-    """Whether a name is no text, and cannot be noted."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return True
-    return False

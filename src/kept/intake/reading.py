@@ -136,7 +136,7 @@ def _prepare_batches(
                 project=_root_project(workspace, item.path),
                 exclude=workspace.settings.exclude,
                 key=key,
-                stamp=make_stat_stamp(workspace, item.path, item.source.name),  # before it is read: what comes later is a change
+                stamp=make_stat_stamp(workspace, str(item.path), item.source.name),  # before: what comes later is a change
             )
             for item in batch
         ]

@@ -29,7 +29,7 @@ def readers_version() -> str:
     return blake2b("\0".join((version("kept"), *(source.name for source in SOURCES))).encode(), digest_size=6).hexdigest()
 
 
-def make_stat_entry(path: Path, source: str, author: str = "") -> str:
+def make_stat_entry(path: Path | str, source: str, author: str = "") -> str:
     """What a file looks like now, with the moment of looking; empty where that says nothing about what it holds.
 
     ``author`` is whose words a person said unsigned notes are, after :data:`FOLLOWED` where the file lies below a folder they

@@ -159,8 +159,8 @@ INSERT INTO threads (file, session, project, events, extracted, seen) VALUES (:f
 UPDATE threads SET project = :project WHERE id = :thread AND project = '';
 
 -- name: directories
-SELECT DISTINCT t.project, CASE t.project WHEN '' THEN f.path ELSE '' END AS path
-FROM threads AS t JOIN files AS f ON f.id = t.file ORDER BY t.project, path;
+SELECT DISTINCT '' AS project, f.path AS path FROM threads AS t JOIN files AS f ON f.id = t.file WHERE t.project = ''
+UNION ALL SELECT DISTINCT project, '' FROM threads WHERE project > '' ORDER BY project, path;
 
 -- name: in_thread
 SELECT 1 FROM thread_events WHERE event = :event AND thread = :thread;

@@ -6,6 +6,7 @@ order and its hash chain stay whole.
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from kept.core.codec import digest, dump, dump_member, load, to_canonical_json
@@ -137,8 +138,13 @@ def likeness_of(event: Event) -> str:
         return event.likeness
     if event.at is None or event.precision is not Precision.MESSAGE or event.kind not in _SPOKEN or not event.session:
         return ""
-    letters = "".join(filter(str.isalnum, event.text[:4000].casefold()))
-    return digest(event.session, event.kind, str(int(event.at.timestamp())), letters) if letters else ""
+    return _hash_letters(event.session, event.kind, int(event.at.timestamp()), event.text[:4000])
+
+
+@lru_cache(maxsize=1024)  # looked for, then noted
+def _hash_letters(session: str, kind: str, second: int, text: str) -> str:
+    letters = "".join(filter(str.isalnum, text.casefold()))
+    return digest(session, kind, str(second), letters) if letters else ""
 
 
 def merge_event_copy(before: Event, after: Event) -> Event | None:

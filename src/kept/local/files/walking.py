@@ -172,26 +172,31 @@ def flush_folder(folder: int) -> None:
 
 
 def find_files(root: Path) -> Iterator[Path]:
+    """The paths of :func:`find_file_names`."""
+    return map(Path, find_file_names(root))
+
+
+def find_file_names(root: Path) -> Iterator[str]:
     """Every path at or below ``root`` that is no folder, sorted by name within each folder; nothing is opened but folders.
 
     The root may be a link. Below it links are given but never followed, so nothing outside is reached and no loop entered. A folder
     that cannot be listed is given itself, and so is one that holds a program's own files (``.git``, ``node_modules``). A root that
     does not exist gives nothing. ``identify_file`` (`sources.files`) tells what a path is.
     """
-    waiting = [root.resolve()]
+    waiting = [str(root.resolve())]
     while waiting:
         path = waiting.pop()
         try:
             with os.scandir(path) as listing:
-                entries = sorted(((entry.name, entry.is_dir(follow_symlinks=False)) for entry in listing), reverse=True)
+                entries = sorted(((entry.name, entry.path, entry.is_dir(follow_symlinks=False)) for entry in listing), reverse=True)
         except FileNotFoundError:
             continue
         except OSError:
             yield path
             continue
         # Files of a folder come before its folders; the stack holds the last one first.
-        yield from (path / name for name, is_folder in reversed(entries) if not is_folder or name in MACHINERY)
-        waiting += [path / name for name, is_folder in entries if is_folder and name not in MACHINERY]
+        yield from (place for name, place, is_folder in reversed(entries) if not is_folder or name in MACHINERY)
+        waiting += [place for name, place, is_folder in entries if is_folder and name not in MACHINERY]
 
 
 def is_excluded(path: str, patterns: Sequence[str]) -> bool:

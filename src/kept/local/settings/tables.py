@@ -38,9 +38,9 @@ def check_root(root: SourceRoot, where: str) -> SourceRoot:
     return root
 
 
-def find_root_above(roots: Sequence[SourceRoot], path: Path, user: Path) -> SourceRoot | None:
+def find_root_above(roots: Sequence[SourceRoot], path: Path | str, user: Path) -> SourceRoot | None:
     """The nearest root that a path is, or lies in; None where there is none."""
-    above = [root for root in roots if path.is_relative_to(root.resolve(user))]
+    above = [root for root in roots if Path(path).is_relative_to(root.resolve(user))]
     return max(above, key=lambda root: len(root.resolve(user).parts), default=None)
 
 
