@@ -26,7 +26,7 @@ _NOTE = (mark_tags, mark_fences, mark_quotes)
 _LOG = (mark_program, mark_tags, mark_fences, mark_speech)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)  # asked by extraction, then by summarising
 def find_spans(text: str, *, note: bool = False, repeated: tuple[int, ...] = ()) -> tuple[Span, ...]:
     """The spans of a prompt (or of an entry in a person's journal) in order; together they cover it.
 
