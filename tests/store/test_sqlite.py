@@ -82,7 +82,7 @@ DAMAGE = {
     "a lost span": "DELETE FROM spans",
     "a lost last pass": "DELETE FROM passes WHERE id = (SELECT max(id) FROM passes)",
     "an added operation": "INSERT INTO operations (pass, memory, kind, body, commitment) VALUES (1, 'm1', 'pin', '{}', '')",
-    "a chain that was cut": "UPDATE passes SET hash = replace(hash, 'a', 'b') WHERE id = 1",
+    "a chain that was cut": "UPDATE passes SET hash = 'z' || substr(hash, 2) WHERE id = 1",
     "a memory listed under another's operation": "UPDATE mentions SET memory = 'm2' WHERE operation = 1",
     "an index entry of other words": "INSERT INTO memory_index (rowid, words) VALUES (1, 'otherwise')",
     "a turn lost from the index": "INSERT INTO turn_index (turn_index) VALUES ('delete-all')",

@@ -87,8 +87,8 @@ def summarize_threads(
 
 def _first_to_note(workspace: Workspace, thread: Thread, *places: Mapping[int, int]) -> int:
     """The ordinal from which a thread is to be noted: where its episodes were open; its start where somebody went back in it."""
-    reach = [item[thread.id] for item in places if thread.id in item]
-    return 0 if workspace.store.archive.has_rewinds(thread.id) else min(reach) // WINDOW * WINDOW
+    first = min(item[thread.id] for item in places if thread.id in item) // WINDOW * WINDOW
+    return 0 if first and workspace.store.archive.has_rewinds(thread.id) else first
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
