@@ -1,13 +1,15 @@
 """Passwords in tables: the column below a heading that names one, in Markdown, CSV, and what programs print in columns."""
 
 from collections.abc import Iterator
+from itertools import islice
 
 from kept.core.redact.shape import compile_re2
 from kept.core.redact.values import Setting, is_secret_value, rank_name
 
 _HEADING = compile_re2(rb"(?im)^[^\n]{0,300}passw(?:or[dt]|d)\b[^\n]{0,300}$")
 _CELLS = {b"|": compile_re2(rb"[^|]+"), b",": compile_re2(rb"[^,]+"), b"": compile_re2(rb"\S+(?: \S+)*")}
-_MOST_ROWS, _LONGEST_ROW = 50, 2_000
+_ROW = compile_re2(rb"(?m)^[^\n]{0,1000}")  # a whole one, or so much of it
+_MOST_ROWS = 50
 _TRIMMED = b" \t\"'`*"
 
 
@@ -17,12 +19,9 @@ def find_table_values(data: bytes) -> Iterator[tuple[int, int]]:
         sign = next((sign for sign in (b"|", b",") if sign in heading.group()), b"")
         names = [cell for _, _, cell in _split_row(data, heading.start(), heading.end(), sign)]
         columns = [place for place, name in enumerate(names) if rank_name(name) == 3 and len(name.split()) <= 3]
-        at = heading.end() + 1
-        for _ in range(_MOST_ROWS if columns and len(names) > 1 else 0):
-            stop = data.find(b"\n", at)
-            stop = len(data) if stop < 0 else stop
-            cells = _split_row(data, at, min(stop, at + _LONGEST_ROW), sign)
-            at = stop + 1
+        rows = _ROW.finditer(data, heading.end() + 1) if columns and len(names) > 1 else ()
+        for row in islice(rows, _MOST_ROWS):
+            cells = _split_row(data, row.start(), row.end(), sign)
             if len(cells) != len(names):
                 break
             for start, end, value in (cells[column] for column in columns):
