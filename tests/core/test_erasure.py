@@ -122,6 +122,7 @@ def test_a_word_that_goes_on_before_or_behind_makes_other_words_of_a_short_sente
     assert words.is_in_text("a grey heron stands in the canal")
     assert not words.is_in_text("a grey heron stands in the canals")
     assert not words.is_in_text("a tagrey heron stands in the canal")
+    assert not words.is_in_text("xgrey heron stands in the canal")
 
 
 def test_a_passage_counts_from_as_many_words_as_a_run_has():
