@@ -85,14 +85,18 @@ def read_group(filing: Filing) -> Part:
     )
 
 
+def is_large(part: Part) -> bool:
+    """Whether a group is curated in parts from now on; a small one is always read as a whole."""
+    return len(part.judged) >= LARGE
+
+
 def settle_group(filing: Filing, part: Part, operations: Iterable[Operation], rules: str) -> None:
-    """Have what was curated filed, and note the rules it was curated by; small groups are always read as a whole."""
+    """Have what was curated filed, and note the rules it was curated by (empty: it is to be read as a whole again)."""
     if part.texts is None:
         filing.file_memories({item for operation in operations for item in affected_memory_ids(operation)})
-    elif rules and len(part.judged) >= LARGE:
-        filing.file_group(part.judged, filing.log.memories(group=filing.group), elsewhere=part.elsewhere, texts=part.texts)
-    else:
-        rules = ""
+    elif rules:
+        memories = filing.log.memories(group=filing.group)
+        filing.file_group(part.judged, memories, elsewhere=part.elsewhere, texts=part.texts)
     filing.texts.settle(rules)
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 
 from kept.core.codec import to_canonical_json
 from kept.core.memory import USER_SCOPE, Actor, Candidate, Memory
@@ -18,7 +18,7 @@ from kept.curation.curate.values import Meaning
 from kept.curation.filing import Filing
 from kept.curation.guard import WINDOW, GuardStop, find_ended, find_overreach, find_protected_changes
 from kept.curation.lifecycle import CurationRules, rules_of
-from kept.curation.part import Part, WholeGroupError, find_part, read_group, settle_group
+from kept.curation.part import Part, WholeGroupError, find_part, is_large, read_group, settle_group
 from kept.extraction.questions.answer import apply_overrulings, overruled_candidate_ids
 from kept.local.progress import Progress, ignore_progress
 from kept.store.protocol import Log
@@ -92,7 +92,7 @@ def curate_changed_groups(
         while not done:
             with suppress(_UnaskedError), workspace.store.transaction():
                 allowed = allow or scope in freed
-                settles = _describe_rules(workspace, profile, scope, meaning)
+                settles = partial(_describe_rules, workspace, profile, scope, meaning)
                 if curate_group(
                     workspace, run, (profile, scope), result, blocked=blocked, allow=allowed, meaning=asked, settles=settles
                 ):
@@ -113,12 +113,12 @@ def curate_group(
     blocked: frozenset[str],
     allow: bool,
     meaning: Meaning | None = None,
-    settles: str | None = None,
+    settles: Callable[[], str] | None = None,
 ) -> bool:
     """Curate one group; False where a guard stopped the pass. Raises StoreError.
 
-    ``settles`` says by what the group is settled then (None: it is not; empty: by nothing that lasts): a later pass reads only what
-    changed since, and what that has to do with, where it would be settled by the same.
+    ``settles`` says by what a large group is settled then (None: it is not): a later pass reads only what changed since, and what
+    that has to do with, where it would be settled by the same.
     """
     log, (profile, scope) = workspace.store.log, group
     way = next((item for item in workspace.profiles if item.id == profile), None)
@@ -145,7 +145,8 @@ def curate_group(
     if operations and not _commit_operations(workspace, run, group, part, operations=operations, result=result, allow=allow):
         return False
     if settles is not None:
-        settle_group(filing, part, operations, "" if isinstance(meaning, _Asked) and meaning.silent else settles)
+        lasting = not (isinstance(meaning, _Asked) and meaning.silent)
+        settle_group(filing, part, operations, settles() if lasting and (part.texts is None or is_large(part)) else "")
     return True
 
 
@@ -236,9 +237,10 @@ def _memories_proposed_elsewhere(workspace: Workspace, memories: Iterable[Memory
     return frozenset(memory.id for memory in memories if normal_form(memory.content) in said)
 
 
-def _read_part(filing: Filing, settles: str | None, meaning: Meaning | None) -> Part | None:
+def _read_part(filing: Filing, settles: Callable[[], str] | None, meaning: Meaning | None) -> Part | None:
     """What of a group changed since it was settled, with all that it has to do with; None where the whole group is to be read."""
-    if not settles or filing.texts.rules != settles:
+    known = filing.texts.rules if settles else None
+    if not (settles and known and known == settles()):
         return None
     try:
         return find_part(filing, meaning)
