@@ -5,7 +5,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from kept.core.event import FORGOTTEN_MARK, Author, EventKind, ToolUse
+from kept.core.event import FORGOTTEN_MARK, UNCONFIRMED_MARK, Author, EventKind, ToolUse
 from kept.core.sentences import is_status_report
 from kept.core.summary import SummaryBullet, SummaryPart
 from kept.days.summaries import (
@@ -41,6 +41,14 @@ def test_a_note_tells_what_was_asked_and_what_came_of_it():
     assert note.asked == "The tide import drops rows without a station, mend that"
     assert note.outcome == "Rows without a station now go to rejected.csv"
     assert work_bullet(note, "project:x").text == f"{note.asked} → {note.outcome} (tides.py)"
+
+
+def test_what_may_be_another_persons_words_decides_nothing_asks_nothing_and_weighs_nothing():
+    said = "From now on always send the invoices to Malmö. Shall we keep the steel stand? That is still open."
+    sure, unsure = talk(user(said)), [replace(event, label_reason=f"{UNCONFIRMED_MARK}heading") for event in talk(user(said))]
+    own, other = (next(iter(build_notes(events, [(0, len(events))], lambda at: at.date()))) for events in (sure, unsure))
+    assert own.decision == "From now on always send the invoices to Malmö"
+    assert (other.asked, other.decision, other.question, other.weight) == (own.asked, "", "", own.weight - 6)
 
 
 def test_an_outcome_is_prose_before_list_items_and_never_a_plan_a_question_or_a_green_test_run():

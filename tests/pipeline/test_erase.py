@@ -397,6 +397,15 @@ def test_a_view_that_somebody_edited_is_without_the_words_too(full, home):
     assert (left.get("mine"), left.get("other", "Rain.")) in (("[forgotten]", "Rain."), (None, "Rain."))
 
 
+def test_an_entry_that_a_person_edited_keeps_the_sentences_beside_the_one_that_is_forgotten(full, home):
+    with full() as workspace:
+        entry = next((home / "journal").rglob(f"{DAY}.md"))
+        entry.write_text(f"{entry.read_text()}\nSaw Ines at the lake. {SAID} Then home by bus.\n")
+        forget(workspace, make_erasure_request(workspace, [the_memory(workspace)]))
+    assert SAID not in entry.read_text()
+    assert "Saw Ines at the lake. [forgotten]. Then home by bus." in entry.read_text()
+
+
 def test_a_span_of_time_is_forgotten_by_its_turns_and_no_session_whole_and_goes_out_of_entries(home, desk_at):
     say(home, "one-session", "Tell the pilots that the tide gauge key hangs behind the blue lantern.", OTHER, day="2026-01-05")
     with desk_at(home, also=("journal",)) as workspace:

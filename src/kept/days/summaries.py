@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 
-from kept.core.event import FORGOTTEN_MARK, Author, Event, EventKind
+from kept.core.event import FORGOTTEN_MARK, Author, Event, EventKind, is_unconfirmed
 from kept.core.memory import Memory
 from kept.core.pattern import Pattern
 from kept.core.spans import typed_text
@@ -89,10 +89,11 @@ def _summarize_attempt(
     outcome = ended[-1] if ended else gist.find_outcome(replies, gist.telling_words((asked,)), done)
     if gist.withdraws_outcome(next((event.text for event in events[stop:] if _is_answer(event)), ""), outcome):
         outcome = ""
-    decision = gist.find_decision(typed, spoken)
+    own = [text for text, place in zip(typed, prompts, strict=True) if not is_unconfirmed(events[place])]
+    decision = gist.find_decision(own, spoken)
     confirmed = gist.confirms_outcome(typed_text(events[stop]) if stop < len(events) else typed[-1])
     answered = not replies or any(map(_is_answer, events[prompts[-1] + 1 : stop]))
-    question = gist.find_open_question(typed, answered=answered)
+    question = gist.find_open_question(own, answered=answered)
     if not question and replies and answered and not confirmed and stop == len(events):
         question = failed[max(failed)] if failed else gist.find_closing_question(replies[0])
     return WorkNote(
@@ -103,7 +104,11 @@ def _summarize_attempt(
         outcome=outcome,
         commits=commits[:5],
         names=names,
-        weight=len(prompts) + min(len(changed), 20) + 5 * (len(commits) + (decision == asked)) + 3 * confirmed + bool(outcome),
+        weight=bool(own) * len(prompts)
+        + min(len(changed), 20)
+        + 5 * (len(commits) + (decision == asked))
+        + 3 * confirmed
+        + bool(outcome),
         decision=decision,
         question=question,
     )

@@ -35,8 +35,10 @@ class JournalEntries:
                 )
 
     def erase(self, words: ErasureWords) -> int:
-        """Put a mark in the place of every line that holds the words. Raises KeptError where an entry cannot be written."""
-        return _rewrite_entries(self.workspace, self._line_marker(words))
+        """Put a mark in the place of every line that holds the words; of the words alone where a person edited the entry. Raises
+        KeptError where an entry cannot be written.
+        """
+        return _rewrite_entries(self.workspace, self._line_marker(words), words.remove_from)
 
     def _line_marker(self, words: ErasureWords) -> Callable[[str], list[bool]]:
         """What flags the lines to go. An entry has single sentences of the conversations it tells of, so theirs are looked for
@@ -97,15 +99,19 @@ def list_foreign_notes(workspace: Workspace) -> frozenset[Path]:
     return frozenset(folder.rglob("*.md")) - {path for path, _, _ in _read_entries(workspace)}
 
 
-def _rewrite_entries(workspace: Workspace, told: Callable[[str], Sequence[bool]]) -> int:
+def _rewrite_entries(workspace: Workspace, told: Callable[[str], Sequence[bool]], shorten: Callable[[str], str] = str) -> int:
+    """Put a mark in the place of the lines that are told, once ``shorten`` has taken the words alone out of an edited entry."""
     count = 0
     for path, text, stamp in _read_entries(workspace):
         held = told(text)
         if any(held):
-            lines = zip(text.split("\n"), held, strict=True)
-            left = "\n".join(f"- {FORGOTTEN_MARK}" if gone else line for line, gone in lines)
+            edited = is_entry_edited(text)
+            rest = shorten(text) if edited else text
+            left = "\n".join(
+                f"- {FORGOTTEN_MARK}" if gone else line for line, gone in zip(rest.split("\n"), told(rest), strict=True)
+            )
             files.write_if_unchanged(
-                path, (left if is_entry_edited(text) else update_digest(left)).encode(), expect=stamp, root=workspace.paths.root
+                path, (left if edited else update_digest(left)).encode(), expect=stamp, root=workspace.paths.root
             )
             count += sum(held)
     return count
