@@ -230,7 +230,7 @@ def correct(hand: Hand) -> None:
 def decide(hand: Hand) -> None:
     hand.press("g", "v")
     hand.page.locator(".decide:focus").wait_for()
-    hand.click("link", "less likely")
+    hand.click("link", "others")
     hand.page.locator(".decide").nth(29).wait_for()
     hand.page.locator(".decide:focus").wait_for()
     hand.press(*("yn" * 10))
@@ -265,9 +265,17 @@ def forget(hand: Hand) -> None:
 
 
 def model(hand: Hand) -> None:
-    hand.press("g", "s")
-    hand.page.get_by_text("No language model is asked.").wait_for()
-    hand.click("button", "Copy the commands for Ollama")
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "claude"  # found, and asked nothing
+        program.write_text("#!/bin/sh\nexit 1\n")
+        program.chmod(0o755)
+        os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
+        hand.press("g", "s")
+        hand.click("button", "Ask this one")
+        hand.click("button", "Ask it from now on")
+        hand.page.get_by_text("is asked by runs").wait_for()
+        hand.click("button", "Ask none")
+        hand.page.get_by_text("No language model is asked.").wait_for()
 
 
 STORIES: tuple[tuple[str, Callable[[Hand], None]], ...] = (
@@ -276,7 +284,7 @@ STORIES: tuple[tuple[str, Callable[[Hand], None]], ...] = (
     ("what did last night change", last_night),
     ("what was said between two days", span),
     ("forget a memory everywhere", forget),
-    ("the commands of a local model, the cost", model),
+    ("choose a model, and have none asked again", model),
 )
 
 
