@@ -5,7 +5,7 @@ from time import time_ns
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kept.intake import reading
+from kept.intake import discovery, reading
 from kept.local.batches import split_batches
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.sources import stat_cache
@@ -43,8 +43,8 @@ def test_a_file_that_did_not_change_is_not_opened_again_unless_a_person_says_so(
     monkeypatch.setattr(stat_cache, "time_ns", lambda: time_ns() + 60 * 10**9)
     number = len(list(transcripts.rglob("*.jsonl")))
     opened = []
-    examine = reading.identify_file
-    monkeypatch.setattr(reading, "identify_file", lambda path, **named: opened.append(path) or examine(path, **named))
+    examine = discovery.identify_file
+    monkeypatch.setattr(discovery, "identify_file", lambda path, **named: opened.append(path) or examine(path, **named))
     with desk_at(home) as workspace:
         first = run_pipeline(workspace, [transcripts], RunOptions())
         again = run_pipeline(workspace, [transcripts], RunOptions())

@@ -10,7 +10,7 @@ from kept.core.errors import StoreError, UsageError
 from kept.core.memory import Status
 from kept.extraction import stretches
 from kept.install.schedule import CommandResult, SchedulerKind, install_job, list_installed_jobs, uninstall_job
-from kept.intake import reading
+from kept.intake import discovery
 from kept.local.files import hold_lock
 from kept.local.queue import claim_unreported_failures, load_failures
 from kept.paths import find_paths
@@ -89,9 +89,9 @@ def test_one_reader_that_fails_never_stops_the_others(desk_at, home, monkeypatch
 
     (home / "broken").mkdir()
     (home / "broken" / "a.broken").write_text("x")
-    everything = (Broken(), *reading.SOURCES)
-    monkeypatch.setattr(reading, "SOURCES", everything)
-    monkeypatch.setattr(reading, "with_zone", lambda _zone: everything)
+    everything = (Broken(), *discovery.SOURCES)
+    monkeypatch.setattr(discovery, "SOURCES", everything)
+    monkeypatch.setattr(discovery, "with_zone", lambda _zone: everything)
     say(home, "a", RULE)
     with desk_at(home) as workspace:
         night = run_nightly(workspace)
