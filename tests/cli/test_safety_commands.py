@@ -1,6 +1,7 @@
 """Backup and restore, export and import, the past of one memory, from the command line."""
 
 import json
+import shutil
 
 import pytest
 
@@ -141,6 +142,48 @@ def test_a_store_that_is_gone_beside_its_backups_is_told_and_not_begun_anew(caps
     (place / "kept.db").unlink()
     assert kept(capsys, "restore", made)[0] == 0
     assert len(told(capsys, "list")) == 1
+
+
+@pytest.mark.parametrize("begun_anew", [True, False])
+def test_lines_of_a_store_that_is_gone_are_put_aside_and_not_taken_for_a_persons(capsys, home, begun_anew):
+    kept(capsys, "add", "The lake house is blue.", "--type", "project_fact")
+    kept(capsys, "backup", home / "mine.db")
+    kept(capsys, "add", "The door code is four two.", "--type", "project_fact")
+    shutil.rmtree(home / ".local/share/kept")
+    if begun_anew:
+        assert kept(capsys, "list", "--new-store")[0] == 0
+    code, _, err = kept(capsys, "restore", home / "mine.db")
+    assert code == 1
+    assert len(err.splitlines()) == 1
+    (aside,) = (home / ".local/share/kept/aside").glob("memory.md*")
+    assert str(aside) in err
+    assert "door code" in aside.read_text()
+    assert "door code" not in memory_file(home).read_text()
+    assert memory_file(home).read_text().count("# Memory") == 1
+
+
+@pytest.mark.parametrize("edited", [True, False])
+def test_a_section_of_a_store_that_is_gone_is_written_anew_and_put_aside_where_it_was_edited(capsys, home, edited):
+    kept(capsys, "config", "set", "sections", "codex")
+    kept(capsys, "add", "The door code is four two.", "--type", "project_fact")
+    path = home / ".codex/AGENTS.md"
+    assert "door code" in path.read_text()
+    path.write_text("Mine.\n\n" + (path.read_text().replace("four two", "five") if edited else path.read_text()))
+    shutil.rmtree(home / ".local/share/kept")
+    kept(capsys, "add", "The lake house is blue.", "--type", "project_fact", "--new-store")
+    assert "door code" not in path.read_text()
+    assert path.read_text().startswith("Mine.\n")
+    assert "lake house" in path.read_text()
+    assert len([*(home / ".local/share/kept/aside").glob("AGENTS.md*")]) == edited
+
+
+def test_leaving_takes_away_the_lines_of_a_store_that_is_gone(capsys, home):
+    kept(capsys, "add", "The door code is four two.", "--type", "project_fact")
+    shutil.rmtree(home / ".local/share/kept")
+    assert kept(capsys, "uninstall")[0] == 0
+    assert not memory_file(home).exists()
+    (aside,) = (home / ".local/share/kept/aside").glob("memory.md*")
+    assert "door code" in aside.read_text()
 
 
 def test_what_was_forgotten_is_not_exported_and_is_shown_as_forgotten(capsys, home):

@@ -307,6 +307,11 @@ def parse_ids_line(line: str) -> tuple[str, str, tuple[str, ...]] | None:
     return (scope, rest[0], tuple(rest[1:])) if rest else None
 
 
+def holds_mark(data: bytes) -> bool:
+    """Whether a file holds a comment that :func:`ids_line` or the end of a file of kept's wrote, on a line of its own."""
+    return any(parse_ids_line(line) for line, _ in split_lines(data.decode("utf-8", "replace")))
+
+
 def split_lines(text: str) -> tuple[tuple[str, str], ...]:
     """The lines of a text with their endings (LF, CRLF or CR; none after an unended last line). No other character ends a line."""
     parts = _LINE_END.split(text)

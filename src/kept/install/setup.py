@@ -16,7 +16,7 @@ from typing import Any
 from kept.changes import archive_before_edits
 from kept.core.codec import to_canonical_json
 from kept.core.errors import BusyError, KeptError
-from kept.core.markup import BOM, split_lines
+from kept.core.markup import BOM, holds_mark, split_lines
 from kept.core.value import dataclass, field
 from kept.install import schedule
 from kept.install.schedule import Run, run_command
@@ -182,7 +182,7 @@ def uninstall_kept(workspace: Workspace, env: Mapping[str, str], *, run: Run = r
         archive_before_edits(workspace)
     merge_hand_edits(workspace, number, written)
     left.problems += written.problems
-    _remove_outputs(workspace, left)
+    remove_outputs(workspace, left)
     if number.started:
         workspace.store.log.end_run(number(), workspace.clock(), {"removed": left.removed})
     return left
@@ -239,9 +239,9 @@ def _has_kept_entries(text: str) -> bool:
     return has_hooks(text) or has_permission(text)
 
 
-def _remove_outputs(workspace: Workspace, left: UninstallReport) -> None:
-    """Take away every file and section kept wrote. In a file that is as kept left it a person's own lines stay; any other file in
-    which they wrote is copied aside before.
+def remove_outputs(workspace: Workspace, left: UninstallReport) -> None:
+    """Take away every file and section kept wrote, also from a store that is gone. In a file that is as kept left it a person's own
+    lines stay; any other file in which they wrote is copied aside before.
     """
     targets = [(target.path, bool(target.heading)) for target in list_editable_targets(workspace)] + [
         (path, False) for path, _ in list_views(workspace)
@@ -251,12 +251,12 @@ def _remove_outputs(workspace: Workspace, left: UninstallReport) -> None:
         try:
             workspace.refuse_links(path)
             content = files.read_file(path)
-            if not outputs or content.stamp == files.MISSING:
-                continue
             block = section.find_section(content.data, where=str(path)) if in_section else None
+            if content.stamp == files.MISSING or not (outputs or block or holds_mark(content.data)):
+                continue
             inside = content.data if not in_section else block.inside if block else None
             if inside is not None:
-                own = _find_person_lines(outputs, inside)
+                own = b"" if block and not (outputs or block.edited) else _find_person_lines(outputs, inside)
                 if own is None or (in_section and own.strip()):
                     left.aside.append(str(files.copy_to_quarantine(path, into=workspace.paths.state / "aside")))
                 rest = section.remove_section(content.data, absorbed=inside, where=str(path)) if in_section else own or b""

@@ -67,6 +67,12 @@ def find_section(original: bytes, *, where: str = "") -> SectionBlock | None:
     return _find_block(_decode_file(original, where), where)
 
 
+def is_edited(original: bytes, *, where: str = "") -> bool:
+    """Whether a file holds a block of kept's whose lines are not those kept wrote. Raises ChangedError."""
+    block = find_section(original, where=where)
+    return block is not None and block.edited
+
+
 def place_section(original: bytes, heading: str, inside: Sequence[str], *, absorbed: bytes | None = None, where: str = "") -> bytes:
     """The file with the lines ``inside`` as kept's block.
 

@@ -103,7 +103,7 @@ def merge_hand_edits(workspace: Workspace, run: RunNumber, written: WriteReport,
     with hold_outputs_lock(workspace):
         known = load_written_files(workspace) if written.is_plain and not allow else WrittenFiles()
         for target in list_editable_targets(workspace):
-            if known.is_unchanged(target.path):
+            if known.is_unchanged(target.path) or not workspace.store.output_states(str(target.path)):
                 continue
             with suppress(RefusedPathError, ChangedError):  # told where it is to be written
                 if allow:
@@ -214,6 +214,8 @@ def _merge_target_edits(workspace: Workspace, target: Target, run: RunNumber, wr
     base = load_base(workspace, target.path, inside)
     if base is not None and inside and base.hash == hash_bytes(inside):
         return _TargetState(content=content, inside=inside, edits=unchanged_edits(base.lines, inside))
+    if base is None and target.heading and inside is not None and not section.is_edited(content.data):
+        return _TargetState(content=content, inside=inside, edits=Edits())  # kept's alone, from a store that is gone or elsewhere
     lines = base.lines if base else ()
     result = find_edits(lines, inside, bounded=bool(target.heading))
     if isinstance(result, UnsafeEdits):

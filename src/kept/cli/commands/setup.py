@@ -26,6 +26,7 @@ from kept.install.setup import (
     note_program,
     plan_hooks,
     plugin_clients,
+    remove_outputs,
     section_clients,
     uninstall_kept,
     uninstall_system_parts,
@@ -38,7 +39,7 @@ from kept.paths import Paths
 from kept.pipeline.importing import count_importable_notes
 from kept.pipeline.nightly import NightReport, load_last_night, note_failed_start, run_nightly
 from kept.pipeline.run import RunOptions
-from kept.workspace import Workspace, utc_now
+from kept.workspace import Workspace, open_workspace, utc_now
 
 
 def setup(
@@ -241,8 +242,14 @@ def uninstall(
 
 
 def _uninstall_outside(context: typer.Context, home: Paths) -> UninstallReport:
-    if not home.store.exists():  # half of kept is gone already: what needs no store goes all the same
-        return uninstall_system_parts(home, os.environ)
+    if not home.store.exists():  # half of kept is gone already: the rest goes all the same
+        left = uninstall_system_parts(home, os.environ)
+        try:
+            with open_workspace(home, dry=True, anew=True) as workspace:
+                remove_outputs(workspace, left)
+        except KeptError as error:
+            left.problems.append(str(error))
+        return left
     with command_workspace(context) as workspace:
         return uninstall_kept(workspace, os.environ)
 

@@ -26,8 +26,9 @@ def find_edits(base: Sequence[Line], theirs: bytes | None, *, bounded: bool = Fa
     """The edits that lead from ``base``, the lines as last written, to the file as it now is.
 
     A file that is missing (None) was not edited: it is written anew, with the user's lines that ``base`` holds. One that is
-    empty, over 500 kB, not text, or has lost facts together with its header or its end is Unsafe. ``bounded`` says that the text
-    stands between two comments that were found, so that none of it can have been cut off.
+    empty, over 500 kB, not text, or has lost facts together with its header or its end is Unsafe; so is one that holds comments of
+    kept's and was never written from this store (no ``base``), for nobody can tell whose its lines are. ``bounded`` says that the
+    text stands between two comments that were found, so that none of it can have been cut off.
     """
     kept = Edits(foreign=tuple(_own_lines(base)), renamed={line.key: line.text for line in base if line.users and line.key})
     if theirs is None:
@@ -41,6 +42,8 @@ def find_edits(base: Sequence[Line], theirs: bytes | None, *, bounded: bool = Fa
     except UnicodeDecodeError:
         return UnsafeEdits(reason="it is not UTF-8 text", edits=None, kept=kept)
     tags = match_lines(base, there := classify_lines(split_lines(text.removeprefix(BOM))))
+    if not base and theirs and (bounded or STALE in tags.values()):
+        return UnsafeEdits(reason="kept wrote it from a store that is gone or elsewhere", edits=None, kept=kept)
     edits = _build_edits(base, there, tags, text)
     if base and not bounded:
         if not text.removeprefix(BOM).strip():
