@@ -76,7 +76,7 @@ def test_a_fix_that_was_applied_again_is_one_fix_counted_by_sessions_and_surer(d
     assert twice.confidence >= once.confidence
 
 
-def test_every_refusal_is_counted_by_its_reason_and_listed_with_it(desk_at, home, capsys):
+def test_every_refusal_is_counted_by_its_reason_and_listed_with_it_and_what_was_said_once_is_held(desk_at, home, capsys):
     converse(home, "s1", *said(VAGUE, ABOUT_MEMORY, STEP, "We always use pnpm in this project, never npm.", "Never use `x.py`?"))
     with pytest.raises(SystemExit):
         main(["run", "--json", "--no-llm"])
@@ -84,8 +84,11 @@ def test_every_refusal_is_counted_by_its_reason_and_listed_with_it(desk_at, home
     with pytest.raises(SystemExit):
         main(["list", "--refused", "--json"])
     listed = json.loads(capsys.readouterr().out)
-    assert Counter(each["reason"] for each in listed) == counted
-    assert counted
+    with pytest.raises(SystemExit):
+        main(["review", "--all", "--json"])
+    held = json.loads(capsys.readouterr().out)
+    assert Counter(each["reason"].removeprefix("held: ") for each in (*listed, *held)) == counted
+    assert "said once" in counted
 
 
 def test_a_run_that_tells_more_names_every_reason_and_what_became_of_each_topic(home, capsys):
