@@ -226,6 +226,27 @@ def test_a_budget_of_money_stops_a_run_before_it_is_exceeded_and_says_so_first()
     assert "3 calls a run (llm.run_calls)" in replies[-1].reason
 
 
+def test_what_is_asked_is_told_before_the_first_question_however_little_it_is_and_whatever_was_foreseen() -> None:
+    told: list[str] = []
+    asking = asker(Played(GOOD))
+    asking.tell = told.append
+    asking.announce(asking.estimate([ask("one"), ask("two")]))
+    asking([ask("one")])
+    asking([ask("two")])
+    assert [words.split(", about")[0] for words in told] == ["Asking 2 questions"]
+    asking([ask("one"), ask("three")])
+    assert [words.split(", about")[0] for words in told] == ["Asking 2 questions", "Asking 1 question"]
+
+
+def test_a_budget_that_earlier_runs_used_up_is_told_before_anything_is_asked(tmp_path: Path) -> None:
+    path, told, day = tmp_path / "replies.db", [], Limits(span="a day", calls=2)
+    asker(Played(GOOD), replies=ReplyCache(path), day=day)([ask("one"), ask("two")])
+    asking = asker(Played(GOOD), replies=ReplyCache(path), day=day)
+    asking.tell = told.append
+    asking.announce(asking.estimate([ask("three")]))
+    assert "more than the budget of 2 calls a day" in told[0]
+
+
 def test_money_and_tokens_are_bounded_too() -> None:
     asks = [ask(str(number)) for number in range(10)]
     model = Played(paid(GOOD, cost=0.1))

@@ -38,20 +38,11 @@ from kept.local.batches import split_batches
 from kept.local.progress import Progress, ignore_progress
 
 _SILENCES = 3  # questions in a row without a reply after which no more are asked
-_MANY = 20  # questions, about which a person is told before they are asked
 _TYPICAL = 0.25  # of the tokens a reply may have, what it has; only for estimates
 _BATCH_BYTES = 32 * 2**20  # far below what the vendors take at once (256 MB, 100,000 questions), so that little is at stake
 _BATCH_HOURS = 26  # both vendors end a batch within a day; what is not there by then is asked for again
 
 Redact = Callable[[str], tuple[str, int]]
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-def _skip_redaction(text: str) -> tuple[str, int]:
-    return text, 0
 
 
 class LlmClient:
@@ -68,13 +59,13 @@ class LlmClient:
         made: Callable[[], Model],
         *,
         replies: ReplyCache | None = None,
-        clock: Callable[[], datetime] = _now,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         day_start: Callable[[], datetime] | None = None,
         limits: Sequence[Limits] = (),
         day: Limits | None = None,
         pace: RetryPolicy | None = None,
         price: Price | None = None,
-        redact: Redact = _skip_redaction,
+        redact: Redact = lambda text: (text, 0),
         batch: bool = False,
         program: str = "",
         room: Callable[[], TokenLimits] = TokenLimits,
@@ -102,7 +93,7 @@ class LlmClient:
         self._run = Usage()  # what is known of this run's cost, and of the day's below
         self._today = Usage()
         self._awaited = Usage()  # what batches that are not collected may cost
-        self._announced = False
+        self._announced = 0  # questions that a person was told of and that were not sent yet
         self._silences = 0
         self._stopped: UnreachableReply | None = None
         self._next = 0.0
@@ -124,10 +115,7 @@ class LlmClient:
             return [unreachable_reply for _ in asks]
         safe = [self._redact_ask(ask) for ask in asks]
         keys = [ask.key(model.name) for ask in safe]
-        self._today = sum(
-            (replace(spent.usage, cost=spent.usage.cost or 0.0) for spent in self._replies.usage_between(self._day_start())),
-            Usage(),
-        )
+        self._load_today()
         if not self.dry:
             self._collect_batches(model)
         replies: dict[str, Reply] = {}
@@ -146,8 +134,10 @@ class LlmClient:
         if self.dry:
             self.tally.would += self._estimate(waiting) + Estimate(cached=len(replies))
             return [replies.get(key) or UnaffordableReply(reason="a dry run asks nothing") for key in keys]
-        if not self._announced:
-            self.announce(self._estimate(waiting))
+        coming = self._estimate(waiting)
+        if coming.questions > self._announced:
+            self.announce(coming)
+        self._announced -= coming.questions
         handed = self._submit_batches(model, waiting)
         replies |= handed
         replies |= self._send_questions(model, [question for question in waiting if question.key not in handed])
@@ -232,22 +222,27 @@ class LlmClient:
         return Estimate(questions=len(waiting), usage=sum(usages, Usage()))
 
     def announce(self, coming: Estimate) -> None:
-        """Say before anything is sent what is coming, where it is much, and that a budget will not do, where it will not."""
-        self._announced = True
-        would = coming.usage
-        told = f"{coming.questions:,} questions, about {would.input_tokens:,} tokens{self._format_cost(coming)}"
+        """Say before anything is sent what is coming, and that a budget will not do, where it will not."""
+        self._load_today()
+        self._announced, would = coming.questions, coming.usage
+        many = "questions" if coming.questions != 1 else "question"
+        told = f"{coming.questions:,} {many}, about {would.input_tokens:,} tokens{self._format_cost(coming)}"
         if self._plan is None and coming.questions and would.cost is None and any(limits.usd for limits in self._all_limits()):
-            unknown = (
+            self._tell_of_budget(
                 "the price of this model is not known, so that the budgets in USD cannot hold (llm.price_input, llm.run_tokens)"
             )
-            self.tally.note("budget", unknown)
-            self.tell(unknown)
         if short := self._exceeded_budget(replace(would, cost=would.cost or 0.0)):
-            sentence = f"{told}: more than the budget of {short} allows; what it does not allow waits"
-            self.tally.note("budget", sentence)
-            self.tell(sentence)
-        elif coming.questions >= _MANY:
+            self._tell_of_budget(f"{told}: more than the budget of {short} allows; what it does not allow waits")
+        elif coming.questions:
             self.tell(f"Asking {told}")
+
+    def _tell_of_budget(self, sentence: str) -> None:
+        self.tally.note("budget", sentence)
+        self.tell(sentence)
+
+    def _load_today(self) -> None:
+        spent = self._replies.usage_between(self._day_start())
+        self._today = sum((replace(each.usage, cost=each.usage.cost or 0.0) for each in spent), Usage())
 
     def _format_cost(self, coming: Estimate) -> str:
         if self._plan is not None:
