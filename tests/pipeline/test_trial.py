@@ -15,9 +15,10 @@ from kept.llm.budget import Limits
 from kept.llm.client import LlmClient
 from kept.llm.replies import ReplyCache
 from kept.local.settings import LlmSettings
+from kept.memories.waiting import best_of_each_scope, list_pending_proposals
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.trial import MOST_TAKEN, score_replies, trial_asks, try_models
-from obedient import obey
+from obedient import events, obey
 from talking import RULE, say
 
 ROWS = tomllib.loads((files("kept.pipeline") / "trial.toml").read_text())["question"]
@@ -210,6 +211,32 @@ def test_a_model_without_a_trial_confirms_a_telling_and_its_own_wording_of_it_wa
     assert not any("Deploy is done" in words for words in found["reword"])
 
 
+def test_a_model_that_failed_its_trial_changes_nothing_that_rules_found_and_its_own_is_held_apart(desk_at, home):
+    say(home, "s1", "Remember: we deploy with make ship.", "The harbor map must be drawn without any shadows in `map.py`.")
+    say(home, "s2", "If there is an error, always exit with os.Exit(1).", "The harbor walls must be drawn in grey in `walls.py`.")
+
+    def answer(ask):
+        rows = [(name, text) for name, author, _, text in events(ask.prompt) if author == "person"]
+        claims = [{"category": "preference", "event": name, "passage": text, "worth": 3} for name, text in rows]
+        names = [line.split()[0] for line in ask.prompt.rpartition("Hints:")[2].splitlines() if line.startswith("h")]
+        hints = [{"hint": name, "verdict": "refuse", "content": "", "reason": "no"} for name in names]
+        return {"hints": hints, "memories": claims, "notes": NOTES}
+
+    with desk_at(home) as opened:
+        run_pipeline(replace(opened, llm=None), [], RunOptions())
+        before = opened.store.log.memories()
+        best = {item.memory.id for item in best_of_each_scope(list_pending_proposals(opened))}
+        settings = replace(opened.settings, llm=LlmSettings(adapter="ollama", model="small"))
+        asking = LlmClient(lambda: ScriptedModel(lambda ask: reply(ask, "unwanted") if ask.purpose == "trial" else answer(ask)))
+        run_pipeline(replace(opened, settings=settings, llm=asking), [], RunOptions())
+        after = opened.store.log.memories()
+        assert {item.memory.id for item in best_of_each_scope(list_pending_proposals(opened))} == best
+    known = {memory.id for memory in before}
+    assert before
+    assert [memory for memory in after if memory.id in known] == list(before)
+    assert {memory.status for memory in after if memory.id not in known} == {Status.HELD}
+
+
 def test_a_telling_that_the_person_took_back_waits_also_where_a_model_confirms_it(desk_at, home):
     say(home, "s1", "Remember: we deploy with make ship.", "Scratch that, we do not.")
     with desk_at(home) as workspace:
@@ -218,22 +245,22 @@ def test_a_telling_that_the_person_took_back_waits_also_where_a_model_confirms_i
 
 
 @pytest.mark.parametrize("silent", ["no JSON", "", "I cannot help with that."])
-def test_a_trial_without_replies_that_can_be_read_proves_nothing_and_is_tried_again(desk_at, told_once, silent):
+def test_a_model_of_whose_trial_no_reply_can_be_read_is_not_trusted_and_tried_again(desk_at, told_once, silent):
     with desk_at(told_once) as opened:
         statuses, asked, told, _ = run_with_trial(opened, lambda _: silent)
-        assert statuses == [Status.ACTIVE]
-        assert not any("kept's trial" in words for words in told)
+        assert statuses == [Status.HELD]
+        assert any("could not be tried" in words for words in told)
         say(told_once, "s2", "The harbor walls must be drawn in grey in `walls.py`.", "thanks, go on")
         statuses, asked, *_ = run_with_trial(opened, lambda ask: reply(ask, "wanted", "unwanted"))
     assert asked.count("trial") == 10
-    assert statuses == [Status.ACTIVE, Status.HELD]
+    assert statuses == [Status.HELD, Status.HELD]
 
 
 def test_a_program_that_ends_with_an_error_at_the_trial_is_asked_about_sessions_all_the_same(desk_at, told_once):
     error = AdapterFailure(fault=Fault.FAILED, reason="it ended with code 1")
     with desk_at(told_once) as opened:
         statuses, *_ = run_with_trial(opened, lambda _: error)
-    assert statuses == [Status.ACTIVE]
+    assert statuses == [Status.HELD]
 
 
 def test_what_was_taken_counts_although_other_questions_of_the_trial_have_no_reply(desk_at, told_once):

@@ -125,6 +125,7 @@ def trial_lines(workspace: Workspace) -> Iterator[Line]:
     elif needs_trial(workspace.settings.llm):
         left = (
             f"{len(score.unread)} of the short questions of kept's trial have no reply yet: the next run that asks begins with them"
+            ", and until all have one what the model proposes is held"
         )
         yield line(left if score.unread else f"The model passed kept's trial: {score.text}")
 

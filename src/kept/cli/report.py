@@ -9,7 +9,7 @@ from kept.cli.lists import grouped_lines, pending_line
 from kept.cli.model_use import question_lines, unanswered_lines
 from kept.cli.show import Line, format_count, hanging_line, line, more_lines
 from kept.core.markup import format_memory_line
-from kept.core.memory import Memory
+from kept.core.memory import UNTRIED, Memory
 from kept.core.times import format_minute
 from kept.days.coverage_report import CoverageReport
 from kept.extraction.llm_extraction import LlmExtractionReport
@@ -47,6 +47,9 @@ def report_lines(
         yield from llm_extraction_lines(report.llm_extraction)
         yield from _curation_lines(report)
     yield from question_lines(report.asked)
+    if apart := sum(memory.reason.endswith(UNTRIED) for memory in report.asked_about):
+        told = f"{format_count(apart, 'proposal')} of a model that did not pass its trial"
+        yield line((told, "yellow"), (f" → kept review --all; kept undo r{report.run} takes back all that this run brought", "dim"))
     yield from _new_memory_lines(report.new, profiles, names, zone)
     yield from _hand_edit_lines(report.written.operations)
     if withdrawn := report.curated.operations["retire"]:

@@ -16,7 +16,8 @@ DOUBTED = "doubted by the model"
 HELPFUL = "may help, but nothing goes wrong without it"  # why what a model grades so waits
 PASSING = "for the task at hand"  # why what a model calls so waits, or is refused
 ALLUDES = "the passage alone does not say what is claimed"  # why one whose wording is not to be trusted waits
-UNTRIED = "the model did not pass kept's trial"  # why what it proposes waits
+UNTRIED = "the model did not pass kept's trial"  # why what it proposes waits, and is shown apart
+REWORDED = "an agent put it in its own words"  # why other words than the person's wait in an agent's reply
 # The triggers of a person's own sentences: explicit tellings, and a standing wish.
 REMEMBER, FROM_NOW_ON, RULE, BAN, DECIDED = "remember", "from_now_on", "standing", "ban", "decided"
 CORRECTION, NOTE, COMMAND, WISH = "corrected", "note", "command", "wish"
@@ -46,7 +47,7 @@ class Frame(StrEnum):
     QUOTED = "may be quoted, taken back or meant for another use"
 
 
-LASTING = frozenset((CHOSEN, *Frame, DANGEROUS, UNNAMED, UNCONFIRMED, TEMPLATE, UNTRIED))
+LASTING = frozenset((CHOSEN, *Frame, DANGEROUS, UNNAMED, UNCONFIRMED, TEMPLATE, UNTRIED, REWORDED))
 
 
 class Status(StrEnum):

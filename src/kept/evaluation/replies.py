@@ -125,7 +125,7 @@ def _replay_reader(
     workspace: Workspace, reader: Path, recorded: Sequence[Recording], turns: Sequence[AnnotatedTurn]
 ) -> ReplayResult:
     shelf, trial = RecordedReplies(recorded=recorded), _score_trial(reader)
-    trust = Trust.FINDS if trial is not None and trial.failed else Trust.CLAIMS
+    trust = Trust.NOTHING if trial is not None and not trial.passes else Trust.CLAIMS
     with workspace.store.trial_transaction():  # the next reader finds the store as this one did
         number = RunNumber(workspace.store.log, workspace.clock, _COMMAND)
         extract_with_llm(workspace, number, shelf, by=_BY, trust=trust)

@@ -15,7 +15,7 @@ from typing import Any
 from kept.core.codec import digest, json_fields
 from kept.core.event import Origin
 from kept.core.fingerprint import is_known_statement
-from kept.core.memory import UNDERSTOOD, UNTRIED, Accepted, Candidate, CandidateVerdict, Held, Refused, Verdict
+from kept.core.memory import REWORDED, UNDERSTOOD, UNTRIED, Accepted, Candidate, CandidateVerdict, Held, Refused, Verdict
 from kept.core.redact import redact
 from kept.core.redact.scanner import load_scanner
 from kept.core.summary import Passage, PassageForm
@@ -43,7 +43,7 @@ class Trust(Enum):
     """Which of a model's claims need not wait."""
 
     CLAIMS = "all"  # of a model that passed its trial
-    FINDS = "what rules found, word for word"
+    NOTHING = "of one that did not: it also changes nothing that rules found"
     PASSAGES = "what the person typed, word for word, and no rule doubts"
 
 
@@ -238,7 +238,8 @@ class _LlmExtraction:
             for claim in found.claims
             if not claim.refusal or claim.candidate.id not in good  # the same said twice, word for word, is no other claim
         ]
-        return [(place, _refuse_secrets(self.workspace, judged)) for place, judged in claims] + list(found.overruled)
+        overruled = () if self.trust is Trust.NOTHING else found.overruled
+        return [*((place, _refuse_secrets(self.workspace, judged)) for place, judged in claims), *overruled]
 
     def _is_held_by_rules(self, thread: Thread, candidate: Candidate) -> bool:
         """Whether the rules hold back, for a doubt, what a claim says or a part of it."""
@@ -257,18 +258,12 @@ class _LlmExtraction:
             return Refused(reason="forgotten")
         reading = part.reading
         verdict = judge(candidate, reading.profile, lexicon=reading.lexicon)
-        waits = isinstance(verdict, Accepted) and not self._is_trusted(part, candidate)
-        return Held(reason=UNTRIED) if waits else verdict
-
-    def _is_trusted(self, part: ThreadPart, candidate: Candidate) -> bool:
-        match self.trust:
-            case Trust.CLAIMS:
-                return True
-            case Trust.FINDS:
-                hints = (hint.candidate for hint in part.reading.hints)
-                return any(hint.id == candidate.rewords and hint.content == candidate.content for hint in hints)
-            case Trust.PASSAGES:
-                return _is_own_passage(candidate) and not self._is_held_by_rules(part.thread, candidate)
+        if self.trust is Trust.NOTHING and not isinstance(verdict, Refused):
+            return Held(reason=UNTRIED)
+        if self.trust is Trust.PASSAGES and isinstance(verdict, Accepted):
+            own = _is_own_passage(candidate) and not self._is_held_by_rules(part.thread, candidate)
+            return verdict if own else Held(reason=REWORDED)
+        return verdict
 
     def _is_forgotten(self, words: str) -> bool:
         return bool(self.forgotten) and is_known_statement(words, self.forgotten, self.workspace.store.key("forget"))

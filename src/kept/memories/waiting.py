@@ -16,7 +16,7 @@ from kept.core.codec import to_canonical_json
 from kept.core.digest import digest
 from kept.core.errors import KeptError
 from kept.core.fold import find_undone_passes
-from kept.core.memory import PASSING, SAID_ONCE, TOLD, Candidate, CandidateVerdict, Memory, Refused, Status
+from kept.core.memory import PASSING, SAID_ONCE, TOLD, UNTRIED, Candidate, CandidateVerdict, Memory, Refused, Status
 from kept.core.text import normal_form
 from kept.core.times import format_day
 from kept.core.value import dataclass
@@ -134,11 +134,12 @@ def _note_counts(workspace: Workspace, every: Sequence[PendingProposal]) -> None
 
 def _is_likely(memory: Memory, value: "Score") -> bool:
     """Whether a proposal is worth a person's look: the score knows only a person's sentences that rules chose, so what an agent or
-    a model proposes is, unless it says itself that it ends with its task, and what something later may contradict always is.
+    a model proposes is, unless the model did not pass its trial or says itself that it ends with its task, and what something later
+    may contradict always is.
     """
     if memory.superseded_by or memory.trigger in TOLD:
         return bool(memory.superseded_by) or (value.likely and _stands_alone(memory.content))
-    return not memory.reason.endswith(PASSING)
+    return not memory.reason.endswith((PASSING, UNTRIED))
 
 
 def describe_set_aside(reasons: Mapping[str, int], most: int | None = 3) -> str:
@@ -223,7 +224,7 @@ def _collect_pending(workspace: Workspace) -> list[tuple[Memory, bool]]:
     groups = {(candidate.profile, candidate.scope) for candidate in wishes}
     memories = [memory for group in groups for memory in workspace.store.log.memories(group=group) if memory.content]
     taken = {number for memory in memories for number in memory.candidates}
-    seen = {_form(memory) for memory in memories}
+    seen = {_form(memory) for memory in memories if not memory.reason.endswith(UNTRIED)}
     for candidate in wishes:
         if candidate.id not in taken and (form := _form(candidate)) not in seen:
             seen.add(form)

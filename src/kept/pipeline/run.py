@@ -42,7 +42,7 @@ from kept.pipeline.erase.forget import forget_opted_out
 from kept.pipeline.estimate import estimate_run
 from kept.pipeline.machines import pull_changes, push_changes, reach_server
 from kept.pipeline.run_report import RunReport
-from kept.pipeline.trial import FAILED, OVERRULE, load_score, take_trial
+from kept.pipeline.trial import FAILED, OVERRULE, UNTRIED_TOO, load_score, take_trial
 from kept.pipeline.upgrade import find_outdated_memories
 from kept.profiles.profile import Occasion
 from kept.recall.indexing import UNMADE, count_uses, create_meaning_scorer, update_index
@@ -148,7 +148,7 @@ def _run_steps(
     rest = _read_and_remember(workspace, (files_to_read, paths), run_number, options, report=report, progress=progress, late=late)
     report.extracted.threads -= len(rest.keys() & grown.keys())  # looked at again, for another session says the same
     grown = {**rest, **grown}
-    if workspace.llm is not None and options.occasion is Occasion.NIGHTLY and not late() and not load_score(workspace).failed:
+    if workspace.llm is not None and options.occasion is Occasion.NIGHTLY and not late() and _may_curate(workspace, options):
         report.llm_curation = curate_with_llm(
             workspace, run_number, workspace.llm, by=workspace.settings.llm.name, allow=options.allow
         )
@@ -283,12 +283,14 @@ def _ask_about_sessions(
         workspace.llm.resume()
     if score.failed:
         workspace.llm.tell(f"{FAILED} ({score.text}). {OVERRULE}")
+    elif score.unread and coming.questions and not options.dry:
+        workspace.llm.tell(f"{UNTRIED_TOO} ({score.unread[0]}). {OVERRULE}")
     report = extract_with_llm(
         workspace,
         run_number,
         workspace.llm,
         by=workspace.settings.llm.name,
-        trust=Trust.FINDS if score.failed else Trust.CLAIMS,
+        trust=Trust.CLAIMS if score.passes else Trust.NOTHING,
         room=workspace.llm.token_limits,
         anew=anew,
         within=within,
@@ -299,6 +301,12 @@ def _ask_about_sessions(
     if options.dry:
         workspace.llm.tally.would = coming
     return report
+
+
+def _may_curate(workspace: Workspace, options: RunOptions) -> bool:
+    """Whether the model may be asked about memories and days: it passed its trial, or in a dry run may pass it."""
+    score = load_score(workspace)
+    return score.passes or (options.dry and not score.failed)
 
 
 def _hear_others(workspace: Workspace, paths: Sequence[Path], options: RunOptions, run: RunNumber) -> tuple[str, ...]:

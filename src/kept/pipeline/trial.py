@@ -2,8 +2,8 @@
 
 What counts is what the model *selects*. The ten parts hold 15 passages worth keeping and some fifty that end with the task at hand.
 A model of whose active lines five in a hundred are junk takes more than ``MOST_TAKEN`` here in one trial of twelve, one of whose
-lines it is a fifth in four of five. What it does not find is told and costs it no trust, as does a question without a reply: who
-answers nothing proves nothing, and is asked again.
+lines it is a fifth in four of five. What it does not find is told and costs it no trust. Who leaves a question without a reply
+has not passed, and is asked it again.
 """
 
 import tomllib
@@ -26,7 +26,8 @@ from kept.workspace import Workspace, create_client
 
 LEAST_FOUND = 12  # of the 15 passages worth keeping, by a model that is suggested: four of five
 MOST_TAKEN = 2  # of what is over with the task, taken for something worth keeping
-FAILED = "The model failed kept's trial, so what it proposes is held for you and nothing else is asked of it"
+FAILED = "The model failed kept's trial, so what it proposes is held apart (kept review --all) and nothing else is asked of it"
+UNTRIED_TOO = "The model could not be tried; it is asked about sessions all the same, and what it proposes is held apart"
 OVERRULE = "→ kept llm trial --model OTHER, or to trust it all the same: kept config set llm.trial false && kept run --force"
 _PURPOSE = "trial"
 # The models of a program that are tried where none is named, the smallest first.

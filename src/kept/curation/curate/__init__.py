@@ -38,6 +38,7 @@ from kept.curation.curate.clusters import (
     find_similar_wishes,
     hold_template,
     is_pending_cluster,
+    leave_out_untried,
     session_words,
 )
 from kept.curation.curate.conflicts import find_answers, find_conflicts, find_withdrawn
@@ -110,7 +111,7 @@ def curate(
     gone = frozenset(memory.id for memory in memories if memory.status in (Status.RETIRED, Status.REJECTED))
     groups = tuple(
         group
-        for group in find_clusters(statements, linked)
+        for group in leave_out_untried(find_clusters(statements, linked), proposals)
         if not is_pending_cluster([proposals[i] for i in group if i < len(proposals)], len(group), surroundings)
     )
     owners = assign_memories(groups, proposals, standing, memories)

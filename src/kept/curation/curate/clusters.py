@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import combinations
 from math import ceil
 
-from kept.core.memory import SAID_ONCE, TEMPLATE, Candidate, CandidateVerdict, Held, Refused
+from kept.core.memory import SAID_ONCE, TEMPLATE, UNTRIED, Candidate, CandidateVerdict, Held, Refused
 from kept.core.statement import CLOSE, NEAR, STEM, Statement, find_content, has_opposites, is_form, is_same_statement
 from kept.core.text import jaccard_similarity
 from kept.curation.curate.plans import OFTEN, count_sessions
@@ -196,6 +196,22 @@ def session_words(candidate: Candidate) -> frozenset[str]:
 def is_said_once(judged: CandidateVerdict) -> bool:
     """Whether a candidate is a wish that counts only together with others."""
     return isinstance(judged.verdict, Refused) and judged.verdict.reason == SAID_ONCE
+
+
+def leave_out_untried(clusters: Iterable[tuple[int, ...]], proposals: Sequence[CandidateVerdict]) -> Iterator[tuple[int, ...]]:
+    """The clusters without what a model proposed that did not pass its trial, where rules propose the same: it changes nothing.
+
+    Beside a wish that was said once it stands by itself. What comes behind the proposals are memories.
+    """
+    untried = {place for place, each in enumerate(proposals) if isinstance(each.verdict, Held) and each.verdict.reason == UNTRIED}
+    for cluster in clusters:
+        others = tuple(place for place in cluster if place not in untried)
+        if not (others and others[0] < len(proposals) and untried.intersection(cluster)):
+            yield cluster
+            continue
+        yield others
+        if all(place < len(proposals) and is_said_once(proposals[place]) for place in others):
+            yield tuple(place for place in cluster if place in untried)
 
 
 def is_pending_cluster(members: Sequence[CandidateVerdict], size: int, surroundings: Surroundings) -> bool:
