@@ -67,6 +67,11 @@ class Paths:
         return self.state / "vectors.bin"
 
     @property
+    def written(self) -> Path:
+        """The note of what the files looked like when they were written."""
+        return self.state / "written.json"
+
+    @property
     def used(self) -> Path:
         """Where a hook notes which memories it used, until the next run counts them."""
         return self.state / "used.log"

@@ -19,6 +19,7 @@ import tzlocal
 from kept import profiles
 from kept.core.codec import to_canonical_json
 from kept.core.errors import ConfigError, DamagedError, RefusedPathError, StoreError, UsageError
+from kept.core.markup import holds_mark
 from kept.core.memory import USER_SCOPE, Memory
 from kept.core.project import (
     FOLDER,
@@ -41,7 +42,7 @@ from kept.local.git import Checkout, find_checkout
 from kept.local.settings import Settings
 from kept.local.settings.tables import find_root_above, is_vault
 from kept.paths import Paths, refuse_state_elsewhere
-from kept.profiles.profile import Category, Profile, ProfileRule, choose_profile, parse_kind
+from kept.profiles.profile import Category, Outputs, Profile, ProfileRule, choose_profile, parse_kind
 from kept.profiles.prompts import Prompt, load_prompt, with_declared_categories
 from kept.sources.base import ENTRY
 from kept.store.moved_home import move_outputs
@@ -302,7 +303,7 @@ def open_workspace(
     for link in files.find_links(home.state):
         raise RefusedPathError("a link lies in kept's own folder", where=str(link), hint="put what it leads to in its place")
     if not anew:
-        refuse_lost_store(home)
+        refuse_lost_store(home, _memory_files(home, made))
     with _open_store(home, "" if home.settings_folder else chosen.store.url, dry=dry) as store:
         if not dry:
             move_outputs(store, home.root, [profile.outputs.memory_file for profile in made])
@@ -364,14 +365,21 @@ def _memory_files(home: Paths, made: Sequence[Profile]) -> tuple[str, ...]:
     )
 
 
-def refuse_lost_store(home: Paths) -> None:
-    """Raise StoreError where the store is gone but its backups are there: an empty one in its place would look like forgetting
-    all.
+def refuse_lost_store(home: Paths, memory_files: Collection[str] = ()) -> None:
+    """Raise StoreError where the store is gone but its backups are there, or what was made from it: an empty one in its place would
+    look like forgetting all, and what was forgotten would come back.
     """
+    if home.store.exists():
+        return
     copies = sorted(home.backups.glob("*.db"), key=lambda each: (each.name.startswith("kept-"), each.name))
-    if copies and not home.store.exists():
-        hint = f"bring it back: kept restore {copies[-1]} (or begin with an empty one: --new-store)"
-        raise StoreError("the store is gone, but backups of it are there", where=str(home.store), hint=hint)
+    shown = [Path(name) for name in memory_files or (home.output_path(Outputs().memory_file),)]
+    made = [path for path in (home.written, home.vectors) if path.exists()]
+    made += [path for path in shown if path.is_file() and holds_mark(files.read_file(path).data)]
+    if copies or made:
+        left = "backups of it are there" if copies else f"{made[0]} was made from it"
+        back = f"kept restore {copies[-1]}" if copies else "kept restore FILE, with a backup of yours"
+        hint = f"bring it back: {back} (or begin with an empty one: --new-store)"
+        raise StoreError(f"the store is gone, but {left}", where=str(home.store), hint=hint)
 
 
 @contextmanager

@@ -144,6 +144,37 @@ def test_a_store_that_is_gone_beside_its_backups_is_told_and_not_begun_anew(caps
     assert len(told(capsys, "list")) == 1
 
 
+@pytest.mark.parametrize("lost", [".local/share/kept", ".local/share/kept/kept.db"])
+def test_a_store_that_is_gone_beside_what_was_made_from_it_is_told_and_not_begun_anew(capsys, home, lost):
+    kept(capsys, "add", "Releases go out on Tuesdays only.", "--type", "constraint")
+    kept(capsys, "backup", home / "mine.db")
+    shutil.rmtree(home / lost) if (home / lost).is_dir() else (home / lost).unlink()
+    for command in ("list", "run", "check", "status"):
+        code, _, err = kept(capsys, command)
+        assert code == 2
+        assert "kept restore FILE" in err
+        assert "--new-store" in err
+        assert not (home / ".local/share/kept/kept.db").exists()
+    assert "Restored" in kept(capsys, "restore", home / "mine.db")[1]
+    assert len(told(capsys, "list")) == 1
+
+
+def test_a_restore_over_a_store_begun_anew_says_that_what_was_forgotten_may_be_back(capsys, home):
+    kept(capsys, "add", "Releases go out on Tuesdays only.", "--type", "constraint")
+    kept(capsys, "backup", home / "mine.db")
+    shutil.rmtree(home / ".local/share/kept")
+    kept(capsys, "list", "--new-store")
+    assert "may be in it again" in kept(capsys, "restore", home / "mine.db")[1]
+
+
+def test_doctor_counts_a_backup_made_by_hand_as_long_as_it_is_there(capsys, home):
+    kept(capsys, "add", "Releases go out on Tuesdays only.", "--type", "constraint")
+    kept(capsys, "backup", home / "mine.db")
+    assert "the newest is 0 days old" in kept(capsys, "doctor")[1]
+    (home / "mine.db").unlink()
+    assert "there is none yet" in kept(capsys, "doctor")[1]
+
+
 @pytest.mark.parametrize("begun_anew", [True, False])
 def test_lines_of_a_store_that_is_gone_are_put_aside_and_not_taken_for_a_persons(capsys, home, begun_anew):
     kept(capsys, "add", "The lake house is blue.", "--type", "project_fact")

@@ -260,6 +260,7 @@ FAULTS = {
         lambda place: [place.backups.mkdir(), place.store.rename(place.backups / "kept-2026-01-01.0.db")],
         "store: the store is gone, but backups of it are there",
     ),
+    "a store that is gone without a backup": (lambda place: place.store.unlink(), "store: the store is gone, but"),
     "a damaged store": (lambda place: place.store.write_bytes(b"not a database" * 900), "store"),
     "a store that is a link": (
         lambda place: [place.store.rename(place.root / "elsewhere.db"), place.store.symlink_to(place.root / "elsewhere.db")],
@@ -287,8 +288,9 @@ FAULTS = {
 }
 
 
-def test_a_home_without_a_store_and_without_backups_of_it_is_told_and_no_fault(place):
-    place.store.unlink()
+def test_a_home_without_a_store_and_without_anything_made_from_it_is_told_and_no_fault(place):
+    for path in (place.store, place.written, place.vectors, place.output_path(".claude/rules/memory.md")):
+        path.unlink(missing_ok=True)
     assert "store" not in wrong(place)
     (told,) = (each for each in run_checks(place) if each.name == "store")
     assert told.detail == "there is none"

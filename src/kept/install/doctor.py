@@ -35,6 +35,7 @@ from kept.intake.survey import survey
 from kept.llm.available import LOOPBACK
 from kept.local.queue import NIGHT, load_failures, load_hook_log, queue_path, read_lines
 from kept.local.settings import LlmSettings, load_settings
+from kept.memories.backups import recorded_backups
 from kept.outputs.write import FileState, file_states
 from kept.paths import Paths
 from kept.pipeline.nightly import load_last_night
@@ -148,7 +149,8 @@ def _check_store(home: Paths, profile: str | None, zone: str | None) -> Iterator
         yield from _check_quarantined(workspace)
         yield from _check_outputs(workspace)
         yield from _check_language_model(workspace)
-        copies = sorted(home.backups.glob("kept-*.db")) if home.backups.is_dir() else []
+        noted = (path for path in recorded_backups(workspace.store.log) if path.is_file())
+        copies = sorted({*home.backups.glob("kept-*.db"), *noted}, key=lambda path: path.stat().st_mtime)
         newest = (workspace.clock().timestamp() - copies[-1].stat().st_mtime) / 86_400 if copies else None
         yield CheckFinding(
             name="backup",

@@ -79,7 +79,7 @@ def _describe_file(path: Path) -> str:
 def load_written_files(workspace: Workspace) -> WrittenFiles:
     """What was noted; nothing where nothing was, or not by this version."""
     try:
-        body = json.loads(files.read_file(_note_path(workspace)).data)
+        body = json.loads(files.read_file(workspace.paths.written).data)
         return WrittenFiles(inputs=str(body["inputs"]), entries={str(path): str(entry) for path, entry in body["entries"].items()})
     except (ValueError, KeyError, TypeError, AttributeError, KeptError):
         return WrittenFiles()
@@ -87,7 +87,7 @@ def load_written_files(workspace: Workspace) -> WrittenFiles:
 
 def note_written_files(workspace: Workspace, paths: Sequence[Path]) -> None:
     """Note what the files look like, each of them as it was written; none where one could not be."""
-    written, path = WrittenFiles(inputs=digest_inputs(workspace) if paths else ""), _note_path(workspace)
+    written, path = WrittenFiles(inputs=digest_inputs(workspace) if paths else ""), workspace.paths.written
     for each in paths:
         written.entries[str(each)] = _describe_file(each)
     data, before = json.dumps(asdict(written)).encode(), files.read_file(path)
@@ -101,7 +101,3 @@ def digest_inputs(workspace: Workspace) -> str:
     hooks = [calls_hooks(workspace, client) for client in (*CLIENTS, GEMINI)]
     shown = (workspace.settings, workspace.writing, list_project_folders(workspace), notes_shown_by_clients(workspace), hooks)
     return digest(readers_version(), hour, workspace.store.digest_content(), json.dumps(to_json(shown), default=str))
-
-
-def _note_path(workspace: Workspace) -> Path:
-    return workspace.paths.state / "written.json"

@@ -111,11 +111,13 @@ def restore_store(home: Paths, path: Path, open_desk: Callable[[], AbstractConte
     DamagedError; the present store stays then.
     """
     with hold_lock(home.lock):
-        known, copies, forgotten = _load_known(home)
+        known, copies, ids, forgotten = _load_known(home)
         aside = restore_backup(path.absolute(), home.store, home.state / "aside")
         discard_vectors(home.vectors)
         with open_desk() as workspace:
             workspace.store.publish()
+            unsure = known is None or not ids.issuperset(workspace.store.log.memory_ids())  # the store that was copied is gone
+            forgotten = _add_forgotten_of_copies(home, forgotten) if unsure else forgotten
             problems = reset_damaged_files(workspace) if known is None else []
             if known is not None:
                 _carry_over_outputs(workspace, known)
@@ -124,7 +126,7 @@ def restore_store(home: Paths, path: Path, open_desk: Callable[[], AbstractConte
                 record_backup(workspace, copy)
             again, written = apply_person_change(workspace, lambda: _forget_again(workspace, forgotten), locks=False)
             written.problems[:0] = [*problems, *again]
-    return RestoreReport(aside=aside, unsure=known is None, written=written)
+    return RestoreReport(aside=aside, unsure=unsure, written=written)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -135,16 +137,20 @@ class _Forgotten:
     texts: Mapping[str, str] = field(default_factory=dict)
 
 
-def _load_known(home: Paths) -> tuple[dict[str, tuple[Output, ...]] | None, frozenset[Path], _Forgotten]:
-    """What the present store wrote to which file (None where it cannot tell), the copies of it that it notes, what it forgot.
-
-    Forgetting rewrites the copies that kept makes of itself, so where the store is gone they tell what was forgotten.
+def _load_known(home: Paths) -> tuple[dict[str, tuple[Output, ...]] | None, frozenset[Path], frozenset[str], _Forgotten]:
+    """What the present store wrote to which file (None where it cannot tell), the copies of it that it notes, the ids of all its
+    memories, what it forgot.
     """
     if home.store.exists():
         with suppress(StoreError), SqliteStore(home.store) as store:
             outputs = {path: store.output_states(path) for path in store.outputs()}
-            return outputs, recorded_backups(store.log), _find_forgotten(store)
-    memories, texts = set[str](), dict[str, str]()
+            return outputs, recorded_backups(store.log), frozenset(store.log.memory_ids()), _find_forgotten(store)
+    return None, frozenset(), frozenset(), _Forgotten()
+
+
+def _add_forgotten_of_copies(home: Paths, forgotten: _Forgotten) -> _Forgotten:
+    """Add what a store that is gone forgot: forgetting rewrites the copies that kept makes of itself, so they tell."""
+    memories, texts = set(forgotten.memories), dict(forgotten.texts)
     for copy in home.backups.glob("*.db"):
         with (
             suppress(KeptError),
@@ -154,7 +160,7 @@ def _load_known(home: Paths) -> tuple[dict[str, tuple[Output, ...]] | None, froz
             found = _find_forgotten(store)
             memories |= found.memories
             texts.update(found.texts)
-    return None, frozenset(), _Forgotten(memories=frozenset(memories), texts=texts)
+    return _Forgotten(memories=frozenset(memories), texts=texts)
 
 
 def _find_forgotten(store: SqliteStore) -> _Forgotten:

@@ -29,7 +29,7 @@ from kept.pipeline.safety import export_archive, write_export
 from kept.pipeline.safety import rebuild_store as recreate
 from kept.pipeline.safety import restore_store as put_back
 from kept.profiles.profile import category_title
-from kept.workspace import Workspace
+from kept.workspace import Workspace, refuse_lost_store
 
 _FORMATS = ("jsonl", "json", "md", "archive")
 
@@ -44,7 +44,9 @@ def check(context: typer.Context, *, as_json: AsJson = False) -> int:
     A memory file that you edited by hand is not damaged: the next run takes your edit over.
     """
     home = command_home(context)
-    if not home.store.exists() and not any(home.backups.glob("*.db")):  # beside copies of it, opening it says so
+    if not home.store.exists():
+        if not call_options(context).anew:
+            refuse_lost_store(home)
         hint = "`kept run` makes one, `kept restore FILE` puts a backup back"
         raise UsageError("there is no store", where=str(home.store), hint=hint)
     with command_workspace(context) as workspace:
