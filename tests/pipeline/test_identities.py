@@ -5,6 +5,7 @@ import json
 import pytest
 
 from kept.pipeline.run import RunOptions, run_pipeline
+from kept.pipeline.safety import check_home
 
 SAME = "11111111-1111-4111-8111-111111111111"
 
@@ -72,3 +73,21 @@ def test_a_copy_in_another_file_is_no_second_record(desk_at, home, folder):
             for event in workspace.store.archive.events(each.id, 0, each.events)
         }
         assert len(keys) == 1
+
+
+@pytest.mark.parametrize("gone", [True, False])
+def test_a_session_whose_file_came_along_to_another_folder_is_one_session(desk_at, home, folder, gone):
+    (folder / "a.jsonl").write_text(record("From now on we always sort imports."))
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        copy = folder.parent / "q" / "a.jsonl"
+        copy.parent.mkdir()
+        copy.write_text((folder / "a.jsonl").read_text() + record("And the lists too.", uuid=SAME.replace("1", "2")))
+        if gone:
+            (folder / "a.jsonl").unlink()
+        run_pipeline(workspace, [], RunOptions())
+        run_pipeline(workspace, [], RunOptions(force=True))
+        (thread,) = workspace.store.archive.threads()
+        assert texts(workspace) == ["And the lists too.", "From now on we always sort imports."]
+        assert thread.path.endswith("a.jsonl")
+        assert not check_home(workspace).damage

@@ -155,6 +155,15 @@ SELECT id, events, first_at, last_at, members, project FROM threads WHERE file =
 -- name: add_thread
 INSERT INTO threads (file, session, project, events, extracted, seen) VALUES (:file, :session, :project, 0, 0, 0) RETURNING id;
 
+-- name: move_thread
+-- To a file that has the same name in another folder, and no thread of the session yet.
+UPDATE threads SET file = :file WHERE id = (
+    SELECT t.id FROM files AS n JOIN thread_events AS te JOIN threads AS t ON t.id = te.thread JOIN files AS f ON f.id = t.file
+    WHERE n.id = :file AND te.event = :event AND t.session = :session AND f.source = n.source
+          AND substr(f.path, length(rtrim(f.path, replace(f.path, '/', '')))) = substr(n.path, length(rtrim(n.path, replace(n.path, '/', ''))))
+    ORDER BY t.id LIMIT 1
+) AND NOT EXISTS (SELECT 1 FROM threads WHERE file = :file AND session = :session);
+
 -- name: name_project
 UPDATE threads SET project = :project WHERE id = :thread AND project = '';
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kept.core.codec import dump, load, to_canonical_json
 from kept.core.errors import DamagedError
-from kept.core.event import FORGOTTEN_MARK, Author, Cursor, Event, EventKind, RecordAccount
+from kept.core.event import FORGOTTEN_MARK, Author, Cursor, Event, EventKind, RecordAccount, is_note
 from kept.core.project import Project
 from kept.core.text import index_words, phrase_words
 from kept.core.times import format_instant, from_milliseconds, parse_optional_instant, to_milliseconds
@@ -148,11 +148,15 @@ class SqliteArchive:
             self._blocks.replace_block(block, events)
 
     def _join_threads(self, file: int, events: Iterable[tuple[Event, int, bool]]) -> None:
-        """Let the threads of a file tell events (with their row numbers, and whether they are new) in this order."""
+        """Let the threads of a file tell events (with their row numbers, and whether they are new) in this order. A session that
+        came along from a file of the same name in another folder goes on in its thread.
+        """
         grown: dict[str, list[Any]] = {}
         joined: dict[tuple[int, int], int] = {}
         for event, number, new in events:
             if event.session not in grown:
+                if not new and not is_note(event):
+                    self._database.run("move_thread", file=file, session=event.session, event=number)
                 row = self._database.fetch_one("thread", file=file, session=event.session)
                 if row is None:
                     (thread,) = self._database.fetch_one("add_thread", file=file, session=event.session, project=event.project)
