@@ -3,6 +3,7 @@
 import pytest
 
 from kept.memories import person
+from kept.recall.index import Index
 from kept.recall.spelling import correct_spelling, excerpt
 
 
@@ -28,6 +29,18 @@ def desk(desk_at, tmp_path):
 )
 def test_a_word_that_nothing_has_becomes_the_one_that_is_meant(desk, typed, meant):
     assert correct_spelling(desk, typed) == meant
+
+
+@pytest.mark.parametrize("word", ["nine", "spare"])
+def test_a_common_word_that_nothing_has_stays_as_it_was_typed(desk, word):
+    person.create_memory(desk, "None of the buttons separe the spaces and the lines.", "constraint")
+    person.create_memory(desk, "The spores lie in the mine.", "constraint")
+    assert correct_spelling(desk, f"stop the {word} key") == f"stop the {word} key"
+
+
+def test_a_word_that_only_a_day_summary_has_stays_as_it_was_typed(desk, monkeypatch):
+    monkeypatch.setattr(Index, "count_matches", lambda _self, kind, words, _most: dict.fromkeys(words, int(kind == "summary")))
+    assert correct_spelling(desk, "chekpoint now") == "chekpoint now"
 
 
 def test_a_token_too_long_to_be_a_word_stays_as_it_was_typed(desk):

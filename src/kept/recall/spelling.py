@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from kept.core.text import query_words
+from kept.profiles.lexicons import common_words, number_words
+from kept.recall.embed import known_words
 from kept.recall.index import Index, UnitKind, open_index
 from kept.recall.question import telling_words
 from kept.recall.search import SearchContext
@@ -16,13 +18,13 @@ _LONGEST = 24  # of one that is looked at: a longer one is a token or a path, an
 _PREFIX = 3  # letters from which on the last word may be one that is still being typed
 _MOST_WORDS = 8  # words of a question that are looked at
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_LOOKED_IN = (UnitKind.MEMORY, UnitKind.TURN)
+_LOOKED_IN = (UnitKind.MEMORY, UnitKind.TURN)  # what a word is replaced by is said there
 
 
 def correct_spelling(workspace: SearchContext, query: str) -> str:
-    """The query with each word that is found nowhere replaced by the commonest word one mistake away (a letter more, less, other,
-    or two swapped), the last one also by a word that begins so. The query itself where there is nothing to correct. Raises
-    StoreError.
+    """The query with each word that is found nowhere, and is no common word, replaced by the commonest word one mistake away (a
+    letter more, less, other, or two swapped), the last one also by a word that begins so. The query itself where there is nothing
+    to correct. Raises StoreError.
     """
     words = [word for word in telling_words(query)[:_MOST_WORDS] if not word.isdecimal()]
     with open_index(workspace.paths.store) as index:
@@ -31,7 +33,8 @@ def correct_spelling(workspace: SearchContext, query: str) -> str:
         changed = {
             word: meant
             for word in words
-            if not known[word] and (meant := (_complete_prefix(index, word) if word == last else "") or _nearest_word(index, word))
+            if not (known[word] or _is_common(word))
+            and (meant := (_complete_prefix(index, word) if word == last else "") or _nearest_word(index, word))
         }
     if not changed:
         return query
@@ -52,8 +55,13 @@ def excerpt(text: str, words: Sequence[str], most: int) -> str:
 
 
 def _count_words(index: Index, words: Sequence[str]) -> dict[str, int]:
-    found = [index.count_matches(kind, words, 1) for kind in _LOOKED_IN]
+    found = [index.count_matches(kind, words, 1) for kind in UnitKind]
     return {word: sum(item.get(word, 0) for item in found) for word in words}
+
+
+def _is_common(word: str) -> bool:
+    """Whether a word is spelled as a dictionary has it, though nothing says it here."""
+    return word in common_words() or word in number_words() or word in known_words()
 
 
 def _complete_prefix(index: Index, word: str) -> str:

@@ -100,6 +100,14 @@ def _load_local_model(*, many: bool) -> "MiniLM | BlendedEmbedder":
     return BlendedEmbedder(MiniLM(PACK), UniversalEncoder(MANY_PACK))
 
 
+@lru_cache(maxsize=1)
+def known_words() -> frozenset[str]:
+    """The words that the local model knows whole: the common ones of English. None where the model is not here."""
+    if not PACK.exists():
+        return frozenset()
+    return frozenset(Pack(PACK).tensor("vocabulary").tobytes().decode("utf-8").split("\n"))
+
+
 __all__ = [
     "HASHING",
     "LOCAL",
@@ -112,4 +120,5 @@ __all__ = [
     "check_memory_limit",
     "create_embedder",
     "find_model_name",
+    "known_words",
 ]
