@@ -217,6 +217,16 @@ def test_leaving_takes_away_the_lines_of_a_store_that_is_gone(capsys, home):
     assert "door code" in aside.read_text()
 
 
+def test_a_look_before_forgetting_names_all_that_is_out_of_reach_as_the_erasing_does(capsys, ran):
+    memory = told(capsys, "list")[0]["id"]
+    kept(capsys, "export", "--output", ran / "mine.jsonl")
+    mark = "Out of kept's reach:\n"
+    before = kept(capsys, "forget", memory, "--dry-run")[1].partition(mark)[2]
+    assert "mine.jsonl" in before
+    assert "a.jsonl still says it" in before.replace("\n", " ")
+    assert kept(capsys, "forget", memory, "--yes")[1].partition(mark)[2] == before
+
+
 def test_what_was_forgotten_is_not_exported_and_is_shown_as_forgotten(capsys, home):
     for text in ("Releases go out on Tuesdays only.", "Wombats sleep in crate 5."):
         kept(capsys, "add", text, "--type", "constraint")

@@ -22,8 +22,8 @@ from kept.pipeline.erase.forget import (
     forget,
     make_erasure_request,
     make_retention_request,
+    preview_out_of_reach,
 )
-from kept.pipeline.erase.proof import list_missing_backups
 from kept.workspace import Workspace
 
 
@@ -134,9 +134,13 @@ def _format_erasure(gone: ErasureReport, *, proved: bool) -> Iterator[Line]:
     if gone.near:
         yield line((f"{format_count(len(gone.near), 'near copy', 'near copies')} stay; --also erases one:", "yellow"))
         yield from _format_near_copies(gone.near)
-    if gone.out_of_reach:
+    yield from _format_out_of_reach(gone.out_of_reach)
+
+
+def _format_out_of_reach(texts: Sequence[str]) -> Iterator[Line]:
+    if texts:
         yield line(("Out of kept's reach:", "yellow"))
-        yield from (hanging_line([("  ", "")], text) for text in gone.out_of_reach)
+        yield from (hanging_line([("  ", "")], text) for text in texts)
 
 
 def _format_near_copies(found: Sequence[ErasureMatch]) -> Iterator[Line]:
@@ -162,12 +166,7 @@ def _preview_lines(workspace: Workspace, request: ErasureRequest, found: Sequenc
         yield from _format_near_copies(near)
     else:
         yield line(("Nothing else says nearly the same.", "dim"))
-    if missing := list(list_missing_backups(workspace)):
-        yield line(("Out of kept's reach; when it is back, forget the same again:", "yellow"))
-        yield from (hanging_line([("  ", "")], text) for text in missing)
-    if transcripts := sorted({quote.path for memory in request.memories for quote in memory.evidence if quote.path}):
-        yield line(("Out of kept's reach, for you to change: the transcripts", "yellow"))
-        yield from (hanging_line([("  ", "")], path) for path in transcripts)
+    yield from _format_out_of_reach(preview_out_of_reach(workspace, request))
 
 
 def _show_places(workspace: Workspace, request: ErasureRequest, found: Sequence[ErasureMatch], *, as_json: bool) -> None:

@@ -156,6 +156,23 @@ def _places_of_holder(holder: Holder, words: ErasureWords) -> Iterator[ErasureMa
         yield ErasureMatch(holder=holder.name, where=f"cannot be read: {error}", text="")
 
 
+def preview_out_of_reach(workspace: Workspace, request: ErasureRequest) -> tuple[str, ...]:
+    """What :func:`forget` will not reach, in words. Changes nothing."""
+    words = request.words
+    return _list_out_of_reach(workspace, request, words, _find_transcripts(workspace, request, words)) if words else ()
+
+
+def _find_transcripts(workspace: Workspace, request: ErasureRequest, words: ErasureWords) -> frozenset[str]:
+    said = {event.pointer.path for event in workspace.store.archive.events_with_words(words)}
+    return frozenset(said | {quote.path for memory in request.memories for quote in memory.evidence if quote.path})
+
+
+def _list_out_of_reach(
+    workspace: Workspace, request: ErasureRequest, words: ErasureWords, transcripts: frozenset[str]
+) -> tuple[str, ...]:
+    return (*((_NAMES,) if request.names else ()), *find_out_of_reach(workspace, words, transcripts, request.times))
+
+
 def forget(
     workspace: Workspace, request: ErasureRequest, *, also: Collection[str] = (), progress: Progress = ignore_progress
 ) -> ErasureReport:
@@ -173,7 +190,7 @@ def forget(
             raise UsageError(f"no near copy {', '.join(sorted(unknown))}", hint="see what `kept forget` shows without --yes")
         words = request.words.with_sentences(place.text for place in near if place.id in also)
         erasing = _ErasureRun(workspace=workspace, words=words, progress=progress)
-        transcripts = {event.pointer.path for event in workspace.store.archive.events_with_words(words)}
+        transcripts = _find_transcripts(workspace, request, words)
         ids = workspace.store.log.memory_ids()
         standing = {memory.id for memory in workspace.store.log.memories() if memory.content}
         items = erasing.try_erase("external sources", lambda: _erase_feed(workspace, request.source)) if request.source else 0
@@ -188,10 +205,7 @@ def forget(
             places=Counter({name: found[name] or count for name, count in erasing.places.items() if count}),
             near=tuple(place for place in near if place.id not in also),
             remains=find_remaining_words(workspace, words),
-            out_of_reach=(
-                *((_NAMES,) if request.names else ()),
-                *find_out_of_reach(workspace, words, tuple(transcripts), request.times),
-            ),
+            out_of_reach=_list_out_of_reach(workspace, request, words, transcripts),
             problems=(*erasing.problems, *written.problems),
             asked=replace(request, words=words),
         )
