@@ -137,6 +137,8 @@ def test_who_gets_what_a_model_is_asked_is_told_and_what_a_month_may_cost(capsys
     for name, value in sorted(settings.items(), key=lambda each: each[0] == "adapter"):
         assert kept(capsys, "config", "set", f"llm.{name}", value)[0] == 0
     out = kept(capsys, "llm")[1].replace("\n", " ")
+    assert ("None can be asked here now" in out) == ("It cannot be asked yet" in out)
+    assert "Files that no run has read yet are not counted" in out
     assert [each for each in told if each not in out] == []
     assert "How long that takes is not known" in out
     assert ("nothing leaves this machine" in out) == ("nothing leaves this machine" in told)

@@ -86,7 +86,7 @@ def test_memories_of_notes_that_turn_out_an_agents_are_retired_told_of_and_can_b
     assert statuses(capsys) == ["held", "held"]
     assert kept(capsys, "sources", "add", diary, "--author", "agent")[0] == 0
     assert [(each["as"], each["author"]) for each in told(capsys, "sources", "list")["roots"]] == [("journal", "agent")]
-    assert "Retired: 1 memory" in kept(capsys, "run", "--no-llm")[1]
+    assert "Retired: 1 memory whose evidence no longer counts" in kept(capsys, "run", "--no-llm")[1]
     assert statuses(capsys) == ["held", "retired"]
     assert kept(capsys, "undo")[0] == 0
     assert "Retired" not in kept(capsys, "run", "--no-llm")[1]

@@ -243,6 +243,7 @@ def test_a_budget_that_earlier_runs_used_up_is_told_before_anything_is_asked(tmp
     asker(Played(GOOD), replies=ReplyCache(path), day=day)([ask("one"), ask("two")])
     asking = asker(Played(GOOD), replies=ReplyCache(path), day=day)
     asking.tell = told.append
+    assert "2 calls a day" in asking.find_shortfall(asking.estimate([ask("three")]))
     asking.announce(asking.estimate([ask("three")]))
     assert "more than the budget of 2 calls a day" in told[0]
 

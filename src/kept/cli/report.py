@@ -53,7 +53,9 @@ def report_lines(
     yield from _new_memory_lines(report.new, profiles, names, zone)
     yield from _hand_edit_lines(report.written.operations)
     if withdrawn := report.curated.operations["retire"]:
-        told = f"{format_count(withdrawn, 'memory', 'memories')} that you took back, or whose evidence no longer counts"
+        why = ["that you took back"] if report.curated.taken_back else []
+        why += ["whose evidence no longer counts"] if withdrawn > report.curated.taken_back else []
+        told = f"{format_count(withdrawn, 'memory', 'memories')} {' or '.join(why)}"
         yield line(("Retired: ", "yellow"), told, (" → kept log lists them, kept undo brings them back", "dim"))
     yield from missed_lines(report.covered, zone, whole=verbose)
     yield from problem_lines(report, verbose=verbose)

@@ -8,7 +8,7 @@ from functools import cache, partial
 
 from kept.core.codec import to_canonical_json
 from kept.core.memory import USER_SCOPE, Actor, Candidate, Memory
-from kept.core.operation import Operation, operation_kind
+from kept.core.operation import TAKEN_BACK, Operation, Retire, operation_kind
 from kept.core.spans import typed_text
 from kept.core.statement import find_content
 from kept.core.text import normal_form
@@ -35,6 +35,7 @@ class CurationReport:
     """What curation did: operations by kind, and the passes a guard threw out, in words."""
 
     operations: Counter[str] = field(default_factory=Counter)
+    taken_back: int = 0  # of what was retired, what a person took back
     stopped: list[str] = field(default_factory=list)
 
 
@@ -184,6 +185,7 @@ def _commit_operations(
         Draft(run=run(), stage=CURATE, subject=subject, actor=Actor.MACHINE, recorded_at=workspace.clock(), operations=operations)
     )
     result.operations.update(map(operation_kind, operations))
+    result.taken_back += sum(isinstance(each, Retire) and each.reason.startswith(TAKEN_BACK) for each in operations)
     return True
 
 

@@ -51,9 +51,9 @@ class Trust(Enum):
 class LlmExtractionReport:
     """What asking a model came to.
 
-    ``chunks`` were read. The candidates are the model's: ``confirmed`` of those accepted rest on one of the rules'; ``overruled``
-    counts those of the rules that it turned down or doubts. ``dropped`` counts parts of replies that could not be used. ``left``
-    threads wait for the next run. ``prompts`` says by profile which prompt was used (where it comes from, its version).
+    ``chunks`` were read by the model. The candidates are its own: ``confirmed`` of those accepted rest on one of the rules';
+    ``overruled`` counts those of the rules that it turned down or doubts. ``dropped`` counts parts of replies that are of no use.
+    ``left`` threads wait for the next run. ``prompts`` says by profile which prompt was used (where it comes from, its version).
     """
 
     threads: int = 0
@@ -281,7 +281,7 @@ class _LlmExtraction:
         """Commit what was answered of a thread, and how far it was read without a hole."""
         thread, start, stop = own[0].thread, own[0].reading.chunk.start, own[-1].reading.chunk.stop
         holes = [part.reading.chunk for part, good in zip(own, answered, strict=True) if not good]
-        self.report.chunks += sum(answered)
+        self.report.chunks += sum(good and bool(part.told) for part, good in zip(own, answered, strict=True))
         for other in (item for entry in judged for item in entry):
             if other[1].candidate.trigger == UNDERSTOOD:
                 self.report.count(other[1])

@@ -223,7 +223,6 @@ class LlmClient:
 
     def announce(self, coming: Estimate) -> None:
         """Say before anything is sent what is coming, and that a budget will not do, where it will not."""
-        self._load_today()
         self._announced, would = coming.questions, coming.usage
         many = "questions" if coming.questions != 1 else "question"
         told = f"{coming.questions:,} {many}, about {would.input_tokens:,} tokens{self._format_cost(coming)}"
@@ -231,7 +230,7 @@ class LlmClient:
             self._tell_of_budget(
                 "the price of this model is not known, so that the budgets in USD cannot hold (llm.price_input, llm.run_tokens)"
             )
-        if short := self._exceeded_budget(replace(would, cost=would.cost or 0.0)):
+        if short := self.find_shortfall(coming):
             self._tell_of_budget(f"{told}: more than the budget of {short} allows; what it does not allow waits")
         elif coming.questions:
             self.tell(f"Asking {told}")
@@ -239,6 +238,11 @@ class LlmClient:
     def _tell_of_budget(self, sentence: str) -> None:
         self.tally.note("budget", sentence)
         self.tell(sentence)
+
+    def find_shortfall(self, coming: Estimate) -> str:
+        """Which budget does not allow all that is coming, with what was spent today; empty where none. Raises StoreError."""
+        self._load_today()
+        return self._exceeded_budget(replace(coming.usage, cost=coming.usage.cost or 0.0))
 
     def _load_today(self) -> None:
         spent = self._replies.usage_between(self._day_start())

@@ -248,6 +248,7 @@ def _read_and_remember(
             progress=progress,
         )
         curated.operations += report.curated.operations
+        curated.taken_back += report.curated.taken_back
         report.curated = curated
     return grown
 
@@ -334,6 +335,8 @@ def _announce_questions(
     coming = estimate_run(workspace, asking, anew=anew, within=within, occasion=options.occasion, dry=options.dry)
     if not options.dry and not asking.missing:
         asking.announce(coming)
+    elif coming.questions and (short := asking.find_shortfall(coming)):
+        asking.tell(f"The budget of {short} does not allow all of these questions now")
     return coming
 
 

@@ -158,11 +158,14 @@ def _print_available_models(workspace: Workspace, *, as_json: bool) -> None:
     show.write_lines(list(trial_lines(workspace)))
     told = f"about {usage.input_tokens:,} tokens in and {usage.output_tokens:,} out"
     show.write_line(f"The next run {'asks' if workspace.llm else 'would ask one'} {estimate.questions:,} questions: {told}.")
+    show.write_line(("Files that no run has read yet are not counted", "dim"), (" → kept run --dry-run counts them", "dim"))
     if workspace.llm is not None:
+        if estimate.questions and (short := workspace.llm.find_shortfall(estimate)):
+            show.write_line((f"The budget of {short} does not allow all of these questions now.", "yellow"))
         show.write_lines(_format_bounds(asked, workspace.llm.measure_pace(), estimate.questions))
     for model in found:
         show.write_line((model.title, "bold"), f"  {model.reach}", (f" → {choosing_command(model.settings)}", "dim"))
-    if not found:
+    if not found and (workspace.llm is None or workspace.llm.missing):
         known = f"no known program ({', '.join(PROGRAMS)}) is on the PATH, and no local server ({', '.join(SERVERS)}) answers"
         show.write_line(f"None can be asked here now: {known}.", (f" With a key of yours → {choosing_command(_WITH_KEY)}", "dim"))
 
@@ -171,7 +174,7 @@ def _format_bounds(asked: LlmSettings, pace: float | None, questions: int) -> It
     """How long the next run takes, and what a month can cost at most."""
     if pace is None:
         yield line("How long that takes is not known before it has replied.", (" → kept llm trial", "dim"))
-    else:
+    elif questions:
         yield line(f"That takes about {max(1, round(questions * pace / 60)):,} minutes, at the pace of its last replies.")
     if tell_reach(asked) == NOWHERE:
         return

@@ -229,6 +229,8 @@ def unknown_setting_error(name: str, known: Iterable[str], where: str = "") -> C
     names = {item.rpartition(".")[2]: item for item in known} | {item: item for item in known}
     near = dict.fromkeys(names[match] for match in get_close_matches(name, names, n=3))
     hint = f"did you mean {' or '.join(near)}?" if near else "see `kept config list`"
+    if "month" in name:
+        hint = "there is no bound for a month; llm.day_calls, llm.day_tokens and llm.day_usd bound each day"
     return ConfigError(f"unknown setting {name!r}", where=where, hint=hint)
 
 
