@@ -406,7 +406,9 @@ def test_status_tells_what_waits(capsys, rule):
 
 
 def test_status_counts_the_memories_of_a_profile_no_longer_at_work_and_says_how_to_bring_it_back(capsys, rule):
-    kept(capsys, "config", "set", "profile", "journal")
+    assert "which is not in use, so nothing shows them → kept config set profiles coding" in " ".join(
+        kept(capsys, "config", "set", "profile", "journal")[1].split()
+    )
     assert told(capsys, "status")["of_inactive_profiles"] == {"coding": 1}
     out = " ".join(kept(capsys, "status")[1].split())
     assert "1 memory of the profile coding, which is not in use" in out

@@ -41,6 +41,11 @@ def test_a_heading_is_known_by_its_words(heading):
     ]
 
 
+def test_a_paragraph_below_a_list_is_no_item():
+    note = "## Decisions\n\n- We keep **SQLite** for `state.db`.\n\nRang the roofer again about the gutter.\n"
+    assert listed(note) == [("decisions", "We keep **SQLite** for `state.db`.")]
+
+
 def test_a_labelled_line_is_an_item_of_its_label():
     assert listed("Worked on the export.\n**Decision:** all exports use `utf-8-sig`.\n") == [
         ("decisions", "all exports use `utf-8-sig`.")

@@ -9,7 +9,7 @@ from kept.cli.lists import grouped_lines, pending_line
 from kept.cli.model_use import question_lines, unanswered_lines
 from kept.cli.show import Line, format_count, hanging_line, line, more_lines
 from kept.core.markup import format_memory_line
-from kept.core.memory import UNTRIED, Memory
+from kept.core.memory import SAID_ONCE, UNTRIED, Memory
 from kept.core.times import format_minute
 from kept.days.coverage_report import CoverageReport
 from kept.extraction.llm_extraction import LlmExtractionReport
@@ -141,7 +141,8 @@ def _format_reading(report: RunReport, *, verbose: bool, dry: bool) -> Iterator[
         doubtful = f"{extracted.held:,} in doubt" if extracted.held else ""
         parts = filter(None, (doubtful, describe_set_aside(reasons, None if verbose else 3)))
         told = ", ".join((format_count(extracted.candidates, "proposal"), *parts))
-        yield line((told, "dim"), (" → kept list --refused" if reasons and not dry else "", "dim"))
+        where = " → kept list --refused" if reasons.keys() - {SAID_ONCE} else " → kept review --all" if reasons else ""
+        yield line((told, "dim"), ("" if dry else where, "dim"))
     if verbose:
         for name, account in sorted(reading.accounts.items()):
             yield line((f"{name}: {format_account(account.records, account.kept, account.dropped)}", "dim"))

@@ -8,11 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from kept.cli import show
+from kept.cli.commands.status import inactive_profile_lines
 from kept.cli.front import call_options, command_workspace, is_interactive, read_key
 from kept.cli.show import Line, hanging_line, line
 from kept.core.codec import dump
 from kept.core.errors import UsageError
 from kept.memories import configure
+from kept.memories.browse import load_status
 from kept.memories.configure import Setting
 from kept.paths import find_paths
 from kept.pipeline.probe import ProbePlan, plan_probe, run_probe
@@ -61,6 +63,9 @@ def config(
             hanging_line([(f"{each:<{width}}  ", "cyan")], _format_value(found) or "–") for each, found in values.items()
         )
         show.write_line((show.format_path(home.settings), "dim"))
+        if name in {"profile", "profiles"} and value is not None and home.store.exists():
+            with command_workspace(context) as workspace:
+                show.write_lines(inactive_profile_lines(workspace, load_status(workspace)))
     return 0
 
 

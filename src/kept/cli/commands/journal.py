@@ -375,7 +375,7 @@ def _work_lines(workspace: Workspace, found: DayView, *, detailed: bool) -> Iter
     short = [bullet for bullet in found.summary.condensed if not bullet.remembered]
     for part, title in _PARTS.items():
         summary_bullets = [bullet for bullet in whole if bullet.part is part]
-        shown = summary_bullets if detailed else [bullet for bullet in short if bullet.part is part]
+        shown = summary_bullets if detailed else [bullet for bullet in short if bullet.part is part] or summary_bullets[:1]
         if summary_bullets:
             rest = f" ({len(shown)} of {len(summary_bullets)}, all with --detailed)" if len(shown) < len(summary_bullets) else ""
             yield line((title, "cyan"), (f"  {format_authors(shown)}{rest}", "dim"))

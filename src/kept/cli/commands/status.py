@@ -42,6 +42,14 @@ def status(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--j
             show.write_lines(_state_lines(workspace, store_status, due, missed))
 
 
+def inactive_profile_lines(workspace: Workspace, found: StoreStatus) -> Iterator[Line]:
+    """Which memories nothing shows, since their profile is not in use, and how they are shown again."""
+    for profile, count in sorted(found.of_inactive_profiles.items()):
+        others = ",".join((*workspace.settings.profiles, profile))
+        told = f"{format_count(count, 'memory', 'memories')} of the profile {profile}, which is not in use, so nothing shows them"
+        yield line((told, "yellow"), (f" → kept config set profiles {others}", "dim"))
+
+
 def _state_lines(
     workspace: Workspace, found: StoreStatus, due: Sequence[ExpiringFiles], missed: Mapping[str, str]
 ) -> Iterator[Line]:
@@ -50,10 +58,7 @@ def _state_lines(
     yield from _expiring_lines(workspace, due)
     if missed:
         yield line((f"{format_count(len(missed), 'file')} could not be read", "yellow"), (" → kept sources", "dim"))
-    for profile, count in sorted(found.of_inactive_profiles.items()):
-        others = ",".join((*workspace.settings.profiles, profile))
-        told = f"{format_count(count, 'memory', 'memories')} of the profile {profile}, which is not in use, so nothing shows them"
-        yield line((told, "yellow"), (f" → kept config set profiles {others}", "dim"))
+    yield from inactive_profile_lines(workspace, found)
     if sum(waits := waiting.count_pending_proposals(workspace)):
         yield pending_line(*waits)
     undated = f", {format_count(found.undated, 'event')} without a date" if found.undated else ""

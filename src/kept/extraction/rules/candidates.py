@@ -376,14 +376,14 @@ def normalize_heading(words: str) -> str:
 
 
 def _start_item(line: str, start: int, under: str, names: frozenset[str]) -> Item | None:
-    """The item that a line begins: a point of a list or a line of prose below a named heading, or a line with such a label."""
+    """The item that a line begins: a point of a list below a named heading, or a line with such a label."""
     point = _ITEM.match(line.rstrip())
     low = point.start(2) if point else len(line) - len(line.lstrip())
     words = line[low:].rstrip()
     label = _LABELLED.match(words)
     if label and normalize_heading(label[1]) in names:
         return Item(start=start + low + label.start(2), end=start + low + len(words), under=normalize_heading(label[1]))
-    if not under or _CHECKBOX.match(words):
+    if not (under and point) or _CHECKBOX.match(words):
         return None
     return Item(start=start + low, end=start + low + len(words), under=under)
 
