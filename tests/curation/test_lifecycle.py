@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from kept.core.event import Origin
 from kept.core.memory import Memory, Status
+from kept.core.operation import APPROVED
 from kept.curation.lifecycle import NameActivity, fading_share, is_lingering, retire_faded
 from kept.profiles.profile import Category
 
@@ -56,6 +57,7 @@ def test_what_is_old_unconfirmed_and_never_of_use_lingers():
     late = AT + timedelta(days=200)
     assert is_lingering(MEMORY, late, 0)
     assert not is_lingering(MEMORY, late, 3)
+    assert not is_lingering(replace(MEMORY, reason=APPROVED), late, 0)
     assert not is_lingering(MEMORY, AT + timedelta(days=20), 0)
     assert not is_lingering(replace(MEMORY, observations=2), late, 0)
     assert not is_lingering(replace(MEMORY, owned=True), late, 0)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from kept.core.memory import Memory, Status
-from kept.core.operation import FADED, Retire
+from kept.core.operation import APPROVED, FADED, Retire
 from kept.core.statement import Statement
 from kept.core.text import jaccard_similarity
 from kept.core.value import dataclass, field
@@ -112,7 +112,10 @@ def _due_time(memory: Memory, category: Category, presence: NameActivity) -> dat
 
 
 def is_lingering(memory: Memory, newest: datetime | None, uses: int) -> bool:
-    """Whether a person should look at a memory again (J12): old, in one session only, never of use, and nobody's own words."""
-    if memory.status is not Status.ACTIVE or memory.owned or memory.pinned or uses or memory.observations > 1:
+    """Whether a person should look at a memory again (J12): old, in one session only, never of use, nobody's own words, and not
+    approved by a person.
+    """
+    settled = memory.owned or memory.pinned or memory.reason.startswith(APPROVED)
+    if memory.status is not Status.ACTIVE or settled or uses or memory.observations > 1:
         return False
     return memory.last_seen is None or (newest is not None and newest - memory.last_seen > LINGERING)
