@@ -98,7 +98,7 @@ def test_a_run_that_tells_more_names_every_reason_and_what_became_of_each_topic(
     with pytest.raises(SystemExit):
         main(["run", "--verbose", "--no-llm"])
     out = capsys.readouterr().out
-    assert "refused" in out
+    assert "said once → kept review --all" in out
     assert " covered, " in out
     assert " with nothing durable, " in out
 
