@@ -44,6 +44,7 @@ def test_a_heading_is_known_by_its_words(heading):
 def test_a_paragraph_below_a_list_is_no_item():
     note = "## Decisions\n\n- We keep **SQLite** for `state.db`.\n\nRang the roofer again about the gutter.\n"
     assert listed(note) == [("decisions", "We keep **SQLite** for `state.db`.")]
+    assert listed("## Decisions\n\nWe keep SQLite for the state.\n") == [("decisions", "We keep SQLite for the state.")]
 
 
 def test_a_labelled_line_is_an_item_of_its_label():

@@ -339,8 +339,10 @@ def _subject(content: str) -> str:
 
 
 def items(text: str, names: frozenset[str]) -> Iterator[Item]:
-    """The items below headings of these names (in small letters), in order; a line "Decision: …" is one below its own."""
-    under, fenced, open_item = "", False, None
+    """The items below headings of these names (in small letters), in order; a line "Decision: …" is one below its own. Prose behind
+    a list is none.
+    """
+    under, fenced, listed, open_item = "", False, False, None
     at = 0
     for line in [*text[:_CHARS].splitlines(keepends=True)[:_LINES], ""]:
         start, at = at, at + len(line)
@@ -358,9 +360,11 @@ def items(text: str, names: frozenset[str]) -> Iterator[Item]:
             continue
         title = _title(line)
         if title is not None:
-            under = title if title in names else ""
+            under, listed = title if title in names else "", False
             continue
-        open_item = _start_item(line, start, under, names)
+        point = _ITEM.match(line.rstrip()) is not None
+        listed |= point
+        open_item = _start_item(line, start, under if point or not listed else "", names)
 
 
 def _title(line: str) -> str | None:
@@ -376,14 +380,14 @@ def normalize_heading(words: str) -> str:
 
 
 def _start_item(line: str, start: int, under: str, names: frozenset[str]) -> Item | None:
-    """The item that a line begins: a point of a list below a named heading, or a line with such a label."""
+    """The item that a line begins: a point of a list or a line of prose below a named heading, or a line with such a label."""
     point = _ITEM.match(line.rstrip())
     low = point.start(2) if point else len(line) - len(line.lstrip())
     words = line[low:].rstrip()
     label = _LABELLED.match(words)
     if label and normalize_heading(label[1]) in names:
         return Item(start=start + low + label.start(2), end=start + low + len(words), under=normalize_heading(label[1]))
-    if not (under and point) or _CHECKBOX.match(words):
+    if not under or _CHECKBOX.match(words):
         return None
     return Item(start=start + low, end=start + low + len(words), under=under)
 
