@@ -174,6 +174,15 @@ def test_a_vaults_owner_is_known_by_one_line_each_and_what_they_delete_stays_del
             "Ich wohne jetzt in Lissabon"
         ]
         assert not any("subscribers" in each for each in shown)
+        chat(vault, "1010", "I moved to Porto, I no longer live in Lissabon.", day="2026-03-24")
+        chat(vault, "1011", "I prefer short answers without emojis.", day="2026-03-24")
+        run_pipeline(workspace, [], RunOptions())
+        shown = lines(home / MEMORY)
+        assert sum("emojis" in each for each in shown) == 1
+        assert [each for each in shown if any(place in each for place in ("Oslo", "Bergen", "Lissabon", "Porto"))] == [
+            "I moved to Porto, I no longer live in Lissabon"
+        ]
+        assert not any("subscribers" in each for each in shown)
 
 
 def test_a_companion_keeps_a_dossier_of_each_person_and_one_home(desk_at, home):
