@@ -59,11 +59,11 @@ def test_what_was_not_reached_in_time_is_made_by_the_next_run(workspace, monkeyp
     assert (vector_status(workspace).embedded, vector_status(workspace).waiting) == (whole, 0)
 
 
-def test_a_run_with_nothing_new_makes_the_vectors_that_wait(workspace):
+def test_nobody_who_has_nothing_new_read_waits_for_vectors(workspace):
     rebuild_with_no_time(workspace)
-    assert vector_status(workspace).waiting > 0
+    waiting = vector_status(workspace).waiting
     run_pipeline(workspace, [], RunOptions())
-    assert vector_status(workspace).waiting == 0
+    assert vector_status(workspace).waiting == waiting > 0
 
 
 def test_memories_get_their_vectors_before_anything_else_and_some_times_the_seconds(workspace, monkeypatch):

@@ -45,7 +45,7 @@ from kept.pipeline.run_report import RunReport
 from kept.pipeline.trial import FAILED, OVERRULE, UNTRIED_TOO, load_score, take_trial
 from kept.pipeline.upgrade import find_outdated_memories
 from kept.profiles.profile import Occasion
-from kept.recall.indexing import UNMADE, count_uses, create_meaning_scorer, update_index, vector_status
+from kept.recall.indexing import UNMADE, count_uses, create_meaning_scorer, update_index
 from kept.store.run_number import RunNumber
 from kept.store.values import Run
 from kept.workspace import Workspace
@@ -364,11 +364,11 @@ def _add_queued(workspace: Workspace, found: FilesToRead, *, force: bool) -> Fil
 
 
 def _update_vectors(workspace: Workspace, report: RunReport, progress: Progress, *, anew: bool) -> None:
-    """Make the vectors of what is new, and of what an import, a restore or an earlier run left waiting. Without them everything is
-    found by its words, so a failure is told and no more.
+    """Make the vectors of what is new, where anything is: nobody waits for those that an earlier run left to the night.
+    Without them everything is found by its words, so a failure is told and no more.
     """
     try:
-        if anew or ((state := vector_status(workspace)).model and state.waiting):
+        if anew:
             report.embedded = update_index(workspace, workspace.settings.recall.run_seconds, progress)
             if workspace.settings.store.url and workspace.store.away_since is None:
                 from kept.recall.on_server import send_vectors  # noqa: PLC0415 - few stores have a server

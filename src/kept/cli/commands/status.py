@@ -160,7 +160,7 @@ def _search_line(found: VectorStatus) -> Line:
         return line(
             "Search by words only", (": the local model is not here, or turned off → kept config get recall.embeddings", "dim")
         )
-    left = f", {found.waiting:,} to come with the next runs" if found.waiting else ""
+    left = f", {found.waiting:,} to come with the night or the next run that reads something" if found.waiting else ""
     return line("Search by words and meaning", (f": {found.model}, {format_count(found.embedded, 'vector')}{left}", "dim"))
 
 
