@@ -32,11 +32,9 @@ BEST = 10  # shown of a project in a day
 _DECISIONS = frozenset({"approve", "reject", "past", "admit"})  # what a person's runs are called that decide
 COUNTS = "held.json"  # how many proposals wait, below the state folder: to count them takes longer than all else of a status
 JUDGED = "judged.jsonl"
-_SHARED, _LONG, _ALIKE = (
-    3,
-    6,
-    0.4,
-)  # words that two sentences about one thing share, letters of a telling one, their share of the shorter
+_SHARED = 3  # words that two sentences about one thing have in common
+_LONG = 6  # letters of a telling word, of which they have two in common
+_ALIKE = 0.4  # of the words of the shorter one that they have in common
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -34,7 +34,6 @@ _SPLIT = Pattern(r"[\s'\"`:,;=()<>\[\]{}|!?]+")
 _PIECES = Pattern(r"[^A-Za-z0-9_.-]+")
 _SILENCED = Pattern(r"(?:\s+(?:\d?>&\d|&?\d?>{1,2}\s*/dev/null|&))+$")
 _WRITES = Pattern(r"(?:^|[^0-9&>=-])>{1,2}\s*[\w.~/$]")
-_VERSION = Pattern(r"[\d.]+$")
 _IN_PLACE = Pattern(r"-i\S*|--in-place\S*")
 _NAME = Pattern(r"[\d_./@-]")  # what stands in a word that is a name rather than prose
 PASSING = Pattern(r"/tmp/|/var/folders/|mktemp|\$TMP|\\Temp\\")  # noqa: S108  a place that is gone tomorrow
