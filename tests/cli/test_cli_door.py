@@ -13,7 +13,7 @@ from kept.cli.call import split_global_options
 from kept.cli.hook import EVENTS
 from kept.cli.registry import COMMANDS, EVERYDAY
 from kept.core.text import one_line
-from kept.install.error_log import error_line
+from kept.local.error_log import error_line
 from kept.memories import browse
 
 

@@ -14,7 +14,7 @@ from kept.recall.embed.levels import detect_language, find_scale
 from kept.recall.embed.minilm import MiniLM, WordPiece
 from kept.recall.embed.server import ServerEmbedder, UnreachableError
 from kept.recall.embed.threads import _thread_functions, single_thread
-from kept.recall.embed.universal import Unigram, Vocabulary, pack_sixths, slot_of, unpack_sixths
+from kept.recall.embed.universal import Unigram, Vocabulary, pack_six_bits, slot_of, unpack_six_bits
 
 TEXTS = (
     "A man is eating food.",
@@ -147,8 +147,8 @@ def test_words_are_cut_into_the_likeliest_pieces():
 
 def test_numbers_of_six_bits_come_back_as_they_were():
     rows = np.random.default_rng(1).integers(0, 64, (5, 16), np.uint8)
-    assert (unpack_sixths(pack_sixths(rows)) == rows).all()
-    assert pack_sixths(rows).shape == (5, 12)
+    assert (unpack_six_bits(pack_six_bits(rows)) == rows).all()
+    assert pack_six_bits(rows).shape == (5, 12)
 
 
 def test_weights_that_stay_widened_give_the_same_vectors(model):

@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         message = f"the system said: {error.strerror or type(error).__name__}{place}"
         code = _report_error(2, _format_traced_error(message, error, words), error, words)
     except Exception as error:  # noqa: BLE001 - the last line of defence: no traceback and no transcript text on the screen
-        from kept.install.error_log import error_line  # noqa: PLC0415 - only when something is to be told
+        from kept.local.error_log import error_line  # noqa: PLC0415 - only when something is to be told
 
         code = _report_error(2, _format_traced_error(f"{error_line(error)} → report this line", error, words), error, words)
     sys.exit(code)
@@ -127,12 +127,12 @@ def _silence_output() -> None:
 
 def _format_traced_error(message: str, error: Exception, words: Sequence[str]) -> str:
     """The line about an error that no command foresaw, and where its trace is: in the log below the state folder."""
-    from kept.install.error_log import note_error  # noqa: PLC0415 - only when something is to be told
+    from kept.local.error_log import note_error  # noqa: PLC0415 - only when something is to be told
     from kept.paths import find_paths  # noqa: PLC0415
 
     log = None
     with suppress(KeptError):
         call, rest = split_global_options(words)
         name = rest[0] if rest and rest[0] in COMMANDS else "help"
-        log = note_error(find_paths(call.home, os.environ), f"kept {name}", error)
+        log = note_error(find_paths(call.home, os.environ).state, f"kept {name}", error)
     return f"{message}; " + (f"the trace is in {log}" if log else "--verbose shows more (read it before you share it)")

@@ -29,7 +29,7 @@ from kept.core.errors import (
     TerminalOnlyError,
     UsageError,
 )
-from kept.install.error_log import error_line, note_error
+from kept.local.error_log import error_line, note_error
 from kept.web.room import WebContext
 
 MOST = 2 * 2**20  # bytes of a request's body
@@ -229,7 +229,7 @@ def log_request_error(room: WebContext, scope: Scope, error: Exception) -> str:
     The query of the address is left out: it may hold what somebody searched for.
     """
     doing = f"{scope['method']} {scope['path']}"
-    log = note_error(room.home, doing, error)
+    log = note_error(room.home.state, doing, error)
     hint = f"the trace is in {log}; report it" if log else "report this line"
     with suppress(OSError, ValueError):  # a server in the background has nowhere to say it
         sys.stderr.write(f"kept web: {doing}: {error_line(error)}; {hint}\n")

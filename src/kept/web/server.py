@@ -23,7 +23,7 @@ except ImportError as error:
     raise UsageError("`kept web` needs the extra web", hint="pip install 'kept[web]'") from error
 
 from kept import __version__
-from kept.install.error_log import error_line
+from kept.local.error_log import error_line
 from kept.paths import Paths
 from kept.web import render
 from kept.web.api import AREAS, session

@@ -1,7 +1,7 @@
 """all-MiniLM-L6-v2 as a dense pass in numpy, with its word pieces: meaning as 384 numbers, without torch, a hub or a network.
 
 The model (Wang et al. 2020; sentence-transformers) is six BERT layers, the mean over tokens, length one. Weights lie in a pack
-(:mod:`kept.recall.embed.packing`) as int8 with one scale a channel and are widened layer by layer, so little memory is used.
+(``scripts/pack_models.py``) as int8 with one scale a channel and are widened layer by layer, so little memory is used.
 Sequences share the dense products but never attend to one another and are not padded: a text has the same vector alone and in a
 batch.
 

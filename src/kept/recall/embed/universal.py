@@ -180,7 +180,7 @@ class UniversalEncoder:
     def _piece_vectors(self, ids: NDArray[np.int64]) -> Floats:
         scale, least = self._pack.tensor("words.scale"), self._pack.tensor("words.least")
         part = ids % len(scale)
-        rows = unpack_sixths(self._pack.tensor("words")[ids]).astype(np.float32)
+        rows = unpack_six_bits(self._pack.tensor("words")[ids]).astype(np.float32)
         found: Floats = rows * scale[part, None] + least[part, None]
         return found
 
@@ -203,15 +203,15 @@ def _windows(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[n
     return found
 
 
-def pack_sixths(rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def pack_six_bits(rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Rows of numbers below 64, four of them in three bytes."""
     first, second, third, fourth = rows.reshape(len(rows), -1, 4).transpose(2, 0, 1)
     packed = np.stack([first | second << 6, second >> 2 | third << 4, third >> 4 | fourth << 2], axis=2)
     return packed.reshape(len(rows), -1)
 
 
-def unpack_sixths(packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The rows that :func:`pack_sixths` packed."""
+def unpack_six_bits(packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The rows that :func:`pack_six_bits` packed."""
     first, second, third = packed.reshape(len(packed), -1, 3).transpose(2, 0, 1)
     rows = np.stack([first & 63, first >> 6 | (second & 15) << 2, second >> 4 | (third & 3) << 4, third >> 2], axis=2)
     return rows.reshape(len(packed), -1)

@@ -7,13 +7,12 @@ they are left out.
 import logging
 import traceback
 from contextlib import closing, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import unquote
 
 from kept.core.times import format_instant
 from kept.local.private_log import PrivateLog
-from kept.paths import Paths
-from kept.workspace import utc_now
 
 NAME = "errors.log"
 _BYTES = 500_000
@@ -29,18 +28,20 @@ def error_line(error: BaseException) -> str:
     return f"something unexpected went wrong: {type(error).__name__}{where}"
 
 
-def note_error(home: Paths, doing: str, error: BaseException) -> Path | None:
-    """Write an error into the log; ``doing`` says what was asked for. Returns the log, or None where it cannot be written."""
-    place = home.state / NAME
+def note_error(state: Path, doing: str, error: BaseException) -> Path | None:
+    """Write an error into the log below the state folder; ``doing`` says what was asked for. Returns the log, or None
+    where it cannot be written.
+    """
+    place = state / NAME
     with suppress(OSError), closing(PrivateLog(place, most=_BYTES, older=_COPIES)) as handler:
-        text = "\n".join((f"{format_instant(utc_now())} {doing}: {error_line(error)}", *_format_trace(error)))
+        text = "\n".join((f"{format_instant(datetime.now(UTC))} {doing}: {error_line(error)}", *_format_trace(error)))
         handler.emit(logging.LogRecord("kept", logging.ERROR, "", 0, text, (), None))
         return place
     return None
 
 
 def _format_trace(error: BaseException) -> list[str]:
-    """The calls an error came through, outermost first, behind those of the error that caused it: the order of Python's traces."""
+    """The calls an error came through, outermost first. The error that caused it comes before it, as in a traceback of Python's."""
     lines: list[str] = []
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     if cause is not None:

