@@ -1,4 +1,4 @@
-"""Settle one change by a person: absorb hand edits before it, write outputs and update the index after it."""
+"""Apply a person's change: merge hand edits before it, write outputs and update the index after it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext, suppress
@@ -21,10 +21,10 @@ T = TypeVar("T")
 
 
 def archive_before_edits(workspace: Workspace, *, locks: bool = True) -> None:
-    """Archive what is new where a file of kept's was edited: transcripts tell which edits are an agent's.
+    """Archive new transcripts if one of kept's files was edited: they show which edits an agent made.
 
-    Without ``locks`` the caller holds the lock of runs. Raises BusyError while a run is under way (it reads by
-    itself) and StoreError.
+    Without ``locks`` the caller holds the run lock. Raises BusyError while a run is under way (the run archives them itself), and
+    StoreError.
     """
     if any(state is FileState.EDITED for _, state, _ in file_states(workspace)):
         with hold_lock(workspace.paths.lock) if locks else nullcontext():
@@ -34,7 +34,7 @@ def archive_before_edits(workspace: Workspace, *, locks: bool = True) -> None:
 
 
 def erase_opted_out_traces(workspace: Workspace, reading: ReadingReport) -> None:
-    """Erase what else tells of the sessions that a reading found not to be remembered: no byte of them stays. Raises StoreError."""
+    """Erase the model replies about sessions that a reading found to be opted out, and compact the store. Raises StoreError."""
     if reading.erased:
         with closing(ReplyCache(workspace.paths.replies)) as replies:
             replies.erase_replies(reading.opted_out, lambda _: False)
@@ -50,14 +50,14 @@ def apply_person_change(
     with_index: bool = True,
     locks: bool = True,
 ) -> tuple[T, WriteReport]:
-    """Do a person's change between absorbing hand edits and writing the outputs, so that neither undoes the other.
+    """Apply a person's change after merging hand edits and before writing the outputs, so that neither undoes the other.
 
-    Without ``with_files`` the files are left to the next run, which reads first which of their edits are an agent's; without
-    ``with_index`` the index by meaning is the caller's to update.
-    Transcripts are read first where a file was edited; without ``locks`` the caller holds the lock of runs.
-    ``accepted`` are files whose bytes (by their hash) are an edit even where they look like damage. Returns what the change
-    returned, and what was written. Where another process is writing the outputs for long, the change stands and the next run writes
-    them: a problem told. Raises StoreError, and what the change raises.
+    Without ``with_files`` the next run merges and writes the files. Without ``with_index`` the caller updates the vector index.
+    If a file was edited, transcripts are archived first; without ``locks`` the caller holds the run lock. ``accepted`` maps files
+    to the hash of contents that count as an edit even if they look like damage.
+
+    Returns the result of the change and a report of what was written. If another process keeps the outputs locked, the change
+    stands, the report lists a problem and the next run writes the files. Raises StoreError, and whatever the change raises.
     """
     written = WriteReport(accepted=dict(accepted))
     number = RunNumber(workspace.store.log, workspace.clock, "absorb")
@@ -81,7 +81,7 @@ def apply_person_change(
 
 
 def update_index_after_change(workspace: Workspace) -> None:
-    """Update the index by meaning; what cannot be is found by its words until the next run, which tells what is wrong."""
+    """Update the vector index. If that fails, memories are found by their words until the next run, which reports the error."""
     with suppress(*UNMADE):
         update_index(workspace, CHANGE_SECONDS)
 

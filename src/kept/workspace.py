@@ -1,4 +1,4 @@
-"""The workspace: everything a use case works with, opened once: places, settings, profile, store, clock.
+"""The workspace: what every use case needs, opened once: paths, settings, profiles, store and clock.
 
 Every path kept writes to lies below one home; a trial run with ``--home`` touches nothing else.
 """
@@ -53,20 +53,21 @@ if TYPE_CHECKING:
     from kept.store.protocol import Store
 
 VAULT, VAULT_MARKER = "vault", ".memory-loop.json"
-JOURNAL = "journal"  # the profile that remembers what kept's own entries tell
+JOURNAL = "journal"  # the profile that extracts memories from kept's own journal entries
 
-_NAMES = "projects elsewhere"  # the note of the store with what projects are called on other machines
-_CLONES = 3  # clones of clones that are followed
+_NAMES = "projects elsewhere"  # key of the store's note that maps project scopes to their names on other machines
+_CLONES = 3  # follow at most this many clones of clones to find a project's origin
 
 Clock = Callable[[], datetime]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Workspace:
-    """What a use case works with. ``zone`` decides which day an instant belongs to. ``profiles`` are the active ones, the default
-    first; ``writing`` are those whose memories the files show: others wrote there before.
+    """The context of a use case: paths, settings, profiles, store and clock of one home.
 
-    ``asking`` asks the language model of the settings; None where none is set.
+    ``zone`` decides which day an instant belongs to. ``profiles`` are the active ones, the default first. ``writing`` are the
+    profiles whose memories the files show: the active ones, and any other that has lines in a memory file already. ``llm`` is the
+    client of the configured language model; None if none is configured.
     """
 
     paths: Paths
@@ -81,7 +82,7 @@ class Workspace:
 
     @property
     def profile(self) -> Profile:
-        """The default profile: that of what no rule speaks of, and of what a person adds without naming another."""
+        """The default profile. It takes sessions that no rule matches, and memories a person adds without naming a profile."""
         return self.profiles[0]
 
     @property
@@ -90,7 +91,7 @@ class Workspace:
         return tuple(dict.fromkeys(language for profile in self.profiles for language in profile.languages))
 
     def profile_for(self, source: str, directory: str, path: str = "") -> Profile:
-        """The profile that remembers what is said in a directory and told by a source; ``path`` is the transcript's."""
+        """The profile that applies to a session, by its working directory, its source and its transcript's ``path``."""
         place = project_directory(directory, path)
         root = find_root_above(self.settings.root, Path(path), self.paths.user) if path else None
         vault = root is not None and is_vault(root, self.paths.user)
@@ -103,31 +104,34 @@ class Workspace:
         return choose_profile(uses, self.profiles, source, place, usual=usual)
 
     def profile_of(self, memory: Memory) -> Profile | None:
-        """The profile a memory is of; None where it is not active."""
+        """The profile of a memory; None if that profile is not active."""
         return next((item for item in self.profiles if item.id == memory.profile), None)
 
     def extraction_prompt(self, profile: Profile) -> Prompt:
-        """The extraction prompt in force for a profile. Raises ConfigError."""
+        """The extraction prompt that a profile uses. Raises ConfigError."""
         return load_prompt(profile, root=self.paths.root, config=self.paths.config, default_profile=self.settings.profile)
 
     def category(self, memory: Memory) -> Category | None:
-        """The category of a memory; None where its profile is not active, or has it no more."""
+        """The category of a memory; None if its profile is not active or no longer has that category."""
         profile = self.profile_of(memory)
         return profile.category(memory.category) if profile else None
 
     @property
     def linked_folders(self) -> tuple[Path, ...]:
-        """The folders that a link in the place of an output may lead into."""
+        """The folders that a symbolic link at an output's path may point into."""
         return tuple(
             self.paths.root / _expand_home(linked_folder, self.paths.root) for linked_folder in self.settings.linked_folders
         )
 
     def refuse_links(self, output: Path) -> None:
-        """Raise RefusedPathError where an output leads over a link that may not be followed: neither read nor written, then."""
+        """Raise RefusedPathError if an output's path passes through a link that may not be followed. Check before any access."""
         files.refuse_links(output, root=self.paths.boundary(output), links=self.linked_folders)
 
     def write_output(self, path: Path, data: bytes | None, expect: files.FileStamp) -> None:
-        """Make these the bytes of an output (None: it goes) if it is as it was read. Raises ChangedError, RefusedPathError."""
+        """Write ``data`` to an output, or delete the output if ``data`` is None, unless it changed since it was read.
+
+        Raises ChangedError, RefusedPathError.
+        """
         root, links = self.paths.boundary(path), self.linked_folders
         if data is None:
             files.delete_if_unchanged(path, expect=expect, root=root, links=links)
@@ -135,9 +139,9 @@ class Workspace:
             files.write_if_unchanged(path, data, expect=expect, root=root, links=links)
 
     def kind(self, name: str) -> tuple[Profile, Category]:
-        """The category a person names, as ``preference`` or ``coding.preference``, and its profile; the default's first.
+        """The profile and category a person names, as ``preference`` or ``coding.preference``; the default profile is tried first.
 
-        Raises UsageError for one that no active profile has.
+        Raises UsageError if no active profile has the category.
         """
         wanted, category = parse_kind(name)
         for item in self.profiles:
@@ -152,14 +156,14 @@ class Workspace:
         )
 
     def scope(self, directory: str, path: str = "") -> str:
-        """The scope of what is said in a directory; where that is unknown, of the folder the transcript at ``path`` lies in."""
+        """The scope of sessions in a directory; if that is unknown, of the folder that holds the transcript at ``path``."""
         place = project_directory(directory, path)
         return project_scope(self.project_identity(place)) if place else USER_SCOPE
 
     def project_identity(self, place: str) -> str:
-        """What all directories of the project have in common that a directory (or a transcript's folder) belongs to.
+        """The identity of the project that a directory (or a transcript's folder) belongs to; all its directories share it.
 
-        A person's correction first, then what was recorded when the directory was first seen, then what it is now.
+        A person's correction wins, then what was recorded when the directory was first seen, then what is detected now.
         """
         other = correct_directory(place, self.settings.projects)
         if other is not None and self.settings.projects.get(other) == other:
@@ -168,25 +172,25 @@ class Workspace:
         return known.identity if known else self.detect_identity(other or place)
 
     def detect_identity(self, place: str) -> str:
-        """What a directory is now: its repository's origin, else the repository, else itself."""
+        """The identity a directory has now: its repository's origin, else the repository's root, else the directory itself."""
         checkout = self.find_checkout(place)
         for _ in range(_CLONES):
             original = self.find_checkout(checkout.local) if checkout and checkout.local else None
             if original is None:
                 break
-            checkout = original  # a clone of a folder of this machine
+            checkout = original  # the origin is a folder on this machine
         if checkout is None:
             return FOLDER + project_root(place)
         return REMOTE + checkout.remote if checkout.remote else FOLDER + str(checkout.root)
 
     def find_checkout(self, place: str) -> Checkout | None:
-        """The repository a directory lies in; a home under version control is no project of all below it."""
+        """The repository that contains a directory. A repository at or above the user's home folder does not count."""
         above = (self.paths.user, *self.paths.user.parents)
         found = (find_checkout(item) for item in (place, project_root(place)))
         return next((checkout for checkout in found if checkout is not None and checkout.root not in above), None)
 
     def scope_names(self) -> dict[str, str]:
-        """What each project scope is called, for people; those of the same name get as much of a parent as tells them apart."""
+        """The display name of each project scope; equal names get enough of their parent path to tell them apart."""
         known = self.store.archive.projects()
         identities = [project.identity for project in known]
         moved = [self.project_identity(project.directory) for project in known] if self.settings.projects else []
@@ -195,7 +199,7 @@ class Workspace:
         return self._names_elsewhere() | here
 
     def note_names(self, names: Mapping[str, str]) -> None:
-        """Note what projects, by scope, are called on the person's other machines: they may be known there alone."""
+        """Store the names, by scope, of projects on the person's other machines; this machine may not know those projects."""
         known = self._names_elsewhere()
         if names.items() - known.items():
             self.store.save_note(_NAMES, to_canonical_json({**known, **names}))
@@ -204,11 +208,11 @@ class Workspace:
         return {scope: project_label(name) for scope, name in json.loads(self.store.note(_NAMES) or "{}").items()}
 
     def name(self, scope: str) -> str:
-        """What one scope is called."""
+        """The display name of a scope."""
         return self.scope_names().get(scope) or project_label(scope.removeprefix(PROJECT))
 
     def find_scope(self, name: str) -> str:
-        """The scope of a project that a person names, as it is called or by its folder. Raises UsageError."""
+        """The scope of a project that a person names by its display name, its scope or its folder. Raises UsageError."""
         found = [scope for scope, title in self.scope_names().items() if title in (name, project_label(name)) or name == scope]
         folder = str(Path(name).expanduser().absolute())
         found = found or [scope for scope in (self.scope(folder),) if scope in self.scope_names()]
@@ -223,8 +227,9 @@ class Workspace:
         return found[0]
 
     def day(self, text: str, *, last: bool = False) -> date:
-        """The day a person names: YYYY-MM-DD, ``yesterday``, ``monday``, ``3 days ago``. Of several days (``last week``) the first,
-        or the ``last``. Raises UsageError.
+        """The day a person names: YYYY-MM-DD, ``yesterday``, ``monday``, ``3 days ago``.
+
+        For a range (``last week``) the first day, or with ``last`` the last. Raises UsageError.
         """
         from kept.core.dates.when import parse_day_range  # noqa: PLC0415 - reads the words of ten languages, for those who type a date
 
@@ -234,12 +239,12 @@ class Workspace:
         return found[last]
 
     def day_bounds(self, day: date) -> tuple[datetime, datetime]:
-        """The first instant of a local day and of the next one; their distance follows daylight saving."""
+        """The first instants of a local day and of the next, in UTC; 23 to 25 hours apart when daylight saving changes."""
         start = datetime.combine(day, time(), self.zone)
         return start.astimezone(UTC), datetime.combine(day + timedelta(days=1), time(), self.zone).astimezone(UTC)
 
     def parse_moment(self, text: str) -> datetime:
-        """The instant a person names: a full timestamp, or a day, meaning its end. Raises UsageError."""
+        """The instant a person names: a full timestamp, or a day, which means the end of that day. Raises UsageError."""
         instant = parse_instant(text)
         return instant if instant is not None else self.day_bounds(self.day(text, last=True))[1]
 
@@ -249,7 +254,7 @@ Opener = Callable[[Path], AbstractContextManager[Workspace]]
 
 
 def project_directory(directory: str, path: str) -> str:
-    """The directory that stands for a project: the working directory, else the folder that a transcript lies in."""
+    """The directory that identifies a project: the working directory, else a folder derived from the transcript's path."""
     return directory if directory.strip() else fallback_project_folder(path) if path else ""
 
 
@@ -274,17 +279,16 @@ def open_workspace(
     dry: bool = False,
     also: Sequence[str] = (),
 ) -> Iterator[Workspace]:
-    """Open the workspace, and close the store at the end. ``anew`` lets an empty store begin where one is gone whose backups are
-    there.
+    """Open the workspace of a home; close the store and the model client at the end.
 
-    ``dry`` is for looking: where there is no store yet, none is made.
+    ``anew`` allows an empty store to replace a lost one of which backups or outputs remain. ``dry`` creates no store if there is
+    none. ``also`` names profiles to activate in addition to the settings; the journal profile is active if kept wrote an entry.
 
-    ``also`` are profiles that are active whatever the settings say; that of the journal is where kept has written an entry.
-
-    Raises ConfigError for settings, profile or zone that cannot be followed, StoreError where the store cannot be opened.
+    Raises ConfigError if settings, profile or zone are invalid, RefusedPathError if kept's own folder contains a link, StoreError
+    if the store cannot be opened.
     """
     chosen = settings_file.load_settings(home.settings)
-    if profile:  # for this call one profile remembers everything, whatever the rules say
+    if profile:  # for this call the given profile applies to every session, whatever the rules say
         chosen = replace(chosen, use=(ProfileRule(profile=profile),))
     named = dict.fromkeys(
         (profile or chosen.profile, chosen.profile, *chosen.profiles, *(profile_rule.profile for profile_rule in chosen.use))
@@ -328,7 +332,7 @@ def open_workspace(
 def create_client(
     home: Paths, settings: Settings, store: "Store", *, env: Mapping[str, str], clock: Clock, zone: ZoneInfo
 ) -> "LlmClient | None":
-    """What asks the model of some settings; None where they name none."""
+    """The client of the configured language model; None if the settings name none."""
     if settings.llm.adapter == "none":
         return None
     from kept.llm.models import create_llm_client  # noqa: PLC0415 - clients of models are heavy, and many a workspace asks none
@@ -346,15 +350,15 @@ def create_client(
 def _profiles_in_files(
     home: Paths, store: "Store", made: Sequence[Profile], named: Collection[str], default: str
 ) -> tuple[Profile, ...]:
-    """The active profiles and those whose lines stand in a memory file of theirs: one call's profile takes nobody's lines out."""
+    """The active profiles, and others with lines in a memory file: a profile given for one call must not remove those lines."""
     try:
         lines = [line for path in _memory_files(home, made) for output in store.output_states(path) for line in output.lines]
-    except DamagedError:  # told by whoever reads the file
+    except DamagedError:  # reported by the code that reads the file
         lines = []
     wrote = dict.fromkeys(parse_kind(line.key.rpartition(":")[2])[0] for line in lines if line.key.startswith("ids:"))
     others = []
     for name in (item for item in wrote if item and item not in named):
-        with suppress(ConfigError):  # one that is there no more
+        with suppress(ConfigError):  # the profile no longer exists
             others.append(_load_profile(home, name, default))
     return (*(item for item in made if item.id not in {profile.id for profile in others}), *others)
 
@@ -366,8 +370,9 @@ def _memory_files(home: Paths, made: Sequence[Profile]) -> tuple[str, ...]:
 
 
 def refuse_lost_store(home: Paths, memory_files: Collection[str] = ()) -> None:
-    """Raise StoreError where the store is gone but its backups are there, or what was made from it: an empty one in its place would
-    look like forgetting all, and what was forgotten would come back.
+    """Raise StoreError if the store is missing while backups of it, or files made from it, exist.
+
+    An empty store in its place would look as if everything had been forgotten, and what had been forgotten would come back.
     """
     if home.store.exists():
         return
@@ -384,8 +389,9 @@ def refuse_lost_store(home: Paths, memory_files: Collection[str] = ()) -> None:
 
 @contextmanager
 def _open_store(home: Paths, url: str, *, dry: bool) -> Iterator["Store"]:
-    """Open the store; a dry call that finds none works on an empty one in a temporary folder. A user's store of :mod:`kept.api` has
-    the settings of another home, and no part in its server.
+    """Open the store; a dry call that finds none uses an empty one in a temporary folder.
+
+    The caller passes no ``url`` for a user's store of :mod:`kept.api`: it shares another home's settings, but not its server.
     """
     with TemporaryDirectory(prefix="kept-") if dry and not home.store.exists() else nullcontext() as folder:
         path = Path(folder) / home.store.name if folder else home.store
@@ -394,13 +400,13 @@ def _open_store(home: Paths, url: str, *, dry: bool) -> Iterator["Store"]:
 
 
 def _create_redactor() -> Callable[[str, bytes], str]:
-    """What takes the secrets out of every text on its way into the store."""
+    """A function that redacts secrets in every text that is written to the store."""
     more = cache(load_scanner)
     return lambda text, key: redact(text, key=key, more=more()).text
 
 
 def _create_counting_redactor(store: "Store") -> Callable[[str], tuple[str, int]]:
-    """What takes secrets out of a text, with the store's key, and counts them."""
+    """A function that redacts secrets in a text with the store's key, and counts them."""
     more = cache(load_scanner)
 
     def without_secrets(text: str) -> tuple[str, int]:
@@ -411,12 +417,12 @@ def _create_counting_redactor(store: "Store") -> Callable[[str], tuple[str, int]
 
 
 def _without_memory_file(profile: Profile) -> Profile:
-    """A profile that is active for kept's own entries alone: the memory file has what they say from the sessions already."""
+    """The profile without a memory file: it reads only kept's own entries, whose facts reach the file from the sessions."""
     return replace(profile, outputs=replace(profile.outputs, memory_file=""))
 
 
 def _has_entries(folder: Path) -> bool:
-    """Whether kept wrote an entry of its journal there that it reads again."""
+    """True if the folder holds a journal entry that kept wrote and reads back."""
     if not folder.is_dir():
         return False
     from kept.sources.entries import find_entries  # noqa: PLC0415 - a journal of kept's own is rare, and reading one takes much
@@ -425,7 +431,7 @@ def _has_entries(folder: Path) -> bool:
 
 
 def _load_profile(home: Paths, name: str, default: str) -> Profile:
-    """The profile of that id, with the categories its prompt declares."""
+    """The profile with this id, including the categories that its prompt declares."""
     own = profiles.load_profile(name, home.config / "profiles")
     return with_declared_categories(own, load_prompt(own, root=home.root, config=home.config, default_profile=default).declared)
 
@@ -434,4 +440,4 @@ def _local_zone() -> ZoneInfo:
     try:
         return tzlocal.get_localzone()
     except (LookupError, ValueError, OSError):
-        return ZoneInfo("UTC")  # a container without a zone
+        return ZoneInfo("UTC")  # for example in a container without a time zone

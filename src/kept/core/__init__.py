@@ -1,4 +1,4 @@
-"""The words of kept as frozen values, and the pure fold of operations into memories.
+"""The domain model as frozen values, and the pure fold of operations into memories.
 
-Standard library only. Knows nothing of files, databases, formats, clocks or models.
+No input or output: nothing here knows files, databases, transcript formats, clocks or models.
 """

@@ -1,4 +1,4 @@
-"""Candidates, verdicts and memories: what may be remembered, what was said of it, and what is.
+"""Candidates, verdicts and memories: what may be remembered, what was decided about it, and what is remembered.
 
 A memory's times are the times of its evidence, never of the processing.
 """
@@ -10,28 +10,29 @@ from kept.core.event import Origin
 from kept.core.value import dataclass
 
 USER_SCOPE = "user"
-# Why a candidate of the rules is refused, or held, although they would have it: a model that read the same words says otherwise.
+# Reasons of verdicts. The rules accept a candidate, but a model that read the same words rejects it: refused, or held.
 DISMISSED = "turned down by the model"
 DOUBTED = "doubted by the model"
-HELPFUL = "may help, but nothing goes wrong without it"  # why what a model grades so waits
-PASSING = "for the task at hand"  # why what a model calls so waits, or is refused
-ALLUDES = "the passage alone does not say what is claimed"  # why one whose wording is not to be trusted waits
-UNTRIED = "the model did not pass kept's trial"  # why what it proposes waits, and is shown apart
-REWORDED = "an agent put it in its own words"  # why other words than the person's wait in an agent's reply
-# The triggers of a person's own sentences: explicit tellings, and a standing wish.
+HELPFUL = "may help, but nothing goes wrong without it"  # held: the model or agent that proposed it graded it so
+PASSING = "for the task at hand"  # held or refused: the model or agent that proposed it graded it so
+ALLUDES = "the passage alone does not say what is claimed"  # held: its wording is not taken from the evidence
+UNTRIED = "the model did not pass kept's trial"  # held, and listed apart from other held memories
+REWORDED = "an agent put it in its own words"  # held: an agent's reply may quote the person, but not paraphrase them
+# Triggers of candidates that come from a person's own sentence: explicit statements, and a lasting wish.
 REMEMBER, FROM_NOW_ON, RULE, BAN, DECIDED = "remember", "from_now_on", "standing", "ban", "decided"
 CORRECTION, NOTE, COMMAND, WISH = "corrected", "note", "command", "wish"
 TOLD = frozenset({REMEMBER, FROM_NOW_ON, RULE, BAN, DECIDED, CORRECTION, NOTE, COMMAND, WISH})
-WITHDRAWAL = "withdrawal"  # the trigger of what a person no longer wants to hold, told in an earlier session
-UNDERSTOOD = "model"  # the trigger of what a model proposed
-SUGGESTED = "suggested"  # the trigger of a memory that an agent proposed by a call
-TEAM = "team"  # of one that somebody else of a team shares and that may contradict what is kept here
-CLIENT_MEMORY = "client memory"  # and of one that stands in a client's own memory
-# Why a wish is refused until it was said in several sessions, in whatever words.
+# Triggers of other candidates.
+WITHDRAWAL = "withdrawal"  # the person takes back something they said in an earlier session
+UNDERSTOOD = "model"  # proposed by a model
+SUGGESTED = "suggested"  # proposed by an agent with a tool call
+TEAM = "team"  # shared by another member of a team, and may contradict a memory here
+CLIENT_MEMORY = "client memory"  # read from a client's own memory
+# A wish is refused for this reason until it was said in several sessions, in whatever words.
 SAID_ONCE = "said once"
-TAKES_BACK = "it takes back what was told before, and which of that is not clear"  # why a withdrawal waits where it does not retire
-# Why words wait however often they are repeated: an agent repeats what it does and what it hands over.
-UNSURE = "may not be meant as a rule"  # why a telling waits, unless it gives what was told before another value
+TAKES_BACK = "it takes back what was told before, and which of that is not clear"  # a withdrawal that matches no single memory
+UNSURE = "may not be meant as a rule"  # held, unless it gives an earlier rule a new value
+# The reasons below keep a candidate held however often its words come again (see LASTING).
 CHOSEN = "the agent worded it as an option, which was chosen"
 DANGEROUS = "what helped is a command that could do harm"
 UNNAMED = "what helped installs a package that the error does not name"
@@ -40,18 +41,19 @@ TEMPLATE = "the same words stand around it each time: it may be a text that come
 
 
 class Frame(StrEnum):
-    """Why a passage of a prompt may not be what its author says: by the rest of its sentence, and by what stands around it."""
+    """Why a passage of a prompt may not say what its author means: the rest of its sentence, or the text around it."""
 
     PART = "the passage is a part of a sentence whose rest may turn it around"
     LED = "the line before the passage may say the opposite of it, or whose words it is"
     QUOTED = "may be quoted, taken back or meant for another use"
 
 
+# Repetition does not lift these reasons, for it proves nothing here: an agent repeats what it does and what it hands over.
 LASTING = frozenset((CHOSEN, *Frame, DANGEROUS, UNNAMED, UNCONFIRMED, TEMPLATE, UNTRIED, REWORDED))
 
 
 class Status(StrEnum):
-    """The state of a memory. ``EXPIRED`` is never stored: it is read off ``valid_until`` at a moment."""
+    """The state of a memory. ``EXPIRED`` is never stored: :meth:`Memory.status_at` derives it from ``valid_until``."""
 
     ACTIVE = "active"
     HELD = "held"
@@ -63,7 +65,7 @@ class Status(StrEnum):
 
 
 class Actor(StrEnum):
-    """Who did it: a machine's rules, a person, or an agent that proposes on a person's behalf."""
+    """Who made a change: kept itself, a person, or an agent that acts on a person's behalf."""
 
     MACHINE = "machine"
     PERSON = "person"
@@ -72,9 +74,9 @@ class Actor(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evidence:
-    """Words that support a claim: verbatim from the cleaned text of the event ``event`` of ``session``.
+    """Words that support a claim, quoted verbatim from the cleaned text of the event with key ``event`` in ``session``.
 
-    ``path`` is the file it was read from, ``author`` the label of who wrote it.
+    ``path`` is the file the event was read from, ``author`` the label of who wrote it.
     """
 
     quote: str
@@ -90,13 +92,14 @@ class Evidence:
 class Candidate:
     """A proposed memory; nothing is stored as a memory yet.
 
-    ``id`` hashes what makes it this proposal (profile, category, scope, trigger, anchor event, content), so extracting the same
-    events again proposes the same ids. ``confidence`` is in [0, 1], computed from stated signals listed in ``reasoning``.
-    ``fingerprint`` recognises the error a fix is for, ``subject`` names whom or what a dossier is about (both empty otherwise).
-    ``about`` is what the content speaks of where its own words do not say: a file, or the line before it. ``doubt`` is why it waits
-    for a person whatever its confidence (empty: it does not). ``scope`` is ``"user"`` or ``"project:<key>"``. ``rewords`` is the id
-    of the candidate that this one puts in better words: both become one memory. ``replaces`` are the words of another candidate of
-    the same session that this one takes the place of, or what a withdrawal names of other sessions.
+    ``id`` hashes profile, category, scope, trigger, anchor event and content, so extracting the same events again gives the same
+    ids. ``scope`` is ``"user"`` or ``"project:<key>"``. ``confidence`` is in [0, 1], computed from the signals that ``reasoning``
+    lists. ``fingerprint`` identifies the error that a fix is for, ``subject`` the person or thing a dossier is about (both empty
+    otherwise). ``about`` names what the content refers to if its own words do not: a file, or the line before it.
+
+    ``doubt`` is the reason to hold the candidate for a person whatever its confidence; empty if there is none. ``rewords`` is the
+    id of a candidate that this one says in better words; the two become one memory. ``replaces`` holds the words of an earlier
+    candidate of the same session that this one replaces, or the words by which a withdrawal names a memory of other sessions.
     """
 
     id: str
@@ -127,7 +130,7 @@ class Accepted:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Held:
-    """The candidate waits for a person. ``reason`` is a short slug, ``detail`` a sentence."""
+    """The candidate is held for a person to decide. ``reason`` is a short slug, ``detail`` a sentence."""
 
     reason: str
     detail: str = ""
@@ -135,7 +138,7 @@ class Held:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Refused:
-    """The candidate is not remembered, and is listed with the reason."""
+    """The candidate is not remembered; ``kept list --refused`` shows it with the reason."""
 
     reason: str
     detail: str = ""
@@ -154,14 +157,14 @@ class CandidateVerdict:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Memory:
-    """What the operations on one id add up to.
+    """The state of one memory: the fold of all operations on its id.
 
-    ``candidates`` are the ids of the proposals it rests on. ``owned`` says that a person wrote, edited or decided it: no machine
-    changes its content or status then. ``first_seen`` and ``last_seen`` are event times, and so is ``ended_at``, when it stopped
-    being held or active; ``observations`` counts distinct sessions with evidence. ``reason`` is that of the last operation.
-    ``subject`` names whom or what a dossier is about; empty for any other. ``superseded_by`` is what took its place, or, while it
-    is held, what it may contradict. ``about`` is what the content speaks of where its own words do not say. ``advised`` says that
-    the content is a model's wording of what it rests on.
+    ``candidates`` are the ids of the proposals it rests on. ``owned`` means that a person wrote, edited or decided it; kept then
+    never changes its content or status. ``first_seen``, ``last_seen`` and ``ended_at`` (when it stopped being held or active) are
+    event times. ``observations`` counts the sessions with evidence. ``reason`` is that of the last operation. ``subject`` names the
+    person or thing a dossier is about, and is empty otherwise. ``superseded_by`` is the id of the memory that replaced it or, while
+    it is held, of the one it may contradict. ``about`` names what the content refers to if its own words do not. ``advised`` means
+    that a model worded the content from the evidence.
     """
 
     id: str

@@ -1,7 +1,7 @@
-"""Operations: what happens to memories. The log of them is the only truth; memories are their fold.
+"""Operations: the changes to memories. The log of operations is the only truth; memories are computed from it (:mod:`.fold`).
 
-``Operation`` is a closed union. Each has ``memory`` (whom it happens to), ``at`` (the event time that caused it; None when
-undated) and ``reason``. Who did it, when it was recorded and at what cost is said once, by the pass it belongs to.
+``Operation`` is a closed union. Each member has ``memory`` (the id it applies to), ``at`` (the time of the event that caused it;
+None if undated) and ``reason``. The :class:`Pass` it belongs to records who made it and when.
 """
 
 from datetime import datetime
@@ -11,40 +11,39 @@ from kept.core.memory import Actor, Evidence, Memory, Status
 from kept.core.summary import Passage
 from kept.core.value import dataclass, fields
 
-# The reason for retiring what a later look at the same events no longer proposes: no judgement on the memory.
+# A memory is retired for this reason if extracting the same events again no longer proposes it. Says nothing about its truth.
 WITHDRAWN = "its evidence is no longer proposed"
-# The beginning of the reason for retiring what its project stopped naming; said again later, it comes back.
+# Start of the reason for retiring a memory whose names no longer occur in its project. If it is said again, it comes back.
 FADED = "none of its names occurred any more in"
 
-# The reason for merging entries that are alike into one that says each in short.
-#: Earlier versions joined several memories into one under this reason; they come back as they were said.
+# Earlier versions merged several similar memories into one for this reason; such memories come back in their original words.
 CONDENSED = "condensed with what is like it"
 
-# The reason for closing a question that something said later answers; asked again after that, it is open again.
+# A question is resolved for this reason if something said later answers it. If it is asked again, it is reopened.
 ANSWERED = "answered by what was said later"
-# The beginning of the reason for what a model said should become of memories; the rest is its own words.
+# Start of the reason of an operation that a model advised; the rest is the model's own words.
 ADVISED = "the model says: "
-# The reason for what a model left standing beside what it may contradict.
+# A held memory is approved for this reason if a model finds that it does not contradict the other one.
 BOTH_HOLD = f"{ADVISED}both can be so"
-# The beginning of the reason for what gave way to something said later.
+# Start of the reason for superseding a memory with something said later.
 GAVE_WAY = "it was so until"
-# The beginning of the reason for retiring what the person took back in a later session; said again after that, it comes back.
+# Start of the reason for retiring a memory that the person took back in a later session. If they say it again, it comes back.
 TAKEN_BACK = "you took it back on"
-# The reason for what waits because something said later may leave no room for it: which of the two holds, a person says.
+# A memory is held for this reason if it may contradict another one; a person decides which of the two is true.
 MAY_CONTRADICT = "held: these may contradict"
-# The reason for what may be no rule, and holds because it gives what was told as one before another value.
+# A statement that may not be meant as a rule is active for this reason if it gives an earlier rule a new value.
 NEWER_VALUE = "it says otherwise what was told before"
-# The reason for what a person let in: it stays, and gives way to nothing but their own plain words.
+# The person approved the memory: it stays active unless their own explicit words replace it.
 APPROVED = "approved by the user"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Facts:
-    """What evidence says of a memory, in full after the operation, except for the evidence itself, which is added or dropped.
+    """The fields of a memory that follow from its evidence. An operation with Facts replaces these fields and leaves the others.
 
-    ``candidates`` are all the ids it now rests on; ``added`` is new evidence, ``dropped`` the event keys whose evidence no longer
-    counts. ``advised`` says that the content is a model's wording of all of it. An operation that carries Facts replaces these
-    fields and leaves the rest of the memory as it was.
+    All fields are complete values, except that evidence comes as a difference: ``added`` is new evidence, ``dropped`` holds the
+    keys of events whose evidence no longer counts. ``candidates`` are all ids the memory now rests on. ``advised`` means that a
+    model worded the content from all of them.
     """
 
     content: str
@@ -68,7 +67,7 @@ class Facts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Add:
-    """A new memory, active or held as ``value`` says."""
+    """Adds a memory, active or held as ``value`` says."""
 
     memory: str
     at: datetime | None
@@ -78,7 +77,7 @@ class Add:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Revise:
-    """Its content (or category) changes."""
+    """Changes the content or category of a memory."""
 
     memory: str
     at: datetime | None
@@ -88,7 +87,7 @@ class Revise:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reaffirm:
-    """It was seen again: evidence, dates and counts move, the content stays."""
+    """Records that a memory was seen again: evidence, dates and counts change, the content does not."""
 
     memory: str
     at: datetime | None
@@ -98,7 +97,7 @@ class Reaffirm:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Merge:
-    """It takes in ``losers``, which become superseded by it, with all their evidence."""
+    """Merges ``losers`` into the memory with all their evidence; they become superseded by it."""
 
     memory: str
     at: datetime | None
@@ -109,7 +108,7 @@ class Merge:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Supersede:
-    """It gives way to ``by``."""
+    """Replaces a memory by the memory with the id ``by``."""
 
     memory: str
     at: datetime | None
@@ -119,7 +118,7 @@ class Supersede:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Resolve:
-    """An open question was answered: by the memory ``by``, or by nothing that is remembered (empty)."""
+    """Closes an open question; ``by`` is the id of the memory that answers it, or empty if no memory does."""
 
     memory: str
     at: datetime | None
@@ -129,7 +128,7 @@ class Resolve:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Retire:
-    """It no longer holds or no longer matters. It stays in the log and can come back."""
+    """Ends a memory that is no longer true or no longer matters. It stays in the log and can come back."""
 
     memory: str
     at: datetime | None
@@ -138,7 +137,7 @@ class Retire:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Promote:
-    """It moves to another category because repetition has shown what it is."""
+    """Moves a memory to another category after repetition showed that it belongs there."""
 
     memory: str
     at: datetime | None
@@ -148,8 +147,9 @@ class Promote:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Move:
-    """It belongs to another scope, because a person corrected which project a directory is, or to another profile, because a person
-    migrated; ``candidates`` it rests on there. ``profile`` and ``category`` are empty where they stay.
+    """Moves a memory to another scope (a person corrected a directory's project) or to another profile (a person migrated).
+
+    ``candidates`` are the ids it rests on there. ``profile`` and ``category`` are empty if they do not change.
     """
 
     memory: str
@@ -163,7 +163,7 @@ class Move:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Approve:
-    """A held (or retired, or rejected) memory becomes active."""
+    """Makes a held, retired or rejected memory active."""
 
     memory: str
     at: datetime | None
@@ -172,7 +172,7 @@ class Approve:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reject:
-    """A held memory is turned down; the same proposal does not come back."""
+    """Rejects a held memory; the same proposal is not made again."""
 
     memory: str
     at: datetime | None
@@ -181,7 +181,7 @@ class Reject:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pin:
-    """It is always shown and no machine touches it; ``on=False`` takes that back."""
+    """Pins a memory, so that it is always shown and kept never changes it; ``on=False`` unpins it."""
 
     memory: str
     at: datetime | None
@@ -191,9 +191,10 @@ class Pin:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Forget:
-    """Its content is erased everywhere. ``fingerprints`` are keyed and content-free; they keep it from coming back.
+    """Records that the content of a memory was erased everywhere.
 
-    ``candidates`` are the proposals whose words were erased with it.
+    ``fingerprints`` are keyed and hold no content; they prevent the memory from being extracted again. ``candidates`` are the
+    proposals whose words were erased with it.
     """
 
     memory: str
@@ -205,10 +206,10 @@ class Forget:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reword:
-    """A person's words (none: they deleted it) take the place of a line of a day's summary. No memory changes.
+    """Replaces a line of a day summary with a person's words; empty ``content`` means they deleted it. Changes no memory.
 
-    ``memory`` is the id of their passage, ``line`` that passage, ``content`` its words. The text of ``line`` is what a person had
-    written there before the log had such operations; otherwise it is empty.
+    ``memory`` is the id of the passage that holds their words, ``line`` the passage itself, ``content`` its words. The text of
+    ``line`` is empty, except for words that a person wrote before the log had this operation.
     """
 
     memory: str
@@ -224,12 +225,12 @@ Operation = (
 
 
 def operation_kind(operation: Operation) -> str:
-    """The kind of an operation; what is added to wait for a decision is a kind of its own."""
+    """The kind of an operation: its class name in lower case, but ``hold`` for an Add of a held memory."""
     return "hold" if isinstance(operation, Add) and operation.value.status is Status.HELD else type(operation).__name__.lower()
 
 
 def affected_memory_ids(operation: Operation) -> tuple[str, ...]:
-    """The ids of the memories an operation concerns, its own first, each once."""
+    """The ids of the memories an operation affects, without duplicates; its own comes first."""
     others = (*getattr(operation, "losers", ()), getattr(operation, "by", ""))
     return tuple(dict.fromkeys(item for item in (operation.memory, *others) if item))
 
@@ -238,10 +239,10 @@ def affected_memory_ids(operation: Operation) -> tuple[str, ...]:
 class Pass:
     """The operations of one run of one stage over one input, committed together and undone together.
 
-    ``id`` is its sequence number, ``run`` the run it belongs to (all passes of a run are undone together by a bare ``undo``).
-    ``stage`` is a short name (``curate``, ``person``, ``absorb``, ``undo``, ``redo``); ``subject`` says over what (a profile and
-    scope, a file, a pass). ``recorded_at`` is when it was processed: the only such time in the store.
-    ``undoes`` and ``redoes`` name the passes that an undo or redo switches off or on again.
+    ``id`` is its sequence number, ``run`` the run it belongs to (``kept undo`` without an argument undoes all passes of the last
+    run). ``stage`` is a short name (``curate``, ``person``, ``absorb``, ``undo``, ``redo``), ``subject`` its input (a profile and
+    scope, a file, a pass). ``recorded_at`` is the time of processing; operations and memories carry event times only. ``undoes``
+    and ``redoes`` hold the ids of the passes that it undoes or redoes.
     """
 
     id: int
@@ -261,5 +262,5 @@ FACT_NAMES = tuple(field.name for field in fields(Facts) if field.name not in ("
 
 
 def to_facts(memory: Memory) -> Facts:
-    """What evidence says of a memory as it stands, for an operation that changes some of it."""
+    """The Facts of a memory as it is, for an operation that changes some of them."""
     return Facts(**{name: getattr(memory, name) for name in FACT_NAMES})

@@ -1,7 +1,7 @@
-"""Frozen values that are defined and made quickly: kept has some four hundred classes of them, and makes millions of events.
+"""Frozen dataclasses that are fast to define and to create: kept has some four hundred of them, and creates millions of events.
 
-To a type checker this is ``dataclasses.dataclass``. A frozen class of the standard library writes and compiles six methods when it
-is defined, which took a quarter of a run that finds nothing new, and sets each field of each value by a call of its own.
+A type checker sees ``dataclasses.dataclass``. The standard library generates and compiles six methods for each frozen class, which
+took a quarter of a run that finds nothing new, and sets every field of a frozen value through a separate function call.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass(*, frozen: bool = False, **options: Any) -> Any:
-        """The decorator of a value; what is no plain frozen value is left to the standard library."""
+        """Decorate a class; anything but a frozen class with ``kw_only``, ``slots`` and no base goes to the standard library."""
 
         def define(cls: type) -> type:
             plain = frozen and options == {"kw_only": True, "slots": True} and cls.__bases__ == (object,)
@@ -25,7 +25,7 @@ else:
 
 
 def _define_frozen(cls: type) -> type:
-    cls.__doc__ = cls.__doc__ or cls.__name__  # else its signature is looked up, to stand there
+    cls.__doc__ = cls.__doc__ or cls.__name__  # otherwise dataclasses would compute the signature as the docstring
     for name, method in _METHODS.items():
         if name not in cls.__dict__:
             setattr(cls, name, method)
@@ -33,7 +33,7 @@ def _define_frozen(cls: type) -> type:
     made.__dataclass_params__.frozen = True
 
     def make_first(self: Any, **values: Any) -> None:
-        """Most classes that a command loads never get a value: their method is made with the first one."""
+        """Compile ``__init__`` when the first value is created: most classes that a command loads are never used."""
         made.__init__ = _make_init(made)
         made.__init__(self, **values)
 
@@ -42,7 +42,7 @@ def _define_frozen(cls: type) -> type:
 
 
 def _make_init(cls: Any) -> Any:
-    """A method that sets all fields while the value is of a class alike that is not frozen: setting is cheap there."""
+    """An ``__init__`` that fills the object as an unfrozen class with the same slots, where setting a field is cheap."""
     given, lines, known = [], ["become(self, draft)"], {"become": _become, "cls": cls}
     known["draft"] = type(cls.__name__, (), {"__slots__": cls.__slots__})
     for name, each in cls.__dataclass_fields__.items():
@@ -51,7 +51,7 @@ def _make_init(cls: Any) -> Any:
         given.append(name if default is dataclasses.MISSING else f"{name}=default_{name}")
         lines.append(f"self.{name} = {name}() if {name} is default_{name} else {name}" if made else f"self.{name} = {name}")
     head = f"def __init__(self, {', '.join(['*', *given] if given else given)}):"
-    exec("\n ".join((head, *lines, "self.__class__ = cls")), known)  # noqa: S102 - names of fields alone, as the library does
+    exec("\n ".join((head, *lines, "self.__class__ = cls")), known)  # noqa: S102 - only field names, as in the standard library
     return known["__init__"]
 
 
