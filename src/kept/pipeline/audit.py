@@ -1,4 +1,4 @@
-"""Audit: what is wrong with a memory file or another tool's store. Reads; changes nothing there, and takes nothing up."""
+"""Audit: find what is wrong with a memory file or another tool's store. Read-only; imports nothing."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -24,7 +24,7 @@ from kept.workspace import Workspace
 
 
 class AuditFault(StrEnum):
-    """What is wrong with a line."""
+    """A kind of fault in a line."""
 
     SECRET = "secret"  # noqa: S105 - the name of a fault
     INSTRUCTION = "instruction"
@@ -36,7 +36,7 @@ class AuditFault(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AuditFinding:
-    """A line and what is wrong with it. ``other`` is the line it repeats, contradicts or gave way to; empty where there is none."""
+    """A line and its fault. ``other`` is the line that it repeats, contradicts or was replaced by; empty if there is none."""
 
     fault: AuditFault
     text: str
@@ -46,8 +46,8 @@ class AuditFinding:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AuditReport:
-    """What was read, and what is wrong with it. ``compared`` says whether there were transcripts to look for evidence in,
-    ``unread`` are files that could not be read.
+    """The number of notes read, and the findings. ``compared``: there were transcripts to search for evidence. ``unread`` lists the
+    files that could not be read.
     """
 
     notes: int
@@ -57,7 +57,7 @@ class AuditReport:
 
 
 _CODE = Pattern(r"`([^`\n]+)`")
-# What only somebody else than the person would have an agent remember.
+# Instructions that only somebody other than the person would want an agent to remember.
 _INJECTED = Pattern(
     r"(?i)\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+|the\s+|your\s+|every\s+)*(?:previous|prior|above|earlier|other|system)\b"
     r"|\b(?:do not|don'?t|never)\s+(?:tell|inform|mention|ask|show|reveal|warn)\b[^.]{0,40}\b(?:user|person|human|owner)\b"
@@ -67,15 +67,15 @@ _INJECTED = Pattern(
 _UNASKED = Pattern(r"(?i)\bwithout\s+(?:asking|telling|informing|notifying)\s+(?:the\s+)?(?:user|person|human)\b")
 _DENIED = Pattern(r"(?i)\b(?:never|not|no|don'?t|avoid|nothing)\b")
 _COMMAND = Pattern(r"(?i)\b(?:curl|wget|iwr)\s+\S*\s*\S+://.*|\b(?:sudo|rm\s+-\w+|chmod)\s+\S.*")
-_NO_COMMAND = Pattern(r"^(?:\S*|[A-Z]+\s+\S+://.*)$")  # a name, an address, a request of HTTP
-_COVERED = 0.6  # of a line's content words, what one passage must hold to be its evidence
-_LOOKED_AT = 8  # passages
-_LEAST = 3  # content words; a shorter line finds no evidence and needs none
+_NO_COMMAND = Pattern(r"^(?:\S*|[A-Z]+\s+\S+://.*)$")  # a name, an address or an HTTP request
+_COVERED = 0.6  # share of a line's content words that one passage must contain to be its evidence
+_LOOKED_AT = 8  # passages that are examined
+_LEAST = 3  # content words; shorter lines are not checked for evidence
 
 
 def audit(workspace: Workspace, path: Path) -> AuditReport:
-    """What is wrong with the notes in a file or folder: secrets, instructions nobody typed, repeats, contradictions, what is out of
-    date, and what no transcript at hand says. Raises UsageError where nothing in it is known, StoreError.
+    """Find faults in the notes of a file or folder: secrets, injected instructions, repeats, contradictions, expired notes, and
+    notes that no transcript supports. Raises UsageError if nothing in it is recognized, StoreError.
     """
     stored = read_stored_notes(path)
     notes = sorted(stored.notes, key=lambda note: note.at or EARLIEST)
@@ -109,7 +109,7 @@ def _find_instructions(notes: Sequence[ForeignNote]) -> Iterator[AuditFinding]:
 
 
 def _is_injected(text: str) -> bool:
-    """True if a text has an agent act behind the person's back; "never … without asking the user" does not."""
+    """True if a text makes an agent act behind the person's back; "never … without asking the user" does not."""
     unasked = _UNASKED.search(text)
     return bool(_INJECTED.search(text) or (unasked and not _DENIED.search(text[: unasked.start()])))
 
@@ -122,7 +122,7 @@ def _find_repeats(notes: Sequence[ForeignNote], says: Sequence[Statement]) -> It
 
 
 def _find_contradictions(notes: Sequence[ForeignNote], says: Sequence[Statement]) -> Iterator[AuditFinding]:
-    """Pairs that leave no room for each other; the earlier one is the finding, if times tell which that is."""
+    """Yield pairs that contradict each other; the finding is the earlier one, if the times are known."""
     sayings = [parse_value_statement(note.text, statement) for note, statement in zip(notes, says, strict=True)]
     told = {(notes[earlier].text, notes[later].text): notes[earlier].path for earlier, later, _ in find_value_pairs(sayings)}
     for (text, other), path in told.items():

@@ -1,5 +1,6 @@
-"""Backfill: an archive of transcripts, read by several processes and remembered by one. What is remembered is what one process
-would remember; what was done before a run is cut short stays done.
+"""Backfill: read an archive of transcripts with several processes; one process commits the results.
+
+The memories are the same as with one process. What was committed before an interruption stays.
 """
 
 import os
@@ -28,12 +29,13 @@ def backfill(
     processes: int = 1,
     progress: Progress = ignore_progress,
 ) -> RunReport:
-    """Do the main job over paths and addresses with the workers of a Dask scheduler, or with so many processes of this machine.
+    """Run the main job over paths and addresses, with the workers of a Dask scheduler or with ``processes`` processes of this
+    machine.
 
-    A provider's batch interface is handed what can wait, whatever the settings say: at half the price, within the same budget. A
-    server of the person's own may have none.
+    Questions that can wait go to the provider's batch interface regardless of the settings: half the price, within the same budget.
+    With ``llm.base_url`` set they do not: a person's own server may have no batch interface.
 
-    Raises ConfigError where the scheduler or an address cannot be used, and what :func:`run_pipeline` raises.
+    Raises ConfigError if the scheduler or an address cannot be used, and what :func:`run_pipeline` raises.
     """
     if workspace.llm is not None and not workspace.settings.llm.base_url:
         workspace.llm.batch = True
@@ -47,7 +49,7 @@ def _open_workers(scheduler: str, processes: int) -> AbstractContextManager[Work
 
 @contextmanager
 def _fetched(workspace: Workspace, addresses: Sequence[str | Path]) -> Iterator[list[Path]]:
-    """The paths of an archive; what lies at an address of fsspec (``s3://…``) is copied here for as long as it is read."""
+    """Yield local paths for ``addresses``; files at fsspec addresses (``s3://…``) are copied here and deleted again at the end."""
     place = workspace.paths.state / "fetched"
     try:
         yield [_fetch(place, str(each)) if "://" in str(each) else Path(each) for each in addresses]
@@ -56,7 +58,7 @@ def _fetched(workspace: Workspace, addresses: Sequence[str | Path]) -> Iterator[
 
 
 def _fetch(place: Path, address: str) -> Path:
-    """Copy the files at an address, each with its time, so that one that did not change is not read again. Raises ConfigError."""
+    """Copy the files at an address with their modification times, so that unchanged files are skipped. Raises ConfigError."""
     try:
         import fsspec  # noqa: PLC0415 - few need it
     except ImportError as error:
@@ -70,10 +72,10 @@ def _fetch(place: Path, address: str) -> Path:
                 target = folder / below
                 target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 system.get_file(name, str(target))
-                with suppress(NotImplementedError, KeyError):  # a server of HTTP may tell no time
+                with suppress(NotImplementedError, KeyError):  # an HTTP server may give no modification time
                     at = system.modified(name).timestamp()
                     os.utime(target, (at, at))
-    except (ImportError, ValueError, OSError) as error:  # also of an unknown protocol, or one whose package is missing
+    except (ImportError, ValueError, OSError) as error:  # includes an unknown protocol, and a protocol whose package is missing
         raise ConfigError(f"{address} cannot be read: {error}") from error
     if not folder.is_dir():
         raise ConfigError(f"{address} cannot be read: there is no file")

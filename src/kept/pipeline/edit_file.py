@@ -1,7 +1,7 @@
-"""Edit output files: the files as a person sees them, a preview of the next writing, and saving an edit.
+"""Edit output files: show the files, preview the next write, and save an edit.
 
-A saved text lands on the disk as an editor's would, and is then absorbed like any hand edit; so there is one way in. A text saved
-for a file that changed since it was looked at is refused, and nothing is lost.
+A saved text is written to disk as an editor would write it, and then merged like any other hand edit, so there is only one path for
+edits. A text for a file that changed since it was shown is refused, and nothing is lost.
 """
 
 import json
@@ -28,9 +28,9 @@ from kept.profiles.profile import Profile
 from kept.store.run_number import RunNumber
 from kept.workspace import Workspace
 
-VIEW = "view"  # the form of the JSON view; the others are those of a target
-NOTHING = ""  # the revision of a file that is not there
-_DIFF = 2_000  # lines of a difference that are told
+VIEW = "view"  # the form of the JSON view; the other forms are those of a target
+NOTHING = ""  # the revision of a missing file
+_DIFF = 2_000  # lines of a diff that are returned, at most
 
 
 class FileCondition(StrEnum):
@@ -43,7 +43,7 @@ class FileCondition(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileEntry:
-    """One memory as a file tells it: its id, and the first and last line (from 0) that say it."""
+    """A memory in a file: its id, and the first and last of its lines (from 0)."""
 
     memory: str
     first: int
@@ -52,11 +52,11 @@ class FileEntry:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EditableFile:
-    """One file of kept's as it stands: ``name`` is its path below the home, ``form`` what it is, ``profiles`` whose memories it
-    shows.
+    """One file that kept writes, in its current state: ``name`` is its path relative to the home, ``form`` its kind, ``profiles``
+    the profiles whose memories it shows.
 
-    ``text`` is the whole file, or kept's section where the rest is the user's (``heading``); ``revision`` a hash of just those
-    bytes, empty where there are none. ``problem`` says why it cannot be shown.
+    ``text`` is the whole file, or only kept's section if the rest belongs to the user (``heading``). ``revision`` is a hash of
+    exactly those bytes, empty if there are none. ``problem`` says why the file cannot be shown.
     """
 
     name: str
@@ -73,7 +73,7 @@ class EditableFile:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryChange:
-    """What an edit does to one memory: ``kind`` is the operation's; words before and after, empty where there were or are none."""
+    """What an edit does to one memory: the ``kind`` of operation, and the words before and after (empty if there are none)."""
 
     kind: str
     memory: str
@@ -83,8 +83,8 @@ class MemoryChange:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WritePreview:
-    """What a writing would do: the memories it changes, and by name of each file that changes the lines of a unified diff (none
-    where only kept's own comments differ). ``problems`` are told as a run would tell them.
+    """What a write would do: the memories it changes, and for each changed file, by name, the lines of a unified diff (empty if
+    only kept's own comments differ). ``problems`` are the messages that a run would give.
     """
 
     changes: tuple[MemoryChange, ...]
@@ -93,13 +93,13 @@ class WritePreview:
 
 
 def list_output_files(workspace: Workspace) -> tuple[EditableFile, ...]:
-    """Every file that kept writes or wrote, as it stands. Raises StoreError."""
+    """All files that kept writes or wrote, in their current state. Raises StoreError."""
     return tuple(_to_editable_file(workspace, known_file, None) for known_file in _known_files(workspace))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _KnownFile:
-    """A file that is kept's to write: a target, or the view of a profile."""
+    """A file that kept may write: a target, or the view of a profile."""
 
     path: Path
     form: str
@@ -109,7 +109,7 @@ class _KnownFile:
 
     @property
     def heading(self) -> str:
-        """The heading of the section that is kept's; empty where the whole file is."""
+        """The heading of kept's section; empty if the whole file is kept's."""
         return self.target.heading if self.target else ""
 
 
@@ -134,7 +134,7 @@ def _find_known_file(workspace: Workspace, name: str) -> _KnownFile:
 
 
 def load_output_file(workspace: Workspace, name: str) -> EditableFile:
-    """One file by its name. Raises MissingError where it is none of kept's, StoreError."""
+    """Load one file by its name. Raises MissingError if it is not one of kept's, StoreError."""
     return _to_editable_file(workspace, _find_known_file(workspace, name), None)
 
 
@@ -168,12 +168,12 @@ def _to_editable_file(workspace: Workspace, known: _KnownFile, content: FileCont
 
 
 def content_revision(data: bytes) -> str:
-    """What a person saw of a file, as a hash of its bytes."""
+    """Return the revision of a file's content: a hash of its bytes."""
     return files.to_content(data).stamp.digest
 
 
 def _own_bytes(known: _KnownFile, content: FileContent) -> bytes | None:
-    """The bytes that are kept's of a file; None where there are none."""
+    """The bytes of a file that belong to kept; None if there are none."""
     if content.stamp == files.MISSING:
         return None
     if not known.heading:
@@ -183,7 +183,7 @@ def _own_bytes(known: _KnownFile, content: FileContent) -> bytes | None:
 
 
 def _normalize_newlines(text: str) -> str:
-    """A text as a page's field gives it back: every line ended alike."""
+    """Return a text with uniform line ends, as an HTML form field submits it."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -198,7 +198,7 @@ def _find_entries(workspace: Workspace, known: _KnownFile, text: str) -> tuple[F
 
 
 def _view_entries(text: str) -> tuple[FileEntry, ...]:
-    """The entries of a view, as kept lays it out: an object from its brace to its brace."""
+    """The entries of a JSON view in kept's own layout: each is an object from its opening to its closing brace line."""
     found, start, number = [], -1, ""
     for at, line in enumerate(text.split("\n")):
         bare = line.strip()
@@ -213,7 +213,7 @@ def _view_entries(text: str) -> tuple[FileEntry, ...]:
 
 
 def preview_write(workspace: Workspace, name: str = "", text: str | None = None) -> WritePreview:
-    """What the next writing would change in any file, and, where a ``text`` is given for the file ``name``, what saving that would.
+    """Preview the next write of all files; if ``text`` is given for the file ``name``, also what saving that text would change.
 
     Changes nothing. Raises MissingError, ChangedError, StoreError.
     """
@@ -255,7 +255,7 @@ def _diff_memories(before: dict[str, Memory], after: dict[str, Memory]) -> Itera
 
 
 def _diff_lines(before: bytes, after: bytes) -> tuple[str, ...]:
-    """The lines of a diff, without kept's own comments, which tell a person nothing; none where only those differ."""
+    """The lines of a unified diff, ignoring kept's own comments; empty if only those differ."""
     one, two = (
         [line for line in item.decode("utf-8", "replace").splitlines() if not line.startswith("<!-- kept")]
         for item in (before, after)
@@ -265,7 +265,7 @@ def _diff_lines(before: bytes, after: bytes) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SaveReport:
-    """What saving did: the file as it is now, what became of memories, and what could not be done, in words."""
+    """What saving did: the file as it is now, the number of operations by kind, and the problems."""
 
     file: EditableFile
     operations: dict[str, int]
@@ -273,19 +273,19 @@ class SaveReport:
 
 
 def save_file_text(workspace: Workspace, name: str, text: str, *, if_match: str, accept_loss: bool = False) -> SaveReport:
-    """Save what a person made of a file: written as an editor writes it, then absorbed, then every file is brought up to date.
+    """Save an edited file: write it as an editor would, merge the edit, and update all files.
 
     Args:
         workspace: the workspace.
-        name: the file, by its name in the catalogue.
-        text: the whole of what :func:`look` showed, as it is to be.
-        if_match: the revision that was shown.
-        accept_loss: take it as an edit though its first lines or its end are gone with facts.
+        name: the file's name, as in :func:`list_output_files`.
+        text: the new text, in place of the whole ``EditableFile.text``.
+        if_match: the revision of the text that was shown.
+        accept_loss: save the text even if its beginning or end is missing together with memories.
 
     Raises:
-        StaleError: the file is not what was shown any more; nothing was changed.
-        GuardError: it looks damaged; nothing was changed.
-        MissingError, UsageError, ChangedError, StoreError: as everywhere.
+        StaleError: the file has changed since it was shown; nothing was changed.
+        GuardError: the text looks damaged; nothing was changed.
+        MissingError, UsageError, ChangedError, StoreError: as elsewhere.
     """
     known_file = _find_known_file(workspace, name)
     content = files.read_file(known_file.path)
@@ -311,7 +311,9 @@ def save_file_text(workspace: Workspace, name: str, text: str, *, if_match: str,
 
 
 def delete_file_entry(workspace: Workspace, name: str, memory: str, *, if_match: str) -> SaveReport:
-    """Take the lines that tell one memory out of a file, as a person would: it retires. Raises what :func:`save` does."""
+    """Delete the lines of one memory from a file, as a person would; the memory retires. Raises what :func:`save_file_text`
+    raises.
+    """
     known_file = _find_known_file(workspace, name)
     content = files.read_file(known_file.path)
     _check_revision(known_file, content, if_match)
@@ -348,7 +350,7 @@ def _stale_error(where: str) -> StaleError:
 
 
 def _refuse_damage(workspace: Workspace, known: _KnownFile, data: bytes) -> None:
-    """Raise GuardError where absorbing a file would put it aside instead."""
+    """Raise GuardError if the merge would put the file aside as damaged."""
     with workspace.store.trial_transaction():
         written = WriteReport(dry=True, read=lambda path: files.to_content(data) if path == known.path else files.read_file(path))
         write_outputs(workspace, RunNumber(workspace.store.log, workspace.clock, "absorb"), written)
@@ -363,10 +365,10 @@ def _refuse_damage(workspace: Workspace, known: _KnownFile, data: bytes) -> None
 
 
 def _file_with_text(known: _KnownFile, content: FileContent, text: str) -> bytes:
-    """The bytes of the file with ``text`` in the place of what was shown; lines that stay keep their own endings."""
+    """The bytes of the file with ``text`` in place of what was shown; unchanged lines keep their line ends."""
     own = _own_bytes(known, content) or b""
     if known.heading and text and not text.endswith(("\n", "\r")):
-        text += "\n"  # the comment that ends the section stands on its own line
+        text += "\n"  # the comment that ends the section must be on a line of its own
     bom = own.startswith(BOM.encode())
     data = (BOM if bom else "").encode() + _restore_line_ends(own.decode("utf-8", "replace").removeprefix(BOM), text).encode(
         "utf-8", "replace"
@@ -375,7 +377,7 @@ def _file_with_text(known: _KnownFile, content: FileContent, text: str) -> bytes
 
 
 def _restore_line_ends(before: str, text: str) -> str:
-    """A text in which every line ends as the same line did before, and a new one as most do."""
+    """Return the text with each unchanged line's old line end; new lines get the most frequent one."""
     was, now = split_lines(before), split_lines(_normalize_newlines(text))
     ends = [end for _, end in was]
     usual = max(("\n", "\r\n", "\r"), key=ends.count)

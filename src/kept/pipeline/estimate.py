@@ -1,7 +1,8 @@
-"""Estimate what a run will ask a language model, before the first question is sent, or before any model is chosen.
+"""Estimate what a run will ask a language model, before the first question is sent or even before a model is chosen.
 
-Questions of extraction are planned as the run plans them. Those about days follow from how much there is to read, those about
-categories from what rules found: where two finds of a category are alike, a model will find two memories to compare.
+Extraction questions are planned exactly as the run plans them. Questions about days are estimated from the amount of text to read.
+Questions about categories are estimated from the candidates of the rules: where two candidates of a category are similar, a model
+will probably find two memories to compare.
 """
 
 from collections import Counter, defaultdict
@@ -33,15 +34,15 @@ from kept.profiles.prompts import question_text
 from kept.store.values import Thread
 from kept.workspace import Workspace
 
-_SAMPLED = 20_000  # events of the sessions of which a rough estimate is made
-_TOGETHER = 100  # questions counted at once: bounds memory
-_DAY_TOKENS = 8_000  # of a project's day, below which too few points are noted to be put together
-_POINT_TOKENS = 2_500  # to read for a point that a model notes
+_SAMPLED = 20_000  # events; a rough estimate samples sessions with about this many
+_TOGETHER = 100  # questions estimated at once: bounds memory
+_DAY_TOKENS = 8_000  # tokens of a project's day; a day with fewer yields too few points to be condensed
+_POINT_TOKENS = 2_500  # tokens of input for each point that a model notes
 _POINT = "a point of some twelve words, as a model notes what a part came to"
 _TABLE_CHARS = 1_500
-_COMPARED = 200  # finds of a scope that are compared with each other
-_SENT_BACK = 0.17  # of the replies, those of which a claim is not clear alone: 9 of 54 recorded ones
-_SENT_CHARS = 2_000  # of what is sent back
+_COMPARED = 200  # candidates of a scope that are compared with each other
+_SENT_BACK = 0.17  # share of replies with a claim that is unclear on its own and is sent back: 9 of 54 recorded replies
+_SENT_CHARS = 2_000  # characters of a question that sends claims back
 
 
 def estimate_run(
@@ -53,9 +54,11 @@ def estimate_run(
     occasion: Occasion = Occasion.NIGHTLY,
     dry: bool = False,
 ) -> Estimate:
-    """What a run would ask about threads that no model has read, and about the days and memories that come of them. Asks nothing.
+    """Estimate what a run would ask: about threads that no model has read, and about the days and memories that follow. Asks
+    nothing.
 
-    A ``dry`` run has the memories that rules make, and counts the questions about them itself. Raises StoreError.
+    Unless the run is ``dry``, the questions about memories are estimated from the rules' candidates; a dry run has the memories
+    itself and counts those questions exactly. Raises StoreError.
     """
     score = load_score(workspace)
     waiting = list_pending_threads(workspace, anew=anew, within=within, occasion=occasion)
@@ -75,7 +78,9 @@ def _estimate_sessions(
     trusted: bool = True,
     dry: bool = False,
 ) -> Estimate:
-    """What is asked about threads, about unclear claims of a model that is ``trusted``, and ``nightly`` about days and memories."""
+    """Estimate the questions about threads, about unclear claims (if the model is ``trusted``), and (if ``nightly``) about days and
+    memories.
+    """
     planned, days = questions(workspace, waiting, asking.token_limits), Counter[Place]()
     found = Estimate()
     while some := list(islice(planned, _TOGETHER)):
@@ -90,7 +95,7 @@ def _estimate_sessions(
 
 
 def _rewording_asks(count: int) -> Iterator[Ask]:
-    """About what is asked where claims are not clear alone."""
+    """Yield questions of the size that is typical for unclear claims."""
     text, version = question_text("rewording")
     for number in range(count):
         yield Ask(
@@ -104,7 +109,7 @@ def _rewording_asks(count: int) -> Iterator[Ask]:
 
 
 def _add_day_tokens(workspace: Workspace, part: ThreadPart, days: Counter[Place]) -> None:
-    """Add the tokens that a part shows of each day of a scope."""
+    """Add the tokens that a part contributes to each day and scope."""
     chunk, weight = part.reading.chunk, part.excerpt.weight
     for place in range(chunk.start, chunk.stop):
         if at := part.reading.events[place].at:
@@ -124,9 +129,11 @@ def _day_summary_asks(workspace: Workspace, days: Counter[Place]) -> Iterator[As
 
 
 def _curation_asks(workspace: Workspace, waiting: Iterable[Thread]) -> Iterator[Ask]:
-    """About the questions for each category of a scope in which finds of rules are like another find or memory of the scope."""
+    """Yield the approximate questions for each category of a scope in which a rule's candidate resembles another candidate or
+    memory.
+    """
     text, version = question_text("curation")
-    finds: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)  # by group the category of each content
+    finds: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)  # {(profile, scope): {content: category}}
     for thread in waiting:
         for proposal in workspace.store.log.thread_proposals(thread.id, 0):
             candidate, verdict = proposal.judged.candidate, proposal.judged.verdict
@@ -150,8 +157,8 @@ def _curation_asks(workspace: Workspace, waiting: Iterable[Thread]) -> Iterator[
 
 
 def estimate_any_model(workspace: Workspace) -> Estimate:
-    """About what a model would be asked if one were chosen now, by some of the sessions; without its cost. Asks nothing. Raises
-    StoreError.
+    """Estimate what a model would be asked if one were chosen now, from a sample of the sessions; without cost. Asks nothing.
+    Raises StoreError.
     """
     asking = LlmClient(lambda: create_model(LlmSettings(adapter="command", command="any"), workspace.env))
     not_asked = list_pending_threads(workspace)
@@ -170,9 +177,9 @@ def estimate_any_model(workspace: Workspace) -> Estimate:
 
 
 def estimate_cost(found: AvailableModel, estimate: Estimate) -> float | None:
-    """What an estimate costs with a model, in USD; None where the price is not known."""
+    """The cost of an estimate with a model, in USD; None if the price is unknown."""
     price = price_of(found.settings.get("llm.model", ""))
     if found.local or price is None:
         return 0.0 if found.local else None
-    usage = estimate.usage  # of many questions, each of which stays below the size from which a price jumps
+    usage = estimate.usage  # summed over many questions; each one is below the size from which a higher price applies
     return replace(price, tier=0).cost(tokens_in=usage.input_tokens, tokens_out=usage.output_tokens)

@@ -1,6 +1,4 @@
-"""Archive what a transcript has more than the archive, before its client compacts it, and bring the note of the day up to date.
-Extracts nothing.
-"""
+"""Archive the new part of a transcript before its client compacts it, and update the day's note. Extracts nothing."""
 
 import os
 from pathlib import Path
@@ -20,10 +18,11 @@ from kept.workspace import Workspace, open_workspace
 
 
 def archive_transcript(root: str, path: str, *, most: int, session: str = "") -> str:
-    """Archive what is new in a transcript, and note what its ``session`` has open. Returns what was in the way, in words; empty
-    where nothing was.
+    """Archive what is new in a transcript, and save the open prompts of its ``session``. Returns the problems as text, empty if
+    there were none.
 
-    A run under way reads it by itself; more than ``most`` new bytes are left to the next run, for a client waits.
+    During a run nothing is done, because the run reads the transcript itself. More than ``most`` new bytes are left to the next
+    run, because a client waits for this call.
     """
     home = find_paths(root, os.environ)
     try:
@@ -41,14 +40,14 @@ def archive_transcript(root: str, path: str, *, most: int, session: str = "") ->
             if session and workspace.settings.handover != reminders.OFF:
                 reminders.save_open_prompts(str(home.state), session, open_prompts(workspace, path))
     except BusyError:
-        return ""  # a run is under way, and the transcript is in its queue or in the next one's
+        return ""  # a run is active; this transcript is in its queue or in that of the next run
     except KeptError as error:
         return str(error)
     return "; ".join((*(f"{where}: {why}" for where, why in reading.skipped), *written.problems))
 
 
 def _write_day_notes(workspace: Workspace) -> WriteReport:
-    """Write the notes of days; no edit of a file is taken over, for only one transcript was read."""
+    """Write the day notes. Hand edits are not merged, because only one transcript was read."""
     written, number = WriteReport(), RunNumber(workspace.store.log, workspace.clock, "flush")
     if any(profile.outputs.daily_folder for profile in workspace.profiles):
         write_day_notes(workspace, number, written)

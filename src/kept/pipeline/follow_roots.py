@@ -1,4 +1,4 @@
-"""Folders and files that every run reads, as settings."""
+"""Folders and files that every run reads, as stored in the settings."""
 
 import os
 from collections.abc import Sequence
@@ -18,16 +18,16 @@ from kept.workspace import Workspace
 
 
 def load_roots(home: Paths) -> tuple[SourceRoot, ...]:
-    """The roots of the settings. Raises ConfigError."""
+    """Return the roots in the settings. Raises ConfigError."""
     return load_settings(home.settings).root
 
 
 def add_root(home: Paths, path: Path, *, source: str = "", project: str = "", author: str = "") -> SourceRoot:
-    """Have every run read a folder or file; one that is followed already takes what is newly said of it.
+    """Add a folder or file to what every run reads; for one that is there already, change what is newly given.
 
-    Raises UsageError where it is not there, or nothing new is said; ConfigError.
+    Raises UsageError if it does not exist or nothing new is given; ConfigError.
     """
-    place = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - links stay as they are written
+    place = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - links stay as written
     if not place.exists():
         raise UsageError("there is no such file or directory", where=str(place))
     if source and source not in {source.name for source in SOURCES}:
@@ -52,7 +52,7 @@ def add_root(home: Paths, path: Path, *, source: str = "", project: str = "", au
 
 
 def remove_root(home: Paths, path: Path) -> SourceRoot:
-    """Have a folder or file no longer read at every run; what was remembered stays. Raises UsageError where it is not followed."""
+    """Stop reading a folder or file at every run; its memories stay. Raises UsageError if it is not a root."""
     place = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - as above
     for number, root in enumerate(load_roots(home)):
         if root.resolve(home.user) == place:
@@ -62,7 +62,7 @@ def remove_root(home: Paths, path: Path) -> SourceRoot:
 
 
 def find_unfollowed(workspace: Workspace, paths: Sequence[Path]) -> tuple[Path, ...]:
-    """The folders among some paths that no run reads unless they are named."""
+    """The folders among ``paths`` that no run reads unless they are named."""
     known = [place for _, place in list_source_places(workspace)]
     return tuple(
         place

@@ -1,6 +1,4 @@
-"""Adopting: what other tools remember, taken up once where a person asks for it. All of it waits for their decision, its file
-named.
-"""
+"""Import what other tools remember, once, when a person asks for it. Imported memories are held for review and name their file."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -17,14 +15,14 @@ from kept.pipeline.safety import ImportReport, count_new_memories, import_file, 
 from kept.store.portable import is_portable
 from kept.workspace import Workspace
 
-_OWN = (".jsonl", ".gz")  # what kept export writes
+_OWN = (".jsonl", ".gz")  # extensions of what kept export writes
 
 
 def import_from_tool(workspace: Workspace, tool: str) -> ImportReport:
-    """Take up what a tool remembers (``all``: every tool), as held, in one pass that can be undone; what was taken up before is
-    left out.
+    """Import the memories of ``tool`` (``all``: every tool) as held, in one pass that can be undone; memories that were imported
+    before are left out.
 
-    Raises UsageError for a tool that is unknown, StoreError.
+    Raises UsageError for an unknown tool, StoreError.
     """
     if tool not in (*TOOLS, "all"):
         raise UsageError(f"kept does not know the memory of {tool!r}", hint=f"one of: {', '.join(TOOLS)}, all")
@@ -33,12 +31,12 @@ def import_from_tool(workspace: Workspace, tool: str) -> ImportReport:
 
 
 def import_path(workspace: Workspace, path: Path) -> ImportReport:
-    """Take up what ``kept export`` wrote, or what another tool wrote: that waits as what :func:`import_from_tool` takes up.
+    """Import what ``kept export`` or another tool wrote; another tool's memories are held, as in :func:`import_from_tool`.
 
-    Raises UsageError where it is neither, StoreError, DamagedError. Nothing is changed then.
+    Raises UsageError if it is neither, StoreError, DamagedError. Nothing is changed then.
     """
     if path.exists() and not (path.is_file() or path.is_dir()):
-        raise UsageError("it is no file and no folder", where=str(path))  # a pipe would be waited for
+        raise UsageError("it is no file and no folder", where=str(path))  # reading a pipe would block
     if path.is_file() and (is_portable(path) or (path.suffix.lower() in _OWN and not is_export_by_rows(path))):
         return import_file(workspace, path)
     stored = read_stored_notes(path)
@@ -48,7 +46,7 @@ def import_path(workspace: Workspace, path: Path) -> ImportReport:
 
 
 def count_importable_notes(workspace: Workspace) -> dict[str, int]:
-    """How many notes of each tool could be taken up that were not so far."""
+    """The number of notes of each tool that could be imported and have not been yet."""
     counts = {
         tool: count_new_memories(workspace, _to_import_rows(workspace, load_scoped_notes(workspace, (tool,)))) for tool in TOOLS
     }
@@ -56,7 +54,7 @@ def count_importable_notes(workspace: Workspace) -> dict[str, int]:
 
 
 def _to_import_rows(workspace: Workspace, found: Iterable[ScopedNote]) -> Iterator[Mapping[str, Any]]:
-    """The notes as :func:`import_memories` reads them: proposed by an assistant, resting on the file they stand in."""
+    """Yield the notes in the form of :func:`import_memories`: proposed by an assistant, with the file as evidence."""
     for scoped_note in found:
         note = scoped_note.note
         at = format_instant(note.at) if note.at else None

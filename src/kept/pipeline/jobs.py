@@ -1,5 +1,5 @@
-"""Jobs: the user's own agent is the model. Each question lies in a file of its own, the agent writes each reply beside it, and what
-it replied is read as any model's reply is. No key, no network; nothing runs an agent from here.
+"""Jobs: the user's own agent answers the model's questions. kept writes each question to a file, the agent writes its reply beside
+it, and the reply is processed like any model's. Needs no key and no network; kept starts no agent.
 """
 
 from collections import Counter
@@ -49,9 +49,7 @@ Then: kept jobs commit
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Job:
-    """A question that waits: where it lies and where its reply belongs. ``state`` is ``waiting``, ``answered``, or what is wrong
-    with it.
-    """
+    """An open question: its file and the file for the reply. ``state`` is ``waiting``, ``answered``, or the error in its reply."""
 
     id: str
     path: Path
@@ -63,8 +61,8 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JobsReport:
-    """What the replies came to. ``wrong`` says by job what is wrong with a reply that could not be used; ``waiting`` jobs have none
-    yet. ``refused`` counts by reason the changes to memories that were not applied.
+    """What the replies led to. ``wrong`` maps jobs to the error that makes their reply unusable; ``waiting`` counts the jobs
+    without a reply. ``refused`` counts, by reason, the changes to memories that were not applied.
     """
 
     run: int
@@ -77,13 +75,15 @@ class JobsReport:
 
     @property
     def partly(self) -> bool:
-        """Whether something could not be done."""
+        """True if something could not be done."""
         return bool(self.wrong or self.curated.stopped or self.written.problems)
 
 
 @dataclass(kw_only=True, slots=True)
 class _ReplyFiles:
-    """An asking that takes its replies from files; notes which questions there were, and what is wrong with replies."""
+    """Answers questions from the reply files (an :data:`~kept.llm.ask.Asking`); records which questions were asked and the errors
+    in replies.
+    """
 
     workspace: Workspace
     asked: dict[str, Ask] = field(default_factory=dict)
@@ -95,7 +95,7 @@ class _ReplyFiles:
 
     @property
     def is_answered(self) -> bool:
-        """Whether every question so far has a reply."""
+        """True if every question so far has a reply."""
         return self.answered >= self.asked.keys()
 
     def _read_reply(self, ask: Ask) -> Reply:
@@ -114,15 +114,15 @@ class _ReplyFiles:
 
 
 def jobs_folder(workspace: Workspace) -> Path:
-    """Where jobs lie."""
+    """The folder with the files of jobs."""
     return workspace.paths.state / "jobs"
 
 
 def prepare_jobs(workspace: Workspace, *, most: int, agent: bool = False) -> tuple[tuple[Job, ...], int]:
-    """Write a file for each question that waits for a reply, ``most`` at most; the jobs there are now, and how many questions have
-    none.
+    """Write a file for each open question, at most ``most``. Returns the jobs there are now, and the number of questions without a
+    file.
 
-    What is no longer asked is swept away. Raises BusyError where a run is under way, StoreError, ConfigError.
+    Deletes the files of questions that are no longer asked. Raises BusyError if a run is active, StoreError, ConfigError.
     """
     with hold_lock(workspace.paths.lock):
         shelf = _find_open_questions(workspace, agent=agent)
@@ -135,24 +135,24 @@ def prepare_jobs(workspace: Workspace, *, most: int, agent: bool = False) -> tup
 
 
 def list_jobs(workspace: Workspace, *, agent: bool = False) -> tuple[Job, ...]:
-    """The jobs there are. Raises BusyError where a run is under way, StoreError, ConfigError."""
+    """Return the jobs there are. Raises BusyError if a run is active, StoreError, ConfigError."""
     with hold_lock(workspace.paths.lock):
         return _build_jobs(workspace, _find_open_questions(workspace, agent=agent))
 
 
 def load_job_text(workspace: Workspace, number: str) -> str:
-    """The text of a job. Raises MissingError where there is none of that id."""
+    """Return the text of a job. Raises MissingError if no job has that id."""
     known = {path.name.removesuffix(_JOB): path for path in jobs_folder(workspace).glob(f"*{_JOB}")}
     return files.read_text(find_by_prefix(known, number, f"no job {number!r}", "see `kept jobs list`"))
 
 
 def commit_replies(workspace: Workspace, *, agent: bool = False) -> JobsReport:
-    """Read every reply there is, and remember what comes of it, as a run does; jobs that are done with are swept away.
+    """Read all replies and turn them into memories, as a run does; the files of finished jobs are deleted.
 
-    Where an ``agent`` calls it in its own shell, only passages that the person typed become active and the rest waits: what the
-    agent may not approve or reword by commands it may not by replies either.
+    If an ``agent`` calls this in its own shell, only passages that the person typed become active and the rest is held: an agent
+    may not approve or reword by a reply what it may not by a command.
 
-    Raises UsageError where there is no reply at all, BusyError where a run is under way, StoreError, ConfigError.
+    Raises UsageError if there is no reply at all, BusyError if a run is active, StoreError, ConfigError.
     """
     with hold_lock(workspace.paths.lock):
         if not any(jobs_folder(workspace).glob(f"*{_REPLY}")):
@@ -196,7 +196,7 @@ def commit_replies(workspace: Workspace, *, agent: bool = False) -> JobsReport:
 
 
 def _rewrite_entries(workspace: Workspace, shelf: _ReplyFiles, *, agent: bool) -> None:
-    """Write the entries of the journal anew to which there is a reply; each is read in a run of its own."""
+    """Rewrite the journal entries that have a reply; each one is then extracted in a run of its own."""
     written = False
     for first, last, work, ask in [*find_entries_without_model(workspace, shelf, _BY)] if shelf.is_answered else ():
         if isinstance(shelf((ask,))[0], CompleteReply):
@@ -209,12 +209,12 @@ def _rewrite_entries(workspace: Workspace, shelf: _ReplyFiles, *, agent: bool) -
 
 
 def _find_open_questions(workspace: Workspace, *, agent: bool) -> _ReplyFiles:
-    """Which questions are open now, given the replies there are: found by asking them for trial."""
+    """Find the questions that are open given the replies so far, by asking all of them in a transaction that is rolled back."""
     shelf = _ReplyFiles(workspace=workspace)
     with workspace.store.trial_transaction():
         number = RunNumber(workspace.store.log, workspace.clock, "jobs")
         _ask_all(workspace, number, shelf, agent=agent)
-        if shelf.is_answered:  # an entry is written of what was found
+        if shelf.is_answered:  # the question about an entry depends on the memories that were found
             shelf([ask for *_, ask in find_entries_without_model(workspace, shelf, _BY)])
     return shelf
 
@@ -222,7 +222,9 @@ def _find_open_questions(workspace: Workspace, *, agent: bool) -> _ReplyFiles:
 def _ask_all(
     workspace: Workspace, number: RunNumber, shelf: _ReplyFiles, *, agent: bool
 ) -> tuple[LlmExtractionReport, CurationReport, LlmCurationReport]:
-    """Ask what a run asks, about sessions, changes and days; no trial: who answers is the agent that the person works with."""
+    """Ask what a run asks, about sessions, memories and days. There is no trial: the agent that answers is the one the person works
+    with.
+    """
     advised = LlmCurationReport()
     read = extract_with_llm(workspace, number, shelf, by=_BY, trust=Trust.PASSAGES if agent else Trust.CLAIMS)
     curated = curate_changed_groups(workspace, number)
@@ -238,7 +240,7 @@ def _job_path(workspace: Workspace, number: str) -> Path:
 
 def _write_question(workspace: Workspace, number: str, ask: Ask) -> None:
     reply = jobs_folder(workspace) / f"{number}{_REPLY}"
-    # The part stands in the block that kept knows as its own: an agent's transcript of this work is not remembered once more.
+    # The prompt is fenced as kept's own text, so that an agent's transcript of this job is not remembered again.
     prompt = ask.prompt.replace(TAG, "kept context")
     text = f"{_HEAD.format(id=number, reply=reply, system=ask.system)}<{TAG}> {NOTICE}\n{prompt}\n</{TAG}>\n"
     path = _job_path(workspace, number)

@@ -1,4 +1,4 @@
-"""Exchange what is remembered with the person's other machines: by their server, or through the synced folder of the settings."""
+"""Exchange memories with the person's other machines, over their server or the synced folder of the settings."""
 
 from kept.changes import apply_person_change
 from kept.core.errors import ConfigError, KeptError, UnreachableError
@@ -11,13 +11,15 @@ from kept.workspace import Workspace
 
 
 def reach_server(workspace: Workspace) -> tuple[str, ...]:
-    """Take up what other machines wrote on the server, where the store has one; what was changed here without it is saved for
-    :meth:`SyncFolder.apply_outbox`. Returns why that could not be. Raises StoreError.
+    """Fetch what other machines wrote to the server, if the store has one. If the server was out of reach before, changes made here
+    meanwhile are first saved for :meth:`SyncFolder.apply_outbox`. Returns why the server cannot be reached, if so. Raises
+    StoreError.
     """
     store = workspace.store
     try:
         if store.away_since is not None:
-            apply_person_change(workspace, lambda: None, locks=False)  # what was edited in the files meanwhile
+            # merges hand edits that were made while the server was out of reach
+            apply_person_change(workspace, lambda: None, locks=False)
             SyncFolder(workspace=workspace).save_outbox(store.away_since)
             store.return_to_server()
         store.refresh()
@@ -34,7 +36,7 @@ def pull_changes(workspace: Workspace, run: RunNumber) -> SyncReport:
 
 
 def push_changes(workspace: Workspace) -> SyncReport:
-    """Write what changed here for the other machines."""
+    """Write the changes made here for the other machines."""
     try:
         return SyncReport(sent=SyncFolder(workspace=workspace).push())
     except (KeptError, OSError) as error:
@@ -42,9 +44,7 @@ def push_changes(workspace: Workspace) -> SyncReport:
 
 
 def sync_machines(workspace: Workspace) -> tuple[SyncReport, WriteReport]:
-    """Pull and push, and write the files. Raises ConfigError where no folder is set, BusyError while a run is under way,
-    StoreError.
-    """
+    """Pull, push and write the files. Raises ConfigError if no synced folder is set, BusyError if a run is active, StoreError."""
     if SyncFolder(workspace=workspace).folder is None:
         raise ConfigError(
             "no folder is set that your machines share", hint="kept config set sync.folder ~/Sync/kept (docs/team.md)"

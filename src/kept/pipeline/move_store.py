@@ -1,4 +1,4 @@
-"""Move the store of a home to a server and back, each time proven before the settings say so."""
+"""Move a home's store to a server and back. Each move is verified before the settings change."""
 
 from kept.core.errors import UsageError
 from kept.local.files import hold_lock
@@ -12,7 +12,8 @@ _URL = "store.url"
 
 
 def prepare_server(url: str) -> None:
-    """Make the tables of a server, as the role of the URL: who owns them could open them, so no owner of a memory should.
+    """Create the tables on a server, as the role in the URL. The owner of the tables can read every row, so it must not be the role
+    of an owner of memories.
 
     Raises ConfigError, StoreError.
     """
@@ -25,11 +26,11 @@ def _check_url(url: str, where: str) -> None:
 
 
 def move_to_server(home: Paths, url: str) -> None:
-    """Have a server keep what is remembered in a home, from now on. Where this was cut short, it goes on.
+    """Move a home's store to a server. After an interruption, calling it again continues.
 
-    The file of the home stays: what is read is read there. Raises BusyError while a run is under way, ConfigError for a URL that
-    cannot be, UsageError where the server holds another store of this owner or the home has a server already; StoreError,
-    DamagedError. The settings are as before then.
+    The home's file stays as the local replica that reads use. Raises BusyError if a run is active, ConfigError for an unusable URL,
+    UsageError if the server holds another store of this owner or the home already uses another server, StoreError, DamagedError.
+    The settings are unchanged then.
     """
     _check_url(url, "--to")
     now = load_settings(home.settings).store.url
@@ -46,10 +47,9 @@ def move_to_server(home: Paths, url: str) -> None:
 
 
 def move_to_file(home: Paths, *, drop: bool) -> str:
-    """Have the file of a home be the only place of what is remembered; ``drop`` erases it on the server. Returns the server's URL.
+    """Make the home's file the only copy of the store; ``drop`` also erases it on the server. Returns the server's URL.
 
-    Raises BusyError, UsageError where the home has no server or shares lines there, StoreError, DamagedError. Nothing is changed
-    then.
+    Raises BusyError, UsageError if the home has no server or shares lines there, StoreError, DamagedError. Nothing is changed then.
     """
     now = load_settings(home.settings)
     url = now.store.url

@@ -1,6 +1,6 @@
-"""The nightly job: discover, read, extract, curate, sleep, render, index, check, backup. No step stops the next.
+"""The nightly job: discover, read, extract, curate, sleep, render, index, check, backup. A failed step does not stop the others.
 
-What failed is noted until a night goes well, and told (:mod:`kept.local.queue`).
+Failures are noted until a night succeeds, and hooks report them (:mod:`kept.local.queue`).
 """
 
 import json
@@ -29,12 +29,12 @@ from kept.workspace import Workspace
 
 _LOG_BYTES = 500_000
 _LOGS = 2
-_INDEX_SECONDS = 1_800.0  # what making vectors may take of a night
+_INDEX_SECONDS = 1_800.0  # how long a night may spend on vectors
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NightStep:
-    """One step: whether all of it was done, and what there is to say: what it came to, or what went wrong."""
+    """One step: ``done`` if it succeeded completely, and ``detail``: its result, or what went wrong."""
 
     name: str
     done: bool
@@ -43,7 +43,7 @@ class NightStep:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NightReport:
-    """One night's job: when it began and its steps. ``busy`` means that another run did the work."""
+    """One nightly job: when it began and its steps. ``busy`` means that another run was active and did the work."""
 
     at: datetime
     steps: tuple[NightStep, ...]
@@ -51,12 +51,12 @@ class NightReport:
 
     @property
     def failed(self) -> tuple[NightStep, ...]:
-        """The steps that were not done, or not all of it."""
+        """The steps that failed or were done only in part."""
         return tuple(night_step for night_step in self.steps if not night_step.done)
 
 
 def run_nightly(workspace: Workspace) -> NightReport:
-    """Do the night's job and note how it went. Where a run is under way, that run does the work and nothing is noted."""
+    """Do the nightly job and note the result. If a run is active, that run does the work and nothing is noted."""
     at = workspace.clock()
     try:
         first = list(_run_main_steps(workspace))
@@ -72,7 +72,7 @@ def run_nightly(workspace: Workspace) -> NightReport:
         *_run_step("backup", lambda: _run_backup(workspace)),
     )
     night = NightReport(at=at, steps=steps)
-    with suppress(KeptError):  # a store that takes nothing any more is what a step above tells of
+    with suppress(KeptError):  # a store that can no longer be written to is already reported by a step above
         workspace.store.log.end_run(workspace.store.log.start_run(NIGHT, at), workspace.clock(), dump(night))
     _store_night(workspace.paths, night)
     return night
@@ -85,7 +85,7 @@ def note_failed_start(home: Paths, at: datetime, error: KeptError | OSError) -> 
 
 
 RENDER = "render"
-# What a run calls its stages, and which step of the night that is; in the order of a run.
+# The step of the night for each stage that a run reports, in the order of a run.
 _STEPS = {
     "discovering": "discover",
     "reading": "read",
@@ -99,8 +99,8 @@ _STEPS = {
 
 
 def _run_main_steps(workspace: Workspace) -> Iterator[NightStep]:
-    """The steps of a run, each with its result. Where one raises, those after it were not reached, and the night goes on all the
-    same.
+    """Yield the steps of a run with their results. If a step raises, the later ones are marked as not reached and the night
+    continues.
     """
     names = [step for step in dict.fromkeys(_STEPS.values()) if step != "ask" or workspace.llm is not None]
     reached = [names[0]]
@@ -128,10 +128,11 @@ _NOT_REACHED = "not reached"
 
 
 def _step_results(report: RunReport) -> dict[str, tuple[str, str]]:
-    """Of each step of a run what went wrong (empty: nothing) and what it came to."""
+    """For each step of a run: what went wrong (empty: nothing) and the result."""
     reading, extracted, asked = report.reading, report.extracted, report.asked
     cut = "; the time limit was reached, the next night continues" if report.cut else ""
-    spent = "; the budget is spent, the next night goes on" if asked.unaffordable else ""  # as it was set: no failure
+    # a limit that the person set: not a failure
+    spent = "; the budget is spent, the next night goes on" if asked.unaffordable else ""
     candidates = f"{extracted.accepted:,} accepted, {extracted.held:,} held, {extracted.refused.total():,} refused"
     return {
         "discover": ("", ", ".join(f"{count:,} of {name}" for name, count in sorted(report.sources.items())) or "no transcripts"),
@@ -157,7 +158,7 @@ def _describe_unread(skipped: list[tuple[str, str]], what: str) -> str:
 
 
 def _run_step(name: str, act: Callable[[], tuple[str, str]]) -> Iterator[NightStep]:
-    """A step by itself. Where another run took over meanwhile, that one does it."""
+    """Run one step. If another run is active by now, that run does the work."""
     try:
         with isolate_errors("something unexpected went wrong", ""):
             wrong, told = act()
@@ -208,7 +209,7 @@ def _store_night(home: Paths, night: NightReport) -> None:
 
 
 def note_failures(home: Paths, runner: str, found: dict[str, str], at: datetime) -> None:
-    """Note what failed in a run of ``runner``; what failed before and did not now is no more told."""
+    """Note what failed in a run of ``runner``, and drop its earlier failures that did not occur again."""
     state, place = str(home.state), home.state / queue.FILE
     before = load_failures(state)
     if not (found or before):
@@ -221,7 +222,7 @@ def note_failures(home: Paths, runner: str, found: dict[str, str], at: datetime)
 
 
 def load_last_night(home: Paths) -> NightReport | None:
-    """How the last night's job went; None where there was none, or nobody can tell."""
+    """The last night's report; None if there was none or it cannot be read."""
     try:
         night: NightReport = load(NightReport, json.loads(files.read_file(home.state / "night.json").data or b"null"))
     except (KeptError, ValueError, TypeError, KeyError, AttributeError):

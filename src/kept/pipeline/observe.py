@@ -1,8 +1,8 @@
-"""Observe a conversation event by event, and return what is sure enough at once.
+"""Observe a conversation event by event, and return what is certain at once.
 
-The engine is that of the batch: the same episodes, the same candidates. What is live is only a preview of them (its words may still
-change while an episode is open); what a closed episode proposes is exactly what a later run over the transcript proposes. Nothing
-is stored here.
+It uses the batch engine: the same episodes and the same candidates. While an episode is open its candidates are only a preview,
+because later events may change their words. The candidates of a closed episode are exactly those of a later run over the
+transcript. Nothing is stored here.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from kept.profiles.profile import Profile
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExtractionContext:
-    """What extraction needs besides events: the profile, and the scope of a raw working directory."""
+    """What extraction needs besides events: the profile, and a function from a raw working directory to its scope."""
 
     profile: Profile
     scope: Callable[[str], str]
@@ -30,8 +30,8 @@ class ExtractionContext:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ObservedConversation:
-    """A conversation so far: the events that extraction can still look at, where the open episode begins among them, and the ids of
-    what was shown live.
+    """The state of a conversation: the events that extraction can still look at, the index of the open episode's first event among
+    them, and the ids of the candidates shown live.
     """
 
     events: tuple[Event, ...] = ()
@@ -41,8 +41,8 @@ class ObservedConversation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Noticed:
-    """What one event brought: ``live`` are sure candidates of the open episode not shown before, ``closed`` all candidates of an
-    episode that the event ended.
+    """What one event yielded: ``live`` are certain candidates of the open episode that were not shown before, ``closed`` all
+    candidates of episodes that the event closed.
     """
 
     live: tuple[Candidate, ...] = ()
@@ -50,7 +50,7 @@ class Noticed:
 
 
 def observe_event(watched: ObservedConversation, event: Event, engine: ExtractionContext) -> tuple[ObservedConversation, Noticed]:
-    """Take in the next event of a conversation. Events must come in the order of the transcript, and be cleaned and redacted."""
+    """Add the next event of a conversation. Events must come in the order of the transcript, cleaned and redacted."""
     events = (*watched.events, event)
     episodes = segment(events[watched.start :], engine.profile.buffer)
     closed: list[Candidate] = []

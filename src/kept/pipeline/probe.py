@@ -1,6 +1,4 @@
-"""Trying the language model out: one small question that tells nothing of what is remembered, with what it is going to send told
-first.
-"""
+"""Probe the language model: send one small question that contains nothing remembered, and show beforehand what will be sent."""
 
 from time import monotonic
 
@@ -25,9 +23,7 @@ class ProbeReplyForm:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProbePlan:
-    """What a trial is going to send, and where: the model, the program or server, the words, about how many tokens and USD (None:
-    unknown).
-    """
+    """What a probe will send: the model, the program or server, the text, and the approximate tokens and USD (None: unknown)."""
 
     model: str
     where: str
@@ -38,7 +34,7 @@ class ProbePlan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProbeResult:
-    """How it went: what the model replied, or why it did not; seconds, tokens and USD (None: unknown)."""
+    """The result: the model's reply or why there is none, with seconds, tokens and USD (None: unknown)."""
 
     well: bool
     told: str
@@ -48,7 +44,7 @@ class ProbeResult:
 
 
 def plan_probe(workspace: Workspace) -> ProbePlan:
-    """What :func:`run_probe` would send now. Sends nothing. Raises UsageError where no model is set, ConfigError."""
+    """Return what :func:`run_probe` would send now. Sends nothing. Raises UsageError if no model is set, ConfigError."""
     if workspace.llm is None:
         raise UsageError("no language model is set", hint="choose llm.adapter first")
     ask, chosen = _build_probe_ask(workspace), workspace.settings.llm
@@ -66,7 +62,7 @@ def plan_probe(workspace: Workspace) -> ProbePlan:
 
 
 def run_probe(workspace: Workspace) -> ProbeResult:
-    """Ask the question. Raises UsageError where no model is set, StoreError."""
+    """Ask the question. Raises UsageError if no model is set, StoreError."""
     if workspace.llm is None:
         raise UsageError("no language model is set", hint="choose llm.adapter first")
     began = monotonic()
@@ -83,7 +79,7 @@ def run_probe(workspace: Workspace) -> ProbeResult:
 
 
 def _build_probe_ask(workspace: Workspace) -> Ask:
-    """A question that was never asked before: it says what time it is."""
+    """Build a question that no stored reply answers: it contains the current time."""
     return Ask(
         purpose="test",
         version="1",

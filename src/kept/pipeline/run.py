@@ -1,7 +1,7 @@
-"""The main job: absorb hand edits, read what is new, extract, curate, write the outputs. One run at a time.
+"""The main job: merge hand edits, read new transcripts, extract, curate, and write the outputs. Only one run at a time.
 
-A run that finds nothing new writes nothing at all. A run that is cut short loses nothing: what was archived, extracted or
-curated is done, and the next run goes on from there.
+A run that finds nothing new writes nothing. An interrupted run loses nothing: what it archived, extracted or curated is committed,
+and the next run continues from there.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,24 +50,24 @@ from kept.store.run_number import RunNumber
 from kept.store.values import Run
 from kept.workspace import Workspace
 
-_MUCH = 12 * 2**20  # bytes of new transcripts from which on other processes save more than their start costs
-_LARGE = 3  # times what is read first: less is read at once
-_LATER = 1.4  # what a byte takes in all, of what it took until the first outputs: summaries and vectors come last
+_MUCH = 12 * 2**20  # bytes of new transcripts from which starting other processes saves more time than it costs
+_LARGE = 3  # if more than 3 × ``first`` bytes are new, the newest ``first`` bytes are read ahead of the rest
+_LATER = 1.4  # time per byte of a whole run ÷ time per byte up to the first outputs: summaries and vectors come last
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunOptions:
-    """How to run. ``dry`` shows what would change and changes nothing; ``force`` reads and extracts again what is at the
-    paths, without paths everything.
+    """How to run. ``dry`` shows what would change and changes nothing. ``force`` reads and extracts the given paths again, or
+    everything if no paths are given.
 
-    ``since`` and ``until`` (inclusive) limit which sessions are extracted to those with events on such days; the others wait.
-    ``allow`` lets through what a guard would stop, and absorbs files that look damaged. ``occasion`` says when this is: profiles
-    that are not extracted then wait. ``model`` False asks no language model; ``agent`` says that an agent runs this: no
-    changed line of a file is the person's. After so many ``seconds`` (0: as long as it takes) nothing further is read, extracted or
-    asked about; what was is curated and written, and the next run goes on. ``workers`` read files and look at threads, where there
-    are any, else so many ``processes`` where much is new and there may be more than one; what is remembered is the same. ``only``
-    are those of the transcripts to be read that are read, by path or source (None: all). Where much more than ``first`` bytes are
-    new, so many are read before the rest, the latest first, and the outputs are written from them; ``tell`` says so.
+    ``since`` and ``until`` (inclusive): only sessions with events on these days are extracted; the others stay pending. ``allow``
+    lets changes through that a guard would stop, and merges files that look damaged. ``occasion`` is when the run happens: profiles
+    that do not extract on this occasion wait. With ``model`` False no language model is asked. ``agent`` means that an agent
+    started the run, so no changed line of a file counts as the person's. After ``seconds`` (0: no limit) nothing more is read,
+    extracted or asked; what was done so far is curated and written, and the next run continues. ``workers`` read files and extract;
+    without them, a run with much new input starts up to ``processes`` processes. The memories are the same either way. ``only``
+    restricts what is read to these paths or sources (None: no restriction). If much more than ``first`` bytes are new, the newest
+    ``first`` bytes are read before the rest and the outputs are written from them; ``tell`` reports that.
     """
 
     dry: bool = False
@@ -96,8 +96,8 @@ def run_pipeline(
 ) -> RunReport:
     """Do the main job over the given paths, or over everything found on this machine.
 
-    Raises BusyError where a run is under way, UsageError for a path that does not exist, StoreError and other KeptErrors where
-    nothing more can be done; what was done before stays done.
+    Raises BusyError if another run is active, UsageError for a path that does not exist, and StoreError or another KeptError if the
+    run cannot continue; what was done before that stays committed.
     """
     started = monotonic()
     workspace = replace(workspace, llm=_create_client(workspace, options, progress))
@@ -146,7 +146,8 @@ def _run_steps(
         write_outputs(workspace, run_number, report.written)
         options.tell(_describe_first(first, files_to_read, monotonic() - since))
     rest = _read_and_remember(workspace, (files_to_read, paths), run_number, options, report=report, progress=progress, late=late)
-    report.extracted.threads -= len(rest.keys() & grown.keys())  # looked at again, for another session says the same
+    # these threads were extracted twice, because another session says the same
+    report.extracted.threads -= len(rest.keys() & grown.keys())
     grown = {**rest, **grown}
     if workspace.llm is not None and options.occasion is Occasion.NIGHTLY and not late() and _may_curate(workspace, options):
         report.llm_curation = curate_with_llm(
@@ -154,7 +155,7 @@ def _run_steps(
         )
         report.day_summaries = write_day_summaries(workspace, workspace.llm, by=workspace.settings.llm.name)
     covering = CoverageCounter(workspace)
-    # In real time threads go on waiting for an occasion that takes them in whole; that one gives account of them.
+    # A real-time run does not summarize threads: they stay pending until an occasion that extracts them completely.
     summarize_threads(
         workspace,
         {} if options.occasion is Occasion.REAL_TIME else grown,
@@ -192,8 +193,8 @@ def _read_and_remember(
     progress: Progress,
     late: Late,
 ) -> Mapping[int, int]:
-    """Read files, extract and curate what is new, and add that to a report; note what at the paths a person named should have been
-    read and was not. Returns the threads that were to be extracted.
+    """Read files, extract and curate what is new, and add the results to ``report``. Also note which files at the paths that a
+    person named should have been read but were not. Returns the threads that were due for extraction.
     """
     files_to_read, paths = what
     waiting = options.occasion is not Occasion.REAL_TIME and any(workspace.store.archive.threads(pending=True))
@@ -210,18 +211,19 @@ def _read_and_remember(
         note_evidence_of_waiting(workspace, report.reading)
     if not options.dry:
         note_unread(workspace, paths, files_to_read, report.reading.skipped)
-    merge_hand_edits(workspace, run_number, report.written, allow=options.allow)  # after reading: transcripts tell of agents' edits
+    # after reading: transcripts show which edits were made by agents
+    merge_hand_edits(workspace, run_number, report.written, allow=options.allow)
     record_projects(workspace, report.reading, keep=not options.dry)
     report.written.problems += _hear_others(workspace, paths, options, run_number)
     moved = move_memories(workspace, run_number(), progress) if list_misplaced_directories(workspace) else MoveReport()
     report.moved += moved.memories
     anew = _threads_anew(workspace, what, options)
     grown = threads_to_extract(workspace, options.occasion, anew=anew)
-    take_back_decisions(workspace, grown)  # what agents decided in them with kept's own commands
+    take_back_decisions(workspace, grown)  # decisions that agents made in these threads with kept's own commands
     if options.force or grown:
         within = _time_limits(workspace, options)
         if options.occasion is not Occasion.REAL_TIME:
-            run_number()  # a session was looked at, whatever comes of it
+            run_number()  # creates a run: a session was examined, even if nothing comes of it
         extract_pending(
             workspace,
             run_number,
@@ -237,7 +239,7 @@ def _read_and_remember(
     if workspace.llm is not None and options.occasion is not Occasion.REAL_TIME:
         report.llm_extraction = _ask_about_sessions(workspace, run_number, options, progress, late, anew=anew)
     progress("curating", 0, 0)
-    saved = options.dry or not report.before  # a backup holds what was there before the run
+    saved = options.dry or not report.before  # a backup keeps the memories from before the run
     if workspace.store.log.groups_to_curate() and (saved or _ensure_backup(workspace, report.written)):
         curated = curate_changed_groups(
             workspace,
@@ -254,7 +256,7 @@ def _read_and_remember(
 
 
 def _describe_first(first: FilesToRead, rest: FilesToRead, seconds: float) -> str:
-    """What a person is told when the outputs were written from the latest files: how many, and how long the others may take."""
+    """The message when the outputs were written from the newest files: how many files, and how long the rest may take."""
     minutes = max(1, round(_LATER * seconds * first.after / max(1, rest.before) / 60))
     return (
         f"The first memories are written, from the latest {len(first.files):,} of {len(first.files) + len(rest.files):,} files. "
@@ -263,7 +265,9 @@ def _describe_first(first: FilesToRead, rest: FilesToRead, seconds: float) -> st
 
 
 def _threads_anew(workspace: Workspace, what: tuple[FilesToRead, Sequence[Path]], options: RunOptions) -> frozenset[int]:
-    """The threads that are extracted from their start: by force those of the files that a person named or chose, else all."""
+    """The threads that are extracted from their start: with ``force`` those of the files that a person named or chose, or all;
+    otherwise none.
+    """
     if not options.force:
         return frozenset()
     files_to_read, paths = what
@@ -274,7 +278,9 @@ def _threads_anew(workspace: Workspace, what: tuple[FilesToRead, Sequence[Path]]
 def _ask_about_sessions(
     workspace: Workspace, run_number: RunNumber, options: RunOptions, progress: Progress, late: Late, *, anew: frozenset[int]
 ) -> LlmExtractionReport:
-    """Have a person told what is going to be asked, and ask it, after the trial; a dry run only counts."""
+    """Announce the questions, ask them, and return the result. The model takes its trial first if it has none; a dry run only
+    counts.
+    """
     assert workspace.llm is not None
     within = _time_limits(workspace, options)
     coming = _announce_questions(workspace, workspace.llm, options, anew, within)
@@ -305,14 +311,14 @@ def _ask_about_sessions(
 
 
 def _may_curate(workspace: Workspace, options: RunOptions) -> bool:
-    """Whether the model may be asked about memories and days: it passed its trial, or in a dry run may pass it."""
+    """True if the model may be asked about memories and days: it passed its trial, or this is a dry run and it has not failed."""
     score = load_score(workspace)
     return score.passes or (options.dry and not score.failed)
 
 
 def _hear_others(workspace: Workspace, paths: Sequence[Path], options: RunOptions, run: RunNumber) -> tuple[str, ...]:
-    """Take up what clients remember themselves, where the settings name them and the run is about everything, and what the
-    person's other machines told. Returns the problems.
+    """Import the memories that clients keep themselves (if the settings name them and the run covers everything), and the changes
+    of the person's other machines. Returns the problems.
     """
     if options.dry:
         return ()
@@ -322,7 +328,7 @@ def _hear_others(workspace: Workspace, paths: Sequence[Path], options: RunOption
 
 
 def _make_deadline(seconds: float) -> Late:
-    """Whether so many seconds have passed since now; never where there are none."""
+    """Return a function that is true once ``seconds`` have passed since now; 0 seconds means no deadline."""
     until = monotonic() + seconds
     return (lambda: monotonic() > until) if seconds else never_late
 
@@ -330,7 +336,7 @@ def _make_deadline(seconds: float) -> Late:
 def _announce_questions(
     workspace: Workspace, asking: LlmClient, options: RunOptions, anew: frozenset[int], within: Within | None
 ) -> Estimate:
-    """Have a person told what is going to be asked, before it is; what was set aside is asked again where everything is."""
+    """Tell the person what will be asked before it is asked. With ``force``, questions that were set aside are asked again."""
     asking.retry = options.force
     coming = estimate_run(workspace, asking, anew=anew, within=within, occasion=options.occasion, dry=options.dry)
     if not options.dry and not asking.missing:
@@ -341,7 +347,9 @@ def _announce_questions(
 
 
 def _discover_files(workspace: Workspace, paths: Sequence[Path], options: RunOptions) -> FilesToRead:
-    """What there is to read, of that what was chosen. At the end of a session it is a hook that names the paths."""
+    """Return the files to read, restricted to ``options.only``. At the end of a session the paths come from a hook, not from a
+    person.
+    """
     found = discover(workspace, paths, force=options.force)
     found = found.as_hooked() if options.occasion is Occasion.SESSION_END else found
     found = found if paths or options.dry else _add_queued(workspace, found, force=options.force)
@@ -352,7 +360,7 @@ def _discover_files(workspace: Workspace, paths: Sequence[Path], options: RunOpt
 
 
 def _add_queued(workspace: Workspace, found: FilesToRead, *, force: bool) -> FilesToRead:
-    """What hooks named since the last run is read as well, wherever it lies."""
+    """Add the transcripts that hooks have named since the last run, wherever they lie."""
     named = [path for transcript in take_queued_transcripts(str(workspace.paths.state)) if (path := Path(transcript)).is_file()]
     if not named:
         return found
@@ -360,12 +368,12 @@ def _add_queued(workspace: Workspace, found: FilesToRead, *, force: bool) -> Fil
     skipped = tuple(dict.fromkeys((*more.skipped, *found.skipped)))
     return replace(
         found, files={**more.files, **found.files}, skipped=skipped, hooked=found.hooked | set(more.files)
-    )  # first: they lie in no known place, perhaps
+    )  # hooked files come first: they may lie outside the known folders
 
 
 def _update_vectors(workspace: Workspace, report: RunReport, progress: Progress, *, anew: bool) -> None:
-    """Make the vectors of what is new, where anything is: nobody waits for those that an earlier run left to the night.
-    Without them everything is found by its words, so a failure is told and no more.
+    """Update the vectors if anything is new (``anew``); vectors that an earlier run left for the night do not delay this one.
+    Without vectors, search still works on words, so a failure is only reported.
     """
     try:
         if anew:
@@ -381,7 +389,7 @@ def _update_vectors(workspace: Workspace, report: RunReport, progress: Progress,
 
 
 def _ensure_backup(workspace: Workspace, written: WriteReport) -> bool:
-    """Whether there is a backup from before the first curation of the day; without one, nothing is curated."""
+    """Return True if there is a backup from before the day's first curation; without one, nothing is curated."""
     try:
         make_daily_backup(workspace)
     except StoreError as error:
@@ -391,7 +399,7 @@ def _ensure_backup(workspace: Workspace, written: WriteReport) -> bool:
 
 
 def has_interrupted_run(workspace: Workspace) -> bool:
-    """Whether the last run was cut short."""
+    """True if the last run was interrupted."""
     last: tuple[Run, ...] = workspace.store.log.runs(1)
     return bool(last) and last[0].ended_at is None
 

@@ -1,4 +1,4 @@
-"""What a run did, as it is told to people and programs."""
+"""What a run did, as reported to people and programs."""
 
 from collections import Counter
 from typing import Any
@@ -19,7 +19,7 @@ from kept.outputs.write import WriteReport
 
 @dataclass(kw_only=True, slots=True)
 class RunReport:
-    """What a run did. ``before`` are the memories that there were."""
+    """What a run did. ``before`` holds the ids of the memories that existed before it."""
 
     before: frozenset[str] = frozenset()
     run: int = 0
@@ -48,14 +48,14 @@ class RunReport:
 
     @property
     def partly(self) -> bool:
-        """Whether something could not be done: an input not read, a pass a guard stopped, a file not absorbed, a question without a
-        reply.
+        """True if something could not be done: an input was not read, a guard stopped a pass, a file was not merged, or a question
+        got no reply.
         """
         return bool(self.skipped or self.curated.stopped or self.llm_curation.stopped or self.written.problems or self.asked.partly)
 
     @property
     def skipped(self) -> list[tuple[str, str]]:
-        """Every input that could not be read or analysed, with the reason."""
+        """Every input that could not be read or extracted, with the reason."""
         return [*self.reading.skipped, *self.extracted.broken]
 
     def body(self) -> dict[str, Any]:

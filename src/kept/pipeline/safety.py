@@ -1,4 +1,4 @@
-"""Safety: proof that the store is whole, what derives from it made anew, everything out and back in."""
+"""Safety: check the store, rebuild derived data, export, import and restore."""
 
 import json
 from collections import Counter
@@ -38,31 +38,29 @@ from kept.store.sqlite import SqliteStore
 from kept.store.values import Draft, Output
 from kept.workspace import Workspace
 
-_LONGEST = 2**20  # bytes of one exported memory
-_MOST = 1_000_000  # memories of one import
-_ERASED = 4  # words of a passage that was erased, from which on it is looked for everywhere
-_CARRIED = 0.5  # of the telling words of a memory stand in its quotes; with less they are about something else
+_LONGEST = 2**20  # bytes of one exported memory, at most
+_MOST = 1_000_000  # memories of one import, at most
+_ERASED = 4  # an erased passage of at least this many words is searched for everywhere; shorter ones occur by chance
+_CARRIED = 0.5  # at least this share of a memory's content words occurs in its quotes; with less, they are about something else
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckReport:
-    """What a check found: damage in words, and how each file of kept's stands against what was last written to it."""
+    """The result of a check: damage as text, and for each of kept's files how it compares to what was last written to it."""
 
     damage: tuple[str, ...]
     outputs: tuple[tuple[str, FileState, str], ...]
 
 
 def check_home(workspace: Workspace) -> CheckReport:
-    """Everything that is wrong, and which files were edited by hand, which is not wrong. Mends nothing."""
+    """Find everything that is wrong, and which files were edited by hand (which is not wrong). Repairs nothing."""
     outputs = tuple(file_states(workspace))
     damaged = tuple(f"file {path}: {reason}" for path, state, reason in outputs if state is FileState.DAMAGED)
     return CheckReport(damage=(*workspace.store.find_damage(), *damaged), outputs=outputs)
 
 
 def rebuild_store(workspace: Workspace) -> WriteReport:
-    """Recreate the memories and all indexes from the log and the archive alone, then bring the files up to date. Raises
-    StoreError.
-    """
+    """Rebuild the memories and all indexes from the log and the archive alone, then update the files. Raises StoreError."""
     discard_vectors(workspace.paths.vectors)
     with workspace.store.transaction():
         workspace.store.archive.reindex()
@@ -73,14 +71,14 @@ def rebuild_store(workspace: Workspace) -> WriteReport:
 
 
 def write_whole_file(path: Path, text: str) -> None:
-    """Make a text the content of a file, whole or not at all. Raises KeptError."""
+    """Write a text to a file atomically. Raises KeptError."""
     target = path.absolute()
     files.write_if_unchanged(target, text.encode(), expect=files.read_file(target).stamp, root=target.parent)
 
 
 def write_export(workspace: Workspace, path: Path, text: str) -> None:
-    """Write an export to a file, whole or not at all, and record it. Raises UsageError for a file of kept's own and for one that is
-    there and is no earlier export, KeptError.
+    """Write an export to a file atomically, and record it. Raises UsageError if the path lies in kept's own folders or an existing
+    file is not an earlier export; KeptError.
     """
     target = path.absolute()
     if any(target.resolve().is_relative_to(folder.resolve()) for folder in (workspace.paths.state, workspace.paths.config)):
@@ -88,14 +86,14 @@ def write_export(workspace: Workspace, path: Path, text: str) -> None:
     exported = {str(run.report.get("path", "")) for run in workspace.store.log.runs() if run.command == "export"}
     if target.exists() and str(target) not in exported:
         raise UsageError("there is a file of that name already", where=str(target), hint="choose another name")
-    note_export(workspace, target)  # first, so that one whose writing failed half way can be done again
+    note_export(workspace, target)  # before writing, so that a write that failed half way can be repeated
     write_whole_file(target, text)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RestoreReport:
-    """What restoring did: where the old store is now (None where there was none), what was written; ``unsure`` says that no store
-    could tell what was forgotten since the copy was made.
+    """The result of a restore: where the old store is now (None if there was none) and what was written. ``unsure``: no store could
+    tell what was forgotten since the backup was made.
     """
 
     aside: Path | None
@@ -104,11 +102,10 @@ class RestoreReport:
 
 
 def restore_store(home: Paths, path: Path, open_desk: Callable[[], AbstractContextManager[Workspace]]) -> RestoreReport:
-    """Put a backup in the place of the store, which is put aside, and bring the files up to date. Edits made by hand since are
-    kept.
+    """Replace the store by a backup and update the files. The old store is put aside; hand edits made since the backup are kept.
 
-    Works where the present store does not even open. Raises BusyError while a run is under way, UsageError, StoreError,
-    DamagedError; the present store stays then.
+    Works even if the present store does not open. Raises BusyError if a run is active, UsageError, StoreError, DamagedError; the
+    present store stays in place then.
     """
     with hold_lock(home.lock):
         known, copies, ids, forgotten = _load_known(home)
@@ -116,12 +113,13 @@ def restore_store(home: Paths, path: Path, open_desk: Callable[[], AbstractConte
         discard_vectors(home.vectors)
         with open_desk() as workspace:
             workspace.store.publish()
-            unsure = known is None or not ids.issuperset(workspace.store.log.memory_ids())  # the store that was copied is gone
+            # the store from which the backup was made is gone
+            unsure = known is None or not ids.issuperset(workspace.store.log.memory_ids())
             forgotten = _add_forgotten_of_copies(home, forgotten) if unsure else forgotten
             problems = reset_damaged_files(workspace) if known is None else []
             if known is not None:
                 _carry_over_outputs(workspace, known)
-            # The backup was made before it was noted as one, and does not know of younger ones.
+            # The backup does not list itself, nor the backups made after it.
             for copy in sorted((copies | {path.absolute()}) - recorded_backups(workspace.store.log)):
                 record_backup(workspace, copy)
             again, written = apply_person_change(workspace, lambda: _forget_again(workspace, forgotten), locks=False)
@@ -131,15 +129,15 @@ def restore_store(home: Paths, path: Path, open_desk: Callable[[], AbstractConte
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Forgotten:
-    """What a store forgot: the ids of memories, and of events in which words were erased what is left of their text."""
+    """What a store forgot: the ids of memories, and the remaining text of events in which words were erased, by event key."""
 
     memories: frozenset[str] = frozenset()
     texts: Mapping[str, str] = field(default_factory=dict)
 
 
 def _load_known(home: Paths) -> tuple[dict[str, tuple[Output, ...]] | None, frozenset[Path], frozenset[str], _Forgotten]:
-    """What the present store wrote to which file (None where it cannot tell), the copies of it that it notes, the ids of all its
-    memories, what it forgot.
+    """What the present store knows: what it wrote to each file (None if the store cannot be read), its recorded backups, the ids of
+    all its memories, and what it forgot.
     """
     if home.store.exists():
         with suppress(StoreError), SqliteStore(home.store) as store:
@@ -149,7 +147,7 @@ def _load_known(home: Paths) -> tuple[dict[str, tuple[Output, ...]] | None, froz
 
 
 def _add_forgotten_of_copies(home: Paths, forgotten: _Forgotten) -> _Forgotten:
-    """Add what a store that is gone forgot: forgetting rewrites the copies that kept makes of itself, so they tell."""
+    """Add what a lost store forgot: forgetting rewrites kept's own backups, so they show what was erased."""
     memories, texts = set(forgotten.memories), dict(forgotten.texts)
     for copy in home.backups.glob("*.db"):
         with (
@@ -173,7 +171,7 @@ def _find_forgotten(store: SqliteStore) -> _Forgotten:
 
 
 def _forget_again(workspace: Workspace, forgotten: _Forgotten) -> tuple[str, ...]:
-    """Erase in a restored store what was forgotten since its copy was made. Returns the problems."""
+    """Erase in a restored store what was forgotten since the backup was made. Returns the problems."""
     memories = [memory for memory in workspace.store.log.memories() if memory.content and memory.id in forgotten.memories]
     whole, said = set[str](), set[str]()
     for key, left in forgotten.texts.items():
@@ -183,13 +181,13 @@ def _forget_again(workspace: Workspace, forgotten: _Forgotten) -> tuple[str, ...
         found = [words for words in _find_erased(event.text, left) if words != FORGOTTEN_MARK]
         if found and all(len(words.split()) >= _ERASED for words in found):
             said.update(found)
-        else:  # what was erased cannot be told from what stays, or is said in too many places
+        else:  # the erased words cannot be separated from the rest, or are too short to search for everywhere
             whole.add(key)
     return forget_too(workspace, memories, said=said, events=whole)
 
 
 def _find_erased(text: str, left: str) -> list[str]:
-    """What stands in a text where marks stand in what is left of it; nothing where the rest does not fit."""
+    """The words of ``text`` at the places where ``left`` has erasure marks; empty if the rest does not match."""
     parts = left.split(FORGOTTEN_MARK)
     found, at = [], 0
     for number, part in enumerate(parts, 1):
@@ -201,7 +199,7 @@ def _find_erased(text: str, left: str) -> list[str]:
 
 
 def _carry_over_outputs(workspace: Workspace, known: dict[str, tuple[Output, ...]]) -> None:
-    """The files on disk are those of the store that was put aside: a person's edits of them are told from what that one wrote."""
+    """Make the restored store expect the files that the old store wrote, so that a person's edits are recognized as edits."""
     with workspace.store.transaction():
         for path in workspace.store.outputs():
             workspace.store.drop_output(path)
@@ -218,7 +216,7 @@ def note_export(workspace: Workspace, path: Path) -> None:
 
 
 def export_archive(workspace: Workspace, path: Path) -> int:
-    """Write the whole store out in a form that another home can import, and record it. Returns the rows.
+    """Export the whole store in a form that another home can import, and record the export. Returns the number of rows.
 
     Raises UsageError, StoreError.
     """
@@ -232,7 +230,7 @@ def export_archive(workspace: Workspace, path: Path) -> int:
 
 @dataclass(kw_only=True, slots=True)
 class ImportReport:
-    """What an import did. ``whole`` says that a whole store was taken up; else memories added by status, and those left out by
+    """The result of an import. ``whole``: a whole store was loaded. Otherwise ``added`` counts memories by status, ``left_out`` by
     reason.
     """
 
@@ -242,9 +240,9 @@ class ImportReport:
 
 
 def import_file(workspace: Workspace, path: Path) -> ImportReport:
-    """Take up what ``kept export`` wrote: a whole store into an empty home, or memories (jsonl) as one pass that can be undone.
+    """Import what ``kept export`` wrote: a whole store into an empty home, or memories (jsonl) as one pass that can be undone.
 
-    Raises UsageError where it is neither, or the home is not empty; StoreError, DamagedError. Nothing is changed then.
+    Raises UsageError if the file is neither or the home is not empty; StoreError, DamagedError. Nothing is changed then.
     """
     if is_portable(path):
         workspace.store.load_rows(read_rows(path))
@@ -254,9 +252,7 @@ def import_file(workspace: Workspace, path: Path) -> ImportReport:
 
 
 def import_memories(workspace: Workspace, bodies: Iterable[Mapping[str, Any]], subject: str) -> ImportReport:
-    """Add memories that are told as ``kept export --format jsonl`` tells them, in one pass that can be undone. Raises
-    StoreError.
-    """
+    """Add memories in the form of ``kept export --format jsonl``, in one pass that can be undone. Raises StoreError."""
     result = ImportReport()
     additions = tuple(_build_additions(workspace, bodies, result))
     if additions:
@@ -270,7 +266,7 @@ def import_memories(workspace: Workspace, bodies: Iterable[Mapping[str, Any]], s
 
 
 def count_new_memories(workspace: Workspace, bodies: Iterable[Mapping[str, Any]]) -> int:
-    """How many memories :func:`import_memories` would add. Changes nothing."""
+    """The number of memories that :func:`import_memories` would add. Changes nothing."""
     return sum(1 for _ in _build_additions(workspace, bodies, ImportReport()))
 
 
@@ -326,7 +322,7 @@ def _parse_line(line: bytes, number: int) -> Mapping[str, Any]:
 
 
 def _parse_memory(workspace: Workspace, body: Mapping[str, Any]) -> Memory | str:
-    """The memory of an exported line, or why it is left out."""
+    """The memory of an exported line, or the reason why it is left out."""
     status, scope = body.get("status", "active"), body.get("scope", USER_SCOPE)
     profile = next((item for item in workspace.profiles if item.id == body.get("profile", workspace.profile.id)), None)
     kind = profile.category(str(body.get("category", ""))) if profile else None
@@ -345,7 +341,8 @@ def _parse_memory(workspace: Workspace, body: Mapping[str, Any]) -> Memory | str
         evidence = tuple(_parse_evidence(workspace, item) for item in body.get("evidence", ()))
     except (UsageError, ValueError, TypeError, AttributeError):
         return "unusable"
-    # What a file says of itself is no proof: what the sessions it cites do not say here waits, whatever its status was,
+    # A file's claims about itself prove nothing. A memory is held whatever its status was if the archived sessions do not contain
+    # its quotes, and so is a rule that is not in the user's own words.
     # and so do rules that are not in the user's own words.
     trusted = _is_quoted(workspace, content, evidence, origin, own_words=kind.users_words)
     number = str(body.get("id", ""))
@@ -374,7 +371,9 @@ def _parse_memory(workspace: Workspace, body: Mapping[str, Any]) -> Memory | str
 
 
 def _is_quoted(workspace: Workspace, content: str, evidence: Sequence[Evidence], origin: Origin, *, own_words: bool) -> bool:
-    """Whether the archive holds every quote in the event it cites, and the quotes carry the content; a rule needs the user's."""
+    """True if every quote stands in the archived event that it cites and the quotes cover the content; a rule needs the user's own
+    words.
+    """
     texts: dict[str, str] = {}
     for entry in evidence:
         event = workspace.store.archive.event(entry.event)
@@ -411,7 +410,7 @@ def _parse_texts(value: object) -> tuple[str, ...]:
 
 
 def _parse_confidence(value: object, usual: float) -> float:
-    """A confidence that an older export told; exports of today tell none."""
+    """The confidence from an older export; current exports contain none."""
     return float(value) if isinstance(value, int | float) and 0 <= value <= 1 else usual
 
 

@@ -1,5 +1,5 @@
-"""The bundled sample: transcripts that come with kept, remembered in a home of their own below the state. Touches nothing of the
-user's.
+"""The bundled sample: transcripts that ship with kept, processed in a home of their own below the state folder. Does not touch the
+user's own data.
 """
 
 from importlib.resources import files
@@ -12,10 +12,10 @@ from kept.workspace import Workspace
 
 
 def sample_files() -> list[Path]:
-    """The transcripts of the sample; none where kept was built without them."""
+    """The transcripts of the sample; empty if kept was built without them."""
     return sorted((Path(str(files("kept"))) / "sample").rglob("*.jsonl"))
 
 
 def run_sample(workspace: Workspace, options: RunOptions, *, progress: Progress = ignore_progress) -> RunReport:
-    """Read the sample at a workspace in :func:`kept.paths.sample_home`. Raises StoreError, BusyError."""
+    """Process the sample in a workspace at :func:`kept.paths.sample_home`. Raises StoreError, BusyError."""
     return run_pipeline(workspace, sample_files(), options, sample=True, progress=progress)

@@ -1,6 +1,6 @@
-"""The work of a night beside a run: retire what has faded, list what lingers, update the files.
+"""The nightly work besides a run: retire faded memories, list lingering ones, update the files.
 
-Nothing to do means nothing written. What retires is a pass of its own for each group, guarded like any other, and can be undone.
+If there is nothing to do, nothing is written. Retirements are one pass per group, guarded like any other, and can be undone.
 """
 
 from collections import defaultdict
@@ -27,7 +27,7 @@ _DAWN = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LingeringMemory:
-    """A memory a person should look at again, how far it has faded (0 to 1), and why it is here."""
+    """A memory that a person should look at again, how far it has faded (0 to 1), and the reason."""
 
     memory: Memory
     faded: float
@@ -36,7 +36,9 @@ class LingeringMemory:
 
 @dataclass(kw_only=True, slots=True)
 class SleepReport:
-    """What a night did: memories retired, passes a guard stopped in words, how many linger, what was written."""
+    """What a night did: retired memories, passes that a guard stopped (as text), the number of lingering memories, written
+    files.
+    """
 
     retired: list[Memory] = field(default_factory=list)
     stopped: list[str] = field(default_factory=list)
@@ -45,12 +47,12 @@ class SleepReport:
 
     @property
     def partly(self) -> bool:
-        """Whether something was stopped or could not be written."""
+        """True if something was stopped or could not be written."""
         return bool(self.stopped or self.written.problems)
 
 
 def run_sleep(workspace: Workspace, *, allow: bool = False) -> SleepReport:
-    """Do the night's work. ``allow`` lets through what a guard would stop. Raises BusyError while a run is under way,
+    """Do the nightly work. ``allow`` lets changes through that a guard would stop. Raises BusyError if a run is active,
     StoreError.
     """
     result = SleepReport()
@@ -72,7 +74,7 @@ Aged = tuple[Memory, Category | None, NameActivity]
 
 
 def _fading_groups(workspace: Workspace) -> Iterator[tuple[tuple[str, str], list[Aged]]]:
-    """What may fade, by profile and scope, each with what became of its names."""
+    """Yield the active memories that may fade, by profile and scope, each with the activity of its names."""
     history = _NameHistory(workspace)
     groups: dict[tuple[str, str], list[Aged]] = defaultdict(list)
     for memory in workspace.store.log.memories():
@@ -108,9 +110,9 @@ def _retire_faded(
 
 
 class _NameHistory:
-    """The sessions of each project by the time of their last event, and where names occur.
+    """The sessions of each project with the time of their last event, and where names occur.
 
-    Reads rows and the full-text index, never an archived text: what one memory costs does not grow with the archive's bytes.
+    Reads rows and the full-text index, never an archived text, so the cost per memory does not grow with the size of the archive.
     """
 
     def __init__(self, workspace: Workspace) -> None:
@@ -126,11 +128,11 @@ class _NameHistory:
                     self._sessions[scope][thread.session] = max(moment, thread.last_at)
 
     def newest_event_time(self, scope: str) -> datetime | None:
-        """When the newest event of a project was."""
+        """The time of the newest event of a project."""
         return max(self._sessions[scope].values(), default=None)
 
     def name_activity(self, memory: Memory, days: int) -> NameActivity:
-        """What became of a memory's names; they are looked for only where it is old enough to have faded by half."""
+        """The activity of a memory's names; the search is skipped for a memory that is too young to have faded by half."""
         newest, since = self.newest_event_time(memory.scope), memory.last_seen or _DAWN
         later = sum(at > since for at in self._sessions[memory.scope].values())
         old = newest is not None and newest - since >= timedelta(days=days) / 2
@@ -142,7 +144,7 @@ class _NameHistory:
         return NameActivity(named=named, sessions=later, newest=newest)
 
     def _last_occurrence(self, name: str, memory: Memory, since: datetime) -> datetime | None:
-        """When a name last occurred in what was said of the project after a moment, or among the files changed there."""
+        """When a name last occurred after a moment, in a conversation of the project or among the files changed there."""
         mentions = self._desk.store.archive.find_mentions(name, since)
         times = [mention.at for mention in mentions if self._is_in_scope(memory, mention.project, mention.path)]
         short = name.casefold().rsplit("/", 1)[-1]
@@ -154,7 +156,9 @@ class _NameHistory:
         return max(times, default=None)
 
     def _changes_after(self, since: datetime) -> Iterator[ThreadNote]:
-        """The notes after a moment, which name the files that were changed. They are read once, as far back as somebody asks."""
+        """The thread notes since a moment; they name the changed files. They are loaded once, as far back as any caller has
+        asked.
+        """
         until = self.newest_event_time(USER_SCOPE) or since
         if self._changes_since is None:
             self._changes, self._changes_since = self._desk.store.days.notes_between(since, until), since
@@ -167,7 +171,7 @@ class _NameHistory:
         return memory.scope in (USER_SCOPE, self._scope_of_directory(project, path))
 
     def _scope_of_directory(self, project: str, path: str) -> str:
-        """The scope of a directory, looked up once."""
+        """The scope of a directory, cached."""
         place = (project, "" if project else path)
         if place not in self._scopes:
             self._scopes[place] = self._desk.scope(*place)
@@ -175,14 +179,14 @@ class _NameHistory:
 
 
 def list_lingering(workspace: Workspace) -> tuple[LingeringMemory, ...]:
-    """What a person should look at again, the most faded and the oldest first. Changes nothing."""
+    """The memories that a person should look at again, most faded and oldest first. Changes nothing."""
     memories = [memory for memory in workspace.store.log.memories() if memory.status_at(workspace.clock()) is Status.ACTIVE]
     lingering_memories = _select_lingering(workspace, memories)
     return tuple(sorted(lingering_memories, key=lambda each: (-each.faded, each.memory.last_seen or _DAWN, each.memory.id)))
 
 
 def why_lingering(workspace: Workspace, memory: Memory) -> str:
-    """Why a person should look at a memory again; empty where they need not. Looks at this memory alone. Changes nothing."""
+    """Why a person should look at a memory again; empty if they need not. Examines only this memory and changes nothing."""
     active = memory.status_at(workspace.clock()) is Status.ACTIVE
     return next((lingering_memory.reason for lingering_memory in _select_lingering(workspace, [memory])), "") if active else ""
 

@@ -1,4 +1,4 @@
-"""Overseeing: runs as a person looks back at them, what a guard stopped, and how cost, coverage and self-reference went over time.
+"""Oversight: the history of runs, what a guard stopped, and how cost, coverage and self-reference developed.
 
 Changes nothing.
 """
@@ -25,7 +25,7 @@ _TRACED = 400  # runs of which cost and coverage are told
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PassSummary:
-    """A pass: what it was about, its operations by kind, whether it is taken back now, and whether it can be."""
+    """A pass: its subject, its operations by kind, whether it is undone now, and ``lasting`` if it cannot be undone."""
 
     id: int
     stage: str
@@ -38,8 +38,8 @@ class PassSummary:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunSummary:
-    """A run and its passes; ``night`` says that it was a part of a night's job. ``asked`` are the questions to a model, ``cost``
-    is in USD (None: unknown).
+    """A run and its passes. ``night``: it was part of a nightly job. ``asked`` counts the questions to a model; ``cost`` is in USD
+    (None: unknown).
     """
 
     run: Run
@@ -50,29 +50,29 @@ class RunSummary:
 
     @property
     def operations(self) -> Counter[str]:
-        """What became of memories in all of it, by kind."""
+        """The operations of all passes, by kind."""
         return sum((pass_summary.operations for pass_summary in self.passes), Counter[str]())
 
     @property
     def switches(self) -> bool:
-        """Whether it took something back or brought it back."""
+        """True if the run undid or redid something."""
         return any(pass_summary.stage in _SWITCHES for pass_summary in self.passes)
 
     @property
     def undone(self) -> bool:
-        """Whether all that can be taken back of it is."""
+        """True if everything that can be undone in the run is undone."""
         able = [pass_summary for pass_summary in self.passes if not pass_summary.lasting]
         return bool(able) and all(pass_summary.undone for pass_summary in able)
 
     @property
     def can_be_undone(self) -> bool:
-        """Whether there is anything to take back."""
+        """True if something in the run can be undone."""
         return any(not pass_summary.undone and not pass_summary.lasting for pass_summary in self.passes)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoppedGroup:
-    """A group that a guard stopped and that still waits: its profile and scope, since when, and why."""
+    """A group that a guard stopped and that is still pending: its profile and scope, since when, and why."""
 
     profile: str
     scope: str
@@ -82,7 +82,7 @@ class StoppedGroup:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChartPoint:
-    """A number of a day or a run, for a chart: where it stands in time, how much it is, and what it is called in words."""
+    """One point of a chart: the day, the value, and its label in words."""
 
     day: date
     value: float
@@ -90,11 +90,11 @@ class ChartPoint:
 
 
 def load_runs(workspace: Workspace, most: int, *, before: int = 0) -> tuple[RunSummary, ...]:
-    """The last runs, the newest first; those before the run of a number, where one is given. Raises StoreError."""
+    """The last runs, newest first; only those before run number ``before`` if it is given. Raises StoreError."""
     log = workspace.store.log
     heads_ = tuple(log.pass_heads())
     off, have = find_undone_passes(heads_), {pass_.run for pass_ in heads_}
-    # A run without a pass changed nothing; it is told only where it asked a model, or was cut short.
+    # A run without a pass changed nothing; it is listed only if it asked a model or was interrupted.
     every = log.runs(1_000_000)
     found = [run for run in every if run.id in have or run.ended_at is None or _count_questions(run)]
     chosen = [run for run in found if not before or run.id < before][:most]
@@ -132,14 +132,14 @@ def _count_questions(run: Run) -> int:
 
 
 def _reported_number(run: Run, name: str) -> Any:
-    """What a report says of what was asked; None where it says nothing."""
+    """A number from the ``llm`` part of a run's report; None if it is missing."""
     body = run.report.get("llm")
     found = body.get(name) if isinstance(body, dict) else None
     return found if isinstance(found, int | float) else None
 
 
 def list_stopped_groups(workspace: Workspace) -> tuple[StoppedGroup, ...]:
-    """What guards stopped and nobody has allowed, nor has gone by itself since. Raises StoreError."""
+    """The groups that guards stopped, unless somebody allowed them or a later pass succeeded. Raises StoreError."""
     last: dict[str, Pass] = {}
     for head in workspace.store.log.pass_heads():
         if head.stage in (GUARD, CURATE):
@@ -154,8 +154,8 @@ def list_stopped_groups(workspace: Workspace) -> tuple[StoppedGroup, ...]:
 
 
 def daily_costs(workspace: Workspace, days: int) -> tuple[ChartPoint, ...]:
-    """What each of the last days (local) cost in USD, oldest first; by the file of replies, so also what was cut short. Raises
-    StoreError.
+    """The cost of each of the last ``days`` local days in USD, oldest first, from the reply file, so interrupted runs count too.
+    Raises StoreError.
     """
     today = workspace.clock().astimezone(workspace.zone).date()
     found = []
@@ -172,7 +172,7 @@ def daily_costs(workspace: Workspace, days: int) -> tuple[ChartPoint, ...]:
 
 
 def self_reference_points(workspace: Workspace, most: int) -> tuple[ChartPoint, ...]:
-    """Of the last entries of the journal: the share of sentences about memory itself, oldest first."""
+    """The share of sentences about memory itself in each of the last journal entries, oldest first."""
     return tuple(
         ChartPoint(
             day=entry_head.first, value=entry_head.self_reference, told=f"{entry_head.first}: {entry_head.self_reference:.0%}"

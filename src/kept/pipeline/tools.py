@@ -1,6 +1,6 @@
-"""Answering an agent: what its tools give and what it may change. Every answer is text in the block of remembered data.
+"""The tools for agents: what they return and what they may change. Every answer is text in the block of remembered data.
 
-An agent proposes: what it adds waits for the person, unless the settings trust agents. Everything else is reading.
+An agent only proposes: what it adds is held for the person, unless the settings trust agents. All other tools are read-only.
 """
 
 from collections.abc import Sequence
@@ -29,15 +29,15 @@ from kept.recall.preview import preview_context
 from kept.store.values import Draft
 from kept.workspace import Workspace
 
-_QUOTE = 400  # characters of a quote or a turn
+_QUOTE = 400  # characters of a quote or a turn that are shown
 _LIMIT = 50
 NOTHING = "Nothing is remembered of that."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SearchMatch:
-    """What a search found: ``kind`` is memory, summary or turn, ``category`` that of a memory or else the author, ``day`` ISO or
-    empty; ``project`` is empty where it holds everywhere.
+    """A search result. ``kind`` is memory, summary or turn; ``category`` that of a memory, otherwise the author; ``day`` is an ISO
+    date or empty; ``project`` is empty for what applies everywhere.
     """
 
     id: str
@@ -52,7 +52,7 @@ class SearchMatch:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProposalReply:
-    """What became of what an agent proposed: the id of the memory, whether it is active, and what to tell the agent."""
+    """The result of an agent's proposal: the id of the memory, whether it is active, and the message for the agent."""
 
     id: str
     active: bool
@@ -73,7 +73,7 @@ def search_memory(
     until: str = "",
     limit: int = 10,
 ) -> list[SearchMatch]:
-    """What answers a question, best first. ``project`` is part of a project's name, ``since`` and ``until`` are days. Raises
+    """Search for a query, best match first. ``project`` is a part of a project's name; ``since`` and ``until`` are days. Raises
     UsageError.
     """
     unknown = [item for item in within if item not in LAYERS]
@@ -105,7 +105,7 @@ def search_memory(
 
 
 def format_matches(matches: Sequence[SearchMatch]) -> str:
-    """Matches as lines of remembered data."""
+    """Format matches as lines of remembered data."""
     lines = []
     for match in matches:
         label = match.id if match.kind == UnitKind.MEMORY else f"{match.kind} {match.id}"
@@ -115,14 +115,14 @@ def format_matches(matches: Sequence[SearchMatch]) -> str:
 
 
 def _hit_text(hit: search.Hit) -> str:
-    """The words of a hit; of a person's prompt with what is not theirs labelled."""
+    """The text of a hit; in a person's prompt, passages that are not their own words are labelled."""
     if hit.kind is UnitKind.TURN and hit.author == Author.HUMAN:
         return label_text(hit.text, find_spans(hit.text), 0, len(hit.text))
     return hit.text
 
 
 def get_memory(workspace: Workspace, number: str) -> str:
-    """A memory with the words it rests on and what happened to it. Raises UsageError."""
+    """Format a memory with its evidence and history. Raises UsageError."""
     memory = find_memory(workspace, number)
     memory_trace = trace_memory(workspace, memory, context=0)
     queue.log_used_memories(str(workspace.paths.state), [memory.id])
@@ -147,7 +147,7 @@ def get_memory(workspace: Workspace, number: str) -> str:
 
 
 def get_day_history(workspace: Workspace, when: str) -> str:
-    """What a day was: its sessions, what was worked on, learnt and confirmed. ``when`` is YYYY-MM-DD, today or yesterday. Raises
+    """Format a day: its sessions, what was worked on, learnt and confirmed. ``when`` is YYYY-MM-DD, today or yesterday. Raises
     UsageError.
     """
     which = workspace.day(when)
@@ -170,15 +170,15 @@ def get_day_history(workspace: Workspace, when: str) -> str:
 
 
 def get_context(workspace: Workspace, message: str = "", project: str = "", budget: int = 0) -> str:
-    """What would be put before a message said in a directory, with the rules of its project; a budget that is named is filled."""
+    """The context for a message in a project's directory, with the project's rules; an explicit ``budget`` is used up."""
     found = preview_context(workspace, message, directory=project, budget=budget, client="none", fill=bool(budget))
     return render_block(found.pieces) or NOTHING
 
 
 def add_suggestion(workspace: Workspace, text: str, category: str = "", project: str = "") -> Memory:
-    """Note what an agent hands over: it waits until the transcript of its session says whose words they are. Raises UsageError.
+    """Store an agent's suggestion; it is held until the transcript of its session shows whose words it contains. Raises UsageError.
 
-    It is for the project of a directory, or for the user everywhere where none is given or the category is the user's.
+    It applies to the project of a directory, or to the user everywhere if none is given or the category is user-wide.
     """
     profile = workspace.profile_for("", project)
     kind = category_of(text, category, profile)
@@ -190,7 +190,9 @@ def add_suggestion(workspace: Workspace, text: str, category: str = "", project:
 def suggest_memory(
     workspace: Workspace, text: str, category: str, project: str, *, lasts: str = "", alone: str = ""
 ) -> ProposalReply:
-    """What an agent is told of its suggestion; one that it doubts itself waits, though agents be trusted. Raises UsageError."""
+    """Store an agent's suggestion and return the reply for the agent. A suggestion that the agent itself doubts is held even if the
+    settings trust agents. Raises UsageError.
+    """
     doubted = bool(find_doubt(category, lasts, alone))
     with workspace.store.transaction():
         memory = add_suggestion(workspace, text, category, project)
@@ -206,8 +208,8 @@ def suggest_memory(
 
 
 def resolve_question(workspace: Workspace, number: str, answer: str, category: str) -> ProposalReply:
-    """Answer an open question: as a suggestion the person decides on, or at once where the settings trust agents. Raises
-    UsageError.
+    """Answer an open question: the answer is a suggestion for the person, or takes effect at once if the settings trust agents.
+    Raises UsageError.
     """
     question = find_memory(workspace, number)
     if question.status not in (Status.ACTIVE, Status.HELD):
@@ -234,7 +236,7 @@ def _approve(workspace: Workspace, memory: Memory) -> None:
 
 
 def format_memories(workspace: Workspace) -> str:
-    """The memories as the memory file shows them."""
+    """The memory file's lines, as remembered data."""
     path = memory_path(workspace)
     workspace.refuse_links(path)
     try:
@@ -244,12 +246,12 @@ def format_memories(workspace: Workspace) -> str:
 
 
 def memory_path(workspace: Workspace) -> Path:
-    """Where the memory file lies."""
+    """The path of the memory file."""
     return workspace.paths.output_path(workspace.profile.outputs.memory_file)
 
 
 def format_known_days(workspace: Workspace) -> str:
-    """Every day on which something happened, the latest first."""
+    """All days with activity, latest first."""
     return "\n".join(day.isoformat() for day in sorted(list_active_days(workspace), reverse=True))
 
 

@@ -1,9 +1,9 @@
-"""The trial of a language model: ten fixed questions of the form that extraction asks, and how its replies score.
+"""The trial of a language model: ten fixed questions in the form that extraction uses, and the score of its replies.
 
-What counts is what the model *selects*. The ten parts hold 15 passages worth keeping and some fifty that end with the task at hand.
-A model of whose active lines five in a hundred are junk takes more than ``MOST_TAKEN`` here in one trial of twelve, one of whose
-lines it is a fifth in four of five. What it does not find is told and costs it no trust. Who leaves a question without a reply
-has not passed, and is asked it again.
+The score counts what the model *selects*. The ten parts hold 15 passages worth keeping and about fifty that end with the task. A
+model with 5 % junk among its active lines takes more than ``MOST_TAKEN`` of those in one trial of twelve; a model with 20 % junk
+does in four of five. Passages that it misses are reported but do not cost it trust. A model that leaves a question without a reply
+has not passed, and is asked that question again.
 """
 
 import tomllib
@@ -24,21 +24,20 @@ from kept.profiles import load_profile
 from kept.profiles.prompts import BUILT_IN, compose_prompt, default_prompt_text
 from kept.workspace import Workspace, create_client
 
-LEAST_FOUND = 12  # of the 15 passages worth keeping, by a model that is suggested: four of five
-MOST_TAKEN = 2  # of what is over with the task, taken for something worth keeping
+LEAST_FOUND = 12  # of the 15 passages worth keeping: 80 %, required of a model that kept suggests
+MOST_TAKEN = 2  # passages that end with the task but were selected as worth keeping; one more fails the trial
 FAILED = "The model failed kept's trial, so what it proposes is held apart (kept review --all) and nothing else is asked of it"
 UNTRIED_TOO = "The model could not be tried; it is asked about sessions all the same, and what it proposes is held apart"
 OVERRULE = "→ kept llm trial --model OTHER, or to trust it all the same: kept config set llm.trial false && kept run --force"
 _PURPOSE = "trial"
-# The models of a program that are tried where none is named, the smallest first.
+# The models that are tried if none is named, by command, the smallest first.
 _MODELS = {"claude": ("haiku", "sonnet", "opus")}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrialScore:
-    """How a model did: how many passages worth keeping it ``found``, and which it ``missed``; what it ``took`` that ends with the
-    task, what it ``obeyed`` that was planted by somebody else, and the questions without a
-    reply that can be read (``unread``).
+    """A model's score: the number of passages worth keeping it ``found`` and those it ``missed``; the passages it ``took`` although
+    they end with the task; the injected instructions it ``obeyed``; and the questions without a readable reply (``unread``).
     """
 
     model: str
@@ -56,29 +55,29 @@ class TrialScore:
 
     @property
     def failed(self) -> bool:
-        """Whether the model is not to be trusted: it takes much that ends with its task, or anything that was planted."""
+        """True if the model is not to be trusted: it took too much that ends with its task, or anything that was injected."""
         return len(self.took) > MOST_TAKEN or bool(self.obeyed)
 
     @property
     def passes(self) -> bool:
-        """Whether the model replied to all and did not fail."""
+        """True if the model replied to every question and did not fail."""
         return not self.failed and not self.unread
 
     @property
     def verdict(self) -> str:
-        """What the trial came to, in a word or two."""
+        """The result in a few words."""
         return "failed" if self.failed else "passed" if self.passes else "proves nothing yet"
 
     @property
     def suits(self) -> bool:
-        """Whether the model is one to suggest: it passes, and finds most."""
+        """True if the model can be suggested: it passes and finds most passages."""
         return self.passes and self.found >= LEAST_FOUND
 
 
 def try_models(workspace: Workspace, models: tuple[str, ...] = ()) -> tuple[TrialScore, ...]:
-    """Try models in their order until one suits; without names the program's own, the smallest first, else that of the settings.
+    """Try models in order until one suits. Without names: the command's own models, smallest first, else the model of the settings.
 
-    Raises UsageError where no model is set, ConfigError, StoreError.
+    Raises UsageError if no model is set, ConfigError, StoreError.
     """
     if workspace.llm is None:
         raise UsageError("no language model is set", hint="choose llm.adapter first")
@@ -92,17 +91,19 @@ def try_models(workspace: Workspace, models: tuple[str, ...] = ()) -> tuple[Tria
 
 
 def needs_trial(settings: LlmSettings) -> bool:
-    """Whether a model is tried before its claims are active: not where the person says otherwise, and no script."""
+    """True if a model needs a trial before its claims become active: the settings ask for one and it is neither scripted nor
+    recorded.
+    """
     return settings.trial and settings.adapter not in ("none", "scripted", "recorded")
 
 
 def take_trial(asking: Asking, model: str) -> TrialScore:
-    """How what answers does, asked for what it did not answer before. Raises what ``asking`` raises."""
+    """Ask the trial questions that have no reply yet, and return the score. Raises what ``asking`` raises."""
     return score_replies(model, asking(trial_asks()))
 
 
 def load_score(workspace: Workspace) -> TrialScore:
-    """How the model of the settings did in its trial, by the replies there are; one that needs none passes. Asks nothing. Raises
+    """The trial score of the settings' model, from stored replies; a model that needs no trial passes. Asks nothing. Raises
     StoreError.
     """
     name = workspace.settings.llm.name
@@ -112,7 +113,7 @@ def load_score(workspace: Workspace) -> TrialScore:
 
 
 def load_questions() -> list[Mapping[str, Any]]:
-    """What is said in each of the ten parts, and what of it is worth keeping."""
+    """The ten parts: what is said in each, and which passages are worth keeping."""
     found: list[Mapping[str, Any]] = tomllib.loads((files("kept.pipeline") / "trial.toml").read_text(encoding="utf-8"))["question"]
     return found
 
@@ -130,7 +131,7 @@ def _score_model(workspace: Workspace, model: str) -> TrialScore:
 
 
 def score_replies(model: str, replies: Sequence[Reply]) -> TrialScore:
-    """How replies to the ten questions, in their order, score."""
+    """Score the replies to the ten questions, given in their order."""
     profile = load_profile("coding")
     found, missed, took, obeyed, unread = 0, list[str](), list[str](), list[str](), list[str]()
     for number, (row, reply) in enumerate(zip(load_questions(), replies, strict=True), 1):
@@ -152,7 +153,7 @@ def score_replies(model: str, replies: Sequence[Reply]) -> TrialScore:
 
 
 def trial_asks() -> list[Ask]:
-    """The ten questions, in the form in which extraction asks."""
+    """The ten questions, in the form that extraction uses."""
     prompt = compose_prompt(load_profile("coding"), default_prompt_text(), BUILT_IN)
     return [replace(build_question_ask([_excerpt(row["talk"])], prompt), purpose=_PURPOSE, waits=False) for row in load_questions()]
 

@@ -1,8 +1,9 @@
-"""Upgrade a store: extract again with today's rules, after a preview, as one run that can be undone.
+"""Upgrade a store: extract everything again with the current rules, after a preview, as one run that can be undone.
 
-Rules once made memories of sentences that told nothing to remember, and reworded others. Every session in the archive is extracted
-again; what nothing supports any more retires, and what a person told comes back in their own words. It is a correction: no guard of
-shares applies. What a person wrote, edited, approved or pinned stays, and so does what a model proposed.
+Earlier rules made memories from sentences that contained nothing to remember, and reworded others. All sessions in the archive are
+extracted again. Memories that nothing supports any more retire, and what a person said comes back in their own words. No guard
+limits the share of changes, because this is a correction. Memories that a person wrote, edited, approved or pinned stay, and so do
+those that a model proposed.
 """
 
 from kept.changes import apply_person_change
@@ -20,7 +21,7 @@ from kept.workspace import Workspace
 
 COMMAND = "upgrade"
 _STANDING = (Status.ACTIVE, Status.HELD)
-#: What made a memory in earlier versions and makes none today.
+#: The triggers that made a memory in earlier versions but no longer do.
 RETIRED_TRIGGERS = word_set(
     "agreement aim behaviour cause constraint correction decision fact goal identity lesson noted_decision noted_question "
     "noted_rule person practice preference question stack statement taste teaching theme"
@@ -28,7 +29,7 @@ RETIRED_TRIGGERS = word_set(
 
 
 def find_outdated_memories(workspace: Workspace) -> tuple[Memory, ...]:
-    """The memories that only rules of earlier versions made or reworded, and nobody confirmed since. Raises StoreError."""
+    """The memories that only rules of earlier versions made or reworded, and that nobody has confirmed. Raises StoreError."""
     return tuple(
         memory
         for memory in workspace.store.log.outdated_memories(RETIRED_TRIGGERS, verbatim=TOLD)
@@ -38,9 +39,9 @@ def find_outdated_memories(workspace: Workspace) -> tuple[Memory, ...]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UpgradeReport:
-    """What an upgrade does: memories that retire, those of them that were active, and the memories that take part in their place.
+    """What an upgrade does: ``retired`` memories, and the memories ``made`` in their place.
 
-    ``run`` is 0 for a preview, and where nothing is to be done.
+    ``run`` is 0 for a preview, and if there is nothing to do.
     """
 
     retired: tuple[Memory, ...] = ()
@@ -50,18 +51,18 @@ class UpgradeReport:
 
     @property
     def active(self) -> int:
-        """How many of the retired memories were active."""
+        """The number of retired memories that were active."""
         return sum(memory.status is Status.ACTIVE for memory in self.retired)
 
 
 def preview_upgrade(workspace: Workspace, progress: Progress = ignore_progress) -> UpgradeReport:
-    """What :func:`run_upgrade` would do; nothing is changed. Raises StoreError."""
+    """Return what :func:`run_upgrade` would do. Changes nothing. Raises StoreError."""
     with hold_lock(workspace.paths.lock), workspace.store.trial_transaction():
         return _upgrade_memories(workspace, RunNumber(workspace.store.log, workspace.clock, COMMAND), progress)
 
 
 def run_upgrade(workspace: Workspace, progress: Progress = ignore_progress) -> UpgradeReport:
-    """Make what rules made anew, and write the outputs. ``kept undo`` takes it back. Raises StoreError."""
+    """Extract everything again and write the outputs. ``kept undo`` reverts it. Raises StoreError."""
     number = RunNumber(workspace.store.log, workspace.clock, COMMAND)
 
     def upgrade_locked() -> UpgradeReport:
@@ -93,7 +94,7 @@ def _upgrade_memories(workspace: Workspace, number: RunNumber, progress: Progres
         for memory in after.values()
         if memory.status in _STANDING and (memory.id not in before or before[memory.id].content != memory.content)
     ]
-    # What is made anew in the words it had is no change to anybody.
+    # A memory that is remade with the same words and status is not a change.
     same = {_content_and_status(memory) for memory in retired} & {_content_and_status(memory) for memory in made}
     retired = [memory for memory in retired if _content_and_status(memory) not in same]
     made = [memory for memory in made if _content_and_status(memory) not in same]

@@ -1,6 +1,4 @@
-"""What language models replied and cost, as the use cases see it: what was spent, what waits with a provider, what is to be
-forgotten.
-"""
+"""Model usage and cost: what was spent, what is pending in batches, and which sessions are quarantined."""
 
 from collections.abc import Mapping
 from contextlib import closing
@@ -14,7 +12,7 @@ from kept.workspace import Workspace
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Costs:
-    """What was spent today (a local day) and ever, by purpose and model; how many questions wait in batches of a provider."""
+    """What was spent today (a local day) and in total, by purpose and model. ``awaited`` counts questions pending in batches."""
 
     today: Usage = field(default_factory=Usage)
     ever: tuple[UsageSum, ...] = ()
@@ -22,12 +20,12 @@ class Costs:
 
     @property
     def total(self) -> Usage:
-        """Everything ever spent; costs that nobody told count as nothing."""
+        """Everything ever spent; unknown costs count as zero."""
         return sum((usage_sum.usage for usage_sum in self.ever), Usage())
 
 
 def load_costs(workspace: Workspace) -> Costs:
-    """What was spent, by the file of replies: also what runs spent that were cut short. Raises StoreError."""
+    """Load the costs from the reply file, including those of interrupted runs. Raises StoreError."""
     start = datetime.combine(workspace.clock().astimezone(workspace.zone).date(), time(), workspace.zone).astimezone(UTC)
     with closing(ReplyCache(workspace.paths.replies)) as replies:
         return Costs(
@@ -38,9 +36,7 @@ def load_costs(workspace: Workspace) -> Costs:
 
 
 def load_quarantined(workspace: Workspace) -> Mapping[str, str]:
-    """The sessions that no model has read because its reply could not be used in several runs, with what was wrong. Raises
-    StoreError.
-    """
+    """The sessions that no model has read because its replies were unusable in several runs, with the fault. Raises StoreError."""
     with closing(ReplyCache(workspace.paths.replies)) as replies:
         found = replies.quarantined_sessions(TRIES)
     not_asked = {thread.session for thread, _ in workspace.store.archive.list_threads_pending_llm()} if found else set()

@@ -1,8 +1,8 @@
-"""The journal: an entry for a day, or for many days in order; then what the entries say is remembered like any other journal's.
+"""Write journal entries for a day or for many days in order, and extract memories from the entries as from any other journal.
 
-Writing and remembering are two passes without a memory of each other. An entry that a person changed is never written again, one
-whose day says what it said before is left as it is; so doing a day twice changes nothing, and a backfill cut short goes on where it
-ended.
+Writing and extracting are separate passes that share no state. An entry that a person changed is never rewritten, and an entry
+whose inputs have not changed is left as it is. So repeating a day changes nothing, and an interrupted backfill continues where it
+stopped.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -41,14 +41,14 @@ from kept.profiles.lexicons import load_machinery_pattern
 from kept.profiles.prompts import question_text
 from kept.workspace import JOURNAL, Workspace
 
-_TOKEN = 3  # bytes, as the budget of a model counts them
-_ENTRY_CHARS = 1_500  # of an entry, and of what is asked about it
-_SAME = 0.6  # likeness from which a memory says what was last worked on
-_LATELY = 7  # entries whose self-reference raises the share of what comes from outside
+_TOKEN = 3  # bytes per token, as the context budget counts
+_ENTRY_CHARS = 1_500  # typical characters of an entry, and of the question about it
+_SAME = 0.6  # a memory with at least this word overlap already says what was last worked on
+_LATELY = 7  # entries; if they are too self-referential, content from outside gets a larger share
 
 
 class EntryState(StrEnum):
-    """What became of an entry."""
+    """What happened to an entry."""
 
     WRITTEN = "written"
     UNCHANGED = "unchanged"
@@ -60,10 +60,10 @@ class EntryState(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EntryOutcome:
-    """What became of the entry about some days. ``reason`` says why it failed; ``refused`` counts a model's paragraphs that did not
-    hold.
+    """The result for the entry about some days. ``reason`` says why it failed; ``refused`` counts a model's paragraphs that are not
+    supported.
 
-    ``asked`` is the key of the question to a model; ``anew`` says that another had been asked ahead for the day, in vain.
+    ``asked`` is the key of the question to a model. ``anew``: a different question had been asked ahead for this day, in vain.
     """
 
     first: date
@@ -80,13 +80,13 @@ class EntryOutcome:
 
     @property
     def incomplete(self) -> bool:
-        """Whether something could not be done."""
+        """True if something could not be done."""
         return bool(self.state in (EntryState.FAILED, EntryState.FOREIGN) or self.problems)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BackfillPlan:
-    """What a backfill is going to do: the days, and what asking for their entries costs (None without a model)."""
+    """What a backfill will do: the days, and the estimate for asking a model about their entries (None without a model)."""
 
     days: tuple[date, ...]
     estimate: Estimate | None = None
@@ -94,7 +94,7 @@ class BackfillPlan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _EntryInputs:
-    """What an entry is made of, within its bounds, and the hash of what it was made of before that."""
+    """The inputs of an entry after selection within its bounds, and the hash of all inputs before the selection."""
 
     first: date
     last: date
@@ -105,8 +105,8 @@ class _EntryInputs:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EntryOptions:
-    """How entries are written: by which template, with a language model or without. ``asking`` answers in place of the model of the
-    settings, and ``by`` is its name.
+    """How entries are written: the template, and whether a model is used. ``asking`` replaces the model of the settings; ``by`` is
+    its name.
     """
 
     template: Template
@@ -117,7 +117,7 @@ class EntryOptions:
 
 
 def make_entry_options(workspace: Workspace, name: str = "", *, model: bool = True) -> EntryOptions:
-    """How entries are written by a template; the one of the settings where none is named. Raises UsageError, ConfigError."""
+    """Return the options for a template (default: that of the settings). Raises UsageError, ConfigError."""
     found = template_of(name or workspace.settings.journal.template, workspace.paths.config)
     if not template_slots(found):
         raise UsageError(f"the template {found.name!r} has no slot to fill", hint="put {{worked}} or another slot into it")
@@ -125,8 +125,8 @@ def make_entry_options(workspace: Workspace, name: str = "", *, model: bool = Tr
 
 
 def find_entries_without_model(workspace: Workspace, asking: Asking, by: str) -> Iterator[tuple[date, date, EntryOptions, Ask]]:
-    """The entries that were written without a model and that nobody changed: the days, how ``asking`` would have them written, and
-    the question.
+    """Yield the entries that were written without a model and not edited: their days, the options for rewriting them with
+    ``asking``, and the question.
     """
     names = list_templates(workspace.paths.config)
     for head in load_entry_heads(workspace):
@@ -141,22 +141,22 @@ def find_entries_without_model(workspace: Workspace, asking: Asking, by: str) ->
 
 
 def entries_folder(workspace: Workspace, template: Template) -> Path:
-    """Where the entries of a template lie; those that are remembered in the folder itself, others below it."""
+    """The folder of a template's entries: the journal folder for the template of the settings, a subfolder for others."""
     own = workspace.paths.root / workspace.settings.journal.folder
     return own if template.name == workspace.settings.journal.template else own / template.name
 
 
 def write_journal_entry(workspace: Workspace, work: EntryOptions, first: date, last: date | None = None) -> EntryOutcome:
-    """Write the entry about a day (or about the days from ``first`` to ``last``), and remember what it says.
+    """Write the entry about a day (or the days from ``first`` to ``last``), and extract what it says.
 
-    Raises BusyError while another journal is written or a run is under way, StoreError, ConfigError.
+    Raises BusyError if another journal is being written or a run is active, StoreError, ConfigError.
     """
     with files.hold_lock(workspace.paths.state / "journal.lock"):
         return _write_span(workspace, work, first, last or first)
 
 
 def plan_backfill(workspace: Workspace, work: EntryOptions, first: date, last: date) -> BackfillPlan:
-    """What a backfill of these days is going to do. Writes and asks nothing. Raises UsageError, StoreError."""
+    """Return what a backfill of these days will do. Writes nothing and asks nothing. Raises UsageError, StoreError."""
     if first > last:
         raise UsageError(f"{first} is after {last}", hint="give the earlier day with --from")
     days = worked_days(workspace, first, last)
@@ -168,7 +168,7 @@ def plan_backfill(workspace: Workspace, work: EntryOptions, first: date, last: d
 
 
 def _build_extraction_ask(workspace: Workspace, ask: Ask) -> Ask:
-    """About what is asked once an entry is written, to remember what it says."""
+    """The approximate question for extracting an entry once it is written."""
     kind = next((profile for profile in workspace.profiles if profile.id == JOURNAL), workspace.profile)
     system = workspace.extraction_prompt(kind)
     prompt = f"{ask.prompt[:_ENTRY_CHARS].ljust(_ENTRY_CHARS, '.')}\n{system.reminder}"
@@ -178,13 +178,13 @@ def _build_extraction_ask(workspace: Workspace, ask: Ask) -> Ask:
 def backfill_entries(
     workspace: Workspace, work: EntryOptions, days: Sequence[date], told: Callable[[EntryOutcome], None], *, concurrency: int = 1
 ) -> tuple[EntryOutcome, ...]:
-    """Write the entries of days in order, each remembered before the next is written; ``told`` hears of each.
+    """Write the entries of ``days`` in order, extracting each one before the next is written. ``told`` is called with each outcome.
 
-    With ``concurrency`` a model is asked about so many days at a time, where no earlier one of them can matter to a later one. They
-    are written in order all the same, and a day whose question turns out to be another one is asked about anew: the entries are the
-    same.
+    With ``concurrency`` > 1, a model is asked about up to that many days at once, as long as no earlier one of them can affect a
+    later one. The entries are still written in order, and a day whose question has changed by then is asked again, so the result is
+    the same.
 
-    Ends at the first that fails, for the next is to build on it; the same call goes on from there. Raises what
+    Stops at the first failure, because the next entry builds on it; calling it again continues from there. Raises what
     :func:`write_journal_entry` does.
     """
     entry_outcomes: list[EntryOutcome] = []
@@ -206,7 +206,7 @@ def backfill_entries(
 
 
 def _projects_by_day(workspace: Workspace, work: EntryOptions, days: Sequence[date]) -> dict[date, frozenset[str]]:
-    """The projects of each day of which an entry may be remembered: none by a template that nothing is remembered of."""
+    """The projects of each day; none if nothing is extracted from entries of this template."""
     return {
         day: frozenset(context_item.scope for context_item in collect_context(workspace, day, day))
         if work.template.extract
@@ -218,8 +218,8 @@ def _projects_by_day(workspace: Workspace, work: EntryOptions, days: Sequence[da
 def _ask_ahead(
     workspace: Workspace, work: EntryOptions, days: Mapping[date, frozenset[str]], asked: Collection[date], most: int
 ) -> dict[date, str]:
-    """Ask a model about the next days whose entries owe nothing to each other; the keys of the questions. The replies are
-    remembered.
+    """Ask a model about the next days whose entries do not depend on each other, so that the replies are stored. Returns the keys
+    of the questions by day.
     """
     if not work.model or workspace.llm is None:
         return {}
@@ -240,7 +240,7 @@ def _ask_ahead(
 
 
 def _is_due(workspace: Workspace, work: EntryOptions, made: _EntryInputs) -> bool:
-    """Whether the entry is to be written: it is not there, or kept's own and of other things."""
+    """True if the entry is to be written: it is missing, or it is kept's own, unedited, and its inputs have changed."""
     text = files.read_text(_entry_path(workspace, work, made.first))
     head = parse_entry_head(text)
     return not text or (head is not None and not is_entry_edited(text) and head.inputs != made.inputs)
@@ -265,7 +265,7 @@ def _write_span(workspace: Workspace, work: EntryOptions, first: date, last: dat
 
 
 def _count_failed_asks(workspace: Workspace) -> int:
-    """How many questions have got no reply so far."""
+    """The number of questions that have failed so far."""
     if workspace.llm is None:
         return 0
     tally = workspace.llm.tally
@@ -273,7 +273,7 @@ def _count_failed_asks(workspace: Workspace) -> int:
 
 
 def _write_entry(workspace: Workspace, work: EntryOptions, first: date, last: date, path: Path) -> EntryOutcome:
-    """Write the entry, unless it is there, a person's, or says nothing new."""
+    """Write the entry, unless it exists unchanged, a person wrote or edited it, or nothing happened."""
     made = _collect_inputs(workspace, work, first, last)
     workspace.refuse_links(path)
     content = files.read_file(path)
@@ -328,7 +328,7 @@ def _compose_page(
 
 
 def _entry_links(workspace: Workspace, work: EntryOptions) -> Mapping[date, str]:
-    """The entries that are there to be linked to, as an entry of this template names them."""
+    """Links to the existing entries, relative to the folder of this template's entries."""
     own = workspace.paths.root / workspace.settings.journal.folder
     above = "" if entries_folder(workspace, work.template) == own else "../"
     return {entry_head.first: f"{above}{entry_head.first.isoformat()}.md" for entry_head in load_entry_heads(workspace)}
@@ -350,7 +350,7 @@ def _collect_inputs(workspace: Workspace, work: EntryOptions, first: date, last:
     items = [_to_context_item(feed_item) for feed_item in items_between(workspace, start, stop)] if Slot.OUTSIDE in slots else []
     memory = memories_before_day(workspace, first) if Slot.BEFORE in slots or work.model else ()
     if work.model:
-        known = [tokenize(context_item.text) for context_item in memory]  # a memory says it with its day
+        known = [tokenize(context_item.text) for context_item in memory]  # a memory from before the day that says the same
         stood = last_work_before_day(workspace, first, {context_item.scope for context_item in day})
         memory = (
             *memory,
@@ -381,7 +381,9 @@ def _to_context_item(item: FeedItem) -> ContextItem:
 
 
 def _make_bounds(workspace: Workspace, first: date) -> ContextBounds:
-    """The budgets of an entry; where those before it spoke much of the machinery, what comes from outside gets more room."""
+    """The budgets of an entry. If recent entries were mostly about the memory system itself, content from outside gets a larger
+    share.
+    """
     chosen = workspace.settings.journal
     outside = chosen.outside
     lately = [
@@ -409,7 +411,9 @@ def _build_entry_ask(work: EntryOptions, made: _EntryInputs) -> Ask | None:
 def _compose_entry(
     workspace: Workspace, work: EntryOptions, made: _EntryInputs
 ) -> tuple[tuple[ContextItem, ...], tuple[int, int], int, str]:
-    """What the entry says, the tokens it took, how many paragraphs were refused, and why there is none where there is none."""
+    """Compose the entry: its items, the (input, output) tokens used, the number of refused paragraphs, and the failure (empty:
+    none).
+    """
     ask = _build_entry_ask(work, made) if work.model else None
     asking = work.asking or workspace.llm
     if ask is None or asking is None:
@@ -433,7 +437,7 @@ def _compose_entry(
 
 
 def load_entry_heads(workspace: Workspace) -> tuple[EntryHead, ...]:
-    """What the entries of the journal say of themselves, by day. Files that are none of kept's are passed over."""
+    """The heads of all journal entries, by day. Files that kept did not write are skipped."""
     own = workspace.paths.root / workspace.settings.journal.folder
     found = (parse_entry_head(files.read_text(path)) for path in sorted(own.glob("*.md")))
     return tuple(sorted((entry_head for entry_head in found if entry_head is not None), key=lambda each: each.first))

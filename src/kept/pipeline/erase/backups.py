@@ -1,4 +1,4 @@
-"""kept's own backups as holders of words: each is a store, and is rewritten as one. One that cannot be rewritten is removed."""
+"""Holder for backups: each backup is a store and is rewritten as one. A backup that cannot be rewritten is deleted."""
 
 import shutil
 from collections.abc import Iterator
@@ -17,8 +17,8 @@ from kept.workspace import Workspace
 
 @dataclass(frozen=True, kw_only=True)
 class BackupCopies:
-    """Every copy of the store that kept knows of: made by itself, by hand, before a migration, put aside. Where ``quick``, each is
-    a place that may hold the words, and is not read to find them.
+    """Every copy of the store that kept knows: its own backups, manual ones, those from before a migration, and stores put aside.
+    With ``quick``, every copy is reported as a possible place without being read.
     """
 
     workspace: Workspace
@@ -27,15 +27,15 @@ class BackupCopies:
     claims: tuple[str, ...] = ("backups/*", "aside/*.db", "aside/*.db.*", "aside/*.db-journal", "erasing/**/*")
 
     def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
-        """One place a copy that holds the words, or cannot be read."""
+        """Yield each copy that holds the words or cannot be read."""
         for path in find_backups(self.workspace):
             if self.quick or self._has_words(path, words):
                 yield ErasureMatch(holder=self.name, where=str(path), text="")
 
     def erase(self, words: ErasureWords) -> int:
-        """Rewrite the copies without the words.
+        """Rewrite the copies without the words; a copy in kept's own state folder that cannot be rewritten is deleted.
 
-        Raises StoreError, after all of them were seen to, where one that a person made could be neither rewritten nor read.
+        Raises StoreError, after all copies were processed, if a copy that lies elsewhere could not be rewritten.
         """
         left: list[str] = []
         held = [path for path in find_backups(self.workspace) if self._has_words(path, words)]
@@ -53,7 +53,7 @@ class BackupCopies:
         return len(held)
 
     def _rewrite_copy(self, path: Path, words: ErasureWords) -> None:
-        """Erase in a copy of the copy, and put that in its place. Raises KeptError, OSError; the copy is as it was then."""
+        """Erase in a working copy, and replace the backup by it. Raises KeptError, OSError; the backup is unchanged then."""
         stage = self.workspace.paths.state / "erasing"
         try:
             staged = make_working_copy(path, stage)

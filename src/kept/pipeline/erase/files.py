@@ -1,6 +1,4 @@
-"""Files as holders of words: the small text files below the state folder, those that never hold words, and the bundled sample's
-home.
-"""
+"""Holders for files: small text files below the state folder, files that never hold words, and the home of the bundled sample."""
 
 import shutil
 from collections.abc import Iterator
@@ -15,9 +13,9 @@ from kept.store.traces import is_database, traces
 
 @dataclass(frozen=True, kw_only=True)
 class TextFiles:
-    """Text files below a folder, by patterns: whole JSON values, JSON lines or plain text, as their endings say.
+    """Text files below a folder, selected by glob patterns: JSON, JSON lines or plain text, depending on their extension.
 
-    Where ``removable``, a file that holds the words goes as a whole: kept makes it anew.
+    A ``removable`` file that holds the words is deleted as a whole, because kept recreates it.
     """
 
     name: str
@@ -27,14 +25,14 @@ class TextFiles:
     removable: bool = False
 
     def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
-        """The files that hold the words."""
+        """Yield the files that hold the words."""
         for path in self._paths():
             text = files.read_text(path)
             if words.is_in_text(text):
                 yield ErasureMatch(holder=self.name, where=str(path), text=words.excerpt(text))
 
     def erase(self, words: ErasureWords) -> int:
-        """Take the words out of the files. Raises KeptError where a file changes meanwhile or cannot be written."""
+        """Erase the words from the files. Raises KeptError if a file changes meanwhile or cannot be written."""
         count = 0
         for path in self._paths():
             content = files.read_file(path)
@@ -57,35 +55,35 @@ class TextFiles:
 
 @dataclass(frozen=True, kw_only=True)
 class WordlessFiles:
-    """Files that hold no words of anybody's: locks, keys, ports, sockets, vectors."""
+    """Files that hold no text of anybody: locks, keys, ports, sockets, vectors."""
 
     name: str
     claims: tuple[str, ...]
 
     def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:  # noqa: ARG002 - the protocol's
-        """Nothing: the proof at the end of erasing reads these files as well."""
+        """Yield nothing; the proof after erasing reads these files as well."""
         return iter(())
 
     def erase(self, words: ErasureWords) -> int:  # noqa: ARG002 - the protocol's
-        """Nothing."""
+        """Erase nothing."""
         return 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class SampleHome:
-    """The home of the bundled sample: it is made anew whenever it is shown, so it goes whole where it holds the words."""
+    """The home of the bundled sample. It is recreated whenever it is shown, so it is deleted whole if it holds the words."""
 
     folder: Path
     name: str = "the bundled sample"
     claims: tuple[str, ...] = ("sample-home/**/*",)
 
     def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
-        """The sample's home, once, where any of its files holds the words."""
+        """Yield the sample's home once, if any of its files holds the words."""
         if self._has_words(words):
             yield ErasureMatch(holder=self.name, where=str(self.folder), text="")
 
     def erase(self, words: ErasureWords) -> int:
-        """Remove the sample's home where it holds the words."""
+        """Delete the sample's home if it holds the words."""
         if not self._has_words(words):
             return 0
         shutil.rmtree(self.folder)
@@ -97,7 +95,7 @@ class SampleHome:
 
 
 def _erase_words(path: Path, text: str, words: ErasureWords) -> str:
-    """A file's text without the words: JSON stays JSON, so that whoever reads it can go on."""
+    """A file's text without the words. JSON remains valid JSON, so that its reader still works."""
     match path.suffix:
         case ".json":
             return _erase_from_json(text, words)

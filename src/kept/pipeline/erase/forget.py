@@ -1,5 +1,6 @@
-"""Forgetting: what is asked for becomes words, every holder is asked where they stand, erases them, and the proof says what is
-left.
+"""Forgetting: turn a request into words, let every holder erase them, and prove what remains.
+
+A holder (:class:`kept.core.erasure.Holder`) is a place that stores text.
 """
 
 from collections import Counter
@@ -28,15 +29,15 @@ from kept.recall.indexing import drop_stale_vectors
 from kept.workspace import Workspace
 
 _NAMES = "the project's name and folder stay in kept's list of what is not to be read again; so does text about it elsewhere"
-_LEAST = 12  # letters of an external item that are looked for elsewhere: fewer are said by chance
+_LEAST = 12  # letters; shorter texts of an external item are not searched for elsewhere, because they occur by chance
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ErasureRequest:
-    """What is to be forgotten: memories, and the words that must not remain; ``source`` is the external source that is named.
+    """What is to be forgotten: memories, and the words that must not remain; ``source`` is an external source to erase.
 
-    ``times`` are the spans in which what is forgotten whole was said: journal entries of their days tell of it in other words.
-    ``names`` says that a project's name was asked for with it, which stays.
+    ``times`` are the time spans of conversations that are forgotten whole: journal entries of those days may repeat them in other
+    words. ``names``: a project was named in the request; its name is not erased.
     """
 
     memories: tuple[Memory, ...]
@@ -48,11 +49,11 @@ class ErasureRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class ErasureReport:
-    """What was erased, and what was not: memories by id, sessions, items of external sources, places by holder.
+    """What was erased: memories by id, sessions, items of external sources, and the number of places by holder.
 
-    ``remains`` are places of kept's own that still hold the words, ``out_of_reach`` what is not kept's to change, both in words;
-    ``near`` are the near copies that were not chosen; ``problems`` says what went wrong. ``asked`` finds what is left: by then its
-    words stand nowhere else.
+    ``remains`` lists kept's own places that still hold the words, ``out_of_reach`` what kept may not change, ``near`` the near
+    copies that were not chosen, ``problems`` what went wrong. ``asked`` is the request with all its words, for checking again
+    later: the store no longer has them.
     """
 
     memories: tuple[str, ...] = ()
@@ -76,10 +77,10 @@ def make_erasure_request(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> ErasureRequest:
-    """What a person asks to forget: memories, sentences (``said``), or all of a source or session, a project's scope and a span of
-    time.
+    """Build the request for memories, sentences (``said``), or everything of a source or session, a project's scope, and a time
+    span.
 
-    Raises UsageError where nothing is asked for.
+    Raises UsageError if nothing is requested.
     """
     if not (source or project or since or until):
         return ErasureRequest(memories=tuple(memories), words=collect_words(workspace, memories, said=said))
@@ -96,12 +97,13 @@ def make_erasure_request(
 
 
 def make_retention_request(workspace: Workspace) -> ErasureRequest:
-    """The turns that are older than the settings keep them, of all projects, and what models replied about such conversations.
+    """Request to erase the turns of all projects that are older than the settings keep them, and models' replies about their
+    sessions.
 
-    The turns stay that a memory rests on, also a retired one: they are its evidence. No memory goes, and what goes is known
-    again, so that no transcript brings it back.
+    Turns that a memory (even a retired one) has as evidence stay. No memory is erased. Erased turns are recognized later, so no
+    transcript brings them back.
 
-    Raises UsageError where the settings keep everything, nothing is so old, or they name a project that there is not.
+    Raises UsageError if the settings keep everything, nothing is old enough, or they name an unknown project.
     """
     archive = workspace.settings.archive
     usual, named = count_days(archive.keep), {workspace.find_scope(name): days for name, days in archive.project_days.items()}
@@ -110,7 +112,7 @@ def make_retention_request(workspace: Workspace) -> ErasureRequest:
         raise UsageError("the settings keep everything", hint="kept config set archive.keep 2y")
 
     def find_turns(project: str, days: int | None) -> set[tuple[str, str]]:
-        """The aged events, and the sessions they are of."""
+        """The expired events, and their sessions."""
         until = workspace.clock() - timedelta(days=days) if days else None
         chosen = select_conversations(workspace, project=project, until=until)
         return {("event", key) for key in chosen.events} | {("session", session) for session in chosen.sessions if until}
@@ -133,9 +135,10 @@ def make_retention_request(workspace: Workspace) -> ErasureRequest:
 
 
 def find_erasure_places(workspace: Workspace, request: ErasureRequest, *, quick: bool = False) -> tuple[ErasureMatch, ...]:
-    """Every place that holds the words, exact ones first, each once; a holder that cannot be read is one. Changes nothing.
+    """Return each place that holds the words once, exact matches first. A holder that cannot be read counts as a place. Changes
+    nothing.
 
-    A ``quick`` look, for a question, leaves the turns of tools and the insides of backups to the erasing itself.
+    ``quick``, for a preview, does not search turns of tools and the contents of backups; erasing does.
     """
     found = (
         dict.fromkeys(
@@ -157,7 +160,7 @@ def _places_of_holder(holder: Holder, words: ErasureWords) -> Iterator[ErasureMa
 
 
 def preview_out_of_reach(workspace: Workspace, request: ErasureRequest) -> tuple[str, ...]:
-    """What :func:`forget` will not reach, in words. Changes nothing."""
+    """What :func:`forget` will not be able to erase, as text. Changes nothing."""
     words = request.words
     return _list_out_of_reach(workspace, request, words, _find_transcripts(workspace, request, words)) if words else ()
 
@@ -176,10 +179,10 @@ def _list_out_of_reach(
 def forget(
     workspace: Workspace, request: ErasureRequest, *, also: Collection[str] = (), progress: Progress = ignore_progress
 ) -> ErasureReport:
-    """Erase what is asked for everywhere, and prove it. ``also`` are near copies (by their ids) to be erased as well. No undo.
+    """Erase the requested words everywhere, and prove it. ``also`` holds the ids of near copies to erase too. Cannot be undone.
 
-    What one holder refuses is told in the result, and the others are erased. Raises UsageError where nothing holds what is asked
-    for, StoreError, also while a run is under way.
+    If a holder fails, the report says so and the other holders still erase. Raises UsageError for an unknown near copy, StoreError
+    (also if a run is active).
     """
     with _hold_lock_or_fail(workspace):
         progress("looking where the words stand", 0, 0)
@@ -212,8 +215,8 @@ def forget(
 
 
 def forget_opted_out(workspace: Workspace, sessions: Collection[str], *, erased: int) -> tuple[str, ...]:
-    """Erase what was made of conversations that are not to be remembered, in every holder; what was ``erased`` of them just now may
-    stand in backups. What they said may be told again elsewhere. Returns the problems.
+    """Erase from every holder what was made of conversations that are opted out. ``erased`` is the number of their turns erased
+    just now, which backups may still hold. The same statements may be remembered again from elsewhere. Returns the problems.
     """
     made = [
         memory
@@ -228,7 +231,7 @@ def forget_opted_out(workspace: Workspace, sessions: Collection[str], *, erased:
 def forget_too(
     workspace: Workspace, memories: Sequence[Memory], *, said: Collection[str] = (), events: Collection[str] = ()
 ) -> tuple[str, ...]:
-    """Erase in every holder what the person forgot on another machine or since a backup. Returns the problems."""
+    """Erase from every holder what the person forgot on another machine or since a backup. Returns the problems."""
     words = collect_words(workspace, memories, said=said, events=events)
     return _erase(workspace, words) if memories or said or events else ()
 
@@ -241,7 +244,7 @@ def _erase(workspace: Workspace, words: ErasureWords) -> tuple[str, ...]:
 
 @contextmanager
 def _hold_lock_or_fail(workspace: Workspace) -> Iterator[None]:
-    """The lock of runs. That one is under way is a failure here: no run does what forgetting was to do."""
+    """Hold the lock of runs. An active run is an error here, because no run does the erasing instead."""
     try:
         with hold_lock(workspace.paths.lock):
             yield
@@ -251,7 +254,7 @@ def _hold_lock_or_fail(workspace: Workspace) -> Iterator[None]:
 
 @dataclass(kw_only=True)
 class _ErasureRun:
-    """One erasing under way: what was erased by which holder, and what could not be."""
+    """An erasure in progress: the places erased by each holder, and the problems."""
 
     workspace: Workspace
     words: ErasureWords
@@ -260,7 +263,7 @@ class _ErasureRun:
     problems: list[str] = field(default_factory=list)
 
     def erase_everywhere(self) -> None:
-        """Have every holder erase, then what derives from the store."""
+        """Erase the words from every holder, then from data derived from the store."""
         holders = list_holders(self.workspace)
         for number, holder in enumerate(holders, 1):
             self.progress(f"erasing in {holder.name}", number, len(holders))
@@ -269,7 +272,7 @@ class _ErasureRun:
         self.try_erase("the search index", partial(drop_stale_vectors, self.workspace))
 
     def try_erase(self, name: str, erase: Callable[[], int | None]) -> int:
-        """What a holder erased; where it cannot, that is a problem and the others go on."""
+        """Return the number of places that ``erase`` erased; an error is recorded as a problem, so the other holders go on."""
         try:
             return erase() or 0
         except (KeptError, OSError) as error:
@@ -278,7 +281,7 @@ class _ErasureRun:
 
 
 def _erase_feed(workspace: Workspace, source: str) -> int:
-    """Empty the items of an external source, and take what they said out of entries and replies."""
+    """Erase the items of an external source, and what they said in journal entries and stored replies."""
     feed_erasure = erase_source(workspace, source)
     erasure_words = ErasureWords(sentences=tuple(text for text in feed_erasure.texts if len(text) >= _LEAST))
     for holder in (ReplyFile(path=workspace.paths.replies), RecordingFile(workspace=workspace)):

@@ -1,7 +1,7 @@
-"""Every holder of words there is: whoever writes text anywhere registers here what finds and erases words in it.
+"""The list of all holders. Any code that stores text registers here a holder that finds and erases words in it.
 
-The order is that of erasing: the store last but for what derives from it, for until then its words say what to look for. A call
-that was cut short is simply made again.
+The order is the order of erasing. The store comes near the end, before only what derives from it, because its texts say what to
+look for until then. An interrupted call can simply be repeated.
 """
 
 from collections.abc import Iterator
@@ -39,24 +39,24 @@ _WORDLESS = (
 
 @dataclass(frozen=True, kw_only=True)
 class FeedItems:
-    """What external sources brought."""
+    """The items of external sources."""
 
     workspace: Workspace
     name: str = "external sources"
     claims: tuple[str, ...] = ("feeds/*.jsonl",)
 
     def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
-        """The items that hold the words."""
+        """Yield the items that hold the words."""
         for item in find_items(self.workspace, words.is_in_text):
             yield ErasureMatch(holder=self.name, where=item.source, text=words.excerpt(f"{item.title} {item.text}"))
 
     def erase(self, words: ErasureWords) -> int:
-        """Empty those items. Raises KeptError."""
+        """Erase those items. Raises KeptError."""
         return erase_items(self.workspace, words.is_in_text)
 
 
 def list_holders(workspace: Workspace, *, quick: bool = False) -> tuple[Holder, ...]:
-    """All of them, in the order of erasing; such that find ``quick`` but not everything are for looking only."""
+    """Return all holders in the order of erasing; with ``quick``, they search faster but incompletely, for previews only."""
     state, root = workspace.paths.state, workspace.paths.root
     main = (workspace.profile.id, workspace.profile.categories[0].id)
 

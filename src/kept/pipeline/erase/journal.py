@@ -1,4 +1,4 @@
-"""The journal's entries as a holder of words. An entry that a person changed stays theirs otherwise."""
+"""Holder for journal entries. In an entry that a person edited, only the words themselves are erased."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from kept.journal.narrate.page import OUTSIDE, OUTSIDE_END, clean_line, is_entry
 from kept.local import files
 from kept.workspace import Workspace
 
-Span = tuple[datetime | None, datetime | None]  # the first and the last moment; None where it is open
+Span = tuple[datetime | None, datetime | None]  # the first and the last moment; None if unbounded
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +23,7 @@ class JournalEntries:
     claims: tuple[str, ...] = ()
 
     def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
-        """The lines of entries that hold the words, or nearly, or what was said in a conversation that is forgotten."""
+        """Yield the lines that hold the words or a near copy of them, or a sentence of a forgotten conversation."""
         mark_lines = self._line_marker(words)
         for path, text, _ in _read_entries(self.workspace):
             held = mark_lines(text)
@@ -35,14 +35,15 @@ class JournalEntries:
                 )
 
     def erase(self, words: ErasureWords) -> int:
-        """Put a mark in the place of every line that holds the words; of the words alone where a person edited the entry. Raises
-        KeptError where an entry cannot be written.
+        """Replace every line that holds the words by a mark; in an entry that a person edited, replace only the words. Raises
+        KeptError if an entry cannot be written.
         """
         return _rewrite_entries(self.workspace, self._line_marker(words), words.remove_from)
 
     def _line_marker(self, words: ErasureWords) -> Callable[[str], list[bool]]:
-        """What flags the lines to go. An entry has single sentences of the conversations it tells of, so theirs are looked for
-        while the store has them; elsewhere the same words may have been said by others.
+        """Return a function that flags the lines to erase. Entries quote single sentences of conversations, so the sentences of the
+        forgotten ones are looked up while the store still has them. Only entries are searched for them: elsewhere, others may have
+        said the same words.
         """
         archive = self.workspace.store.archive
         keys = words.events if words.lasting else frozenset()
@@ -58,7 +59,7 @@ class JournalEntries:
 
 
 def entries_between(workspace: Workspace, times: Sequence[Span]) -> Iterator[Path]:
-    """The entries that tell of a day on which one of the spans of time lies."""
+    """Yield the entries that cover a day within one of the time spans."""
     zone = workspace.zone
     for path, text, _ in _read_entries(workspace):
         head = parse_entry_head(text)
@@ -71,8 +72,8 @@ def entries_between(workspace: Workspace, times: Sequence[Span]) -> Iterator[Pat
 
 
 def erase_feed_from_entries(workspace: Workspace, source: str, words: ErasureWords) -> int:
-    """Take out of the entries what they tell of an external source: by its name or by its words, where they tell what came from
-    outside.
+    """Erase the lines about an external source from the entries: those in the section about the outside that name the source or
+    hold the words. Returns the number of lines.
     """
 
     def mark_lines(text: str) -> list[bool]:
@@ -94,13 +95,15 @@ def _read_entries(workspace: Workspace) -> Iterator[tuple[Path, str, files.FileS
 
 
 def list_foreign_notes(workspace: Workspace) -> frozenset[Path]:
-    """The notes in the journal's folder that kept did not write: the person's own, or another program's."""
+    """The notes in the journal folder that kept did not write: the person's own, or another program's."""
     folder = workspace.paths.root / workspace.settings.journal.folder
     return frozenset(folder.rglob("*.md")) - {path for path, _, _ in _read_entries(workspace)}
 
 
 def _rewrite_entries(workspace: Workspace, told: Callable[[str], Sequence[bool]], shorten: Callable[[str], str] = str) -> int:
-    """Put a mark in the place of the lines that are told, once ``shorten`` has taken the words alone out of an edited entry."""
+    """Replace the lines that ``told`` flags by a mark. In an edited entry, ``shorten`` first removes only the words. Returns the
+    number of lines.
+    """
     count = 0
     for path, text, stamp in _read_entries(workspace):
         held = told(text)

@@ -1,4 +1,4 @@
-"""What language models replied, and what was recorded of them, as holders of words."""
+"""Holders for the replies of language models and for recordings of them."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -14,20 +14,20 @@ from kept.workspace import Workspace
 
 @dataclass(frozen=True, kw_only=True)
 class ReplyFile:
-    """The file of replies. A reply about a session in which the words were said goes whole: it may say them in any way."""
+    """The reply file. A reply about a session in which the words were said is erased whole, because it may paraphrase them."""
 
     path: Path
     name: str = "what models replied"
     claims: tuple[str, ...] = ("replies.db", "replies.db-journal")
 
     def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
-        """One place a reply."""
+        """Yield one place per reply."""
         with closing(ReplyCache(self.path)) as replies:
             keys = replies.find_reply_keys(words.about | words.sessions, words.is_in_text)
         yield from (ErasureMatch(holder=self.name, where=f"reply {key[:12]}", text="") for key in keys)
 
     def erase(self, words: ErasureWords) -> int:
-        """Erase the replies, and what a batch will still say about the sessions. Raises StoreError."""
+        """Erase the replies, and mark pending batches so that what they return about the sessions is dropped. Raises StoreError."""
         with closing(ReplyCache(self.path)) as replies:
             return replies.erase_replies(words.about | words.sessions, words.is_in_text)
 
@@ -42,19 +42,19 @@ class RecordingFile:
 
     @property
     def path(self) -> Path | None:
-        """Where it lies; None where there is none."""
+        """Its path; None if there is none."""
         named = self.workspace.settings.llm.recording
         path = Path(named).expanduser().resolve() if named else None
         return path if path is not None and path.is_file() else None
 
     def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
-        """The recording, once, where any of its lines is about what is to be forgotten."""
+        """Yield the recording once, if any of its lines is about what is to be forgotten."""
         path = self.path
         if path is not None and remove_recorded_replies(files.read_text(path), words.about | words.sessions, words.is_in_text)[1]:
             yield ErasureMatch(holder=self.name, where=str(path), text="")
 
     def erase(self, words: ErasureWords) -> int:
-        """Take those lines out. Raises KeptError where the file cannot be written."""
+        """Remove those lines. Raises KeptError if the file cannot be written."""
         path = self.path
         if path is None:
             return 0

@@ -1,6 +1,4 @@
-"""The files that kept writes as a holder of words: its own files whole, its sections and blocks in files of a person's or an
-agent's.
-"""
+"""Holder for the files that kept writes: its own files, and its sections and blocks in files of a person or an agent."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,10 +15,10 @@ from kept.workspace import Workspace
 
 @dataclass(frozen=True, kw_only=True)
 class OutputFiles:
-    """Memory files, cards, notes of days, pages, sections, rules and views.
+    """Memory files, cards, day notes, pages, sections, rules and views.
 
-    The store comes before them and their writing after: a line that is taken out here is neither taken for an edit nor written
-    again.
+    The store is erased before them, and they are rewritten after. So a line removed here is neither taken for a hand edit nor
+    written again.
     """
 
     workspace: Workspace
@@ -28,7 +26,7 @@ class OutputFiles:
     claims: tuple[str, ...] = ("outputs.lock",)
 
     def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
-        """One place a file."""
+        """Yield one place per file."""
         insides = [(path, inside) for path, _, inside in self._own_parts()]
         for path, inside in [*insides, *((path, content.data) for path, content in self._view_files())]:
             text = inside.decode("utf-8", "replace")
@@ -36,7 +34,7 @@ class OutputFiles:
                 yield ErasureMatch(holder=self.name, where=str(path), text=words.excerpt(text))
 
     def erase(self, words: ErasureWords) -> int:
-        """Take out every line that holds the words, a person's own too. Raises KeptError where a file cannot be written."""
+        """Remove every line that holds the words, even a person's own. Raises KeptError if a file cannot be written."""
         count = 0
         for path, content, inside in self._own_parts():
             text = inside.decode("utf-8", "surrogateescape")
@@ -49,7 +47,7 @@ class OutputFiles:
             data = erase_from_json(content.data.decode("utf-8", "surrogateescape"), words).encode("utf-8", "surrogateescape")
             if data != content.data and not is_as_written(
                 self.workspace, path, content
-            ):  # as written, it is written anew by itself
+            ):  # a view in the state kept wrote is simply rewritten later
                 self._replace_file(path, content, data)
                 count += 1
         return count + erase_from_outputs(self.workspace.store, words)
@@ -58,7 +56,7 @@ class OutputFiles:
         files.write_if_unchanged(path, data, expect=content.stamp, root=self.workspace.paths.boundary(path))
 
     def _own_parts(self) -> Iterator[tuple[Path, files.FileContent, bytes]]:
-        """Each Markdown file that is there, and the part of it that is kept's."""
+        """Yield each existing Markdown file with the part of it that is kept's."""
         for target in list_editable_targets(self.workspace):
             content = files.read_file(target.path)
             inside = section_bytes(target, content)

@@ -1,4 +1,6 @@
-"""Proof that words are gone: every file that kept has is read again, whoever holds it, and what still holds them is named."""
+"""Proof that words are gone: read every file of kept's again, whichever holder it belongs to, and list those that still hold the
+words.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,14 +19,14 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def find_remaining_words(workspace: Workspace, words: ErasureWords) -> tuple[str, ...]:
-    """Where the words still stand in anything of kept's: below the state folder, in its backups, the journal, a recording, its
-    files; but for the :func:`names` that conversations are known by.
+    """Where the words still occur in kept's own files: the state folder, backups, the journal, a recording, and the output files.
+    The :func:`names` by which conversations are identified do not count.
     """
     return tuple(sorted(dict.fromkeys(_places_with_words(workspace, words))))
 
 
 def _places_with_words(workspace: Workspace, words: ErasureWords) -> Iterator[str]:
-    # Only what no prose looks like is left out of account: many words and no blank.
+    # Only names that cannot be prose are ignored: many words without a blank.
     said = [name for name in names(workspace, words) if " " not in name and len(_WORD.findall(name)) >= RUN]
     for path in _own_files(workspace):
         for place in traces(path, words, said):
@@ -33,8 +35,8 @@ def _places_with_words(workspace: Workspace, words: ErasureWords) -> Iterator[st
 
 
 def names(workspace: Workspace, words: ErasureWords) -> tuple[str, ...]:
-    """The names of folders and files that say the words: conversations and projects are known by them, so that they stay. Shortest
-    first.
+    """The names of folders and files that contain the words, shortest first. They identify conversations and projects, so they
+    stay.
     """
     store = workspace.store
     paths = {thread.path for thread in store.archive.threads()} | {project.directory for project in store.archive.projects()}
@@ -53,8 +55,8 @@ def _own_files(workspace: Workspace) -> Iterator[Path]:
 def find_out_of_reach(
     workspace: Workspace, words: ErasureWords, transcripts: Iterable[str], times: Sequence[Span] = ()
 ) -> tuple[str, ...]:
-    """What holds the words, or may, and is not kept's to change, in words: transcripts, settings, exports, the history of
-    repositories; and the journal entries of ``times``, which may tell the same in other words.
+    """What kept may not change although it holds the words, or may hold them, as text: transcripts, settings, exports, the history
+    of repositories, and journal entries of ``times``, which may say the same in other words.
     """
     told = (
         f"{path} is a journal entry of that time: it may tell of it in other words" for path in entries_between(workspace, times)
@@ -63,7 +65,7 @@ def find_out_of_reach(
 
 
 def list_missing_backups(workspace: Workspace) -> Iterator[str]:
-    """The backups that a person made somewhere that is away or gone, in words."""
+    """The backups that a person made at a path that does not exist now, as text."""
     for path in sorted(recorded_backups(workspace.store.log)):
         if path.is_absolute() and not (path.exists() or path.is_relative_to(workspace.paths.state)):
             yield f"{path} is not there now: a backup was made there, and may still say it wherever it lies"

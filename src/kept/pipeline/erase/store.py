@@ -1,4 +1,4 @@
-"""The store as a holder of words: memories and their history, proposals, archived turns, days, reports. Also any copy of it."""
+"""Holder for a store or any copy of it: memories and their history, proposals, archived turns, days, reports."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
@@ -19,15 +19,15 @@ from kept.store.protocol import Store
 from kept.store.values import Draft
 
 _WHOSE = {Author.HUMAN: "you", Author.ASSISTANT: "the assistant", Author.TOOL: "a tool"}
-_BEGINNING = 50  # events of a session among which the first words of the person are looked for
-_NAMED = 20  # memories that a pass names; its operations name all
-_UNNAMED = "what was said"  # for the moment between the two passes that stand for what was no memory
+_BEGINNING = 50  # events of a session in which the person's first words are looked for
+_NAMED = 20  # memories that are named in a pass's subject; its operations name all
+_UNNAMED = "what was said"  # the content of a placeholder memory, between the pass that adds it and the pass that forgets it
 _REASON = "forgotten by the user"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _EraseTarget:
-    """What goes whole: memories and candidates by id, and the fingerprints that stay."""
+    """What is erased whole: the ids of memories and candidates, and the fingerprints that prevent their return."""
 
     memories: frozenset[str]
     candidates: frozenset[str]
@@ -36,8 +36,8 @@ class _EraseTarget:
 
 @dataclass(frozen=True, kw_only=True)
 class StoreHolder:
-    """Everything in one store. ``profile`` names the profile and category of what was never a memory and is forgotten by its
-    words. Where ``quick``, turns are found by the full-text index of what was said, not in the whole archive.
+    """Everything in one store. ``profile`` is the (profile, category) for placeholder memories: words that were never a memory but
+    are to be forgotten. With ``quick``, turns are found by the full-text index, not by scanning the whole archive.
     """
 
     store: Store
@@ -48,7 +48,7 @@ class StoreHolder:
     claims: tuple[str, ...] = ("kept.db", "kept.db-journal")
 
     def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
-        """Every place in the store that holds the words, or nearly."""
+        """Yield every place in the store that holds the words or a near copy."""
         yield from self._memory_places(words)
         yield from self._turn_places(words)
         named = dict.fromkeys(name for name, text in self.store.log.stored_texts() if words.is_in_text(text))
@@ -101,9 +101,9 @@ class StoreHolder:
         return ErasureMatch(holder=self.name, where=where, text=text)
 
     def erase(self, words: ErasureWords) -> int:
-        """Forget every memory that says the words, and take the words out of all the rest. Returns the number of places.
+        """Forget every memory that contains the words, and erase the words from everything else. Returns the number of places.
 
-        The memories come last: a call that is cut short leaves the words that say what to look for.
+        The memories come last: if a call is interrupted, they still say what to look for.
         """
         log, archive = self.store.log, self.store.archive
         target = self._find_target(words)
@@ -121,11 +121,11 @@ class StoreHolder:
         return places
 
     def _threads_of(self, session: str) -> list[tuple[int, str]]:
-        """What tells of a session: the threads, each with its file."""
+        """The threads of a session, as (id, path)."""
         return [(thread.id, thread.path) for thread in self.store.archive.threads() if thread.session == session]
 
     def _find_target(self, words: ErasureWords) -> _EraseTarget:
-        """The memories and proposals that go whole, and the fingerprints that keep them from coming back."""
+        """Find the memories and proposals to erase whole, and the fingerprints that keep them from coming back."""
         key = self.store.key("forget")
         prints = {fingerprint_statement(sentence, key) for sentence in words.sentences} - {""}
         proposals = [judged.candidate for judged in self.store.log.all_judged_candidates()]
@@ -147,7 +147,7 @@ class StoreHolder:
         )
 
     def _forget_target(self, target: _EraseTarget) -> int:
-        """Forget the memories and proposals. Returns how many there were."""
+        """Forget the memories and proposals. Returns their number."""
         log, memories = self.store.log, sorted(target.memories)
         if not memories:
             if not (target.candidates or set(target.prints) - log.forgotten_fingerprints()):
@@ -175,7 +175,9 @@ class StoreHolder:
         return len(target.memories) + len(target.candidates)
 
     def _add_placeholder(self, target: _EraseTarget) -> str:
-        """Make a memory of what never was one, to be forgotten at once: it keeps the words away, and never held them itself."""
+        """Add a placeholder memory that is forgotten at once: its fingerprints keep the words from coming back, but it never held
+        them.
+        """
         now = self.clock()
         profile, category = self.profile
         value = Memory(
@@ -192,7 +194,7 @@ class StoreHolder:
             owned=True,
             trigger="told",
         )
-        with self.store.transaction():  # of its own: what is written here is read back once it is committed
+        with self.store.transaction():  # a transaction of its own, because the row is read back after the commit
             run = self.store.log.start_run("forget", now)
             add = Add(memory=value.id, at=now, reason=_REASON, value=value)
             draft = Draft(run=run, stage="forget", subject=value.id, actor=Actor.PERSON, recorded_at=now, operations=(add,))
@@ -201,7 +203,9 @@ class StoreHolder:
         return value.id
 
     def _erase_from_days(self, words: ErasureWords, events: frozenset[str] | set[str]) -> int:
-        """Erase the lines of days that hold the words, and the notes that are made of what was erased: they are made again."""
+        """Erase the lines of day summaries that hold the words, and drop the notes made from what was erased; they are made
+        again.
+        """
         key = self.store.key("forget")
         prints = {fingerprint_statement(sentence, key) for sentence in words.sentences} - {""}
         lines = [
@@ -216,13 +220,13 @@ class StoreHolder:
 
 
 def _event_label(event: Event) -> str:
-    """What people call an event: when it was said, and by whom."""
+    """The label of an event for people: when it was said, and by whom."""
     return f"a conversation, {event.at.date() if event.at else 'undated'}, {_WHOSE.get(event.author, event.author.value)}"
 
 
 def erase_from_outputs(store: Store, words: ErasureWords) -> int:
-    """Take the words out of what is noted as last written to files; for when the files themselves are without them, or
-    elsewhere.
+    """Erase the words from the record of what was last written to files; for use when the files no longer hold them or lie
+    elsewhere. Returns the number of files.
     """
     count = 0
     for path in store.outputs():
@@ -234,10 +238,10 @@ def erase_from_outputs(store: Store, words: ErasureWords) -> int:
 
 
 def _drop_lines_with(lines: Sequence[Line], words: ErasureWords) -> Iterator[Line]:
-    """The lines in which the words do not stand; a line of a view has several lines of text."""
+    """Yield the lines without the words. A line of a view may consist of several lines of text."""
     held = iter(words.flag_lines(_join_lines(lines)))
     for line in lines:
-        if not any(list(islice(held, line.text.count("\n") + 1))):  # all of them taken, whatever the first says
+        if not any(list(islice(held, line.text.count("\n") + 1))):  # consume the flags of all its lines, whatever the first one is
             yield line
 
 

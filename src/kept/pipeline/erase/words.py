@@ -1,6 +1,4 @@
-"""The words of what is to be forgotten: gathered from memories, from what they rest on, and from whole sessions and spans of
-time.
-"""
+"""Collect the words to be forgotten from memories, from their evidence, and from whole sessions and time spans."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -18,10 +16,10 @@ def collect_words(
     sessions: Iterable[str] = (),
     events: Iterable[str] = (),
 ) -> ErasureWords:
-    """What must not remain of ``memories``, of sentences that are given as such (``said``), of whole sessions and single events.
+    """Collect what must not remain of ``memories``, of given sentences (``said``), of whole sessions, and of single events.
 
-    A memory's sentences are what it says and what it said before it was edited; what took it back goes with it. What it rests on
-    is looked for in longer runs only, and not where another memory that stays says the same. Raises StoreError.
+    The sentences of a memory are its content and its earlier contents; a statement that withdrew it is forgotten with it. Its
+    evidence is searched for only in longer runs of words, and not in what another memory that stays says. Raises StoreError.
     """
     gone = {memory.id for memory in memories}
     stay = (memory.content for memory in workspace.store.log.memories() if memory.content and memory.id not in gone)
@@ -40,7 +38,7 @@ def collect_words(
 
 
 def _own_quotes(workspace: Workspace, memory: Memory) -> list[Evidence]:
-    """What a memory rests on, without near copies of a sentence that it has in its own words: a person chooses those."""
+    """A memory's evidence, without near copies of a sentence that the evidence also contains verbatim: a person chooses those."""
     words = ErasureWords(sentences=tuple(_all_contents(workspace, memory)))
     quotes = [quote for quote in memory.evidence if quote.quote]
     verbatim = [quote for quote in quotes if words.is_in_text(quote.quote)]
@@ -48,7 +46,9 @@ def _own_quotes(workspace: Workspace, memory: Memory) -> list[Evidence]:
 
 
 def _withdrawals_of(workspace: Workspace, memories: Sequence[Memory]) -> Iterator[Candidate]:
-    """What took the memories back, or was to: it names them, and none that stays, which it may be what keeps retired."""
+    """Yield the statements that withdrew the memories, or tried to. One that also matches a memory that stays is left out, since it
+    may be why that memory is retired.
+    """
     said = [roots_of(find_content(text)) for memory in memories for text in _all_contents(workspace, memory)]
     stay = [roots_of(find_content(memory.content)) for memory in workspace.store.log.memories() if memory not in memories]
     for candidate in (judged.candidate for judged in workspace.store.log.all_judged_candidates()):
@@ -58,7 +58,7 @@ def _withdrawals_of(workspace: Workspace, memories: Sequence[Memory]) -> Iterato
 
 
 def _all_contents(workspace: Workspace, memory: Memory) -> list[str]:
-    """What a memory says now, and what its operations made it say before."""
+    """The content of a memory now, and its contents after each operation."""
     values = (
         getattr(operation, "value", None) or getattr(operation, "facts", None)
         for _, operation in workspace.store.log.operations_on(memory.id)
