@@ -1,8 +1,8 @@
-"""Coverage: what a run of events was about, found without asking what was extracted from it, and whether memory has anything of it.
+"""Coverage: split events into topics, independently of extraction, and check whether memories cover them.
 
-A topic is a run of exchanges (a prompt and its answers) that share words and names. It is covered where the evidence of a memory,
-or a name that a memory and the topic alone share, lies in it; missed where the user's words show a rule, a choice or a correction
-and nothing is remembered. Knows nothing of how candidates are found.
+A topic is a run of exchanges (a prompt and its answers) that share words and names. It is covered if the evidence of a memory lies
+in it, or a memory has a name that occurs in no other topic. It is missed if the user's words show a rule, a choice or a correction
+and no memory covers it. Knows nothing of how candidates are found.
 """
 
 from collections import Counter
@@ -21,18 +21,18 @@ from kept.core.value import dataclass, replace
 from kept.extraction.rules.patterns import compile_pattern
 from kept.profiles.lexicons import Lexicon, TellingPatterns
 
-READ_CHARS = 2_000  # of each turn: a topic shows at its beginning
+READ_CHARS = 2_000  # of each turn; its beginning shows the topic
 KEY_WORDS = 6
 _NAMES = 5
-_LEAST_WORDS = 4  # a prompt with fewer words of its own goes on with what was under way
-_COHESION = 0.4  # share of the weight of a prompt's words that the running topic must know
-_RECENT = 3  # exchanges of the running topic that count
-_SHARED_NAMES = 2  # names in common that keep a prompt with the running topic
+_LEAST_WORDS = 4  # content words; a prompt with fewer continues the current topic
+_COHESION = 0.4  # share of the weight of a prompt's words that must occur in the current topic
+_RECENT = 3  # exchanges of the current topic that are compared
+_SHARED_NAMES = 2  # common names that keep a prompt in the current topic
 _SENTENCE_CHARS = 400
 
 
 class Coverage(StrEnum):
-    """What memory has of a topic."""
+    """How memories cover a topic."""
 
     COVERED = "covered"
     NOTHING = "nothing durable"
@@ -41,9 +41,9 @@ class Coverage(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Topic:
-    """The events ``[start, stop)`` about one thing: its most telling words and names, best first.
+    """The events ``[start, stop)`` about one subject, with its most characteristic words and names, best first.
 
-    ``told`` is the user's sentence that looks worth remembering; empty where none does.
+    ``told`` is the first sentence of the user that looks worth remembering; empty if there is none.
     """
 
     start: int
@@ -66,7 +66,7 @@ class _Exchange:
 
 
 def topics(events: Sequence[Event], *, lexicon: Lexicon) -> tuple[Topic, ...]:
-    """The topics of a session in order, without gaps from its first prompt on, none of them compared with memory yet."""
+    """The topics of a session in order, without gaps from its first prompt on; not yet compared with memories."""
     exchanges = _exchanges(events)
     spread = Counter(word for exchange in exchanges for word in exchange.terms)
     weigh = {word: log(1 + len(exchanges) / count) for word, count in spread.items()}
@@ -81,14 +81,14 @@ def topics(events: Sequence[Event], *, lexicon: Lexicon) -> tuple[Topic, ...]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryCoverage:
-    """What memories have: the events they cite, and the names they hold."""
+    """What memories cover: the events they cite, and the names they contain."""
 
     cited: frozenset[str]
     named: frozenset[str]
 
 
 def collect_coverage(memories: Iterable[Memory]) -> MemoryCoverage:
-    """What memories have, put together once for any number of topics."""
+    """Collect what memories cover, for any number of topics."""
     listed = tuple(memories)
     return MemoryCoverage(
         cited=frozenset(
@@ -99,7 +99,7 @@ def collect_coverage(memories: Iterable[Memory]) -> MemoryCoverage:
 
 
 def mark_topics(plain: Sequence[Topic], had: MemoryCoverage) -> tuple[Topic, ...]:
-    """The topics of :func:`topics`, each marked by what memories have of it."""
+    """Set the ``state`` of the topics from :func:`topics`."""
     holders = Counter(name for topic in plain for name in topic.names)
     return tuple(_mark_topic(topic, had, frozenset(name for name in topic.names if holders[name] == 1)) for topic in plain)
 
@@ -131,7 +131,7 @@ def _count_names(text: str) -> Counter[str]:
 
 
 def _is_new_topic(each: _Exchange, run: Sequence[_Exchange], weigh: dict[str, float]) -> bool:
-    """Whether a prompt begins something else: it has words enough of its own, and the running topic knows too few of them."""
+    """True if a prompt starts a new topic: it has enough words of its own, and too few of them occur in the current topic."""
     if len(each.asked) < _LEAST_WORDS:
         return False
     known = {word for before in run[-_RECENT:] for word in before.terms} | {word for word, _ in run[0].asked.items()}
@@ -162,7 +162,7 @@ def _topic(events: Sequence[Event], run: Sequence[_Exchange], weigh: dict[str, f
 
 
 def _first_telling(prompt: str, lexicon: Lexicon) -> str:
-    """The first sentence of a prompt that rules, decides, prefers or corrects, and says how far or why."""
+    """The first sentence of a prompt that states a rule, decision, preference or correction together with its scope or reason."""
     for sentence in sentence_texts(prompt[:READ_CHARS]):
         line = one_line(sentence[:_SENTENCE_CHARS])
         against = line.endswith(("?", "？", ":")) or len(line.split()) < _LEAST_WORDS
@@ -188,7 +188,7 @@ def _mark_topic(topic: Topic, had: MemoryCoverage, own: frozenset[str]) -> Topic
 
 
 def _span(source: str, text: str) -> tuple[int, int] | None:
-    """Where the cue of a pattern stands: its last group."""
+    """The span of the last group of a pattern's match."""
     found = compile_pattern(source).search(text) if source else None
     if found is None:
         return None

@@ -1,7 +1,7 @@
-"""When what was said ends by its own words: "until Friday", "valid until 2027-03-01", "for the next two weeks".
+"""Find the end that a statement gives itself: "until Friday", "valid until 2027-03-01", "for the next two weeks".
 
-In the time of what was said and the zone of the person; a day that is named is the last one. Plain forms only, in every language of
-the lexicons: what repeats, spans weekdays or lies in the past ends nothing.
+Relative to the time of the statement in the person's time zone; a named day is included. Covers only simple forms, in all lexicon
+languages. Recurring times, ranges of weekdays and dates in the past give no end.
 """
 
 import re
@@ -36,7 +36,7 @@ _WORD = compile_late(r"[\w-]+")
 
 
 def find_end(text: str, at: datetime | None, zone: ZoneInfo) -> datetime | None:
-    """When what was said at a moment ends by its own words; None where they name no end, or one that was past already."""
+    """When a statement made at ``at`` ends by its own words; None if they name no end, or one that had already passed."""
     match = _END.search(text[:_READ].lower()) if at is not None else None
     if match is None or at is None or _REPEATS.search(text) or (match["day"] and _parse_count(text, _WEEKDAYS) > 1):
         return None
@@ -49,7 +49,7 @@ def find_end(text: str, at: datetime | None, zone: ZoneInfo) -> datetime | None:
 
 
 def add_end(candidate: Candidate, zone: ZoneInfo) -> Candidate:
-    """The candidate with the end that its words name, where it has none yet."""
+    """The candidate with the end that its words name, unless it has one already."""
     return candidate if candidate.valid_until else replace(candidate, valid_until=find_end(candidate.content, candidate.at, zone))
 
 

@@ -1,12 +1,12 @@
-"""Extract threads that grew: judged candidates in the log, one pass for each stretch of a thread.
+"""Extract threads that grew. Judged candidates go into the log, one pass for each stretch of a thread.
 
-A thread is read from the first of its episodes that was still open, with a bounded look back, so an appended line costs its own
-episode and the outcome equals that of reading the whole at once. An episode stays open until as many events follow it as can undo a
-fix in it. Each stretch commits by itself: a run cut short goes on after it.
+A thread is read from its first open episode, with a bounded look back. So an appended line costs only its own episode, and the
+result equals that of reading the whole thread at once. An episode stays open until enough events follow it that none of them can
+undo a fix in it. Each stretch commits by itself, so an interrupted run continues after the last one.
 
-A fix may stand across sessions: what failed at the end of one and passed first in a later one of the project. A session goes on
-where the up to three before it ended, as far as the two weeks before it go; two that ran side by side do not follow each other.
-Both orders of reading end alike: a session is paired with those before it when it is read, and those after it are paired again.
+A fix may span sessions: a command that fails at the end of one session and first passes in a later one of the project. A session is
+paired with up to three sessions that ended in the two weeks before it began; sessions that overlap are not paired. The order of
+reading does not matter: a session is paired with earlier ones when it is read, and later ones are then paired again.
 """
 
 from collections import Counter
@@ -39,7 +39,7 @@ _KNOWN = 10_000
 
 @dataclass(kw_only=True, slots=True)
 class SessionPairing:
-    """The pairing of sessions under way; ``coming`` are the threads that are paired when it is their turn."""
+    """Pairs sessions to find fixes that span them; ``coming`` are the threads that are still to be paired."""
 
     workspace: Workspace
     run: Callable[[], int]
@@ -49,12 +49,13 @@ class SessionPairing:
     _verdicts: list[Verdict] = field(default_factory=list)
 
     def take_new_verdicts(self) -> list[Verdict]:
-        """The verdicts on what was found since this was asked last."""
+        """Return and clear the verdicts on candidates found since the last call."""
         found, self._verdicts = self._verdicts, []
         return found
 
     def pair_thread(self, thread: Thread, *, failing: bool) -> None:
-        """Pair a thread, which may be left ``failing``, with those before it, and those after it anew, inside a transaction.
+        """Pair a thread with those before it, and pair those after it again, inside a transaction. ``failing``: it ends with an
+        open failure.
 
         Raises StoreError.
         """
@@ -69,8 +70,8 @@ class SessionPairing:
                 self._pair(item, item.first_at)
 
     def _later_threads(self, thread: Thread, begun: datetime, ended: datetime) -> Iterator[Thread]:
-        """The threads that may have this one before them: all that began while it ran, and those after it up to the third that
-        ended.
+        """Yield the threads that this one may precede: those that began while it ran, and those after it until three have ended in
+        between.
         """
         moments: list[datetime] = []
         for item in self.workspace.store.archive.threads_started_between(
@@ -112,7 +113,7 @@ class SessionPairing:
         known = {event.key for event in events}
         ends = {
             event.key: event for thread in earlier for event in self._last_events(thread) if event.key not in known
-        }  # a copy tells it again
+        }  # events that are copied from an earlier session do not count
         before = tuple(ends.values())
         found = fixes_across(before, events, profile=rules.profile, scope=lambda _: rules.scope)
         both = (*before, *events) if found else ()
@@ -122,7 +123,7 @@ class SessionPairing:
             yield place, judge_candidate(rules, candidate, by_key, said, words)
 
     def _earlier_threads(self, thread: Thread, begun: datetime) -> tuple[Thread, ...]:
-        """The sessions before a thread, the latest last; copies of the thread itself are none."""
+        """The sessions that ended before a thread began, latest last; copies of the thread itself are left out."""
         threads = self.workspace.store.archive.threads_ended_between(
             self._directories_of_project(thread), begun - REACH, begun, SESSIONS
         )
@@ -143,14 +144,14 @@ class SessionPairing:
         return self.workspace.store.archive.events(thread.id, max(0, thread.events - EVENTS), thread.events)
 
 
-WINDOW = 4_000  # events looked at together: bounds memory whatever the length of a session
+WINDOW = 4_000  # events that are processed together: bounds memory for sessions of any length
 
 
 @dataclass(kw_only=True, slots=True)
 class ExtractionReport:
-    """What extraction did: threads looked at, episodes analysed, and what became of their candidates.
+    """What extraction did: the threads and episodes analysed, and the verdicts on their candidates.
 
-    ``broken`` are the files of threads that could not be analysed, with the reason: they wait for the next run.
+    ``broken`` lists the files of threads that could not be analysed, with the reason; they are tried again in the next run.
     """
 
     threads: int = 0
@@ -162,11 +163,11 @@ class ExtractionReport:
 
     @property
     def candidates(self) -> int:
-        """How many candidates there were."""
+        """The number of candidates."""
         return self.accepted + self.held + self.refused.total()
 
     def count(self, verdict: Verdict) -> None:
-        """Add a candidate."""
+        """Count a verdict."""
         match verdict:
             case Accepted():
                 self.accepted += 1
@@ -191,12 +192,12 @@ def extract_pending(
     progress: Progress = ignore_progress,
     late: Late = never_late,
 ) -> ExtractionReport:
-    """Extract every thread that is :func:`threads_to_extract`; only those with events in [start, stop) where ``within`` is given.
+    """Extract every thread in :func:`threads_to_extract`.
 
-    ``run`` gives the number of the run, asked for only where something is to be noted. In real time only what is very sure is
-    noted, and the thread still waits for a later occasion, which takes in all of it. ``workers`` look at the threads, where there
-    are any. A thread that cannot be analysed is named and left, and so are all where ``late`` says so. ``report`` is what the same
-    run did before, and is added to. Raises StoreError.
+    ``run`` returns the number of the run and is called only when something is committed. In real time only very certain candidates
+    are committed, and the thread stays pending for an occasion that extracts all of it. ``workers`` analyse the threads, if given.
+    A thread that cannot be analysed is reported and skipped; once ``late`` is true, so are all others. ``report`` is the report of
+    an earlier part of the same run, and is added to. Raises StoreError.
     """
     threads = threads_to_extract(workspace, occasion, anew=anew, within=within)
     result = report or ExtractionReport()
@@ -210,7 +211,7 @@ def extract_pending(
     ):
         if late():
             break
-        # A thread that is a batch of its own commits stretch by stretch, so that a run cut short goes on within it.
+        # A batch of one thread commits stretch by stretch, so that an interrupted run continues within the thread.
         with workspace.store.transaction() if len(batch) > 1 else nullcontext():
             for order, thread in enumerate(batch):
                 progress("extracting", number, len(threads))
@@ -231,7 +232,7 @@ def extract_pending(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _OpenThread:
-    """A thread, the ordinal from which its episodes are open, and what they are judged by."""
+    """A thread, the ordinal of its first open episode, and the rules for its candidates."""
 
     thread: Thread
     place: int
@@ -241,7 +242,7 @@ class _OpenThread:
 def _prepare_batches(
     workspace: Workspace, threads: Mapping[int, int], *, live: bool, anew: Collection[int], loaded: bool
 ) -> Iterator[tuple[list[_OpenThread], list[Window | None] | None]]:
-    """Threads in batches, each with what is first to be looked at in it; that is ``loaded`` where another process looks."""
+    """Yield the threads in batches, with the first window of each thread if another process is to analyse it (``loaded``)."""
     forgotten, key = workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget")
     for batch in split_batches(workspace.store.archive.threads_by_id(threads), _length, WINDOW):
         with workspace.store.transaction():
@@ -257,7 +258,7 @@ def _prepare_batches(
 
 
 def _load_first(workspace: Workspace, opened: _OpenThread) -> Window | None:
-    with suppress(SourceError), isolate_errors("it cannot be read", opened.thread.path):  # told by whoever reads it again
+    with suppress(SourceError), isolate_errors("it cannot be read", opened.thread.path):  # analysing it will report the error
         return _load_window(workspace, opened, opened.place) if opened.place < opened.thread.events else None
     return None
 
@@ -265,11 +266,11 @@ def _load_first(workspace: Workspace, opened: _OpenThread) -> Window | None:
 def threads_to_extract(
     workspace: Workspace, occasion: Occasion, *, anew: Collection[int] = (), within: Within | None = None
 ) -> Mapping[int, int]:
-    """The threads that grew or are extracted ``anew``, from their start, and whose profile is extracted on an occasion; the
-    others wait for one that is theirs.
+    """The threads to extract on an ``occasion``: those that grew, and those in ``anew``; only with a profile that is extracted
+    then.
 
-    In the order of their first event, by number, with the ordinal from which their episodes are open. Only those with events in
-    [start, stop) where ``within`` is given.
+    Maps thread ids, in the order of their first events, to the ordinal of the first open episode. ``within`` selects threads with
+    events in [start, stop).
     """
     always = all(profile.when.on(occasion) for profile in workspace.profiles)
     grown = {thread.id for thread in workspace.store.archive.threads(pending=True)} if anew else ()
@@ -289,9 +290,9 @@ def _length(thread: Thread) -> int:
 def reextract_thread(
     workspace: Workspace, run: int, thread: Thread, coming: Collection[int] = ()
 ) -> tuple[tuple[Proposal, ...], tuple[CandidateVerdict, ...]]:
-    """Extract a thread from its start, inside a transaction; what rules proposed of it before, and what they propose now.
+    """Extract a thread from its start, inside a transaction. Returns the rules' proposals before and after.
 
-    ``coming`` are the threads whose turn is still to come. Raises StoreError.
+    ``coming`` are the threads that are still to be extracted. Raises StoreError.
     """
     before = _load_proposals(workspace, thread)
     rules = rules_for(workspace, thread, workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget"))
@@ -307,7 +308,7 @@ def _load_proposals(workspace: Workspace, thread: Thread) -> tuple[Proposal, ...
 
 
 def has_events_within(thread: Thread, within: Within) -> bool:
-    """Whether a thread has events in [start, stop), as far as its first and last tell."""
+    """True if a thread may have events in [start, stop), judging by its first and last event."""
     start, stop = within
     return (stop is None or (thread.first_at is not None and thread.first_at < stop)) and (
         start is None or (thread.last_at is not None and thread.last_at >= start)
@@ -315,7 +316,7 @@ def has_events_within(thread: Thread, within: Within) -> bool:
 
 
 def _open_thread(workspace: Workspace, thread: Thread, *, force: bool) -> int:
-    """Note which of a thread's events were replaced; the ordinal of its first open episode."""
+    """Mark the thread's abandoned events; return the ordinal from which to extract."""
     changed = _mark_branches(workspace, thread)
     place = 0 if force else changed
     if place < thread.extracted:
@@ -326,8 +327,8 @@ def _open_thread(workspace: Workspace, thread: Thread, *, force: bool) -> int:
 def _extract_thread(
     workspace: Workspace, run: Callable[[], int], opened: _OpenThread, sequels: SessionPairing, first: Stretch | str | None = None
 ) -> Iterator[Stretch]:
-    """Analyse a thread from its first open episode on, and note it stretch by stretch; with the last one pair it with other
-    sessions. ``first`` is what its first stretch says, or what is wrong with it, where another process looked. Raises SourceError.
+    """Analyse a thread from its first open episode and commit it stretch by stretch; after the last stretch, pair it with other
+    sessions. ``first`` is the result for the first window if another process analysed it, or its error. Raises SourceError.
     """
     thread, rules, place = opened.thread, opened.rules, opened.place
     closed = place
@@ -337,7 +338,7 @@ def _extract_thread(
         with isolate_errors("it cannot be analysed", thread.path):
             stretch = first or analyse_window(_load_window(workspace, opened, place))
         first = None
-        closed = stretch.closed if closed == place else closed  # once an episode stays open, so do those after it
+        closed = stretch.closed if closed == place else closed  # after an open episode no later one counts as closed
         last = stretch.stop == thread.events
         with workspace.store.transaction():
             _commit_stretch(workspace, run, thread, stretch.span, None if last else stretch.stop, live=rules.live)
@@ -354,7 +355,7 @@ def _commit_stretch(
     workspace: Workspace, run: Callable[[], int], thread: Thread, span: Span, stop: int | None, *, live: bool
 ) -> None:
     before = workspace.store.log.thread_proposals(thread.id, span.start, stop=stop)
-    if live:  # what an earlier batch found stays until the next one
+    if live:  # candidates of an earlier batch stay until the next batch
         placed = place_proposals(before)
         known = {judged.candidate.id for _, judged in placed}
         fresh = (item for item in span.judged if item[1].candidate.id not in known)
@@ -363,7 +364,7 @@ def _commit_stretch(
 
 
 def _load_window(workspace: Workspace, opened: _OpenThread, place: int) -> Window:
-    """What to look at of a thread from an ordinal on, as much as is looked at together."""
+    """Load the part of a thread to analyse from ordinal ``place`` on."""
     thread = opened.thread
     base, stop = max(0, place - LOOKBACK), min(place + WINDOW, thread.events)
     return Window(
@@ -379,9 +380,9 @@ def _load_window(workspace: Workspace, opened: _OpenThread, place: int) -> Windo
 
 
 def _mark_branches(workspace: Workspace, thread: Thread) -> int:
-    """Update which events a rewind replaced; the first ordinal from which to extract again because of it."""
+    """Mark the events that a rewind abandoned. Returns the ordinal from which to extract: 0 if an extracted event changed."""
     if not workspace.store.archive.has_rewinds(thread.id):
-        return thread.extracted  # as nearly always: the tree of a long conversation need not be held in memory
+        return thread.extracted  # the usual case: avoids loading the tree of a long conversation
     tree, marked = workspace.store.archive.tree(thread.id)
     gone = find_abandoned(tree)
     workspace.store.archive.mark_abandoned(

@@ -1,7 +1,7 @@
-"""The gate: whether a candidate may become a memory, waits for a person, or is refused; always with a reason.
+"""The gate: accept a candidate as a memory, hold it for a person, or refuse it; always with a reason.
 
-Judges the candidate as it stands, by the rules of its category. Knows neither the transcript it came from nor what is remembered
-already; ``grounded`` is the one check that is handed the texts.
+Judges only the candidate itself, by the rules of its category. Knows neither its transcript nor the existing memories;
+``is_grounded`` is the only check that receives texts.
 """
 
 import unicodedata
@@ -19,14 +19,14 @@ from kept.extraction.rules.tellings import ERRAND
 from kept.profiles.lexicons import Lexicon
 from kept.profiles.profile import Category, Profile, Writer
 
-LONGEST = 480  # characters: a line of the memory file has 500
+LONGEST = 480  # characters; a line of the memory file has 500
 _QUOTED = 390
-# A capital inside a sentence: a name.
+# A capitalized word inside a sentence: a name.
 _NAME = Pattern(r"[a-z,] ([A-Z][a-z]+)\b")
 
 
 def judge(candidate: Candidate, profile: Profile, *, lexicon: Lexicon) -> Verdict:
-    """The verdict on a candidate. Refusals and holds name the first rule that was broken."""
+    """Return the verdict on a candidate. Refusals and holds name the first rule that was broken."""
     category = profile.category(candidate.category)
     if category is None:
         return Refused(reason="unknown category", detail=candidate.category[:60])
@@ -39,17 +39,17 @@ def judge(candidate: Candidate, profile: Profile, *, lexicon: Lexicon) -> Verdic
 
 
 def is_grounded(candidate: Candidate, texts: Mapping[str, str]) -> bool:
-    """Whether every quote stands verbatim (white space apart) in the text of its event, and every artifact of the content in any
-    text.
+    """True if each quote occurs verbatim (except for white space) in the text of its event, and each artifact of the content in any
+    of the texts.
 
-    ``texts`` maps event keys to texts: those of the cited events and of their neighbours (a tool's target included).
+    ``texts`` maps event keys to the texts of the cited events and their neighbours (including a tool's target).
     """
     for entry in candidate.evidence:
         quote = one_line(entry.quote)
         if not quote or quote not in one_line(texts.get(entry.event, "")):
             return False
     cited = "\n".join(one_line(texts[item.event]) for item in candidate.evidence).casefold()
-    names = (name.casefold().removesuffix(" …") for name in find_artifacts(candidate.content))  # a passage that is shown in part
+    names = (name.casefold().removesuffix(" …") for name in find_artifacts(candidate.content))  # the name may be abbreviated
     missing = [name for name in names if name not in cited]
     return bool(candidate.evidence) and all(any(name in one_line(text).casefold() for text in texts.values()) for name in missing)
 
@@ -57,7 +57,7 @@ def is_grounded(candidate: Candidate, texts: Mapping[str, str]) -> bool:
 def _refusal(candidate: Candidate, category: Category, lexicon: Lexicon) -> Refused | None:
     text = candidate.content
     journal = not category.users_words or candidate.origin is not Origin.USER
-    decided = candidate.origin is Origin.USER and candidate.trigger == DECIDED  # of software that happens to remember, perhaps
+    decided = candidate.origin is Origin.USER and candidate.trigger == DECIDED  # may be a decision about software that has memories
     checks = (
         ("no evidence", not any(item.quote.strip() for item in candidate.evidence)),
         ("forgotten words", any(FORGOTTEN_MARK in said for said in (text, *(item.quote for item in candidate.evidence)))),
@@ -89,23 +89,21 @@ def _hold(candidate: Candidate, category: Category) -> Held | None:
 
 
 def _is_untrusted(candidate: Candidate, category: Category) -> bool:
-    """Injected, sub-agent, compaction and abandoned text supports nothing; tool text supports no category that needs the user's
-    words.
+    """True if the evidence is injected, sub-agent, compaction or abandoned text, or a tool's text for a category that needs the
+    user's words.
     """
     authors = {item.author for item in candidate.evidence}
     return bool(authors & {"injected", "subagent", "compaction", "abandoned"}) or (category.users_words and "tool" in authors)
 
 
 def _is_passage(candidate: Candidate) -> bool:
-    """Whether the content is a long passage that the person typed; its quote is its beginning."""
+    """True if the content is a long passage that the person typed; the quote holds only its beginning."""
     own = [item.quote for item in candidate.evidence if item.origin is Origin.USER and len(item.quote) >= _QUOTED]
     return any(candidate.content.startswith(quote) for quote in own)
 
 
 def _is_specific(text: str) -> bool:
-    """Whether a text names something concrete: a file, a function, a setting, a command, a version, or something by its proper
-    name.
-    """
+    """True if a text names something concrete: a file, a function, a setting, a command, a version, or a proper name."""
     return bool(find_artifacts(text)) or _NAME.search(text) is not None
 
 

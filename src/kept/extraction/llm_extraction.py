@@ -1,8 +1,7 @@
-"""Extraction by a model: pending chunks, questions, replies, and judged candidates beside those of the rules.
+"""Extraction by a model: ask about pending chunks, and commit judged candidates beside those of the rules.
 
-A conversation is asked about chunk by chunk, and no transaction is open meanwhile. What was answered is committed even where other
-chunks were not; those wait for the next run, which gets every reply that was paid for out of the cache. Knows no model and no
-price.
+Conversations are asked about chunk by chunk, without an open transaction. Answered chunks are committed even if others fail; those
+wait for the next run, which finds every paid reply in the cache. Knows no model and no price.
 """
 
 from collections import Counter
@@ -35,25 +34,25 @@ from kept.profiles.prompts import Prompt, question_text
 from kept.store.values import MODEL, Span, Thread
 from kept.workspace import Workspace
 
-_TOGETHER = 24  # questions handed over at once
+_TOGETHER = 24  # questions per call of ``asking``
 _REDACTED = "[redacted:"
 
 
 class Trust(Enum):
-    """Which of a model's claims need not wait."""
+    """Which of a model's claims may become active without review."""
 
-    CLAIMS = "all"  # of a model that passed its trial
+    CLAIMS = "all"  # every accepted claim: for a model that passed its trial
     NOTHING = "of one that did not: it also changes nothing that rules found"
     PASSAGES = "what the person typed, word for word, and no rule doubts"
 
 
 @dataclass(kw_only=True, slots=True)
 class LlmExtractionReport:
-    """What asking a model came to.
+    """The result of asking a model.
 
-    ``chunks`` were read by the model. The candidates are its own: ``confirmed`` of those accepted rest on one of the rules';
-    ``overruled`` counts those of the rules that it turned down or doubts. ``dropped`` counts parts of replies that are of no use.
-    ``left`` threads wait for the next run. ``prompts`` says by profile which prompt was used (where it comes from, its version).
+    ``chunks`` were read by the model. All counts are of its own candidates: ``confirmed`` counts accepted ones that build on a
+    candidate of the rules, ``overruled`` the rules' candidates that it rejects or doubts, ``dropped`` unusable parts of replies.
+    ``left`` threads wait for the next run. ``prompts`` maps profiles to the prompt used (origin, version).
     """
 
     threads: int = 0
@@ -68,13 +67,13 @@ class LlmExtractionReport:
     prompts: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def body(self) -> dict[str, Any]:
-        """The account as JSON."""
+        """The report as JSON."""
         names = ("chunks", "accepted", "held", "refused", "confirmed", "overruled", "dropped", "left")
         prompts = {name: {"origin": origin, "version": version} for name, (origin, version) in self.prompts.items()}
         return json_fields(self, *names, sessions="threads") | {"prompts": prompts}
 
     def count(self, judged: CandidateVerdict) -> None:
-        """Add a judged candidate of the model's."""
+        """Count a judged candidate of the model."""
         match judged.verdict:
             case Accepted():
                 self.accepted += 1
@@ -99,12 +98,12 @@ def extract_with_llm(
     progress: Progress = ignore_progress,
     late: Late = never_late,
 ) -> LlmExtractionReport:
-    """Ask about every thread that grew since a model read it (those ``anew`` from their start), and note what comes of it.
+    """Ask about every thread that grew since a model read it (those in ``anew`` from their start), and commit the results.
 
-    ``by`` names the model; it is noted with each pass. ``trust`` says what of its claims need not wait. Only threads with events in
-    [start, stop) where ``within`` is given, and whose profile is extracted on the ``occasion``. ``run`` gives the number of the
-    run, asked for only where something is to be noted. Where ``late`` says so nothing more is asked. Raises StoreError,
-    ConfigError, and what ``asking`` raises; what was noted before stays.
+    ``by`` is the model's name, which is stored with each pass. ``trust`` says which claims may become active. Only threads with
+    events in [start, stop) of ``within`` (if given) and a profile that is extracted on the ``occasion`` are asked about. ``run``
+    returns the number of the run and is called only when something is committed. Once ``late`` is true nothing more is asked.
+    Raises StoreError, ConfigError, and what ``asking`` raises; what was committed before that stays.
     """
     chosen = list_pending_threads(workspace, anew=anew, within=within, occasion=occasion)
     work = _LlmExtraction(
@@ -137,7 +136,7 @@ def extract_with_llm(
 
 @dataclass(kw_only=True, slots=True)
 class _LlmExtraction:
-    """A hearing under way. ``blocked`` are the threads of which a chunk was not answered: they are asked about again from there."""
+    """An extraction in progress. ``blocked`` are the threads with an unanswered chunk: the next run continues from that chunk."""
 
     workspace: Workspace
     run: Callable[[], int]
@@ -149,7 +148,7 @@ class _LlmExtraction:
     blocked: set[int] = field(default_factory=set)
 
     def ask_questions(self, planned: Sequence[Question]) -> None:
-        """Ask some questions, and note the outcome thread by thread."""
+        """Ask some questions, and commit the results thread by thread."""
         gathered = [part for question in planned for part in question.parts]
         answers = self._cleared(planned, self._ask_for_answers(planned))
         points = [to_passages(part, answer, self._format_pass_note(part)) for part, answer in zip(gathered, answers, strict=True)]
@@ -164,7 +163,7 @@ class _LlmExtraction:
             )
 
     def _ask_for_answers(self, planned: Sequence[Question]) -> list[Answer | None]:
-        """What came of each part of the questions, in order; None where a reply could not be had."""
+        """The answers to the parts of the questions, in order; None if there is no usable reply."""
         asks = [question.ask for question in planned if question.ask is not None]
         replies = iter(self.asking(asks) if asks else ())
         return [
@@ -183,8 +182,8 @@ class _LlmExtraction:
             yield answer
 
     def _cleared(self, planned: Sequence[Question], answers: Sequence[Answer | None]) -> list[Answer | None]:
-        """The answers, with claims that are not clear alone sent back once, those of a reply together. A part of which that reply
-        is still to come has no answer yet. What waits for a person anyway is not sent back.
+        """The answers after unclear claims were sent back once for rewording, all claims of a reply in one question. While that
+        reply is pending, its parts count as unanswered. Claims that will be held anyway are not sent back.
         """
         found = list(answers)
         text, version = question_text("rewording")
@@ -214,7 +213,7 @@ class _LlmExtraction:
         return found
 
     def _unclear(self, made: Answer | None, reading: ChunkReading) -> list[Claim]:
-        """The claims that would be active, and that nobody understands alone."""
+        """The claims that would become active but cannot be understood on their own."""
         return [
             claim
             for claim in (made.claims if made is not None and self.trust is Trust.CLAIMS else ())
@@ -236,13 +235,13 @@ class _LlmExtraction:
                 ),
             )
             for claim in found.claims
-            if not claim.refusal or claim.candidate.id not in good  # the same said twice, word for word, is no other claim
+            if not claim.refusal or claim.candidate.id not in good  # the same words claimed twice are one claim
         ]
         overruled = () if self.trust is Trust.NOTHING else found.overruled
         return [*((place, _refuse_secrets(self.workspace, judged)) for place, judged in claims), *overruled]
 
     def _is_held_by_rules(self, thread: Thread, candidate: Candidate) -> bool:
-        """Whether the rules hold back, for a doubt, what a claim says or a part of it."""
+        """True if the rules hold back a candidate that contains this claim or is part of it."""
         said = normal_form(candidate.content)
         held = (
             normal_form(proposal.judged.candidate.content)
@@ -278,7 +277,7 @@ class _LlmExtraction:
         answered: Sequence[bool],
         points: Sequence[list[Passage]],
     ) -> None:
-        """Commit what was answered of a thread, and how far it was read without a hole."""
+        """Commit what was answered about a thread, and up to where it was read without a gap."""
         thread, start, stop = own[0].thread, own[0].reading.chunk.start, own[-1].reading.chunk.stop
         holes = [part.reading.chunk for part, good in zip(own, answered, strict=True) if not good]
         self.report.chunks += sum(good and bool(part.told) for part, good in zip(own, answered, strict=True))
@@ -321,7 +320,7 @@ def _sessions_of(claims: Iterable[Claim]) -> list[str]:
 
 
 def to_passages(part: ThreadPart, found: Answer | None, by: str) -> list[Passage]:
-    """The points of a reply about a part, as they are stored; those that no time is known of belong to no day, and are left."""
+    """The points of a reply, as stored day passages; points without a known time are dropped, because they belong to no day."""
     events = {event.key: (place, event) for place, event in part.reading.events.items()}
     made: list[Passage] = []
     for point in found.points if found else ():
@@ -348,18 +347,18 @@ def to_passages(part: ThreadPart, found: Answer | None, by: str) -> list[Passage
 
 
 def format_prompt_source(prompt: Prompt) -> str:
-    """A prompt in a few words: its version, and whose it is where it is not built in."""
+    """A prompt in a few words: its version, and its origin if it is not built in."""
     return f"prompt {prompt.version}{f' of {prompt.origin}' if prompt.overridden else ''}"
 
 
 def _is_own_passage(candidate: Candidate) -> bool:
-    """Whether a claim says, word for word, one passage that the person typed."""
+    """True if a claim is verbatim a part of a passage that the person typed."""
     said = normal_form(candidate.content)
     return any(item.origin is Origin.USER and said in normal_form(item.quote) for item in candidate.evidence)
 
 
 def _refuse_secrets(workspace: Workspace, judged: CandidateVerdict) -> CandidateVerdict:
-    """A candidate whose words hold a secret (one that a model guessed or put together) is refused, and kept without it."""
+    """Refuse a candidate that contains a secret (which a model may have guessed or combined), and store it redacted."""
     words = judged.candidate.content
     safe = redact(words, key=workspace.store.key("redaction"), more=load_scanner()).text
     if _REDACTED not in safe:

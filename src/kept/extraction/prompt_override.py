@@ -1,6 +1,6 @@
-"""Extraction prompts of a home: which one is in force for a profile, one's own in its place, and the categories that declares.
+"""Extraction prompts of a home: the active prompt of each profile, the user's own version, and the categories it declares.
 
-Needs no store, so that a prompt that cannot be followed can be mended.
+Needs no store, so that an invalid prompt can be repaired.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from kept.profiles.prompts.heading import with_category, without_category
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ActivePrompt:
-    """The prompt in force for a profile, and where the user's own lies or would lie."""
+    """The active prompt of a profile, and the path of the user's own version, whether or not it exists."""
 
     prompt: Prompt
     own: Path
@@ -29,9 +29,9 @@ class ActivePrompt:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PromptState:
-    """How the prompt of a profile stands, also where it cannot be followed (``problem`` says why, and ``prompt`` is None).
+    """The prompt of a profile, even if it is invalid (``problem`` says why; ``prompt`` is None then).
 
-    ``text`` is what it says, ``origin`` the file it is from (or ``"built in"``), ``revision`` a hash of what a person saw.
+    ``text`` is its text, ``origin`` its file (or ``"built in"``), ``revision`` a hash of its content.
     """
 
     profile: Profile
@@ -44,12 +44,12 @@ class PromptState:
 
     @property
     def overridden(self) -> bool:
-        """Whether the user's own text is in force."""
+        """True if the user's own text is active."""
         return self.origin != BUILT_IN
 
 
 def load_active_prompt(home: Paths, profile: str = "") -> ActivePrompt:
-    """The prompt in force for a profile (the default one where none is named). Raises ConfigError."""
+    """Load the active prompt of a profile (default: the default profile). Raises ConfigError."""
     usual = settings.load_settings(home.settings).profile
     made = profiles.load_profile(profile or usual, home.config / "profiles")
     prompt = load_prompt(made, root=home.root, config=home.config, default_profile=usual)
@@ -57,22 +57,20 @@ def load_active_prompt(home: Paths, profile: str = "") -> ActivePrompt:
 
 
 def active_profile_ids(home: Paths) -> tuple[str, ...]:
-    """The ids of the profiles that the settings put to work, the default one first. Raises ConfigError."""
+    """The ids of the profiles that the settings use, the default one first. Raises ConfigError."""
     found = settings.load_settings(home.settings)
     return tuple(dict.fromkeys((found.profile, *found.profiles, *(profile_rule.profile for profile_rule in found.use))))
 
 
 def load_prompt_state(home: Paths, profile: str = "") -> PromptState:
-    """How the prompt of a profile stands, whatever is wrong with it. Raises ConfigError for settings or a profile that cannot be
-    read.
-    """
+    """Load the prompt of a profile, even if it is invalid. Raises ConfigError if the settings or the profile cannot be read."""
     usual = settings.load_settings(home.settings).profile
     made = profiles.load_profile(profile or usual, home.config / "profiles")
     own = user_prompt_path(made.id, home.config, default_profile=usual)
     try:
         prompt = load_prompt(made, root=home.root, config=home.config, default_profile=usual)
     except ConfigError as error:
-        path = Path(error.where.split(", category ")[0])  # of the file, whichever part of it is wrong
+        path = Path(error.where.split(", category ")[0])  # only the file, without the part of it that is wrong
         text = files.read_file(path).data.decode("utf-8", "replace")
         return PromptState(
             profile=made, own=own, text=text, origin=str(path), revision=_revision(path, text), prompt=None, problem=str(error)
@@ -87,7 +85,9 @@ def _revision(path: Path | None, text: str) -> str:
 
 
 def create_own_prompt(home: Paths, profile: str = "") -> Path:
-    """The file of the user's own prompt, which begins as a copy of the one in force. Raises ConfigError, ChangedError."""
+    """Return the file of the user's own prompt; if it is missing, it is created as a copy of the active one. Raises ConfigError,
+    ChangedError.
+    """
     own = _own_prompt_path(home, profile)
     if not own.exists():
         files.write_if_unchanged(own, load_active_prompt(home, profile).prompt.text.encode(), expect=files.MISSING, root=home.root)
@@ -95,9 +95,9 @@ def create_own_prompt(home: Paths, profile: str = "") -> Path:
 
 
 def save(home: Paths, profile: str, text: str, *, if_match: str) -> PromptState:
-    """Make a text the user's own prompt, in the place of the one whose revision was seen; what was there before is put aside.
+    """Save a text as the user's own prompt, if the prompt still has the revision ``if_match``. The old text is put aside.
 
-    Raises StaleError where it is another by now, ConfigError where the text cannot be followed (nothing is changed), ChangedError.
+    Raises StaleError if the revision is different, ConfigError if the text is invalid (nothing is changed then), ChangedError.
     """
     draft = _check_revision(home, profile, if_match)
     before = files.read_file(draft.own)
@@ -116,7 +116,7 @@ def _check_revision(home: Paths, profile: str, if_match: str) -> PromptState:
 
 
 def _validate_prompt(draft: PromptState, text: str) -> None:
-    """Raise ConfigError where a prompt with that text could not be followed."""
+    """Raise ConfigError if a prompt with that text would be invalid."""
     if not text.strip():
         raise ConfigError("the prompt is empty", where=str(draft.own), hint="reset it to go back to the built-in one")
     compose_prompt(draft.profile, text, str(draft.own))
@@ -128,8 +128,8 @@ def _write_prompt(home: Paths, draft: PromptState, text: str, before: FileConten
 
 
 def declare_category(home: Paths, profile: str, name: str, told: Mapping[str, str | bool], *, if_match: str) -> PromptState:
-    """Declare a category in the user's own prompt, which begins with it where there was none yet. Raises as :func:`save`,
-    UsageError.
+    """Declare a category in the user's own prompt, which is created if necessary. Raises UsageError and what :func:`save`
+    raises.
     """
     if not name.strip():
         raise UsageError("a category needs a name", hint="letters, digits and _")
@@ -137,8 +137,8 @@ def declare_category(home: Paths, profile: str, name: str, told: Mapping[str, st
 
 
 def remove_category(home: Paths, profile: str, name: str, *, if_match: str) -> PromptState:
-    """Take a category out of the user's own prompt; memories of it stay. Raises as :func:`save`, MissingError where it has none
-    such.
+    """Remove a category from the user's own prompt; its memories stay. Raises MissingError if the prompt does not declare it, and
+    what :func:`save` raises.
     """
     text = _load_valid_text(home, profile)
     left = without_category(text, name)
@@ -157,9 +157,9 @@ def _load_valid_text(home: Paths, profile: str) -> str:
 
 
 def remove_own_prompt(home: Paths, profile: str = "", *, if_match: str = "") -> Path:
-    """Take the user's own prompt out of force; where it was copied to.
+    """Delete the user's own prompt, and return the path of the copy that is put aside.
 
-    Raises UsageError where there is none, StaleError where it is not of the revision ``if_match`` (empty: any), ConfigError,
+    Raises UsageError if there is none, StaleError if it does not have the revision ``if_match`` (empty: any), ConfigError,
     ChangedError.
     """
     own = _own_prompt_path(home, profile)
@@ -179,6 +179,6 @@ def _own_prompt_path(home: Paths, profile: str) -> Path:
 
 
 def difference(found: ActivePrompt | PromptState) -> tuple[str, ...]:
-    """The lines of a unified diff from the built-in prompt to the one in force; none where they are the same."""
+    """The lines of a unified diff from the built-in prompt to the active one; empty if they are equal."""
     text, origin = (found.text, found.origin) if isinstance(found, PromptState) else (found.prompt.text, found.prompt.origin)
     return tuple(unified_diff(default_prompt_text().splitlines(), text.splitlines(), "built in", origin, lineterm=""))

@@ -1,6 +1,6 @@
-"""What a model is asked about conversations: pending threads, their chunks, and the questions that these make.
+"""Plan the questions for a model: pending threads, their chunks, and the questions about them.
 
-The one plan of what is asked: estimates count it, runs ask it. Asks nobody itself.
+Estimates and runs share this plan. Asks nothing itself.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -20,15 +20,15 @@ from kept.profiles.prompts import Prompt
 from kept.store.values import Thread
 from kept.workspace import Workspace
 
-WINDOW = 4_000  # events looked at together: bounds memory whatever the length of a session
+WINDOW = 4_000  # events that are processed together: bounds memory for sessions of any length
 LOOKBACK = 50
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ThreadPart:
-    """A chunk of a thread, and with what a reply about it is read.
+    """A chunk of a thread, and what is needed to read a reply about it.
 
-    ``told`` says whether it is worth a question: a part in which nobody typed anything is not.
+    ``told``: it is worth a question. A part in which nobody typed anything is not.
     """
 
     thread: Thread
@@ -38,34 +38,34 @@ class ThreadPart:
 
     @property
     def excerpt(self) -> Excerpt:
-        """What of it stands in a question."""
+        """The part as it appears in a question."""
         return Excerpt(chunk=self.reading.chunk, hints=self.reading.hints)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question:
-    """Parts that are settled together, and what is asked about those that are told (None where none is)."""
+    """Parts that are settled together, and the question about those worth asking (None if there are none)."""
 
     parts: tuple[ThreadPart, ...]
     ask: Ask | None
 
 
 def profile_of(workspace: Workspace, thread: Thread) -> Profile:
-    """The profile that remembers what a thread tells."""
+    """The profile for a thread."""
     return workspace.profile_for(thread.source, thread.project, thread.path)
 
 
 def questions(workspace: Workspace, waiting: Iterable[tuple[Thread, int]], room: TokenLimits) -> Iterator[Question]:
-    """What is asked about threads from an ordinal of each on, in order: small parts of the same prompt in one question.
+    """Yield the questions about threads, each from its ordinal on, in order. Small parts with the same prompt share a question.
 
-    The one plan of what is asked: estimates count it, runs ask it. Raises StoreError, ConfigError.
+    Estimates count these questions and runs ask them. Raises StoreError, ConfigError.
     """
     thread_parts = (part for thread, closed in waiting for part in parts(workspace, thread, closed, limit=room.part))
     return (Question(parts=some, ask=build_parts_ask(some, room)) for some in group_parts(thread_parts, room))
 
 
 def group_parts(found: Iterable[ThreadPart], room: TokenLimits) -> Iterator[tuple[ThreadPart, ...]]:
-    """The parts one after another, as many as one question has room for; only the first may need what stands before it."""
+    """Group consecutive parts up to the size of one question. A part that needs preceding context (``lead``) starts a new group."""
     some: list[ThreadPart] = []
     weight, prompt = 0, ""
     for part in found:
@@ -80,7 +80,7 @@ def group_parts(found: Iterable[ThreadPart], room: TokenLimits) -> Iterator[tupl
 
 
 def build_parts_ask(some: Sequence[ThreadPart], room: TokenLimits) -> Ask | None:
-    """What is asked about some parts; nothing about those in which nobody typed anything."""
+    """The question about some parts; None if nobody typed anything in any of them."""
     thread_parts = [part for part in some if part.told]
     about = [part.thread.session for part in thread_parts]
     return (
@@ -91,7 +91,7 @@ def build_parts_ask(some: Sequence[ThreadPart], room: TokenLimits) -> Ask | None
 
 
 def parts(workspace: Workspace, thread: Thread, closed: int, *, limit: int) -> Iterator[ThreadPart]:
-    """The chunks of a thread from the ordinal ``closed`` on, in order. Raises StoreError, ConfigError."""
+    """Yield the chunks of a thread from the ordinal ``closed`` on, in order. Raises StoreError, ConfigError."""
     profile = profile_of(workspace, thread)
     prompt = workspace.extraction_prompt(profile)
     scope = workspace.scope(thread.project, thread.path)
@@ -123,7 +123,7 @@ def _events_near(shown: dict[int, Event], chunk: Chunk) -> dict[int, Event]:
 
 
 def _hints(chunk: Chunk, shown: dict[int, Event], proposed: Iterable[CandidateVerdict]) -> tuple[Hint, ...]:
-    """What rules are nearly sure of in a chunk: by the last event it rests on."""
+    """The rules' near-certain candidates in a chunk, in the order of the last event that each cites."""
     places = {shown[place].key: place for place in range(chunk.start, chunk.stop)}
     found = []
     for each in proposed:
@@ -137,8 +137,8 @@ def _hints(chunk: Chunk, shown: dict[int, Event], proposed: Iterable[CandidateVe
 def list_pending_threads(
     workspace: Workspace, *, anew: Collection[int] = (), within: Within | None = None, occasion: Occasion = Occasion.NIGHTLY
 ) -> list[tuple[Thread, int]]:
-    """The threads a run asks about (``anew``: from their start), and from where on, those of a profile together: they share
-    questions. Raises StoreError.
+    """The threads that a run asks about, with the ordinal to start from (0 for ``anew``). Threads of a profile are adjacent,
+    because they share questions. Raises StoreError.
     """
     again = ((thread, 0) for thread in workspace.store.archive.threads() if thread.id in anew) if anew else ()
     grown = ((thread, closed) for thread, closed in workspace.store.archive.list_threads_pending_llm() if thread.id not in anew)

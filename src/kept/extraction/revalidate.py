@@ -1,4 +1,4 @@
-"""Validate a model's proposals again without asking it: what is no longer said, what moved to another project."""
+"""Revalidate a model's proposals without asking it again, when their thread changed or moved to another project."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -13,9 +13,7 @@ from kept.workspace import Workspace
 
 
 def revalidate_threads(workspace: Workspace, run: Callable[[], int], threads: Iterable[Thread]) -> None:
-    """Refuse what a model proposed of threads that changed, where its words are no longer there or were taken back. Raises
-    StoreError.
-    """
+    """Refuse a model's proposals from changed threads if the words they cite are gone or abandoned. Raises StoreError."""
     for thread in threads:
         with workspace.store.transaction():
             before = workspace.store.log.thread_proposals(thread.id, 0, MODEL)
@@ -42,9 +40,9 @@ def _revalidate_proposal(workspace: Workspace, thread: Thread, proposal: Proposa
 def move_proposals(
     workspace: Workspace, run: int, thread: Thread, renamed: dict[str, CandidateVerdict], scopes: tuple[str, str]
 ) -> dict[str, CandidateVerdict]:
-    """Bring what a model proposed of a thread from one scope to another, inside a transaction; what each became, by its old id.
+    """Move a model's proposals of a thread from one scope to another, inside a transaction. Returns the new proposals by old id.
 
-    ``renamed`` says what the candidates of the rules became. Raises StoreError.
+    ``renamed`` maps the ids of the rules' candidates to their new versions. Raises StoreError.
     """
     before = workspace.store.log.thread_proposals(thread.id, 0, MODEL)
     after = tuple((proposal.ordinal, _move_proposal(workspace, thread, proposal, renamed, scopes)) for proposal in before)

@@ -1,8 +1,9 @@
-"""The score by which proposals that wait are ranked: a logistic model over five named features of a passage's words.
+"""The score that ranks held proposals: a logistic model over five named features of a passage.
 
-``benchmarks/train_score.py`` trains the weights in ``score.json`` on annotated turns, and finds the floor from which a person's
-sentences are right more often than not, in projects that the weights were not trained on. The odds themselves are off by more than
-ten points there. So the score orders what a person is shown, is told as a rank, never as a probability, and decides nothing. Pure.
+``benchmarks/train_score.py`` trains the weights in ``score.json`` on annotated turns. It also finds the floor from which a person's
+sentences are right more often than not, in projects that the weights were not trained on. The predicted odds are off by more than
+ten points there, so the score only orders what a person is shown. It is shown as a rank, never as a probability, and decides
+nothing. Pure.
 """
 
 import json
@@ -23,9 +24,9 @@ _QUESTION = ("?", "？")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Score:
-    """What a passage scores (higher is better, the log of its odds), and what each feature adds to it, the largest first.
+    """The score of a passage (the log-odds, higher is better) and the contribution of each feature, largest first.
 
-    ``likely`` says whether sentences of that score are right more often than not.
+    ``likely``: sentences with such a score are right more often than not.
     """
 
     value: float
@@ -35,7 +36,7 @@ class Score:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScoreModel:
-    """The trained weights, by feature, the bias, and the least value that is likely."""
+    """The trained weights by feature, the bias, and the smallest value that counts as likely."""
 
     bias: float
     floor: float
@@ -43,7 +44,7 @@ class ScoreModel:
 
 
 def features(words: str, *, trigger: str) -> dict[str, float]:
-    """The features of a passage: a question tells nothing explicitly, whatever words of a telling it has."""
+    """The features of a passage. A question is never an explicit telling, whatever words it contains."""
     tokens = tokenize(words)
     asks = words.rstrip().endswith(_QUESTION)
     return {
@@ -56,7 +57,7 @@ def features(words: str, *, trigger: str) -> dict[str, float]:
 
 
 def score(values: Mapping[str, float], model: ScoreModel | None = None) -> Score:
-    """The score of a passage with these features."""
+    """Score a passage with these features."""
     model = model or load_trained_model()
     terms = {name: model.weights[name] * value for name, value in values.items() if value}
     ordered = sorted(terms.items(), key=lambda term: (-abs(term[1]), term[0]))
@@ -66,5 +67,5 @@ def score(values: Mapping[str, float], model: ScoreModel | None = None) -> Score
 
 @cache
 def load_trained_model() -> ScoreModel:
-    """The model that comes with kept."""
+    """Load the model that ships with kept."""
     return ScoreModel(**json.loads(Path(__file__).with_name("score.json").read_text(encoding="utf-8")))

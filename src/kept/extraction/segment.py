@@ -1,7 +1,7 @@
-"""Cuts a session's events into episodes: runs that are analysed together. Knows nothing of what is looked for in them.
+"""Split a session's events into episodes, the units of extraction.
 
 An episode is one or more whole exchanges (a person's prompt and what follows it, up to the next prompt). Where one begins depends
-only on the events to its left and on the event that opens it, so a session that grows keeps every closed episode.
+only on the events before it and on the event that opens it, so closed episodes stay the same when a session grows.
 """
 
 from collections.abc import Sequence
@@ -10,15 +10,15 @@ from kept.core.event import Author, Event, EventKind
 from kept.core.value import dataclass
 from kept.profiles.profile import Buffer
 
-# An exchange is torn only beyond this many times the buffer's most, so that memory stays bounded.
+# An exchange is split only beyond this many times ``buffer.most`` events, to bound memory.
 TEAR = 20
-# A tear waits at most this many events for a place that is not between a call and its output.
+# A split waits at most this many events for a place that is not between a tool call and its output.
 GRACE = 50
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Episode:
-    """The events ``[start, stop)`` of a session; ``closed`` when later events can no longer change where it ends."""
+    """The events ``[start, stop)`` of a session; ``closed`` if later events can no longer change where it ends."""
 
     start: int
     stop: int
@@ -26,10 +26,10 @@ class Episode:
 
 
 def segment(events: Sequence[Event], buffer: Buffer) -> tuple[Episode, ...]:
-    """The episodes of a session, in order, without gaps; the last one is open.
+    """Return the episodes of a session, in order and without gaps; the last one is open.
 
-    A prompt opens a new episode when the running one holds ``buffer.most`` events, or ``buffer.least`` and the prompt comes more
-    than ``buffer.seconds`` after the event before it (or either time is unknown).
+    A prompt opens a new episode if the current one holds ``buffer.most`` events, or if it holds ``buffer.least`` and the prompt
+    comes more than ``buffer.seconds`` after the previous event (or either time is unknown).
     """
     episodes: list[Episode] = []
     start = 0

@@ -1,4 +1,4 @@
-"""Stretches: what the episodes in a part of a thread propose, judged. Values in, values out, so that any process may do it."""
+"""Stretches: find and judge the candidates in a part of a thread. Values in, values out, so that any process can do it."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,15 +15,15 @@ from kept.extraction.verdicts import Rules, judge_candidate, texts_by_key
 from kept.profiles.language import choose_lexicon
 from kept.store.values import Span
 
-EVENTS = 120  # of the end of a session, and of the beginning of the one after it, in which one mends what failed in the other
-# What counts while a session goes on must be surer than what is accepted of a whole one.
+EVENTS = 120  # at the end of one session and at the start of the next, within which a fix across both is searched
+# While a session is still going on, a candidate needs more confidence than in a finished one.
 LIVE = 0.85
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Window:
-    """A part of a thread to look at, from the ordinal ``place`` up to ``stop``: ``events`` are those from ``base`` on, some before
-    and after it among them. ``length`` is how many the thread has.
+    """A part of a thread to analyse, from ordinal ``place`` up to ``stop``. ``events`` start at ordinal ``base`` and include some
+    before and after that part; ``length`` is the number of events of the thread.
     """
 
     thread: int
@@ -38,8 +38,8 @@ class Window:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stretch:
-    """A part of a thread that was analysed: its candidates, the ordinal up to which episodes are closed, the one to go on from,
-    whether it leaves something failing where it is the end of the thread.
+    """An analysed part of a thread: its candidates, the ordinal up to which episodes are closed, and the ordinal to continue from.
+    ``failing``: this part ends the thread and leaves an open failure.
     """
 
     span: Span
@@ -50,7 +50,7 @@ class Stretch:
 
 
 def analyse_windows(windows: Sequence[Window | None]) -> tuple[Stretch | str | None, ...]:
-    """What each says, or why it cannot be analysed; nothing of none."""
+    """Analyse each window; the result is a stretch, an error message, or None for no window."""
     return tuple(_analyse_or_tell(window) if window else None for window in windows)
 
 
@@ -62,7 +62,7 @@ def _analyse_or_tell(window: Window) -> Stretch | str:
 
 
 def analyse_window(window: Window) -> Stretch:
-    """What the episodes of a window say. Raises SourceError."""
+    """Find and judge the candidates of a window. Raises SourceError."""
     with isolate_errors("it cannot be analysed", window.path):
         return _analyse(window)
 
@@ -93,7 +93,7 @@ def _shift_episode(episode: Episode, places: int) -> Episode:
 
 
 def _judge_episode(events: Sequence[Event], episode: Episode, rules: Rules) -> Iterator[CandidateVerdict]:
-    """The candidates of an episode with their verdicts. They rest on it and what it looks back on: nothing later counts."""
+    """Yield the judged candidates of an episode. They depend only on it and the events before it."""
     seen = events[max(0, episode.start - LOOKBACK) : episode.stop]
     words = choose_lexicon(seen, rules.profile.languages)
     candidates = extract_candidates(
@@ -115,9 +115,9 @@ def _judge_episode(events: Sequence[Event], episode: Episode, rules: Rules) -> I
 
 
 def _judge_fixes(events: Sequence[Event], base: int, start: int, stop: int, rules: Rules) -> list[tuple[int, CandidateVerdict]]:
-    """The fixes whose success stands in ``[start, stop)`` of a thread, judged; ``base`` is the ordinal of the first of the events.
+    """Return the judged fixes whose success lies in ``[start, stop)`` of a thread; ``base`` is the ordinal of ``events[0]``.
 
-    None while a session goes on: a fix is proven by what comes after it.
+    Empty while a session is going on, because a fix is proven by what comes after it.
     """
     if rules.live:
         return []

@@ -1,4 +1,4 @@
-"""Find a thread's candidates with the lexicons of its languages, and attach the gate's verdict to each."""
+"""Complete a thread's candidates with their evidence, and attach a verdict to each."""
 
 from collections.abc import Callable, Mapping, Sequence
 from zoneinfo import ZoneInfo
@@ -22,16 +22,17 @@ from kept.workspace import Workspace
 
 FORGOTTEN = Refused(reason="forgotten")
 _QUESTION = ("?", "？")
-_SOON = 2  # prompts behind one that a plain correction may still be about
+_SOON = 2  # a plain correction may refer to a prompt up to this many prompts back
 TOLD = Refused(reason="an entry says what is or was remembered of its project")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rules:
-    """What a thread's candidates are found and judged by; ``live``: only what is very sure counts, all else waits for the batch.
+    """What the candidates of a thread are found and judged with. ``live``: only very certain candidates count, the rest waits for
+    the batch.
 
-    ``zone`` is where the person's days begin, ``handover`` says that what agents hand over counts. ``told`` is what is or was
-    remembered elsewhere, in its normal form: an entry that kept wrote out of it says it once more.
+    ``zone`` is the person's time zone, ``handover`` enables what agents hand over. ``told`` holds, in normal form, the memories of
+    other scopes: a journal entry that kept wrote from them only repeats them.
     """
 
     profile: Profile
@@ -45,7 +46,7 @@ class Rules:
 
 
 def rules_for(workspace: Workspace, thread: Thread, forgotten: frozenset[str], key: bytes) -> Rules:
-    """The rules of a thread: those of its profile, for the scope it belongs to."""
+    """The rules of a thread: its profile and its scope."""
     profile = workspace.profile_for(thread.source, thread.project, thread.path)
     scope = workspace.scope(thread.project, thread.path)
     told = (
@@ -64,7 +65,9 @@ def _is_in_other_scope(memory: Memory, profile: Profile, scope: str) -> bool:
 
 
 def verdict_on(rules: Rules, candidate: Candidate, said: Mapping[str, str], words: Lexicon) -> Verdict:
-    """The verdict on a candidate: the gate's, unless it was forgotten, or rests on words that are not there."""
+    """The verdict on a candidate: the gate's, unless its statement was forgotten, only repeats a memory, or is not grounded in the
+    texts.
+    """
     if rules.forgotten and is_known_statement(candidate.content, rules.forgotten, rules.key):
         return FORGOTTEN
     if normal_form(candidate.content) in rules.told:
@@ -76,24 +79,26 @@ def verdict_on(rules: Rules, candidate: Candidate, said: Mapping[str, str], word
 def judge_candidate(
     rules: Rules, candidate: Candidate, by_key: Mapping[str, Event], said: Mapping[str, str], words: Lexicon
 ) -> CandidateVerdict:
-    """A candidate with its evidence told where it stands, and the verdict on it. What looks like a secret once its words stand
-    together is refused, and not even listed in the clear; of what was forgotten no word is noted.
+    """Complete the evidence of a candidate and judge it. A content that looks like a secret is refused and stored redacted. Of a
+    forgotten statement no word is stored.
     """
     found = add_end(locate_evidence(candidate, by_key), rules.zone)
     clean = redact(found.content, key=rules.key)
     if clean.found:
         return CandidateVerdict(candidate=replace(found, content=clean.text), verdict=Refused(reason="secret"))
-    if _is_retracted(found, by_key):  # noted in the candidate: a model that confirms it has it judged again
+    if _is_retracted(found, by_key):  # stored in the candidate, so that it is considered again if a model confirms the candidate
         found = replace(found, doubt=found.doubt or WITHDRAWN)
     verdict = verdict_on(rules, found, said, words)
     return CandidateVerdict(candidate=_strip_words(found) if verdict == FORGOTTEN else found, verdict=verdict)
 
 
 def _is_retracted(candidate: Candidate, by_key: Mapping[str, Event]) -> bool:
-    """Whether the prompt after one that a candidate cites takes it back or says no, unasked, or a later one does and names it."""
+    """True if the next prompt after a cited one retracts or (unless the reply asked) denies it, or a later prompt does and names
+    it.
+    """
     cited = {item.event for item in candidate.evidence}
     content = find_content(candidate.content)
-    following, asked = 0, False  # prompts since the one that is cited; whether the last reply asks
+    following, asked = 0, False  # the number of prompts since the cited one, and whether the last reply asks a question
     for event in by_key.values():
         if event.key in cited and event.kind is EventKind.PROMPT:
             following, asked = 1, False
@@ -111,13 +116,13 @@ def _is_retracted(candidate: Candidate, by_key: Mapping[str, Event]) -> bool:
 
 
 def _strip_words(candidate: Candidate) -> Candidate:
-    """What is left of a candidate that says what was forgotten: that there was one, and where."""
+    """Remove the words from a candidate for a forgotten statement; its evidence keeps where it was said."""
     evidence = tuple(replace(item, quote="") for item in candidate.evidence)
     return replace(candidate, content="", subject="", about="", artifacts=(), evidence=evidence)
 
 
 def locate_evidence(candidate: Candidate, by_key: Mapping[str, Event]) -> Candidate:
-    """The candidate with its evidence told where it stands: session, file, time, author and trust are those of the cited event."""
+    """Complete the evidence of a candidate with the session, file, time, author and origin of the cited events."""
     evidence = tuple(_locate_quote(item, by_key[item.event]) if item.event in by_key else item for item in candidate.evidence)
     return replace(candidate, evidence=evidence)
 
@@ -129,7 +134,7 @@ def _locate_quote(evidence: Evidence, event: Event) -> Evidence:
 
 
 def texts_by_key(events: Sequence[Event]) -> dict[str, str]:
-    """What each event says, its tool's side included, by key: what quotes and artifacts are looked for in."""
+    """The text of each event, including its tool call, by key: quotes and artifacts are searched in these."""
     return {event.key: "\n".join(filter(None, (event.text, *_tool_text(event)))) for event in events}
 
 
@@ -147,7 +152,7 @@ def commit_span(
     stage: str,
     note: str = "",
 ) -> None:
-    """Note what a stage proposes of a thread, unless it is what it proposed ``before`` by the same model. Raises StoreError."""
+    """Commit a stage's proposals for a thread, unless they are unchanged and from the same model. Raises StoreError."""
     others = note and before and last_pass_note(workspace, before).partition(",")[0] != note.partition(",")[0]
     if place_proposals(before) == span.judged and not others:
         return
@@ -158,11 +163,11 @@ def commit_span(
 
 
 def last_pass_note(workspace: Workspace, proposals: Sequence[Proposal]) -> str:
-    """Which model proposed them, by which prompt: of the last pass that did."""
+    """The note of the last pass that made the proposals: the model and its prompt."""
     last = max((proposal.pass_id for proposal in proposals), default=0)
     return next((pass_.note for pass_ in workspace.store.log.passes(only=[last])), "")
 
 
 def place_proposals(proposals: Sequence[Proposal]) -> tuple[tuple[int, CandidateVerdict], ...]:
-    """Proposals as a span holds them: each judged candidate with the ordinal of its episode."""
+    """Convert proposals to the form of a span: (ordinal of the episode, judged candidate)."""
     return tuple((proposal.ordinal, proposal.judged) for proposal in proposals)

@@ -1,3 +1,1 @@
-"""Extraction with a model: what is asked about a conversation piece by piece, and what may be taken from the replies. Asks nobody
-itself.
-"""
+"""Extraction with a model: the questions about a conversation, and what may be used of the replies. Sends nothing itself."""

@@ -1,9 +1,8 @@
-"""What a model answered about a chunk, checked against the conversation: claims with evidence, verdicts on hints, points of a
-summary.
+"""Check a model's reply about a chunk against the conversation: claims with evidence, verdicts on hints, points of a summary.
 
-Nothing is taken at its word. An event that was not shown, words that do not stand there, a claim that its words do not carry:
-refused with the reason. Trust follows from who wrote what is cited, confidence from what supports it. Whether a claim then becomes
-a memory is decided by the same gate as everything else.
+Nothing in a reply is trusted. A claim that cites an event that was not shown, quotes words that are not there, or is not supported
+by its quotes is refused with the reason. Trust follows from who wrote what is cited, confidence from what supports it. Whether a
+claim becomes a memory is then decided by the same gate as for any candidate.
 """
 
 from collections import Counter
@@ -56,26 +55,26 @@ from kept.extraction.rules.patterns import choose_scope, count_mass, evidence_of
 from kept.llm.reply import parse_as
 from kept.profiles.profile import Profile
 
-MOST = 20  # claims a reply may make: more is a flood
-SURE = 0.85  # from this confidence on rules are not overruled, only doubted
-TASK = "task"  # where a model puts what is not to be kept
-_PASSING = 1  # the worth of what is over with the thing at hand
+MOST = 20  # claims per reply that are used
+SURE = 0.85  # from this confidence, a rules' candidate is not overruled but only held
+TASK = "task"  # the category for what is not worth keeping
+_PASSING = 1  # the worth of what matters only for the task at hand
 _MOST_CITED = 8
-_CONTENT_CHARS = 1_000  # what is longer is refused anyway; so much of it is kept to be looked at
+_CONTENT_CHARS = 1_000  # a longer content is refused anyway; this much of it is stored for inspection
 _REASON_CHARS = 120
 _POINT_CHARS = 240
 _MOST_POINTS = 12
 _OVERLAP = 0.6
-_ENOUGH = 4  # words of a passage that can take the place of a wording
+_ENOUGH = 4  # words of a passage that can replace a rewording
 _OUTSIDE = Pattern(r"[^\w-]")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """What a reply comes to. ``overruled`` are the rules' candidates (with ordinals) that the model turned down, with their new
-    verdict.
+    """The checked content of a reply. ``overruled`` are the rules' candidates (with ordinals) that the model rejected or doubts,
+    with their new verdicts.
 
-    ``dropped`` counts by reason what could not be used at all: verdicts on hints that were not given, points without ground.
+    ``dropped`` counts, by reason, parts that could not be used: verdicts on unknown hints, unsupported points.
     """
 
     claims: tuple[Claim, ...] = ()
@@ -85,7 +84,7 @@ class Answer:
 
 
 def read_answer(body: Mapping[str, Any], reading: ChunkReading) -> Answer:
-    """Read a reply about a chunk. Raises ValueError that says what does not fit where it is not of the form that was asked for."""
+    """Read a reply about a chunk. Raises ValueError with the reason if it does not have the requested form."""
     filled = parse_as(ReplyForm, body)
     dropped: Counter[str] = Counter()
     claims, overruled = _read_hint_verdicts(filled.hints, reading, dropped)
@@ -140,7 +139,7 @@ def _confirm_candidate(candidate: Candidate) -> Candidate:
 
 
 def _reword_candidate(candidate: Candidate, content: str, reading: ChunkReading) -> Claim:
-    """A find of the rules in the model's words; in its own where those are not to be trusted."""
+    """A rules' candidate in the model's wording, or in its own if that wording fails the trust checks or is not needed."""
     words = content.strip()[:_CONTENT_CHARS]
     told = find_trust_fault(words, candidate.category, candidate.evidence, reading.events, reading.lexicon)
     if not told and stands_alone(candidate.content, candidate.about, reading.lexicon):
@@ -210,14 +209,14 @@ def _build_claim(said: ProposedMemory, reading: ChunkReading, before: Sequence[C
 
 
 def _grade_doubt(worth: int, profile: Profile) -> str:
-    """Why a claim of this grade waits; a reply that does not grade is taken at its word."""
+    """Why a claim with this grade is held; empty for a reply without grades."""
     if not worth or worth >= profile.worth:
         return ""
     return PASSING if worth == _PASSING else HELPFUL
 
 
 def _evidence_doubt(content: str, evidence: Sequence[Evidence], reading: ChunkReading) -> str:
-    """Why the person's words may not be meant where they stand; those that only agree say nothing of the content."""
+    """Why the person's words may not be meant as they stand; quotes that only express agreement are not examined."""
     by_key = {event.key: event for event in reading.events.values()}
     cited = (item for item in evidence if item.event in by_key and supported_share(content, item.quote))
     reasons = (quote_doubt(item.quote, by_key[item.event]) for item in cited)
@@ -225,7 +224,7 @@ def _evidence_doubt(content: str, evidence: Sequence[Evidence], reading: ChunkRe
 
 
 def _alludes(content: str, wording: str, places: Sequence[int], reading: ChunkReading) -> bool:
-    """Whether a passage that stands for a wording says little of it, and what else is cited says it."""
+    """True if a passage used in place of a rewording supports little of it, although the cited events do support it."""
     said = (text for place in places for text in event_fields(reading.events[place]))
     return supported_share(wording, content) < SUPPORT <= supported_share(wording, *said)
 
@@ -240,13 +239,13 @@ def _choose_wording(
     doubted: str,
     needed: bool,
 ) -> tuple[str, str, tuple[str, ...]]:
-    """The words that a claim may stand in, what is wrong with them (empty: nothing), and remarks: the model's where they are
-    ``needed`` and to be trusted, else a passage that says enough. They are ``doubted`` where they rest on words that stand nowhere
-    as well.
+    """Choose the content of a claim. Returns the content, its fault (empty: none), and remarks. The model's wording is used if it
+    is ``needed`` and passes the trust checks, else a passage that says enough. ``doubted`` is a fault of the citations that also
+    counts against the wording.
     """
     if wording and not needed and not find_trust_fault(passages[0], category, evidence, reading.events, reading.lexicon):
         return passages[0], "", (() if wording in passages else ("the passage stands by itself",))
-    # A part of an event is a passage, whatever it is called: it is not to be cut out of its sentence.
+    # A wording that is part of an event is a passage, whatever the model calls it, and must not be cut out of its sentence.
     cited = {event.key: event for event in reading.events.values() if event.key in {item.event for item in evidence}}
     wording = next(filter(None, (complete_passage(wording, event) for event in cited.values() if wording)), wording)
     whole = [whole_sentences(quote, cited[each.event]) for quote, each in zip(passages, evidence, strict=True)] if wording else []
@@ -269,8 +268,8 @@ def _find_fingerprint(places: Sequence[int], reading: ChunkReading) -> str:
 
 
 def _check_evidence(said: ProposedMemory, reading: ChunkReading) -> tuple[list[int], tuple[Evidence, ...], list[str], str]:
-    """The places and the evidence that stand up, their passages, and the first fault: one false citation among good ones is left,
-    and what the person turned down next, but a passage without a rewording must stand.
+    """The ordinals, evidence and passages of the valid citations, and the first fault. Citations with a fault or that the person
+    turned down next are skipped; but if the main passage is invalid and has no rewording, reading stops there.
     """
     places: list[int] = []
     evidence: list[Evidence] = []
@@ -299,7 +298,7 @@ def _check_evidence(said: ProposedMemory, reading: ChunkReading) -> tuple[list[i
 
 
 def _find_matching_hint(content: str, evidence: Sequence[Evidence], reading: ChunkReading, before: Sequence[Claim]) -> Hint | None:
-    """The hint that says the same, or rests on the same words, and is not put in better words already."""
+    """The hint that says the same or cites the same words, unless an earlier claim already rewords it."""
     taken = {claim.candidate.rewords for claim in before}
     says = parse_statement(content, find_artifacts(content))
     for hint in reading.hints:
@@ -324,7 +323,7 @@ def _is_same_quote(left: str, right: str) -> bool:
 
 
 def _is_repeated(candidate: Candidate, before: Sequence[Claim]) -> bool:
-    """Whether an earlier claim of the reply says the same, or rests on the same words in the same category."""
+    """True if an earlier claim of the reply says the same, or cites the same words in the same category."""
     says = parse_statement(candidate.content, candidate.artifacts)
     others = [claim.candidate for claim in before if not claim.refusal]
     return any(
@@ -335,7 +334,7 @@ def _is_repeated(candidate: Candidate, before: Sequence[Claim]) -> bool:
 
 
 def _points(notes: Notes, reading: ChunkReading, dropped: Counter[str]) -> tuple[SummaryPoint, ...]:
-    """The points that stand up, in the order of the last events they cite."""
+    """The supported points, in the order of the last event that each cites."""
     found = [_point(kind, item, reading) for kind in KINDS for item in getattr(notes, kind)[:_MOST_POINTS]]
     dropped["point without ground"] += found.count(None)
     return tuple(point for _, point in sorted((item for item in found if item is not None), key=lambda each: each[0]))
@@ -351,9 +350,7 @@ def _point(kind: str, noted: NotePoint, reading: ChunkReading) -> tuple[int, Sum
 
 
 def apply_overrulings(judged: Iterable[CandidateVerdict]) -> tuple[CandidateVerdict, ...]:
-    """The candidates without what a model turned down, and held where it doubts: its word on a candidate of the rules goes before
-    theirs.
-    """
+    """Apply the model's verdicts to the rules' candidates: what it rejected is refused, what it doubts is held."""
     listed = tuple(judged)
     words = {verdict.candidate.id: verdict.verdict for verdict in listed if _is_overruling(verdict)}
     own = (verdict for verdict in listed if not _is_overruling(verdict))
@@ -366,7 +363,7 @@ def apply_overrulings(judged: Iterable[CandidateVerdict]) -> tuple[CandidateVerd
 
 
 def overruled_candidate_ids(judged: Iterable[CandidateVerdict]) -> frozenset[str]:
-    """The candidates of the rules that a model turned down or doubts."""
+    """The ids of the rules' candidates that a model rejected or doubts."""
     return frozenset(verdict.candidate.id for verdict in judged if _is_overruling(verdict))
 
 

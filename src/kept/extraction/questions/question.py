@@ -1,8 +1,8 @@
-"""The question a model is asked: the stable text first, then one conversation or several small ones, what rules found, a reminder;
-and the form of the reply.
+"""The question to a model: the stable text first, then one conversation or several small ones, the rules' candidates, and a
+reminder. Also the form of the reply.
 
-Small conversations travel together. Their events are numbered on, from one to the next, and a reply is divided again by the numbers
-it names. In a reply categories and verdicts are plain text: an unknown one costs its item only.
+Small conversations share a question. Their events are numbered consecutively, and the reply is split again by these numbers.
+Categories and verdicts in a reply are plain text: an unknown one invalidates only its item.
 """
 
 import re
@@ -20,7 +20,7 @@ from kept.profiles.prompts import Prompt
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HintVerdict:
-    """What the model says of a hint: confirm, reword (``content`` is the better sentence) or refuse (``reason`` says why)."""
+    """The model's verdict on a hint: confirm, reword (``content`` is the better sentence) or refuse (``reason`` says why)."""
 
     hint: str
     verdict: str
@@ -30,7 +30,7 @@ class HintVerdict:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Citation:
-    """An event by its id, and words that stand in it."""
+    """An event's id, and a quote from it."""
 
     event: str
     quote: str
@@ -40,10 +40,10 @@ class Citation:
 class ProposedMemory:
     """A memory that the model proposes: a passage of an event, which becomes its content.
 
-    ``later`` names another task that needs it: what it is and what it is worth are said after that. ``worth`` says how much is
-    lost without it: 3 (much) to 1, 0 where the reply does not say. ``about`` names what the passage speaks of where its own words
-    do not say. ``rewording`` takes the passage's place where that does not stand by itself; ``quotes`` are the further words that
-    it rests on, or by which the person agreed.
+    The order of the fields makes the model name in ``later`` another task that needs the memory, before it chooses the category and
+    the worth. ``worth`` says how much is lost without it: 3 (much) to 1; 0 if the reply gives none. ``about`` names the subject of
+    the passage if its words do not. ``rewording`` replaces a passage that cannot stand alone; ``quotes`` are further quotes that
+    support it or in which the person agreed.
     """
 
     event: str
@@ -58,7 +58,7 @@ class ProposedMemory:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NotePoint:
-    """A point of what the part came to, and the events that say so."""
+    """A point about what happened in the part, and the events that support it."""
 
     text: str
     events: tuple[str, ...]
@@ -66,7 +66,7 @@ class NotePoint:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Notes:
-    """What the part came to."""
+    """What happened in the part."""
 
     problems: tuple[NotePoint, ...]
     solutions: tuple[NotePoint, ...]
@@ -76,7 +76,7 @@ class Notes:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReplyForm:
-    """A whole reply; ``hints`` are asked for only where there are some."""
+    """A whole reply; ``hints`` are requested only if there are any."""
 
     hints: tuple[HintVerdict, ...]
     memories: tuple[ProposedMemory, ...]
@@ -108,7 +108,7 @@ _NUMBER = Pattern(r"(?i)\W*(?:e|event\W*e?)?([0-9]{1,9})\b")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Hint:
-    """What rules propose, under the name a model knows it by (``h1``)."""
+    """A candidate of the rules, under the name by which a model knows it (``h1``)."""
 
     name: str
     candidate: Candidate
@@ -116,26 +116,26 @@ class Hint:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Excerpt:
-    """A chunk of a conversation with what rules found in it."""
+    """A chunk of a conversation with the rules' candidates in it."""
 
     chunk: Chunk
     hints: tuple[Hint, ...] = ()
 
     @property
     def weight(self) -> int:
-        """Its tokens, without what stands before it."""
+        """The number of its tokens, without its lead."""
         return sum(estimate_tokens_high(turn.text) for turn in self.chunk.turns) + sum(
             estimate_tokens_high(hint.candidate.content) for hint in self.hints
         )
 
 
 def hints(candidates: Sequence[Candidate]) -> tuple[Hint, ...]:
-    """The candidates with their names, in order."""
+    """Name the candidates, in order."""
     return tuple(Hint(name=f"h{number}", candidate=each) for number, each in enumerate(candidates, 1))
 
 
 def build_question_ask(excerpts: Sequence[Excerpt], prompt: Prompt, *, about: Sequence[str] = (), most: int = MOST_TOKENS) -> Ask:
-    """What is asked about excerpts of the sessions ``about``. ``most`` bounds the reply, in tokens."""
+    """Build the question about excerpts of the sessions ``about``. ``most`` limits the reply, in tokens."""
     first = excerpts[0].chunk
     lines = ["Read before, only to be understood by:", *_texts(first.lead, 0), ""] if first.lead else []
     found: list[str] = []
@@ -161,7 +161,7 @@ def build_question_ask(excerpts: Sequence[Excerpt], prompt: Prompt, *, about: Se
 
 
 def split_reply(body: Mapping[str, Any], excerpts: Sequence[Excerpt]) -> list[Mapping[str, Any]]:
-    """The reply to a question, for each of its excerpts: what names its events and hints, as if it had been asked alone."""
+    """Split a reply by excerpt, with the event and hint names that each excerpt would have if it were asked alone."""
     if len(excerpts) == 1:
         return [body]
     shifts = _ordinal_shifts(excerpts)
@@ -187,7 +187,7 @@ def split_reply(body: Mapping[str, Any], excerpts: Sequence[Excerpt]) -> list[Ma
 
 
 def _ordinal_shifts(excerpts: Sequence[Excerpt]) -> list[int]:
-    """What is added to the ordinals of each excerpt, so that its events follow those of the one before it."""
+    """The number to add to the ordinals of each excerpt, so that its events are numbered after those of the previous one."""
     found: list[int] = []
     free = 0
     for number, excerpt in enumerate(excerpts):
@@ -202,18 +202,18 @@ def _texts(turns: Sequence[Any], shift: int) -> list[str]:
 
 
 def event_ordinal(name: str) -> int | None:
-    """The number of the first event that a name says, however it is written ("e3", "[3]", "e3, e4")."""
+    """The first event number in a name, in any notation ("e3", "[3]", "e3, e4")."""
     found = _NUMBER.match(name)
     return int(found[1]) if found else None
 
 
 def _find_excerpt(name: str, excerpts: Sequence[Excerpt], shifts: Sequence[int]) -> int | None:
-    """Which excerpt an event stands in."""
+    """The index of the excerpt that contains an event."""
     place = event_ordinal(name)
     if place is None:
         return None
     if place < excerpts[0].chunk.start:
-        return 0  # of what stands before the first one
+        return 0  # part of the lead of the first excerpt
     ranges = (
         range(excerpt.chunk.start + shift, excerpt.chunk.stop + shift) for excerpt, shift in zip(excerpts, shifts, strict=True)
     )
@@ -225,6 +225,6 @@ def _find_owner(names: Sequence[str], excerpts: Sequence[Excerpt], shifts: Seque
 
 
 def _own_event_name(name: str, owner: int, excerpts: Sequence[Excerpt], shifts: Sequence[int]) -> str:
-    """The name of an event as it is in its own conversation; empty where it stands in another one."""
+    """The name of an event within its own conversation; empty if it is in another one."""
     place = event_ordinal(name)
     return f"e{place - shifts[owner]}" if place is not None and _find_excerpt(name, excerpts, shifts) == owner else ""

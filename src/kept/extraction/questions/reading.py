@@ -1,11 +1,11 @@
-"""What is read of a model's replies: the words of a claim weighed, claims sent back to be reworded, points put together.
+"""Process a model's replies: score claims, send unclear claims back for rewording, merge points.
 
-Claims that nobody understands alone are sent back once, all of a reply together. What comes back takes the place of a claim's words
-where it passes the same checks of trust and reads better; else the claim stays as it is.
+Claims that cannot be understood alone are sent back once, all claims of a reply together. A rewording replaces the words of a claim
+if it passes the same trust checks and is clearer; otherwise the claim stays as it is.
 
-Outcomes are what a session or a day came to, put together from what a model noted of its parts; no conversation is read a second
-time. Said twice is said once, a question that was settled later is none any more. With a further question
-(:func:`build_condense_ask`) a model condenses the points; its reply may only use points it was given.
+Outcomes of a session or day are merged from the points that a model noted about its parts; no conversation is read again. Repeated
+points are merged, and questions that were settled later are dropped. With a further question (:func:`build_condense_ask`) a model
+condenses the points; its reply may only use points that it was given.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,9 +31,9 @@ from kept.llm.reply import parse_as, schema_of
 from kept.profiles.lexicons import Lexicon, TellingPatterns
 from kept.profiles.profile import Profile
 
-SUPPORT = 0.34  # below this share of its telling words a claim is not what the cited events say
+SUPPORT = 0.34  # minimum share of a point's content words that the cited events must contain
 BASE, CEILING = 0.3, 0.95
-CARRIED = 0.25  # times the share of its words that the cited events carry
+CARRIED = 0.25  # weight of the share of words that the cited events contain
 WEIGHTS = {
     "the user's words": 0.25,
     "from an author the category takes": 0.3,
@@ -46,9 +46,7 @@ _ABOUT_CHARS = 120
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Claim:
-    """A candidate with the ordinal of the event it is anchored at; ``refusal`` says what is wrong with its evidence (empty:
-    nothing).
-    """
+    """A candidate with the ordinal of the event it is anchored at; ``refusal`` is the fault of its evidence (empty: none)."""
 
     ordinal: int
     candidate: Candidate
@@ -57,7 +55,9 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChunkReading:
-    """``events`` maps ordinals to events, those around the chunk included; ``scope`` is where the memories of the thread belong."""
+    """What is needed to read a reply about a chunk. ``events`` maps ordinals to events and includes those around the chunk;
+    ``scope`` is the scope of the thread.
+    """
 
     chunk: Chunk
     events: Mapping[int, Event]
@@ -67,18 +67,18 @@ class ChunkReading:
     scope: str
 
     def ordinal(self, name: str) -> int | None:
-        """The place of an event that was shown, by the id the model knows it by."""
+        """The ordinal of an event that was shown, from the id in a reply; None if it was not shown."""
         place = event_ordinal(name)
         shown = any(turn.ordinal == place and turn.text for turn in (*self.chunk.lead, *self.chunk.turns))
         return place if shown and place in self.events else None
 
     def cited_places(self, candidate: Candidate) -> list[int]:
-        """The places of the events that a candidate cites."""
+        """The ordinals of the events that a candidate cites."""
         keys = {item.event for item in candidate.evidence}
         return [place for place, event in self.events.items() if event.key in keys]
 
     def make_claim(self, candidate: Candidate, refusal: str = "") -> Claim:
-        """The candidate as a claim, anchored at the last event it cites, with the id that follows from it."""
+        """Make a claim of a candidate: anchored at the last event it cites, with the id derived from that."""
         place = max(self.cited_places(candidate), default=self.chunk.start)
         key = self.events[place].key if place in self.events else ""
         number = digest(candidate.profile, candidate.category, candidate.scope, UNDERSTOOD, key, candidate.content)
@@ -86,7 +86,7 @@ class ChunkReading:
         return Claim(ordinal=place, candidate=made, refusal=refusal)
 
     def has_support(self, text: str, places: Sequence[int]) -> bool:
-        """Whether the events at some places say a point, and name what it names close by."""
+        """True if the events at some ordinals support a text, and its artifacts occur nearby."""
         cited = {place: self.events[place] for place in places}
         said = [part for event in cited.values() for part in event_fields(event)]
         close = one_line(
@@ -95,7 +95,7 @@ class ChunkReading:
         return supported_share(text, *said) >= SUPPORT and all(one_line(name).casefold() in close for name in find_artifacts(text))
 
     def resolve_subject(self, about: str, places: Sequence[int]) -> str:
-        """What a passage is said to be about, where somebody names it close by; else empty."""
+        """Return the claimed subject of a passage if a nearby text contains it; else empty."""
         words = one_line(about)
         if not 0 < len(words) <= _ABOUT_CHARS:
             return ""
@@ -103,10 +103,10 @@ class ChunkReading:
         return words if any(locate(words, text) for text in said) else ""
 
     def signals(self, category: str, evidence: Sequence[Evidence]) -> tuple[str, ...]:
-        """What else speaks for and against a claim, by the names in ``WEIGHTS``."""
+        """The other signals for and against a claim, by their names in ``WEIGHTS``."""
         known = self.profile.category(category)
         allowed = known is not None and not known.users_words and any(item.origin is Origin.ASSISTANT for item in evidence)
-        # The first quote is the passage; a question beside it is only what it was said about.
+        # The first quote is the passage; a question quoted beside it is only its context.
         asks = any(is_in_question(each.quote, self.events[place]) for place, each in self._person_evidence(evidence[:1]))
         checks = (
             ("from an author the category takes", allowed),
@@ -119,7 +119,7 @@ class ChunkReading:
         return [(places[item.event], item) for item in evidence if item.origin is Origin.USER and item.event in places]
 
     def _is_followed_by_work(self, place: int) -> bool:
-        """Whether the assistant set to work after a prompt, before the person's next one."""
+        """True if the assistant called a tool after a prompt, before the person's next prompt."""
         stop = next_prompt_place(place, self.events)
         return any(
             event.kind is EventKind.TOOL_CALL and event.author is Author.ASSISTANT
@@ -129,24 +129,22 @@ class ChunkReading:
 
 
 def confidence(carried: float, signals: Sequence[str]) -> float:
-    """How sure a claim is: what its signals add up to, in [0, 0.95]; ``carried`` is the share of its words that the events
-    carry.
-    """
+    """The confidence of a claim in [0, 0.95], from its signals and ``carried``, the share of its words that the events contain."""
     return round(min(CEILING, max(0.0, BASE + CARRIED * carried + sum(WEIGHTS[name] for name in signals))), 2)
 
 
 KINDS = ("problems", "solutions", "decisions", "questions")
 REWORD = "reword"
 MOST_TOKENS = 2_048
-_NEAR = 5  # first words among which one that points outside makes a sentence lean on what stands before it
-_ENOUGH = 4  # words of a passage that says something alone
-_LONG = 320  # characters beyond which a passage is more than one thing
-_AROUND, _BEFORE = 400, 300  # characters shown of the prompt and of what stands before it
+_NEAR = 5  # if one of this many first words refers outside, the sentence depends on what precedes it
+_ENOUGH = 4  # words of a passage that can stand alone
+_LONG = 320  # characters; a longer passage says more than one thing
+_AROUND, _BEFORE = 400, 300  # characters shown around the claim's words, and of the text before
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sentence:
-    """A claim by its number, in better words."""
+    """A claim's number and its rewording."""
 
     id: int
     text: str
@@ -164,33 +162,33 @@ Item = tuple[Claim, ChunkReading]
 
 
 def is_unclear(candidate: Candidate, lexicon: Lexicon) -> bool:
-    """Whether a claim is not understood alone, or alludes to what it says."""
+    """True if a claim cannot be understood alone, or only alludes to its content."""
     return candidate.doubt == ALLUDES or not _is_understood(candidate.content, candidate.about, lexicon)
 
 
 def without_allusion(candidate: Candidate) -> Candidate:
-    """The claim as it is judged in words that say it."""
+    """The claim without the doubt that it alludes, to judge it as if it were reworded."""
     return replace(candidate, doubt="") if candidate.doubt == ALLUDES else candidate
 
 
 def _is_understood(text: str, about: str, lexicon: Lexicon) -> bool:
-    """Whether a sentence is not very long, and its first words point at nothing outside, or something says at what."""
+    """True if a sentence is not too long, and either names its subject or refers to nothing outside in its first words."""
     return len(text) <= _LONG and (bool(about) or not any(_leans(text, patterns) for patterns in lexicon.spoken))
 
 
 def stands_alone(text: str, about: str, lexicon: Lexicon) -> bool:
-    """Whether a passage needs no other words: it is a sentence of some words that is understood alone."""
+    """True if a passage needs no rewording: it is long enough, and can be understood alone."""
     return count_mass(text) >= _ENOUGH and not about and _is_understood(text, about, lexicon)
 
 
 def _leans(text: str, words: TellingPatterns) -> bool:
-    """Whether one of the first words points at something outside; "in this project" is said of every memory of one."""
+    """True if one of the first words refers outside; "in this project" does not, since it applies to every memory of a project."""
     text = compile_pattern(words.here).sub(" ", text) if words.here else text
     return has_match(words.outside, " ".join(text.split()[:_NEAR]) if words.spaced else text[: 2 * _NEAR])
 
 
 def rewording(items: Sequence[Item], *, system: str, version: str, about: Sequence[str]) -> Ask:
-    """What is asked about some claims, each with what was said around it."""
+    """Build the question that sends claims back for rewording, each with its context."""
     lines: list[str] = []
     for number, (claim, reading) in enumerate(items, 1):
         place = _place_of_words(claim, reading)
@@ -212,7 +210,7 @@ def rewording(items: Sequence[Item], *, system: str, version: str, about: Sequen
 
 
 def _place_of_words(claim: Claim, reading: ChunkReading) -> int:
-    """The place of the event that holds a claim's words; of the last it cites where none does."""
+    """The ordinal of the event that contains a claim's words, or else of the last event it cites."""
     cited = reading.cited_places(claim.candidate)
     holds = (place for place in cited if any(locate(claim.candidate.content, text) for text in event_fields(reading.events[place])))
     return next(holds, claim.ordinal)
@@ -227,7 +225,7 @@ def _around(words: str, event: Event) -> str:
 
 
 def clearer(body: Mapping[str, Any], items: Sequence[Item]) -> dict[int, Claim]:
-    """The claims that a reply puts in better words, by their places. Raises ValueError where it is not of the form asked for."""
+    """The reworded claims in a reply, by index. Raises ValueError if it does not have the requested form."""
     found: dict[int, Claim] = {}
     for sentence in parse_as(Sentences, body).sentences:
         place, text = sentence.id - 1, one_line(sentence.text)
@@ -252,14 +250,14 @@ def _reworded(text: str, claim: Claim, reading: ChunkReading) -> Claim | None:
 
 
 _POINT_CHARS = 240
-_ALIKE = 0.7  # share of the shorter one's telling words from which two points of a kind are one
-_SETTLED = 0.6  # share of a question's telling words that what settles it has
+_ALIKE = 0.7  # share of the shorter point's content words from which two points of a kind are merged
+_SETTLED = 0.6  # share of a question's content words that settles it if a later point contains them
 _SUPPORT = 0.5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CondensedPoint:
-    """A point of the whole, and the points it is made of."""
+    """A condensed point, and the points it is made of."""
 
     text: str
     points: tuple[str, ...]
@@ -267,7 +265,7 @@ class CondensedPoint:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CondensedPoints:
-    """What the whole came to."""
+    """The condensed points of the whole."""
 
     problems: tuple[CondensedPoint, ...]
     solutions: tuple[CondensedPoint, ...]
@@ -279,8 +277,8 @@ _SCHEMA = schema_of(CondensedPoints)
 
 
 def merge_points(points: Iterable[SummaryPoint]) -> tuple[SummaryPoint, ...]:
-    """The points in their order, each thing once with the events of all who said it, without questions that a later point
-    settles and without reports that checks passed.
+    """Merge points in order: repeated points once with all their events, without questions that a later point settles, and without
+    reports that checks passed.
     """
     listed = [point for point in points if not is_status_report(point.text)]
     says = [parse_statement(point.text, find_artifacts(point.text)) for point in listed]
@@ -317,7 +315,7 @@ def _is_same_statement(left: Statement, right: Statement) -> bool:
 
 
 def build_condense_ask(points: Sequence[SummaryPoint], *, system: str, version: str, about: Sequence[str] = ()) -> Ask:
-    """The question that has the points of a session or a day condensed; ``system`` is the text of ``outcome.md``."""
+    """Build the question that condenses the points of a session or a day; ``system`` is the text of ``outcome.md``."""
     lines = [f"p{number} ({point.kind}): {point.text}" for number, point in enumerate(points, 1)]
     return Ask(
         purpose="summary",
@@ -332,10 +330,10 @@ def build_condense_ask(points: Sequence[SummaryPoint], *, system: str, version: 
 
 
 def read_condensed_points(body: Mapping[str, Any], points: Sequence[SummaryPoint]) -> tuple[tuple[SummaryPoint, ...], int]:
-    """The condensed points of a reply to :func:`build_condense_ask`, and how many of it were refused: made of nothing, or not
-    carried by it.
+    """The condensed points in a reply to :func:`build_condense_ask`, and the number of refused ones: based on unknown points or not
+    supported by them.
 
-    Raises ValueError that says what does not fit where the reply is not of the form that was asked for.
+    Raises ValueError with the reason if the reply does not have the requested form.
     """
     sums = parse_as(CondensedPoints, body)
     known = {f"p{number}": summary_point for number, summary_point in enumerate(points, 1)}

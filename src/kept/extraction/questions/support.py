@@ -1,8 +1,8 @@
-"""Support: whether the words a model cites are there, and how much of what it claims they carry. Nothing here believes a model.
+"""Support: do the cited words exist, and how much of a claim do they support? Nothing here trusts a model.
 
-No rewording turns around what a sentence denies, restricts or makes general, and which numbers go with which words. Markers of all
-languages are read side by side, for a claim may be worded in another language than what it rests on. Two texts are compared by the
-words that they share: those behind a marker in one must stand behind a marker of the same kind in the other.
+A rewording must not change what a sentence denies, restricts or generalizes, nor which numbers belong to which words. The markers
+of all languages are searched together, because a claim may be in another language than its evidence. Two texts are compared by the
+words that they share: words after a marker in one must follow a marker of the same kind in the other.
 """
 
 import html
@@ -25,14 +25,14 @@ from kept.extraction.rules.patterns import authorship_doubt
 from kept.profiles.lexicons import join_alternatives, number_words, word_list
 
 _READ = 4_000
-_SCOPE = 3  # telling words behind a marker that it is said of
-_ALIKE = 0.6  # share of the shorter clause's words from which two clauses say the same
+_SCOPE = 3  # content words after a marker that belong to it
+_ALIKE = 0.6  # share of the shorter clause's words from which two clauses count as saying the same
 _MANY = 6
 _OPENING = 60  # characters
-_HEADS = 2  # those that it is surely said of
+_HEADS = 2  # the nearest words, which certainly belong to a marker
 _JOINED = rf"\b(?:{join_alternatives('polarity', 'clause', spaced=True)})\b|{join_alternatives('polarity', 'clause', spaced=False)}"
 _CLAUSE = compile_late(rf"[,;.:!?—()\n、。，；！？]+|\s[-–]\s|{_JOINED}", re.IGNORECASE)
-# A word, or a character of a script without spaces; kana bend words and name little.
+# A word, or a character of a script without spaces; kana are mostly inflections and are skipped.
 _TOKEN = compile_late(r"[\u3400-\u9fff]|[\u30a0-\u30ff]{2,}|(?![\u3040-\u9fff])[^\W_](?:(?![\u3040-\u9fff])[\w'’./@+-])*")
 
 
@@ -48,14 +48,14 @@ _GENERAL = compile_late(_marker_pattern("general"), re.IGNORECASE)
 _ALWAYS = compile_late(_marker_pattern("always"), re.IGNORECASE)
 _SOMETIMES = compile_late(_marker_pattern("sometimes"), re.IGNORECASE)
 _DEPENDS = compile_late(rf"[?？]|{_marker_pattern('depends')}", re.IGNORECASE)
-# Verbs by which a person turns something down without a denial.
+# Verbs by which a person rejects something without a negation.
 _REJECTS = compile_late(_marker_pattern("rejects", end=r"\w*"), re.IGNORECASE)
-# Denials in form that order what they are said of.
+# Negations in form that are orders.
 _IDIOMS = compile_late(_marker_pattern("idioms"), re.IGNORECASE)
-# Words that name nothing a marker could be said of.
+# Function words, to which a marker cannot apply.
 _EMPTY = word_list("polarity", "empty") | word_list("polarity", "empty", spaced=False)
 _UNITS = number_words()
-# A clause that may hold a number: a point or a comma inside one ends none.
+# A clause that may contain a number: a point or comma inside a number does not end it.
 _COUNTED = compile_late(rf"[,;!?\n、。，；](?!\d)|\.(?=\s|$)|{_JOINED}", re.IGNORECASE)
 _CODE = compile_late(r"`[^`\n]*`")
 _NUMBER = compile_late(r"(?<![\w./:#-])v?(\d+(?:[.,]\d+)*)(?![\w/-]|:\d)(?:\s?(?:ms|s|m|h|d|px|kb|mb|gb|%))?", re.IGNORECASE)
@@ -63,7 +63,7 @@ _NUMBER = compile_late(r"(?<![\w./:#-])v?(\d+(?:[.,]\d+)*)(?![\w/-]|:\d)(?:\s?(?
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Marker:
-    """What a marker is said of: the words nearest to it, those within its reach, and all telling words of its clause."""
+    """What a marker applies to: the nearest words, all words within its reach, and all content words of its clause."""
 
     heads: frozenset[str]
     scope: frozenset[str]
@@ -72,7 +72,7 @@ class _Marker:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _MarkedText:
-    """The telling words of a text clause by clause, and its markers."""
+    """The content words of a text by clause, and its markers."""
 
     clauses: tuple[frozenset[str], ...]
     denied: tuple[_Marker, ...]
@@ -80,22 +80,22 @@ class _MarkedText:
 
 
 def opens_with_denial(text: str) -> bool:
-    """Whether a text begins by denying or rejecting something."""
+    """True if a text begins by denying or rejecting something."""
     opening = text.lstrip(" \t\n-*>\"'“„«")[:_OPENING]
     return any(markers.match(opening) is not None for markers in (_DENIES, _REJECTS))
 
 
 def drops_markers(claim: str, cited: Iterable[str]) -> bool:
-    """Whether a claim neither denies nor restricts anything, and the words it cites do."""
+    """True if a claim contains no denial or restriction, but its quotes do."""
     marks = (_DENIES, _RESTRICTS, _REJECTS)
     return not any(mark.search(claim) for mark in marks) and any(mark.search(text) for text in cited for mark in marks)
 
 
 def find_distortion(claim: str, cited: Iterable[str], around: Iterable[str] = (), known: Iterable[str] = ()) -> str:
-    """How a claim turns the sentences it cites around: its polarity, its restriction or its numbers; empty where it does not.
+    """How a claim distorts the sentences it cites: "polarity", "restriction", "extent" or "numbers"; empty if it does not.
 
-    A number may also stand in the texts ``around`` them, and a clause speak of what else is ``known``; what a claim denies must
-    stand in the sentences themselves.
+    A number may also occur in the texts ``around`` them, and each clause must share a word with them or with what is ``known``.
+    What a claim denies must occur in the sentences themselves.
     """
     sources = tuple(text[:_READ] for text in cited)
     marked, rests = _parse_marked_text(claim[:_READ]), _parse_marked_text("\n".join(sources))
@@ -125,9 +125,7 @@ def find_distortion(claim: str, cited: Iterable[str], around: Iterable[str] = ()
 
 
 def has_other_order(claim: str, source: str) -> bool:
-    """Whether the words that two texts share, each once, follow one another otherwise: which comes first may say what goes before
-    what, and whose rule it is.
-    """
+    """True if the words that occur once in both texts are in another order, which may change what comes first or who acts."""
     plain = (_ALWAYS.sub(" ", text[:_READ]) for text in (claim, source))
     words = [[word for match in _TOKEN.finditer(text) if (word := _word_stem(match[0]))] for text in plain]
     places = [{word: place for place, word in enumerate(each) if each.count(word) == 1} for each in words]
@@ -137,12 +135,12 @@ def has_other_order(claim: str, source: str) -> bool:
 
 
 def is_qualified(rest: str) -> bool:
-    """Whether the rest of a sentence may change what a passage of it says: it denies, restricts, doubts, asks or depends."""
+    """True if the rest of a sentence may change the meaning of a passage: it denies, restricts, doubts, asks or depends."""
     return any(pattern.search(rest) for pattern in (_DENIES, _RESTRICTS, _SOMETIMES, _DEPENDS))
 
 
 def _is_reversed(markers: Sequence[_Marker], other: _MarkedText, others: Sequence[_Marker]) -> bool:
-    """Whether a clause of the other text says without a marker, in mostly the same words, what stands behind one here."""
+    """True if a clause of the other text says mostly the same words without a marker that follow a marker here."""
     theirs = frozenset[str]().union(*(marker.scope for marker in others))
     return any(
         not marker.scope & theirs and any(marker.heads & clause and _is_near(marker.clause, clause) for clause in other.clauses)
@@ -171,7 +169,7 @@ def _parse_marked_text(text: str) -> _MarkedText:
 
 
 def _marker(match: "re.Match[str]", telling: list[tuple[int, int, str]], clause: frozenset[str]) -> _Marker:
-    """A marker is said of the first words behind it; where the language puts it last, of those before it too."""
+    """The scope of a marker: the first words after it, or before it in languages that put it last."""
     behind = [word for start, _, word in telling if start >= match.end()][:_SCOPE]
     ahead = [word for _, end, word in telling if end <= match.start()][::-1][:_SCOPE]
     before = ahead if _BACKWARD.fullmatch(match[0]) or not behind else []
@@ -188,7 +186,7 @@ def _is_marker(token: str) -> bool:
 
 
 def _word_stem(token: str) -> str:
-    """The stem of a word that names something; empty for one that does not."""
+    """The stem of a content word; empty for any other token."""
     word = token.casefold().strip(".'’-/")
     if word in _EMPTY or not word or word.isdigit():
         return ""
@@ -199,10 +197,10 @@ def _word_stem(token: str) -> str:
 
 
 def _has_different_numbers(claim: str, sources: Iterable[str], around: Sequence[str]) -> bool:
-    """Whether a claim holds a number that stands nowhere, or puts a cited one to other words than those it stands with."""
+    """True if a claim contains a number that occurs nowhere, or attaches a cited one to other words."""
     cited = [pair for text in sources for pair in _numbers(text)]
     known = "\n".join(around)
-    for number, words in _numbers(_CODE.sub(" ", claim)):  # what stands in code is a name
+    for number, words in _numbers(_CODE.sub(" ", claim)):  # numbers in code are parts of names
         near = [others for same, others in cited if same == number]
         if (
             not near
@@ -218,7 +216,7 @@ def _has_different_numbers(claim: str, sources: Iterable[str], around: Sequence[
 
 @lru_cache(maxsize=256)
 def _numbers(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
-    """The numbers of a text, each with the telling words of its clause."""
+    """The numbers of a text, each with the content words of its clause."""
     found: list[tuple[str, frozenset[str]]] = []
     for clause in _COUNTED.split(text):
         tokens = [match[0] for match in _TOKEN.finditer(clause)]
@@ -232,14 +230,14 @@ def _numbers(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
 
 QUOTE_CHARS = 400
 _QUOTE_READ = 8_000
-# The marks that belong to a passage where they stand around it.
+# The marks that belong to a passage if they enclose it.
 _WRAPS = frozenset("`*_\"'“”„‟‘’‚‹›«»「」『』")
 _ENDS = ".!?。！？…"
 _BRACKETS = {")": "(", "]": "[", "}": "{", "）": "（"}
-# A name in Latin letters with what joins its parts: half of it is another name.
+# A name in Latin letters with its joining characters: half of it is another name.
 _NAME = re.compile(r"(?:--|-(?=\d)|\.{0,2}/|[@$~.])?[A-Za-z0-9_]+(?:(?:[-/@\\'’]+|\.(?=[a-z0-9_]))[A-Za-z0-9_]+)*(?:[+#]+|%)?")
 _NAME_CHARS = 80
-# What a model puts around a quote: the event's head, tags.
+# What a model adds around a quote: the event's head, tags.
 _HEAD = re.compile(r"(?i)^\W*(?:e\d+\W+)?(?:person|user|assistant|note|output)\s*:\s*")
 _TAG = re.compile(r"</?[a-z]+>")
 _LISTED = re.compile(r"(?m)^[ \t]*([-+•]|\d{1,3}[.)])(?=\s)")
@@ -250,20 +248,20 @@ _LEFT_OUT = re.compile(r"[\[(]?(?:…|\.{3,})[\])]?")
 
 
 def event_fields(event: Event) -> tuple[str, ...]:
-    """The texts of an event: what was said, and its tool's side."""
+    """The texts of an event: its words, and its tool call's target and detail."""
     tool = (event.tool.target, event.tool.detail) if event.tool else ()
     return tuple(item for item in (event.text, *tool) if item)
 
 
 def find_verbatim(quote: str, event: Event) -> str:
-    """The quote as it stands in the event, at most 400 characters of it; empty where it does not stand there. Only its letters and
-    digits are compared: what counts is the event's own words, to which a quote points.
+    """The quote as it occurs in the event, at most 400 characters; empty if it does not occur. Only letters and digits are
+    compared. What counts is the event's own text.
     """
     return find_full_passage(quote, event)[:QUOTE_CHARS].strip()
 
 
 def find_full_passage(quote: str, event: Event) -> str:
-    """The whole of a quote as it stands in the event; empty where it does not stand there."""
+    """The whole quote as it occurs in the event; empty if it does not occur."""
     for text in event_fields(event) if len(quote) <= _QUOTE_READ else ():
         if found := locate(quote, text):
             return text[found[0] : found[1]].strip()
@@ -271,7 +269,7 @@ def find_full_passage(quote: str, event: Event) -> str:
 
 
 def complete_passage(quote: str, event: Event) -> str:
-    """The quote as it stands in the event, widened to its whole sentences where what was cut off denies, restricts or asks."""
+    """The quote as it occurs in the event, widened to whole sentences if the part that was cut off denies, restricts or asks."""
     for text in event_fields(event) if len(quote) <= _QUOTE_READ else ():
         if found := locate(quote, text):
             start, end = found
@@ -288,7 +286,7 @@ def complete_passage(quote: str, event: Event) -> str:
 
 
 def locate(quote: str, text: str) -> tuple[int, int] | None:
-    """Where a quote stands in a text, as whole words; with dots for what it leaves out, from its first word to its last."""
+    """The span of a quote in a text, in whole words. An ellipsis in the quote may skip text between its first and last word."""
     found = _locate(quote, text, 0)
     parts = [part.strip() for part in _LEFT_OUT.split(quote) if part.strip()]
     if found is None and len(parts) > 1:
@@ -303,8 +301,8 @@ def locate(quote: str, text: str) -> tuple[int, int] | None:
 
 
 def _locate(quote: str, text: str, after: int) -> tuple[int, int] | None:
-    """Where the letters and digits of a quote follow one another, whatever stands between them; whole words before parts of
-    some.
+    """The span where the letters and digits of a quote follow one another, ignoring all other characters; whole words are
+    preferred.
     """
     bare = _HEAD.sub("", _TAG.sub("", html.unescape(quote)))
     widened: tuple[int, int] | None = None
@@ -322,7 +320,7 @@ def _locate(quote: str, text: str, after: int) -> tuple[int, int] | None:
 
 
 def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
-    """The place widened to whole words and names, for half of one may say the opposite."""
+    """Widen a span to whole words and names, because half of one may say the opposite."""
     while start > 0 and _is_joining_char(text[start - 1]) and _is_joining_char(text[start]):
         start -= 1
     while end < len(text) and _is_joining_char(text[end - 1]) and _is_joining_char(text[end]):
@@ -333,7 +331,7 @@ def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _with_marks(text: str, start: int, end: int) -> tuple[int, int]:
-    """The place with the marks and the stop that belong to it."""
+    """Widen a span by the marks and the full stop that belong to it."""
     while start > 0 and text[start - 1] in _WRAPS:
         start -= 1
     while end < len(text) and (text[end] in _WRAPS or text[end] in _ENDS or _closes(text, start, end)):
@@ -342,7 +340,7 @@ def _with_marks(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _closes(text: str, start: int, end: int) -> bool:
-    """Whether a bracket that the passage opens is closed behind it."""
+    """True if a bracket opened in the passage is closed by the next character."""
     opening = _BRACKETS.get(text[end], "")
     return bool(opening) and text.count(opening, start, end) > text.count(text[end], start, end)
 
@@ -353,8 +351,8 @@ def _is_joining_char(char: str) -> bool:
 
 @lru_cache(maxsize=128)
 def _letters(text: str, *, marks: bool = True) -> tuple[str, list[int]]:
-    """The letters and digits of a text in one case without accents, and the place of each; without the marks of lists and the
-    targets of links where not ``marks``.
+    """The letters and digits of a text, folded for case and accents, with the index of each; without list markers and link targets
+    if ``marks`` is False.
     """
     passed = () if marks else (*_LISTED.finditer(text), *_LINKED.finditer(text))
     left = {place for found in passed for place in range(*found.span(1))}
@@ -370,7 +368,7 @@ def _letters(text: str, *, marks: bool = True) -> tuple[str, list[int]]:
 
 
 def whole_sentences(quote: str, event: Event) -> str:
-    """The whole sentences that a quote stands in, and the line that leads to a list: what was cut off may turn it around."""
+    """The whole sentences that contain a quote, with the lead-in line of a list: what was cut off may reverse it."""
     for text in event_fields(event):
         if found := locate(quote, text):
             return text[slice(*sentences_around(text, *found))].strip()
@@ -378,13 +376,13 @@ def whole_sentences(quote: str, event: Event) -> str:
 
 
 def sentences_around(text: str, start: int, end: int) -> tuple[int, int]:
-    """The characters of the whole sentences around a passage; of an item of a list from the line on that leads to the list."""
+    """The span of the whole sentences around a passage; for a list item it starts at the lead-in line of the list."""
     lead, first, last = _sentences_around(text, start, end)
     return min(lead[0], first), last
 
 
 def _sentences_around(text: str, start: int, end: int) -> tuple[tuple[int, int], int, int]:
-    """The line that leads to the list in which a passage stands (empty: none), and where its own sentences begin and end."""
+    """The lead-in line of the list that contains a passage (empty: none), and the start and end of the passage's own sentences."""
     around = [span for span in split_sentences(text, max(0, start - _AROUND), min(len(text), end + _AROUND)) if not span.aside]
     own = [span for span in around if span.start < end and span.end > start]
     if not own:
@@ -396,7 +394,7 @@ def _sentences_around(text: str, start: int, end: int) -> tuple[tuple[int, int],
 
 
 def quote_doubt(quote: str, event: Event) -> str:
-    """Why a quote of a prompt may not be what its author holds; empty where nothing says so."""
+    """Why the author of a prompt may not mean a quote from it; empty if nothing suggests it."""
     found = locate(quote, event.text)
     if event.kind is not EventKind.PROMPT or found is None:
         return ""
@@ -404,19 +402,19 @@ def quote_doubt(quote: str, event: Event) -> str:
 
 
 def is_in_question(quote: str, event: Event) -> bool:
-    """Whether a quote stands in a question that is no request."""
+    """True if a quote is part of a question that is not a request."""
     found = locate(quote, event.text)
     return found is not None and unasserted_reason(event.text, *found) == ASKED
 
 
 def supported_share(content: str, *texts: str) -> float:
-    """The share of the telling words of a sentence that stand in the texts, from 0 to 1."""
+    """The share of a sentence's content words that occur in the texts, from 0 to 1."""
     words = find_content(content)
     known = {word for text in texts for word in find_content(text[:_QUOTE_READ])}
     return len(words & known) / len(words) if words else 0.0
 
 
 def failure_fingerprint(event: Event) -> str:
-    """The fingerprint of the error that an event tells of; empty where it tells of none."""
+    """The fingerprint of the first error in an event's text; empty if there is none."""
     lines = find_error_lines(event.text)
     return fingerprint_error(lines[0]) if lines else ""

@@ -1,8 +1,7 @@
-"""Trust: what a model may not do to words, whose word a claim is, and whether a claimed fix names what really helped. What these
-checks find is refused, whatever the style.
+"""Trust: which rewordings are refused, who is the author of a claim, and does a claimed fix name what really helped?
 
-A claim is judged by the events it cites and those around them; neither the model nor a tool's text is believed. What helped is a
-command or change that was made in the session, or that the person names.
+A claim is judged by the events it cites and those around them; neither the model nor a tool's text is trusted. What helped is a
+command or change made in the session, or one that the person names.
 """
 
 import re
@@ -49,12 +48,13 @@ _SHELL = Pattern(r"[|;&]|\$\(|^(?:sudo|curl|wget|bash|sh|rm|iex|powershell|eval)
 def is_unproven_fix(
     content: str, cited: Iterable[Event], events: Sequence[Event], *, told: bool = False, agreed: Iterable[Event] = ()
 ) -> bool:
-    """Whether a claimed fix names no command or change that was made in the session and helped, nor one that the person names; what
-    the person told in their own words, or said of the assistant's that it helped (``told``), needs none. A question is no fix.
+    """True if a claimed fix does not name a command or change that was made in the session and helped, or that the person names. If
+    the person stated the fix themselves, or said that the assistant's suggestion helped (``told``), it need not name one. A
+    question is never a fix.
 
-    ``events`` are those of the session around the claim, in order. What helped is a call that passed after something had failed,
-    and is named by what the failed call does not hold. A command that stands in a tool's text alone spoils the claim; one in a
-    reply that the person ``agreed`` to does not, unless it harms.
+    ``events`` are those of the session around the claim, in order. What helped is a call that passed after a failure, identified by
+    words that the failed call does not contain. A command that occurs only in a tool's text disqualifies the claim; one in a reply
+    that the person ``agreed`` to does not, unless it is harmful.
     """
     if content.rstrip().endswith(_ASKS):
         return True
@@ -86,7 +86,7 @@ def is_unproven_fix(
 
 
 def holds_harmful_command(content: str) -> bool:
-    """Whether a sentence holds a command that only a person may pass on."""
+    """True if a sentence contains a command that only a person may pass on."""
     return any(map(is_harmful_command, _PASSAGE.findall(content) or [content]))
 
 
@@ -95,7 +95,7 @@ def _last_call(calls: Sequence[str]) -> str:
 
 
 def _is_error(name: str, events: Sequence[Event]) -> bool:
-    """Whether a passage is how an error of the session begins."""
+    """True if a passage is the beginning of an error in the session."""
     for event in events:
         if event.kind is EventKind.TOOL_OUTPUT:
             for line in find_error_lines(event.text):
@@ -106,7 +106,7 @@ def _is_error(name: str, events: Sequence[Event]) -> bool:
 
 
 def _find_helpful_calls(events: Sequence[Event]) -> tuple[list[str], list[str]]:
-    """The calls that passed between a failure and the passing of what had failed, and the calls that failed."""
+    """The calls that passed between a failure and the success of what had failed, and the calls that failed."""
     calls = {event.tool.call: event for event in events if event.kind is EventKind.TOOL_CALL and event.tool and event.tool.call}
     failed: list[str] = []
     passed: list[str] = []
@@ -127,7 +127,7 @@ def _find_helpful_calls(events: Sequence[Event]) -> tuple[list[str], list[str]]:
 
 
 def _is_similar_call(left: str, right: str) -> bool:
-    """Whether two command lines run the same program, or are about the same things."""
+    """True if two command lines run the same program or share several long words."""
     common = set(left.split()) & set(right.split())
     programs = [{step.split()[0] for step in _STEPS.split(line) if step.split()} - _PREPARING for line in (left, right)]
     return bool(programs[0] & programs[1]) or sum(len(word) >= _LONG for word in common) > 1
@@ -135,15 +135,15 @@ def _is_similar_call(left: str, right: str) -> bool:
 
 FIX = "known_fix"
 UNSUPPORTED = "unsupported"
-_SUPPORT = 0.34  # below this share of its telling words a claim on other people's words is not what they say
-_COMMON = 0.1  # the same of a claim on the person's words, with all that was said close by
-_UNSAID = 0.1  # share of the telling words of a wording that may not have been said
-_STEM, _STEM_SHARE = 4, 0.5  # letters, and their share of the longer word, from which two words are forms of one
+_SUPPORT = 0.34  # minimum share of content words that the cited events must contain, if others than the person are cited
+_COMMON = 0.1  # the same for a claim that cites only the person, with nearby texts included
+_UNSAID = 0.1  # maximum share of a wording's content words that nobody said
+_STEM, _STEM_SHARE = 4, 0.5  # common first letters, and their share of the longer word, from which two words are forms of one
 _READ = 8_000
-_CARRIED = 0.5  # share of its telling words from which quotes of the person carry a claim that cites others too
-_WHOLE = 0.9  # the same of quotes beside which what others are cited for adds nothing
+_CARRIED = 0.5  # share of a claim's content words from which the person's quotes alone support it
+_WHOLE = 0.9  # the same, from which further quotes by others add nothing
 _NEIGHBOURS = 8
-_OPENING = 160  # characters of a reply that say whether it agrees
+_OPENING = 160  # characters of a prompt in which agreement is searched
 _SENTENCE = re.compile(r"[.!;\n。！；]")
 _WORD = re.compile(r"\w+")
 _OPTION = re.compile(r"(?:^|[\s(*#])([1-9])(?:[.):]|\*\*)")
@@ -153,16 +153,17 @@ _NAME = Pattern(r"[^\s|;&$<>]+")
 def find_trust_fault(
     content: str, category: str, evidence: Sequence[Evidence], events: Mapping[int, Event], lexicon: Lexicon
 ) -> str:
-    """The first trust check that a content with this evidence fails, in words; empty where it passes all.
+    """The first trust check that a content with this evidence fails, in words; empty if it passes all.
 
-    ``events`` are those around the evidence, by place.
+    ``events`` are those around the evidence, by ordinal.
     """
     keys = {item.event for item in evidence}
     cited = {place: event for place, event in events.items() if event.key in keys}
     words = one_line(content).casefold()
     verbatim = bool(words) and any(words in one_line(text).casefold() for event in cited.values() for text in event_fields(event))
     own = all(item.origin is Origin.USER for item in evidence)
-    worded = not verbatim and (own or category != FIX)  # a fix that the session shows stands nowhere in one's words
+    # the wording of a fix that the session proves need not occur in anybody's words
+    worded = not verbatim and (own or category != FIX)
     checks: tuple[Callable[[], str], ...] = (
         lambda: "" if verbatim else _support_fault(content, evidence, cited, events),
         lambda: "" if verbatim else _name_fault(content, cited, events),
@@ -175,7 +176,9 @@ def find_trust_fault(
 
 
 def _support_fault(content: str, evidence: Sequence[Evidence], cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
-    """Whether the events do not say what is claimed. Of the person's quotes the share of words decides nothing by itself."""
+    """Return UNSUPPORTED if the events do not say what is claimed. For the person's own quotes a small share of common words is
+    enough.
+    """
     said = [text for event in cited.values() for text in event_fields(event)]
     if all(item.origin is Origin.USER for item in evidence):
         holds = supported_share(content, *said, *nearby_texts(events, cited)) >= _COMMON and supported_share(content, *said) > 0
@@ -185,7 +188,9 @@ def _support_fault(content: str, evidence: Sequence[Evidence], cited: Mapping[in
 
 
 def _unsaid_fault(content: str, cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
-    """Whether too many words were said nowhere near: other words may say something else, and a passage says it as well."""
+    """Return a fault if too many words were said nowhere nearby: other words may mean something else, and a passage could be used
+    instead.
+    """
     said = [text for event in cited.values() for text in event_fields(event)]
     if any(map(is_cjk, content)) != any(is_cjk(char) for text in said for char in text):
         return "another language than that of the words it cites"
@@ -198,13 +203,13 @@ def _unsaid_fault(content: str, cited: Mapping[int, Event], events: Mapping[int,
 
 
 def _is_inflected(word: str, other: str) -> bool:
-    """Whether two words begin alike: forms of one, or one with a mistake at its end."""
+    """True if two words begin alike: forms of one word, or a typing error at the end."""
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, other, strict=False)))
     return same >= _STEM and same >= _STEM_SHARE * max(len(word), len(other))
 
 
 def _name_fault(content: str, cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
-    """Whether a name stands nowhere near. A tool's text lends names only, no commands."""
+    """Return a fault if a name occurs nowhere nearby. A tool's text may supply names but no commands."""
     said = one_line(
         "\n".join((*(text for event in cited.values() for text in event_fields(event)), *nearby_texts(events, cited, 99)))
     )
@@ -221,7 +226,7 @@ def _remedy_fault(
 ) -> str:
     ordered = [events[place] for place in sorted(events)]
     own = [item for item in evidence if item.origin is Origin.USER]
-    granted = _granted_quotes(evidence, events, lexicon)  # the person says that what the assistant told helped
+    granted = _granted_quotes(evidence, events, lexicon)  # the person says that the assistant's suggestion helped
     told = (len(own) == len(evidence) and _carries(content, own, _CARRIED)) or (
         bool(granted) and _rests_on(content, (*own, *granted), evidence)
     )
@@ -231,7 +236,7 @@ def _remedy_fault(
 
 
 def _polarity_fault(content: str, evidence: Sequence[Evidence], cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
-    """How a claim turns the sentences that it quotes around."""
+    """How a claim distorts the sentences that it quotes; empty if it does not."""
     by_key = {event.key: event for event in cited.values()}
     sentences = [whole_sentences(item.quote, by_key[item.event]) for item in evidence if item.event in by_key]
     around = [text for event in cited.values() for text in event_fields(event)]
@@ -240,7 +245,7 @@ def _polarity_fault(content: str, evidence: Sequence[Evidence], cited: Mapping[i
 
 
 def _order_fault(content: str, evidence: Sequence[Evidence]) -> str:
-    """How a claim differs from its quotes in what its words alone do not show."""
+    """Return a fault that a comparison of the words alone does not show: a dropped marker, or another order."""
     quotes = [item.quote for item in evidence]
     if drops_markers(content, quotes):
         return "without what its quotes deny or restrict"
@@ -248,13 +253,13 @@ def _order_fault(content: str, evidence: Sequence[Evidence]) -> str:
 
 
 def nearby_events(events: Mapping[int, Event], places: Mapping[int, Event], reach: int = _NEIGHBOURS) -> dict[int, Event]:
-    """The events close to some places, in order."""
+    """The events within ``reach`` of some ordinals, in order."""
     close = {place + step for place in places for step in range(-reach, reach + 1)}
     return {place: events[place] for place in sorted(close & events.keys())}
 
 
 def nearby_texts(events: Mapping[int, Event], places: Mapping[int, Event], reach: int = _NEIGHBOURS) -> Iterator[str]:
-    """The texts close to some places that people typed and assistants wrote, and what tools were called with."""
+    """Yield the nearby texts that people typed and assistants wrote, and the arguments of tool calls."""
     for event in nearby_events(events, places, reach).values():
         if event.kind is EventKind.PROMPT:
             yield typed_text(event)
@@ -265,10 +270,11 @@ def nearby_texts(events: Mapping[int, Event], places: Mapping[int, Event], reach
 def claim_authority(
     content: str, evidence: Sequence[Evidence], events: Mapping[int, Event], lexicon: Lexicon
 ) -> tuple[Origin, tuple[str, ...]]:
-    """Whose word a claim is: the person's where their quotes carry it, or with what they grant of the assistant's hold all of it;
-    the assistant's where theirs do with the person's; else that of the least trusted author.
+    """Who is the author of a claim, and the signals for it. The person, if their quotes support it, or support it together with the
+    assistant's quotes that they agreed to. The assistant, if its quotes do together with the person's. Otherwise the least trusted
+    author.
 
-    What the assistant only repeats of a tool's text is the tool's.
+    What the assistant only repeats from a tool's text counts as the tool's.
     """
     own = [item for item in evidence if item.origin is Origin.USER]
     if own and (len(own) == len(evidence) or _carries(content, own, _CARRIED)):
@@ -288,12 +294,12 @@ def _carries(content: str, quotes: Iterable[Evidence], share: float) -> bool:
 
 
 def _rests_on(content: str, quotes: Sequence[Evidence], evidence: Sequence[Evidence]) -> bool:
-    """Whether a claim needs no more of its evidence than some quotes."""
+    """True if some of the quotes suffice as evidence for a claim."""
     return len(quotes) == len(evidence) or _carries(content, quotes, _WHOLE)
 
 
 def _granted_quotes(evidence: Sequence[Evidence], events: Mapping[int, Event], lexicon: Lexicon) -> list[Evidence]:
-    """The quotes of the assistant's that the person agrees to, or says of that it works, in their next prompt, which is cited."""
+    """The assistant's quotes that the person's next prompt (which is cited too) agrees to or says work."""
     places = {event.key: place for place, event in events.items()}
     own = {places[item.event] for item in evidence if item.origin is Origin.USER and item.event in places}
     return [
@@ -308,7 +314,7 @@ def _granted_quotes(evidence: Sequence[Evidence], events: Mapping[int, Event], l
 
 
 def _is_repeated(item: Evidence, events: Mapping[int, Event]) -> bool:
-    """Whether a quote of the assistant's stood before in what a tool printed or somebody pasted."""
+    """True if an assistant's quote occurred before in a tool's output or in pasted text."""
     place = next((place for place, event in events.items() if event.key == item.event), -1)
     words = one_line(item.quote).casefold()
     return item.origin is Origin.ASSISTANT and any(
@@ -319,8 +325,8 @@ def _is_repeated(item: Evidence, events: Mapping[int, Event]) -> bool:
 
 
 def is_disputed(evidence: Sequence[Evidence], events: Mapping[int, Event], lexicon: Lexicon, *, theirs: bool) -> bool:
-    """Whether the person's next prompt corrects what the assistant or a tool said, denies it where the claim is not their word
-    (``theirs``), or takes their own words back.
+    """True if the person's next prompt corrects what the assistant or a tool said, denies it (unless the claim is the person's:
+    ``theirs``), or retracts their own words.
     """
     keys = {item.event for item in evidence}
     last = max((place for place, event in events.items() if event.key in keys), default=-1)
@@ -339,7 +345,7 @@ def is_disputed(evidence: Sequence[Evidence], events: Mapping[int, Event], lexic
 
 
 def is_turned_down(each: Evidence, beside: Sequence[Evidence], events: Mapping[int, Event]) -> bool:
-    """Whether a quote of the assistant's carries nothing: the prompt that answers it opens with a denial, and is quoted too."""
+    """True if an assistant's quote supports nothing: the prompt that answers it opens with a denial, and is cited too."""
     own = {other.event for other in beside if other.origin is Origin.USER}
     place = next((place for place, event in events.items() if event.key == each.event and event.author is Author.ASSISTANT), -1)
     following = next_prompt_place(place, events) if place >= 0 else -1
@@ -347,7 +353,7 @@ def is_turned_down(each: Evidence, beside: Sequence[Evidence], events: Mapping[i
 
 
 def next_prompt_place(place: int, events: Mapping[int, Event]) -> int:
-    """The place of the person's next prompt; -1 where there is none."""
+    """The ordinal of the person's next prompt; -1 if there is none."""
     prompts = (
         event
         for event in sorted(events)
@@ -357,8 +363,8 @@ def next_prompt_place(place: int, events: Mapping[int, Event]) -> int:
 
 
 def is_agreement(event: Event, lexicon: Lexicon, proposal: str, quote: str) -> bool:
-    """Whether a prompt opens with a word of agreement, asks nothing and takes nothing back of it, and of numbered options names
-    none but the one that a quote of the proposal stands in.
+    """True if a prompt opens with agreement without a question or reservation. If it names one of several numbered options, that
+    must be the option that contains the quote.
     """
     opening = _SENTENCE.split(typed_text(event).strip()[:_OPENING], maxsplit=1)[0]
     agreed = compile_pattern(lexicon.agreement).match(opening) if lexicon.agreement else None

@@ -1,8 +1,7 @@
-"""Turns and chunks: an event as a model reads it, and a conversation cut into pieces that are read one at a time.
+"""Turns and chunks: render events for a model, and cut a conversation into chunks that are read one at a time.
 
-Every event is in exactly one chunk. A chunk ends where the talk turns to something else, as far as that can be seen from what
-stands before: its bounds depend only on what is left of them, so a conversation that grows keeps every closed chunk. A few turns
-before it are shown again, to be understood by.
+Every event is in exactly one chunk. A chunk ends where the topic seems to change, judged only by what precedes that point, so a
+growing conversation keeps every closed chunk. A few turns before a chunk are shown again as context.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,12 +15,12 @@ from kept.core.text import is_cjk
 from kept.core.value import dataclass
 from kept.extraction.rules.commands import is_reading
 
-# What supports no memory is left out: it was put there by a program, or is not the conversation.
+# Text that cannot support a memory is left out: a program inserted it, or it is not part of the conversation.
 _LEFT_OUT = (Author.INJECTED, Author.SUBAGENT, Author.COMPACTION, Author.ABANDONED)
-# What the person typed stays whole. Of everything else stay the beginning and the end, by which the person's words are understood.
+# The person's typed text is shown in full. Of all other text only the beginning and the end are shown, as context.
 _SAID_HEAD, _SAID_TAIL = 300, 600
 _NOTE_CHARS = 208
-_LEAST_WORDS = 5  # plain words from which a note says something
+_LEAST_WORDS = 5  # plain words; a note with fewer is left out
 _PROSE_WORDS = 12  # plain words from which a sentence of a note counts as prose
 _FOREIGN_HEAD, _FOREIGN_TAIL = 240, 80
 _TARGET = 160
@@ -29,11 +28,11 @@ _DETAIL = 100
 _HEAD, _TAIL = 60, 60
 _FAILED_HEAD, _FAILED_TAIL = 240, 160
 _ERRORS = 2
-# What a tool that only shows or changes files gives back when it works tells nothing that the call does not.
+# The output of a tool that only shows or changes files adds nothing to its call, unless it failed.
 _READING = ("read", "view", "glob", "grep", "list", "todo")
 _SHOWING = (*_READING, "edit", "write", "patch", "replace", "create")
 _CHARS_A_TOKEN = 3
-# What could be taken for the beginning of an event, or for the end of the conversation.
+# Text that could be mistaken for the start of an event or the end of the conversation.
 _FORGED = compile_late(r"(?m)^\[(?=e\d)|<(?=/?(?:conversation|foreign)\b)")
 _SENTENCE = compile_late(r"(?<=[.!?。！？])\s+|\n+|(?<=[。！？])")
 _WORD = compile_late(r"(?<![\w`./-])[^\W\d_]{2,}(?![\w`/-])")
@@ -41,13 +40,13 @@ _FENCED = compile_late(r"(?ms)^[ \t]*(```|~~~)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\
 
 
 def estimate_tokens_high(text: str) -> int:
-    """Tokens, estimated high: three characters each, and one for every character of a script without spaces."""
+    """A high estimate of the tokens: one for three characters, and one for each character of a script without spaces."""
     dense = sum(map(is_cjk, text)) if not text.isascii() else 0
     return -(-(len(text) - dense) // _CHARS_A_TOKEN) + dense
 
 
 def render_turn(event: Event, ordinal: int) -> str:
-    """The event as one block of text that begins with its id and its author; empty where it supports no memory."""
+    """Render an event as a block of text that begins with its id and author; empty if it cannot support a memory."""
     said = "" if event.author in _LEFT_OUT else _render_event(event)
     return f"[e{ordinal}] {said}" if said else ""
 
@@ -66,12 +65,12 @@ def _render_event(event: Event) -> str:
 
 
 def is_worth_asking(event: Event) -> bool:
-    """Whether an event alone makes a question worth asking: the person typed in it, or it is an entry of a journal."""
+    """True if an event alone makes a question worthwhile: the person typed in it, or it is a journal entry."""
     return is_note(event) or bool(typed_text(event))
 
 
 def _prompt(event: Event) -> str:
-    """What a person sent, with what they did not type cut, between tags that say what it is."""
+    """Render a prompt: typed text in full, other text shortened in tags that name its kind."""
     parts = []
     for span in event_spans(event):
         words = event.text[span.start : span.end].strip()
@@ -85,7 +84,7 @@ def _prompt(event: Event) -> str:
 
 
 def _response(event: Event) -> str:
-    """What an assistant said without its code, or wrote into a journal."""
+    """Render what an assistant said, without code, or wrote into a journal."""
     if is_note(event):
         text = _FENCED.sub("", event.text).strip()
         return _escape_forged_tags(_prose(text, _NOTE_CHARS)) if _word_count(text) >= _LEAST_WORDS else ""
@@ -94,13 +93,13 @@ def _response(event: Event) -> str:
 
 
 def _word_count(text: str) -> int:
-    """The plain words of a note, headings and names aside; a character of a dense script counts as one."""
+    """The number of plain words in a note, without headings and names; each character of a dense script counts as one."""
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     return sum(len(_WORD.findall(line)) + (0 if line.isascii() else sum(map(is_cjk, line))) for line in lines)
 
 
 def _prose(text: str, most: int) -> str:
-    """The sentences and lines of a text that fit into so many characters, in their order: prose before lists of names."""
+    """The sentences and lines of a text that fit into ``most`` characters, in order; prose is preferred to lists of names."""
     parts = [part for part in _SENTENCE.split(text) if part.strip()]
     if _length(text) <= most + 40 or not parts:
         return text
@@ -153,7 +152,9 @@ def _output(event: Event) -> str:
 
 
 def _cut_text(text: str, head: int, tail: int) -> str:
-    """The beginning and the end of a text, in characters of a spaced script: one of a dense script weighs as a token, so three."""
+    """The beginning and end of a text; ``head`` and ``tail`` are in characters, and a character of a dense script counts as
+    three.
+    """
     text = text.strip()
     if not text.isascii():
         head, tail = _fitting_length(text[:head], head), _fitting_length(text[len(text) - tail :][::-1], tail)
@@ -164,12 +165,12 @@ def _cut_text(text: str, head: int, tail: int) -> str:
 
 
 def _length(text: str) -> int:
-    """The characters of a text, one of a dense script as three."""
+    """The number of characters of a text; one of a dense script counts as three."""
     return len(text) + (0 if text.isascii() else (_CHARS_A_TOKEN - 1) * sum(map(is_cjk, text)))
 
 
 def _fitting_length(text: str, room: int) -> int:
-    """How many characters of a text have room."""
+    """How many characters of a text fit into ``room``."""
     left = room
     for number, char in enumerate(text):
         left -= _CHARS_A_TOKEN if is_cjk(char) else 1
@@ -178,10 +179,10 @@ def _fitting_length(text: str, room: int) -> int:
     return room
 
 
-# A long pause ends a chunk that is at least this share of the limit, so that what was read last time need not be read again.
+# A long pause ends a chunk that has at least this share of the limit, which avoids reading it again in the next run.
 PAUSE_SECONDS = 4 * 3600
 _LEAST = 0.25
-# The end of a full chunk is looked for in its last part.
+# The end of a full chunk is searched from this share of its size on.
 _EARLIEST = 0.5
 _SHORT_PAUSE = 1800
 _LEAD_SHARE = 0.1
@@ -189,12 +190,12 @@ _LEAD_EVENTS = 6
 _LEAD_CHARS = 240
 _RECENT = 8  # events before a prompt whose words count as known
 _READ = 2_000
-_PART_HEAD = 12  # tokens that name a part of a long event
+_PART_HEAD = 12  # tokens reserved for the label of a part of a long event
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Turn:
-    """An event, or a part of a very long one, as a model reads it; ``ordinal`` is its place in the thread."""
+    """An event, or a part of a very long one, as a model reads it; ``ordinal`` is its position in the thread."""
 
     ordinal: int
     text: str
@@ -202,9 +203,9 @@ class Turn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Chunk:
-    """The events with ordinals in [start, stop) as ``turns``, and before them ``lead``: turns that another chunk reads.
+    """The events with ordinals in [start, stop) as ``turns``, and before them ``lead``: context turns that belong to another chunk.
 
-    ``closed`` says that later events can no longer change it.
+    ``closed``: later events can no longer change it.
     """
 
     start: int
@@ -222,11 +223,11 @@ class _Unit:
 
 
 def chunks(events: Sequence[Event], *, offset: int, start: int, limit: int) -> tuple[Chunk, ...]:
-    """The chunks of the events from the ordinal ``start`` on, in order, without gaps; the last one may be open.
+    """Cut the events from ordinal ``start`` on into chunks, in order and without gaps; the last one may be open.
 
-    ``events[0]`` has the ordinal ``offset``; those before ``start`` serve as lead. ``limit`` is in tokens as
-    :func:`estimate_tokens_high` counts them, and holds for the turns of a chunk; its lead adds at most a tenth. Raises ValueError
-    for a limit below 200.
+    ``events[0]`` has the ordinal ``offset``; events before ``start`` serve as lead. ``limit`` is in tokens of
+    :func:`estimate_tokens_high` and applies to the turns of a chunk; its lead adds at most a tenth. Raises ValueError for a limit
+    below 200.
     """
     if limit < 200:
         raise ValueError("a chunk needs at least 200 tokens")
@@ -267,7 +268,7 @@ def _lead(events: Sequence[Event], place: int, offset: int, limit: int) -> tuple
 
 
 def _units(event: Event, ordinal: int, limit: int) -> Iterator[_Unit]:
-    """The event whole, or where it is larger than a chunk, in parts that each fill one."""
+    """Yield the whole event, or parts that each fill a chunk if it is larger than one."""
     text = render_turn(event, ordinal)
     size = estimate_tokens_high(text)
     if size <= limit:
@@ -280,10 +281,10 @@ def _units(event: Event, ordinal: int, limit: int) -> Iterator[_Unit]:
 
 
 def _parts(text: str, limit: int) -> Iterator[str]:
-    """The text in pieces of at most so many tokens, cut between words where there are any."""
+    """Split a text into pieces of at most ``limit`` tokens, between words if possible."""
     at = 0
     while at < len(text):
-        size = min(len(text) - at, limit)  # a token is a character at least
+        size = min(len(text) - at, limit)  # a token is at least one character
         while at + 2 * size < len(text) and estimate_tokens_high(text[at : at + 2 * size]) <= limit:
             size *= 2
         space = text.rfind(" ", at + size // 2, at + size) + 1 if at + size < len(text) else 0
@@ -293,7 +294,7 @@ def _parts(text: str, limit: int) -> Iterator[str]:
 
 
 def _bounds(units: Sequence[_Unit], events: Sequence[Event], offset: int, limit: int) -> Iterator[int]:
-    """Where closed chunks end, as indices of units. Looks at nothing right of the unit that makes a chunk overflow."""
+    """Yield the unit indices at which closed chunks end. Looks at nothing after the unit that makes a chunk overflow."""
     first = size = 0
     place = 0
     while place < len(units):
@@ -311,7 +312,9 @@ def _bounds(units: Sequence[_Unit], events: Sequence[Event], offset: int, limit:
 
 
 def _find_best_end(units: Sequence[_Unit], events: Sequence[Event], offset: int, first: int, last: int) -> int:
-    """The end of a full chunk: in its last half where the talk turns most, else before a call, else where it is full."""
+    """The end of a full chunk: in its last half, at the prompt with the largest change of topic, else before a call, else where it
+    is full.
+    """
     total = sum(unit.size for unit in units[first:last])
     size, found = 0, list[tuple[float, int]]()
     fallback = last
@@ -327,8 +330,8 @@ def _find_best_end(units: Sequence[_Unit], events: Sequence[Event], offset: int,
 
 
 def topic_shift(events: Sequence[Event], place: int) -> float:
-    """How much a prompt turns to something else, from 0 to 2: the share of its words that the events before it do not know, and a
-    pause.
+    """How much a prompt changes the topic, from 0 to 2: the share of its words that are new, plus the length of the pause before
+    it.
     """
     known = {word for event in events[max(0, place - _RECENT) : place] for word in find_content(event.text[:_READ])}
     words = find_content(events[place].text[:_READ])
@@ -337,7 +340,7 @@ def topic_shift(events: Sequence[Event], place: int) -> float:
 
 
 def _pause(events: Sequence[Event], place: int) -> float:
-    """Seconds between a person's prompt and the event before it; 0 where either is unknown."""
+    """Seconds between a person's prompt and the event before it; 0 if either is unknown."""
     event = events[place]
     if place == 0 or event.kind is not EventKind.PROMPT or event.author is not Author.HUMAN:
         return 0.0

@@ -1,1 +1,1 @@
-"""What becomes a candidate without a model, by rules."""
+"""Rules that find candidates without a model."""

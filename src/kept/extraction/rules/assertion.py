@@ -1,8 +1,8 @@
-"""Whether a person asserts a passage of what they typed, judged by the sentences around it and by the rest of its own.
+"""Does a person assert a passage that they typed? Judged by its own sentence and the sentences around it.
 
-Reads all languages of the lexicons side by side. Any sign to the contrary counts, for what is not sure waits for the person. A
-passage that was cut out of a sentence may say the reverse of it. Decided without knowing what the rest says: only filler, a whole
-clause of its own, and nothing at all are let go.
+Checks the lexicons of all languages together. Any sign to the contrary counts, because a doubtful candidate is only held for
+review. A passage cut out of a sentence may say the opposite of the sentence. This is decided without understanding the rest: the
+rest may only be filler, a complete clause, or nothing.
 """
 
 from dataclasses import replace
@@ -31,7 +31,7 @@ def _unspaced_words(name: str) -> str:
 
 
 _CONDITION, _DOUBT = _spaced_words("condition"), _spaced_words("doubt")
-_EDGE = r"[^\w\x{80}-\x{1FFF}]"  # letters of every script that writes words apart lie in this range
+_EDGE = r"[^\w\x{80}-\x{1FFF}]"  # includes the letters of every script that separates words
 _OPEN, _SHUT = rf"(?:^|{_EDGE})", rf"(?:$|{_EDGE})"
 _REQUEST = Pattern(rf"(?i){_OPEN}(?:{_spaced_words('request')}){_SHUT}|{_unspaced_words('request')}")
 _ASKS = Pattern(rf"(?i)^\W*(?:(?:{_spaced_words('opener')})\W+)?(?:{_spaced_words('asks')}){_SHUT}|{_unspaced_words('asks')}")
@@ -70,8 +70,8 @@ _WITHDRAWN = Pattern(rf"(?i){_OPEN}(?:{_spaced_words('withdrawn')}){_SHUT}|{_uns
 
 
 def _opens_with(before: str, *names: str) -> Pattern:
-    """A pattern of a text that opens with a clause of its own out of some lists; what goes on may be about anything else ("never
-    mind the failing test").
+    """A pattern for a text that opens with an expression of some lists as a clause of its own. Without the clause boundary it may
+    be about something else ("never mind the failing test").
     """
     spaced, dense = ("|".join(join_alternatives("assertion", name, spaced=apart) for name in names) for apart in (True, False))
     return Pattern(rf"(?i)^\W*{before}(?:{spaced})(?:\W*$|\s*[,.;:!?…—–]|\s-)|^\W*(?:{dense})(?:\W*$|\s*[,.;:!?…，。！？、])")
@@ -84,14 +84,14 @@ _CORRECTS = _opens_with(_INTERJECTIONS, "corrects")
 _JESTS = Pattern(
     rf"(?i)(?:^|\W)(?:{_spaced_words('jests')})(?:\W|$)|(?:^|\s)/s(?:\W|$)|[🙃😂🤣😜😏🙄🤡]|{_unspaced_words('jests')}|ㅋㅋ"
 )
-_TRAILS = Pattern(r"^\s*(?:\.{2,}|…)\s*\w")  # an ellipsis behind which a thought of its own begins
+_TRAILS = Pattern(r"^\s*(?:\.{2,}|…)\s*\w")  # an ellipsis, after which a new thought begins
 _QUESTION = ("?", "？")
 _CLOSING = " \t\r\n\"'`”’)*_"
 _COLONS = (":", "：")
 
 
 def unasserted_reason(text: str, start: int, end: int) -> str:
-    """Why the characters ``[start, end)`` of a prompt are not what its author asserts; empty where nothing says so."""
+    """Why the author of a prompt does not assert the characters ``[start, end)``; empty if nothing suggests it."""
     whole = tuple(span for span in split_sentences(text, 0, len(text)) if not span.aside and span.start < end and span.end > start)
     first, last = (whole[0].start, whole[-1].end) if whole else (start, end)
     if whole and _TRAILS.search(text[end:last]):
@@ -111,43 +111,43 @@ def unasserted_reason(text: str, start: int, end: int) -> str:
 
 
 def is_retraction(prompt: str) -> bool:
-    """Whether a person's prompt begins by taking back what they said before it."""
+    """True if a prompt begins by retracting what the person said before."""
     return _RETRACTS.search(prompt.lstrip().split("\n", 1)[0]) is not None
 
 
 def is_denial(sentence: str) -> bool:
-    """Whether a sentence begins with a bare no."""
+    """True if a sentence begins with a bare "no"."""
     return _DENIES.search(sentence) is not None
 
 
 def is_correction(sentence: str) -> bool:
-    """Whether a sentence begins by taking back, denying or correcting what stands before it."""
+    """True if a sentence begins by retracting, denying or correcting what precedes it."""
     return is_retraction(sentence) or is_denial(sentence) or _CORRECTS.search(sentence) is not None
 
 
 def is_limit(sentence: str) -> bool:
-    """Whether a sentence says when what stands before or behind it holds: for a while, or on a condition."""
+    """True if a sentence limits what precedes or follows it to a period or a condition."""
     return _LIMITS.search(sentence) is not None
 
 
 def is_restriction(sentence: str) -> bool:
-    """Whether a sentence begins by leaving something out of what stands before it ("Unless …", "Except …", "Only …")."""
+    """True if a sentence begins with an exception to what precedes it ("Unless …", "Except …", "Only …")."""
     return _RESTRICTS.search(sentence) is not None
 
 
 def is_doubt(sentence: str) -> bool:
-    """Whether a sentence begins with a doubt."""
+    """True if a sentence begins with a doubt."""
     return _WITHIN.search(sentence) is not None
 
 
 def is_question(sentence: str) -> bool:
-    """Whether a sentence asks for an answer; a request in the form of a question does not."""
+    """True if a sentence asks for an answer; a request phrased as a question does not."""
     asks = sentence.rstrip(_CLOSING).endswith(_QUESTION) or _ASKS.search(sentence) is not None
     return asks and _REQUEST.search(sentence) is None
 
 
 def _is_text_to_write(text: str, start: int, whole: tuple[SentenceSpan, ...]) -> bool:
-    """Whether the words that lead to a passage by a colon order to write it somewhere."""
+    """True if the words that introduce a passage with a colon order to write it somewhere."""
     lead = text[:start].rstrip(_CLOSING + "“„«「")
     if not lead.endswith(_COLONS):
         inside = text[whole[0].start : start] if whole else ""
@@ -157,11 +157,11 @@ def _is_text_to_write(text: str, start: int, whole: tuple[SentenceSpan, ...]) ->
 
 
 def _is_author_line(line: str) -> bool:
-    """Whether a line names another author of what stands below it."""
+    """True if a line names another author of the text below it."""
     return _AUTHOR.search(line) is not None and _FIRST_PERSON.search(line) is None
 
 
-# Several patterns: the automaton of one would be too large for its memory.
+# Several patterns, because the automaton of a single one would exceed its memory.
 _FILLERS = (
     list_words("telling", "lead", "request", "link", "note"),
     list_words("telling", "remember", "from_now_on"),
@@ -184,14 +184,16 @@ QUOTES = "\"'`“”„«»‘’「」 \t"
 
 
 def is_clipped(text: str, start: int, end: int) -> bool:
-    """Whether the characters ``[start, end)`` of a prompt may say something else than they do there."""
+    """True if the characters ``[start, end)`` of a prompt may have another meaning outside their sentence."""
     own = [span for span in split_sentences(text, 0, len(text)) if not span.aside and span.start < end and span.end > start]
     first, last = (min(start, own[0].start), max(end, own[-1].end)) if own else (start, end)
     return not (_may_go_before(text[first:start]) and _may_go_behind(text[end:last]))
 
 
 def is_disowned(text: str, start: int, end: int) -> bool:
-    """Whether a passage is none of the person's: struck out, commented out, or a quotation of which the rest of the line tells."""
+    """True if a passage is not the person's statement: struck out, commented out, or a quotation that the rest of the line talks
+    about.
+    """
     while start < end and text[start] in _QUOTED:
         start += 1
     while start < end and text[end - 1] in _QUOTES_AND_STOPS:
@@ -229,5 +231,5 @@ def _may_go_behind(rest: str) -> bool:
 
 
 def is_contrasting(words: str) -> bool:
-    """Whether words turn something around, rule it out or narrow it."""
+    """True if words reverse, reject or restrict something."""
     return any(pattern.search(words) for pattern in (_TURNS, _REJECTS)) or not NEGATIONS.isdisjoint(tokenize(words))

@@ -1,10 +1,9 @@
-"""Candidates: what to remember of a person's prompts, of the lists of notes, and of what the session's agent handed over.
+"""Candidates from a person's prompts, from lists in notes, and from what the session's agent handed over.
 
-Of prompts these are explicit tellings, and the standing wishes that count once several sessions say them. Each candidate's content
-is one contiguous passage of the typed words; what it is about, where it does not say so itself, stands beside it. Of notes and
-journals these are the items under headings which a profile names (decisions, open questions, themes, what was learnt), marks
-included, with the trust of whoever wrote the note; nothing else of a note is read. Knows nothing of tools, errors and fixes, and
-decides nothing.
+Prompts yield explicit tellings, and standing wishes (which count once several sessions contain them). The content of a candidate is
+one contiguous passage of the typed words; if it does not say what it is about, that is stored beside it. Notes and journals yield
+the list items under headings that a profile names (decisions, open questions, themes, learnings), with their markup and with the
+trust of the note's author; the rest of a note is ignored. Knows nothing of tools, errors and fixes, and judges nothing.
 """
 
 import re
@@ -38,14 +37,14 @@ from kept.extraction.rules.tellings import Telling, is_command, parse_memory_com
 from kept.profiles.lexicons import Lexicon, TellingPatterns, join_alternatives, word_list
 from kept.profiles.profile import Category, Profile, Shape
 
-CERTAIN = 0.95  # an explicit telling: nothing about it is a guess
-WAITING = 0.5  # until a trained score says more
+CERTAIN = 0.95  # an explicit telling is not a guess
+WAITING = 0.5  # confidence of a held candidate
 LEAN = "points at something outside of its words"
 _READ = 20_000  # characters of a prompt that are read
 _SENTENCES = 400
-_ABOUT = 160  # characters of the line before
-_NEAR = 5  # words of a passage among which one that points outside makes it lean on what stands before
-# What stands before a passage in its own sentence says nothing of it.
+_ABOUT = 160  # characters of the preceding line that are stored as what a passage is about
+_NEAR = 5  # if one of this many first words refers outside, the passage depends on what precedes it
+# The part of a sentence before a passage does not explain the passage.
 _SENTENCE = Pattern(r"[^.!?\n。！？]*$")
 _NAME = Pattern(r"\s*(\p{Lu}[\p{Ll}\p{M}]+)(?:\P{L}|$)")
 _WORD = Pattern(r"\p{L}+")
@@ -55,7 +54,7 @@ _CHANGES = ("edit", "write", "create", "patch", "replace", "update", "insert")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Prompt:
-    """A prompt with what it looks back on, by whose rules it is read, and the scope it belongs to."""
+    """A prompt with the events before it, the profile and lexicon to read it with, and its scope."""
 
     event: Event
     before: Sequence[Event]
@@ -64,14 +63,14 @@ class _Prompt:
     scope: str
 
     def spoken_patterns(self, telling: Telling) -> list[TellingPatterns]:
-        """The patterns of the language whose words told; of every language for a command."""
+        """The patterns of the language of a telling; of all languages for a command."""
         return [patterns for patterns in self.lexicon.tellings if telling.language in ("", patterns.language)]
 
 
 def propose_prompt_tellings(
     events: Sequence[Event], start: int, stop: int, *, profile: Profile, lexicon: Lexicon, scope: Callable[[str], str]
 ) -> tuple[Candidate, ...]:
-    """The candidates anchored at the prompts in ``[start, stop)``, in order."""
+    """The candidates of the prompts in ``[start, stop)``, in order."""
     found: dict[str, Candidate] = {}
     for index in range(start, stop):
         event = events[index]
@@ -79,7 +78,7 @@ def propose_prompt_tellings(
             before = events[max(0, index - LOOKBACK) : index]
             prompt = _Prompt(event=event, before=before, profile=profile, lexicon=lexicon, scope=scope(event.project))
             made = [candidate for telling in _tellings(event, lexicon) for candidate in _candidates(prompt, telling)]
-            # Where one telling of a prompt may be somebody else's words, those beside it may be of the same text.
+            # If one telling of a prompt may be quoted, the others may belong to the same quoted text.
             framed = any(candidate.doubt in tuple(Frame) for candidate in made)
             for candidate in made:
                 doubted = (
@@ -96,7 +95,7 @@ def _tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
         return [given]
     patterns = possible_languages(text, lexicon.tellings)
     if is_command(text) or not (patterns or any(has_match(each.wish, text) for each in lexicon.tellings)):
-        return []  # as most prompts: whose words they are, and in which languages, is dear to know
+        return []  # the usual case: the author of each span and the languages are expensive to find
     spans = [span for typed in typed_spans(event) for span in split_sentences(text, typed.start, typed.end) if not span.aside][
         :_SENTENCES
     ]
@@ -107,8 +106,8 @@ def _tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
 
 
 def _candidates(prompt: _Prompt, telling: Telling) -> tuple[Candidate, ...]:
-    """What a telling proposes: a withdrawal concerns what is remembered of the project and of the person, unless a prompt before it
-    in its session that tells nothing to be remembered is what it is about.
+    """The candidates of a telling. A withdrawal applies to the project and to the person; but it yields none if an earlier prompt
+    of the session that is not a telling contains what it names, because it is then about that prompt.
     """
     made = _candidate(prompt, telling)
     if made is None or telling.trigger != WITHDRAWAL:
@@ -161,26 +160,26 @@ def _candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
 
 
 def _person_of(content: str, spoken: Sequence[TellingPatterns]) -> str:
-    """Whom a passage about a person in the speaker's life names; empty where it names nobody."""
+    """The name of the person in the speaker's life that a passage is about; empty if it names nobody."""
     for patterns in spoken:
         kin = compile_pattern(patterns.kin).search(content) if patterns.kin else None
         if kin is None:
             continue
         said = kin[0].strip(" \"'“«(*_>,;:")
-        if compile_pattern(patterns.kin).search(said.casefold()) is None:  # it begins with the name
+        if compile_pattern(patterns.kin).search(said.casefold()) is None:  # the match begins with the name
             return _given_name(said)
         return _given_name(content[kin.end() :] if content.startswith(said) else content)
     return ""
 
 
 def _is_about_person(content: str, spoken: Sequence[TellingPatterns]) -> bool:
-    """Whether a passage tells of somebody in the speaker's life: a pronoun ("Ich mag …", "nobody likes …") names no one."""
+    """True if a passage is about somebody in the speaker's life; a pronoun ("Ich mag …", "nobody likes …") does not count."""
     found = (compile_pattern(patterns.kin).search(content) for patterns in spoken if patterns.kin)
     return any(_WORD.findall(kin[0])[0].casefold() not in _NO_ONE for kin in found if kin)
 
 
 def _given_name(text: str) -> str:
-    """The name that a text begins with; empty where it begins with another word."""
+    """The name at the beginning of a text; empty if it begins with another word."""
     name = _NAME.match(text)
     return name[1] if name else ""
 
@@ -188,10 +187,9 @@ def _given_name(text: str) -> str:
 def _choose_category(
     content: str, telling: Telling, prompt: _Prompt, spoken: Sequence[TellingPatterns]
 ) -> tuple[str, Category | None]:
-    """What a passage is (a decision, a preference, a rule …), and the category the profile files it in: a telling is filed in any
-    case.
+    """The kind of a passage (decision, preference, rule …) and the profile's category for it; a telling always gets a category.
 
-    What is told of people may be in another language than the words that tell ("Remember: ich wohne in …").
+    Facts about people may be in another language than the telling words ("Remember: ich wohne in …").
     """
     profile, every = prompt.profile, prompt.lexicon.tellings
     told = _without_change(content)
@@ -221,15 +219,15 @@ def _change_pattern() -> re.Pattern[str]:
 
 
 def _without_change(content: str) -> str:
-    """A passage without the words for what is no longer so: they forbid nothing."""
+    """A passage without the words for what no longer holds: they forbid nothing."""
     return " ".join(_change_pattern().sub(" ", content).split())
 
 
 def _resolve_reference(prompt: _Prompt, content: str, telling: Telling, spoken: Sequence[TellingPatterns]) -> str | None:
-    """What a passage speaks of where one of its first words points outside: the one file changed before it, else the line before
-    it.
+    """What a passage is about if one of its first words refers outside: the line before it, or else the one file that was changed
+    before it, or else the last line of the reply before it.
 
-    Empty where it points at nothing; None where there is nothing to point at.
+    Empty if nothing refers outside; None if the reference cannot be resolved.
     """
     if telling.trigger in (COMMAND, WITHDRAWAL) or not any(_has_unresolved_reference(content, patterns) for patterns in spoken):
         return ""
@@ -249,22 +247,22 @@ def _resolve_reference(prompt: _Prompt, content: str, telling: Telling, spoken: 
 
 
 def _has_words(line: str) -> bool:
-    """True if a line says something: a fence or a rule does not."""
+    """True if a line contains words; a code fence or a horizontal rule does not."""
     return any(map(str.isalnum, line)) and not line.lstrip().startswith(("```", "~~~"))
 
 
 def _has_unresolved_reference(content: str, patterns: TellingPatterns) -> bool:
-    """Whether one of the first words points at something outside, the words of the telling itself aside."""
+    """True if one of the first words refers outside; the words of the telling itself do not count."""
     for source in (patterns.here, patterns.from_now_on, patterns.remember, patterns.decided):
         content = compile_pattern(source).sub(" ", content) if source else content
     if patterns.reason and (reason := compile_pattern(patterns.reason).search(content)):
-        content = content[: reason.start()]  # a reason speaks of what stands before it
+        content = content[: reason.start()]  # a reason refers to what precedes it
     near = " ".join(content.split()[:_NEAR]) if patterns.spaced else content[: 2 * _NEAR]
     return has_match(patterns.outside, near)
 
 
 def _changed_file(event: Event) -> str:
-    """The name of the file that a call changes; empty for any other call."""
+    """The name of the file that a tool call changes; empty for any other call."""
     tool = event.tool
     if tool is None or not any(word in tool.name.lower() for word in _CHANGES) or "\n" in tool.target or " " in tool.target:
         return ""
@@ -272,7 +270,7 @@ def _changed_file(event: Event) -> str:
 
 
 HEADING = "heading"
-AGENT = 0.7  # what an agent noted, not the person: enough where a category asks for no more
+AGENT = 0.7  # confidence in an agent's note: enough for categories that require no more
 _LINES, _CHARS = 400, 40_000
 _LEAST, _MOST = 4, 480
 _TITLE = Pattern(r"^\s{0,3}(?:#{1,6}\s+(.+?)\s*#*|(?:\*\*|__)([^*_]+?)(?:\*\*|__)\s*:?)\s*$")
@@ -287,12 +285,12 @@ _FENCE = ("```", "~~~")
 _NOT_PROSE = ("|", ">", "<", "![")
 _NO_ITEM = (join_alternatives("assertion", "nothing", spaced=apart) for apart in (True, False))
 _NOTHING = Pattern(rf"(?i)^(?:{'|'.join(_NO_ITEM)})\b.{{0,20}}$")
-_STRUCK_OR_BLANK = Pattern(r"(?s)^(?:~~.*~~\W?|<.*>)$")  # what was taken back, and the blank of a template
+_STRUCK_OR_BLANK = Pattern(r"(?s)^(?:~~.*~~\W?|<.*>)$")  # struck-out text, and an unfilled template item
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Item:
-    """The characters ``[start, end)`` of a note: one item below the heading ``under``."""
+    """The characters ``[start, end)`` of a note: one item under the heading ``under``."""
 
     start: int
     end: int
@@ -302,7 +300,7 @@ class Item:
 def propose_heading_items(
     events: Sequence[Event], start: int, stop: int, *, profile: Profile, scope: Callable[[str], str]
 ) -> tuple[Candidate, ...]:
-    """The candidates anchored at the notes in ``[start, stop)``, in order. Empty where the profile names no headings."""
+    """The candidates of the notes in ``[start, stop)``, in order. Empty if the profile names no headings."""
     named = {name.casefold(): category for category in profile.categories for name in category.headings}
     if not named:
         return ()
@@ -333,14 +331,14 @@ def propose_heading_items(
 
 
 def _subject(content: str) -> str:
-    """Whom an item is about: the name it begins with, in bold."""
+    """The person that an item is about: the bold name at its beginning."""
     name = _BOLD_NAME.match(content)
     return name[1].strip(" @:") if name else ""
 
 
 def items(text: str, names: frozenset[str]) -> Iterator[Item]:
-    """The items below headings of these names (in small letters), in order; a line "Decision: …" is one below its own. Prose behind
-    a list is none.
+    """Yield the items under headings with these (lower-case) names, in order. A line "Decision: …" is an item under its own label.
+    Prose after a list is not an item.
     """
     under, fenced, listed, open_item = "", False, False, None
     at = 0
@@ -368,19 +366,19 @@ def items(text: str, names: frozenset[str]) -> Iterator[Item]:
 
 
 def _title(line: str) -> str | None:
-    """The name of a heading in small letters, without number, time and marks; None for any other line."""
+    """The name of a heading in lower case, without number, time and markup; None for any other line."""
     match = _TITLE.match(line.rstrip()) or _BARE.match(line.rstrip())
     words = next((group for group in match.groups() if group), None) if match else None
     return normalize_heading(words) if words else None
 
 
 def normalize_heading(words: str) -> str:
-    """A heading as it is compared: in small letters, without what stands around its words."""
+    """Normalize a heading for comparison: lower case, without surrounding characters and a trailing parenthesis."""
     return str(_EDGE.sub("", str(_EDGE.sub("", str(_STAMP.sub("", words)))))).casefold()
 
 
 def _start_item(line: str, start: int, under: str, names: frozenset[str]) -> Item | None:
-    """The item that a line begins: a point of a list or a line of prose below a named heading, or a line with such a label."""
+    """The item that a line begins: a list item or prose line under a named heading, or a line with such a label."""
     point = _ITEM.match(line.rstrip())
     low = point.start(2) if point else len(line) - len(line.lstrip())
     words = line[low:].rstrip()
@@ -393,7 +391,7 @@ def _start_item(line: str, start: int, under: str, names: frozenset[str]) -> Ite
 
 
 def _continues_item(line: str) -> bool:
-    """Whether a line only goes on with the item before it: indented, or wrapped by an editor."""
+    """True if a line continues the item before it: indented, or wrapped by an editor."""
     bare = line.strip()
     if not bare or _ITEM.match(line.rstrip()) or _title(line) is not None or bare.startswith(_NOT_PROSE):
         return False
@@ -422,10 +420,9 @@ def extract_candidates(
     scope: Callable[[str], str],
     suggested: bool = True,
 ) -> tuple[Candidate, ...]:
-    """The candidates anchored at the events ``[start, stop)`` of a session, in order; looks back before ``start``, never past
-    ``stop``.
+    """The candidates of the events ``[start, stop)`` of a session, in order. Looks back before ``start``, never past ``stop``.
 
-    ``suggested`` says whether what the session's agent handed over counts.
+    ``suggested`` includes what the session's agent handed over.
     """
     candidates = propose_prompt_tellings(events, start, stop, profile=profile, lexicon=lexicon, scope=scope)
     listed = propose_heading_items(events, start, stop, profile=profile, scope=scope)
@@ -434,6 +431,6 @@ def extract_candidates(
 
 
 def _place_in_category(candidate: Candidate, profile: Profile) -> Candidate:
-    """The candidate in the category that the profile files such a thing under."""
+    """Put the candidate into the profile's category for its kind."""
     category = profile.category(candidate.category) if candidate.trigger == HEADING else profile.category_for(candidate.category)
     return candidate if category is None else replace(candidate, category=category.id)

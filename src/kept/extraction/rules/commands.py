@@ -1,9 +1,9 @@
-"""Command lines taken apart, and what was done in a run of events: commands with their outcome, and edits with what they changed.
+"""Parse command lines, and find what was done in a run of events: commands with their outcome, and edits with what they changed.
 
-Reads shell syntax in one pass over a bounded text. Pairs each output with its call. Decides from structure first (exit status, the
-tool's own flag) and from the text second. The words of shells, package managers and compilers, by which a step or a failure is
-known for what it is, stand in ``toolwords.toml``: program patterns are matched against a whole name; failure patterns are searched
-in single output lines of at most 300 characters. Runs nothing and knows nothing of fixes.
+Reads shell syntax in one pass over a bounded text, and pairs each output with its call. Decides by structure first (exit status,
+the tool's own flag) and by text second. ``toolwords.toml`` lists the words of shells, package managers and compilers that identify
+steps and failures: program patterns must match a whole name; failure patterns are searched in single output lines of at most 300
+characters. Runs nothing and knows nothing of fixes.
 """
 
 import re
@@ -40,7 +40,7 @@ REPORTS, LESSENS, REHEARSES, MUFFLES = map(_any_case, ("reports", "lessens", "re
 TRANSIENT, ASSERTS, LACKING, MISUSED = map(_any_case, ("transient", "asserts", "lacking", "misused"))
 PRESCRIBES, TAKES_AWAY, UNTELLING = map(_any_case, ("prescribes", "takes_away", "untelling"))
 CONFIG, MANIFEST, WEAKENS, DESTROYS, RUNS = map(_any_case, ("config", "manifest", "weakens", "destroys", "runs"))
-# Words with which a person takes back what was done, or says that it did not help.
+# Words with which a person rejects what was done, or says that it did not help.
 TAKEN_BACK = Pattern(
     rf"(?i)\b(?:{join_alternatives('assertion', 'undone', spaced=True)})\b|{join_alternatives('assertion', 'undone', spaced=False)}"
 )
@@ -53,10 +53,10 @@ COMMAND_CHARS = 2_000
 STEPS_KEPT = 24
 WORDS_KEPT = 60
 
-_PLAIN = re.compile(r"[^\\'\"`()<|&;\n#]+")  # characters that neither quote nor join
+_PLAIN = re.compile(r"[^\\'\"`()<|&;\n#]+")  # characters that are neither quotes nor operators
 _GROUPS = re.compile(r"['\"`()]")
 _PLAIN_WORD = re.compile(r"(?:[^\W_]|[-_:])+")
-# What makes a reading program write or run another: a redirection but into nothing, a substitution, an option.
+# What makes a read-only program write or run something: a redirection (except to /dev/null), a substitution, an option.
 _MAY_WRITE = re.compile(
     r"(?:(?<![0-9&-])|(?<=1))>(?!\s*/dev/null|&)|[$`]\(|`|<<|\s-{1,2}(?:i|exec|delete|ok)|\bxargs\b|\benv\b|\bsource\b|(?:^|\s)\.\s"
     r"|\b(?:sort|tree)\b[^|;&\n]*\s-(?:-output|\w*o)"
@@ -71,9 +71,11 @@ _IDLE = _RUNNERS | {"--"}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
-    """One simple command: its verbatim ``text``, the words as written, and the operator that joins it to the step before.
+    """One simple command: its verbatim ``text``, its words as written, and ``joint``, the operator between the previous step and
+    it.
 
-    ``settings`` are the variables set for it, and ``sudo``; ``where`` is the directory that the chain changed to before it.
+    ``settings`` are the variables set for it, and ``sudo``; ``where`` is the directory that an earlier ``cd`` in the chain changed
+    to.
     """
 
     text: str
@@ -97,12 +99,12 @@ class Step:
 
     @property
     def trivial(self) -> bool:
-        """Whether the step only prepares the shell or prints."""
+        """True if the step only prepares the shell or prints."""
         return not self.words or TRIVIAL.fullmatch(self.program) is not None
 
     @property
     def filters(self) -> bool:
-        """Whether the step only shortens what another one prints."""
+        """True if the step only shortens the output of another one."""
         return self.joint == "|" and FILTERS.fullmatch(self.program) is not None
 
 
@@ -112,19 +114,19 @@ def unquote_word(word: str) -> str:
 
 
 def find_output(events: Sequence[Event], number: int) -> Event | None:
-    """What the tool call of a number printed; None where the events do not hold it."""
+    """The output of the tool call at index ``number``; None if it is not among the events."""
     call = events[number].tool
     later = (event for event in events[number + 1 :] if event.kind is EventKind.TOOL_OUTPUT and event.tool)
     return next((event for event in later if call and event.tool and event.tool.call == call.call), None)
 
 
 def is_reading(command: str) -> bool:
-    """Whether a command line only prepares, reads and prints: every step of it is known to, and no part of it writes."""
+    """True if a command line only prepares, reads and prints: every step is known to, and no part of it writes."""
     return not _MAY_WRITE.search(command) and all(step.trivial or LOOKERS.fullmatch(step.program) for step in steps_of(command))
 
 
 def steps_of(command: str) -> tuple[Step, ...]:
-    """The steps of a command line, in order; comments, and what follows a here-document, are none."""
+    """Split a command line into steps, in order; comments and everything after a here-document are left out."""
     text = command[:COMMAND_CHARS].replace("\\\n", "  ")
     steps: list[Step] = []
     begin, joint, place, depth, quote = 0, "", 0, 0, ""
@@ -187,7 +189,7 @@ def _append_step(found: list[Step], raw: str, joint: str) -> None:
 
 
 def is_setting(word: str) -> bool:
-    """Whether a word sets an environment variable (``NAME=value``)."""
+    """True if a word sets an environment variable (``NAME=value``)."""
     name, equals, _ = word.partition("=")
     return bool(equals) and name.isidentifier()
 
@@ -217,7 +219,7 @@ def _command_words(raw: str) -> list[str]:
 
 
 def _append_word(words: list[str], word: str, *, skip: bool) -> bool:
-    """Keep a word unless it redirects; returns whether the next word is a redirection's target."""
+    """Append a word unless it is a redirection; return True if the next word is the redirection's target."""
     if not word or skip:
         return False
     head = word.lstrip("0123456789&")
@@ -228,12 +230,12 @@ def _append_word(words: list[str], word: str, *, skip: bool) -> bool:
 
 
 def main_step(steps: tuple[Step, ...]) -> Step | None:
-    """The step that a chain is run for: the last one that neither prepares nor filters."""
+    """The main step of a chain: the last one that neither prepares nor filters."""
     return next((step for step in reversed(steps) if not step.trivial and not step.filters), None)
 
 
 def difference(left: Step, right: Step) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The words that only the left and only the right step have, in their order."""
+    """The words that occur only in the left and only in the right step, in order."""
     ours, theirs = list(left.settings + left.words), list(right.settings + right.words)
     gone = [word for word in ours if word not in theirs and word not in _IDLE]
     new = [word for word in theirs if word not in ours and word not in _IDLE]
@@ -253,10 +255,9 @@ _TELLING = 5
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Command:
-    """A command that ran: its place among the events, its line, its steps, and how it ended (None: the transcript does not say).
+    """A command that ran: its index among the events, its line, its steps, and whether it passed (None: unknown).
 
-    ``errors`` are verbatim lines of the output, the most telling first; ``culprit`` is the step that failed, where that can be
-    told.
+    ``errors`` are verbatim output lines, the most informative first; ``culprit`` is the step that failed, if known.
     """
 
     place: int
@@ -272,7 +273,7 @@ class Command:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Edit:
-    """A change to a file: its path as written, and the old and new text (old is empty for a whole file)."""
+    """A change to a file: its path as written, and the old and new text (``old`` is empty for a whole file)."""
 
     place: int
     call: Event
@@ -285,7 +286,7 @@ Done = tuple[tuple[Command, ...], tuple[Edit, ...]]
 
 
 def actions_of(events: Sequence[Event]) -> Done:
-    """The commands and edits whose output stands in the events, in order."""
+    """The commands and edits whose output is among the events, in order."""
     calls: dict[tuple[str, str], Event] = {}
     commands: list[Command] = []
     edits: list[Edit] = []
@@ -302,13 +303,13 @@ def actions_of(events: Sequence[Event]) -> Done:
             if is_edit(call.tool or tool):
                 if tool.ok is not False:
                     edits.append(_edit(place, call, call.tool or tool))
-            elif is_shell(tool if tool.name or call.tool is None else call.tool):  # an API's result names its call alone
+            elif is_shell(tool if tool.name or call.tool is None else call.tool):  # an API's result identifies only its call
                 commands.append(_command(place, call, event))
     return tuple(commands), tuple(edits)
 
 
 def is_shell(tool: ToolUse) -> bool:
-    """Whether the tool runs command lines."""
+    """True if the tool runs command lines."""
     return _is_named(tool.name, _SHELLS)
 
 
@@ -318,7 +319,7 @@ def _is_named(name: str, parts: tuple[str, ...]) -> bool:
 
 
 def is_edit(tool: ToolUse) -> bool:
-    """Whether the tool changes a file."""
+    """True if the tool changes a file."""
     if is_shell(tool):
         return tool.target.lstrip().startswith(_PATCHES)
     return _is_named(tool.name, _EDITORS)
@@ -360,7 +361,7 @@ def _command(place: int, call: Event, output: Event) -> Command:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _CommandOutcome:
-    """What came of a command line, wherever it stands."""
+    """The outcome of a command line, independent of its position."""
 
     steps: tuple[Step, ...]
     passed: bool | None
@@ -369,7 +370,7 @@ class _CommandOutcome:
     culprit: Step | None
 
 
-@lru_cache(maxsize=512)  # each episode looks back on the commands of those before it
+@lru_cache(maxsize=512)  # each episode looks back on the commands of earlier ones
 def _parse_outcome(target: str, text: str, *, code: int | None, ok: bool | None) -> _CommandOutcome:
     steps = parse_steps(target)
     stated = code is not None or ok is not None
@@ -383,17 +384,19 @@ def _parse_outcome(target: str, text: str, *, code: int | None, ok: bool | None)
 
 @lru_cache(maxsize=2048)
 def parse_steps(command: str) -> tuple[Step, ...]:
-    """The steps of a command line; parsing the same line again costs nothing."""
+    """The steps of a command line, cached."""
     return steps_of(command)
 
 
 def _hides_status(steps: tuple[Step, ...]) -> bool:
-    """Whether the shell reports the status of another step than the one that matters."""
+    """True if the shell may report the exit status of another step than the main one."""
     return any(step.joint in ("|", "||", ";") for step in steps)
 
 
 def _is_masked_failure(steps: tuple[Step, ...], errors: tuple[str, ...]) -> bool:
-    """Whether a command failed although its status does not say so: a program of its own steps, or an uncaught error, complains."""
+    """True if a command failed although its status says otherwise: one of its programs reports an error, or an error is
+    uncaught.
+    """
     if not errors:
         return False
     if complaining_step(steps, errors) is not None:
@@ -404,7 +407,7 @@ def _is_masked_failure(steps: tuple[Step, ...], errors: tuple[str, ...]) -> bool
 
 
 def complaining_step(steps: tuple[Step, ...], errors: tuple[str, ...]) -> Step | None:
-    """The step whose own program complains in an error line (``grep: invalid option``, ``command not found: jq``)."""
+    """The step whose own program reports an error (``grep: invalid option``, ``command not found: jq``)."""
     for line in errors:
         head = line.split(": ", 1)[0].rsplit("/", 1)[-1].strip()
         for step in steps:

@@ -1,8 +1,8 @@
-"""Proven fixes: a command failed, later the same command or its changed form passed, and what was changed in between is named.
+"""Proven fixes: a command failed, later the same command or a variant passed, and what was changed in between is known.
 
-Rests on commands that ran and on edits that were made, never on a text that says what would help. The line is a template whose
-slots are verbatim: the error, the command and the change. A changed form has other options, variables, quotes, versions, wrappers,
-or another program in its place. Whether a candidate becomes a memory is decided elsewhere.
+Uses only commands that ran and edits that were made, never a text that says what would help. The line is a template with verbatim
+slots: the error, the command and the change. A variant has other options, variables, quotes, versions or wrappers, or another
+program in its place. Whether a candidate becomes a memory is decided elsewhere.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -52,13 +52,11 @@ from kept.extraction.rules.remedies import (
 )
 from kept.profiles.profile import Profile
 
-_OPERAND = 5  # characters from which a word is not shared by chance
+_OPERAND = 5  # characters; a shared word this long is not a coincidence
 
 
 def is_variant(failed: Step, passed: Step) -> bool:
-    """Whether a later step is the same thing called in another way: other options, variables, version, wrapper or path of its
-    program.
-    """
+    """True if a later step is a variant of the failed one: other options, variables, version, wrapper, or path of its program."""
     if failed.where not in ("", passed.where) or CARRIERS.fullmatch(failed.program) or failed.trivial:
         return False
     if failed.program != passed.program:
@@ -80,7 +78,7 @@ def _differences(failed: Step, passed: Step) -> tuple[tuple[str, ...], tuple[str
 
 
 def _is_version_change(program: str, gone: Sequence[str], new: Sequence[str]) -> bool:
-    """Whether only the version of the same thing differs; behind a colon only of images, elsewhere it is a port."""
+    """True if only versions differ. A number after a colon is a version only for container images; elsewhere it is a port."""
     if not gone or len(gone) != len(new):
         return False
     pairs = [(VERSIONED.fullmatch(left), VERSIONED.fullmatch(right)) for left, right in zip(gone, new, strict=True)]
@@ -94,8 +92,8 @@ def _is_requoted(gone: Sequence[str], new: Sequence[str]) -> bool:
 
 
 def _is_only_options(step: Step, words: Sequence[str]) -> bool:
-    """Whether all of some words of a step are options or the values behind them; a short option that stays may be a switch without
-    one.
+    """True if all given words of a step are options or their values. A short option that both steps share is assumed to take no
+    value.
     """
     valued = False
     for word in step.words:
@@ -111,13 +109,13 @@ def _is_only_options(step: Step, words: Sequence[str]) -> bool:
 
 
 def is_weakened(failed: Step, passed: Step) -> bool:
-    """Whether a later form of a step does less than the failed one."""
+    """True if a later form of a step does less than the failed one."""
     _, new = difference(failed, passed)
     return any(LESSENS.fullmatch(unquote_word(word)) for word in new)
 
 
 def is_muffled(command: Command, step: Step) -> bool:
-    """Whether a step of a command could fail without anyone seeing it: another one follows in that case, or always passes."""
+    """True if a failure of the step would go unnoticed: the command has an alternative for it, or always passes."""
     after = command.steps[command.steps.index(step) + 1 :]
     alternative = bool(after) and after[0].joint == "||"
     ending = bool(after) and after[-1].joint == ";" and after[-1].text in ("true", ":", "exit 0")
@@ -125,9 +123,7 @@ def is_muffled(command: Command, step: Step) -> bool:
 
 
 def find_variant_remedy(failure: Failure, success: Command, step: Step) -> Remedy | None:
-    """Another way of calling that passed, as a remedy; None where the difference does not say how the program wants to be
-    called.
-    """
+    """The variant that passed, as a remedy; None if the difference does not show how the program must be called."""
     failed = failure.step
     if is_weakened(failed, step):
         return None
@@ -147,7 +143,7 @@ def find_variant_remedy(failure: Failure, success: Command, step: Step) -> Remed
 
 
 def find_replacement(failure: Failure, later: Command) -> Remedy | None:
-    """Another program, or other options, that did what a program that is absent, or lacks an option, should have done."""
+    """Another program or other options that did the work of a missing program or option."""
     failed = failure.step
     if not LACKING.search(failure.error):
         return None
@@ -176,15 +172,13 @@ def _replacement_remedy(success: Command, step: Step) -> Remedy | None:
 
 CATEGORY = "known_fix"
 TRIGGER = "error_fix"
-REACH = (
-    280  # events between a failure and its success: less than extraction looks back, so that the call of the failure is seen too
-)
+REACH = 280  # events between a failure and its success; less than extraction looks back, so that the failed call is visible too
 AHEAD = 150  # events after a success in which it can be undone
 CERTAIN = 0.9
-_COMMANDS = 60  # commands after a failure among which its success is looked for
-_REPLACED = 4  # commands after a failure that can still be another program in its place
+_COMMANDS = 60  # commands after a failure in which its success is searched
+_REPLACED = 4  # commands after a failure that can be its replacement by another program
 _TELLING = 3
-_LEAST = 3  # words of an error whose rest is left out
+_LEAST = 3  # words that an error must keep if its rest is left out
 _LINE_CHARS = 300
 _ERROR_CHARS = 110
 _COMMAND_CHARS = 80
@@ -192,7 +186,7 @@ _COMMAND_CHARS = 80
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fix:
-    """A failure, what helped, and the command that shows that it did."""
+    """A failure, what helped, and the command whose success proves it."""
 
     failure: Failure
     remedy: Remedy
@@ -202,10 +196,11 @@ class Fix:
 def propose_fixes(
     events: Sequence[Event], *, profile: Profile, scope: Callable[[str], str], start: int = 0
 ) -> tuple[tuple[int, Candidate], ...]:
-    """The fixes whose success stands in ``events[start:]`` with its place, in order; empty where the profile has no such category.
+    """The fixes whose success lies in ``events[start:]``, each with the index of the success, in order; empty if the profile has no
+    category for fixes.
 
-    The failure stands at most ``REACH`` events before its success, and what undoes it at most ``AHEAD`` after, so that reading a
-    session in pieces that overlap by as much proposes what reading it at once does. ``scope`` gives the scope of a raw working
+    The failure is at most ``REACH`` events before its success, and what undoes it at most ``AHEAD`` after. So reading a session in
+    pieces with that much overlap gives the same result as reading it at once. ``scope`` returns the scope of a raw working
     directory.
     """
     return _candidates(_fixes(events, actions_of(events)), profile, scope, start)
@@ -214,14 +209,14 @@ def propose_fixes(
 def propose_fixes_across(
     before: Sequence[Event], events: Sequence[Event], *, profile: Profile, scope: Callable[[str], str]
 ) -> tuple[tuple[int, Candidate], ...]:
-    """The fixes of what failed in earlier sessions of a project (``before``, the latest last) and passed first in this one."""
+    """The fixes of failures in earlier sessions of a project (``before``, the latest last) that first passed in this one."""
     both = (*before, *events)
     found = _candidates(_fixes(both, actions_of(both), border=len(before)), profile, scope, len(before))
     return tuple((place - len(before), candidate) for place, candidate in found)
 
 
 def has_open_failure(events: Sequence[Event]) -> bool:
-    """Whether a command failed in these events that a later session may still mend."""
+    """True if a command failed in these events and was not fixed in them, so that a later session may fix it."""
     commands, _ = actions_of(events)
     for index, command in enumerate(commands):
         failure = _failure(command)
@@ -231,10 +226,10 @@ def has_open_failure(events: Sequence[Event]) -> bool:
 
 
 def _fixes(events: Sequence[Event], done: Done, *, border: int | None = None) -> Iterator[Fix]:
-    """The fixes of failed commands in the order of the failures, one for each error and success.
+    """Yield the fixes of failed commands in the order of the failures, one for each error and success.
 
-    The events are of one session; where a ``border`` is given those before it are of earlier ones, and only what failed before it
-    and passed behind it counts.
+    The events are of one session. If ``border`` is given, events before that index are of earlier sessions, and only failures
+    before it with a success after it count.
     """
     commands, edits = done
     seen: set[tuple[int, str]] = set()
@@ -265,9 +260,7 @@ def _fixes(events: Sequence[Event], done: Done, *, border: int | None = None) ->
 
 
 def _failure(command: Command) -> Failure | None:
-    """What a command failed with, where something that was changed could mend it: not a test of the code, nor what passes by
-    itself.
-    """
+    """The failure of a command, if a change can fix it; None for failed tests of the code and for transient errors."""
     step = command.culprit
     if command.passed is not False or step is None or step.trivial:
         return None
@@ -280,38 +273,38 @@ def _failure(command: Command) -> Failure | None:
 
 
 def _own_error_line(command: Command, step: Step) -> str:
-    """The first line in which a program whose status says that it failed speaks of itself by name (``go: …``)."""
+    """The first line in which a failed program reports under its own name (``go: …``)."""
     lines = command.output.text[: _LINE_CHARS * 10].splitlines() if command.stated else []
     return next((line.strip()[:_LINE_CHARS] for line in lines if step.program and line.startswith(f"{step.program}: ")), "")
 
 
 def _check_retry(failed: Step, later: Command) -> tuple[bool, bool]:
-    """Whether a later command runs the failed step again, and whether it passed."""
+    """Return (whether a later command repeats the failed step, whether it passed)."""
     return any(is_same_step(failed, step) for step in later.steps), later.passed is not False
 
 
 def _find_fix(failure: Failure, later: Sequence[Command], done: Done, *, apart: bool) -> Fix | None:
-    """What made the failed step pass when it ran again, or else the changed form of it that passed first."""
+    """Find what made the failed step pass when it was repeated, or else the first variant that passed."""
     mark = fingerprint_error(failure.error)
     other: Fix | None = None
-    last = failure.command.place  # of the last attempt that failed
+    last = failure.command.place  # of the last failed attempt
     for distance, command in enumerate(later, 1):
         if any(
             is_muffled(command, step)
             for step in command.steps
             if is_same_step(failure.step, step) or is_variant(failure.step, step)
         ):
-            continue  # that it passed proves nothing
+            continue  # its success proves nothing
         again, passed = _check_retry(failure.step, command)
         passed = passed and mark not in fingerprint_errors(command.output.text)
         if again and not passed:
-            return other  # the later failure stands for itself
+            return other  # the later failure is treated on its own
         if again:
             between = [item for item in later if last < item.place < command.place]
             edits = [edit for edit in done[1] if last < edit.place < command.place]
             found = remedy(failure, between, edits, command)
             if found is not None and apart and found.rank < 2:
-                found = None  # between two sessions much may have been done that nobody sees
+                found = None  # what happened between two sessions is not in the transcripts
             return Fix(failure=failure, remedy=found, success=command) if found else other
         step = next((step for step in command.steps if is_variant(failure.step, step)), None)
         if step is not None and not passed:
@@ -376,7 +369,7 @@ def _candidate(fix: Fix, profile: Profile, category: str, scope: Callable[[str],
 
 
 def _places_other(fix: Fix, done: Sequence[str]) -> bool:
-    """Whether what helped places a package that the failure does not name."""
+    """True if what helped installs a package that the failure does not name."""
     errors = (fix.failure.error, *fix.failure.command.errors)
     edit = fix.remedy.edit
     changed = edit is not None and requires_unnamed(file_name(edit.path), edit.old, edit.new, errors)
@@ -384,7 +377,7 @@ def _places_other(fix: Fix, done: Sequence[str]) -> bool:
 
 
 def _shorten_passage(text: str, limit: int, *, whole: bool) -> str:
-    """A passage within a limit, cut between words; one that is not the ``whole`` says so."""
+    """Shorten a passage to a limit at a word boundary; an ellipsis marks one that is not the ``whole`` text."""
     line = text.strip().splitlines()[0]
     if len(line) <= limit - 2:
         return line if whole else f"{line} …"
@@ -394,7 +387,7 @@ def _shorten_passage(text: str, limit: int, *, whole: bool) -> str:
 
 
 def _evidence(event: Event, quote: str) -> Evidence | None:
-    """The quote as evidence; None where the event does not hold it verbatim."""
+    """The quote as evidence; None if the event does not contain it verbatim."""
     short = quote.strip()[:400]
     texts = (event.text, event.tool.target, event.tool.detail) if event.tool else (event.text,)
     return evidence_of(event, short) if short and any(short in text for text in texts) else None
@@ -404,7 +397,7 @@ def _evidence(event: Event, quote: str) -> Evidence | None:
 
 
 def _has_failed_again(failure: Failure, success: Command, after: Sequence[Command]) -> bool:
-    """Whether what passed fails with the same error soon after."""
+    """True if what passed soon fails again with the same error."""
     mark = fingerprint_error(failure.error)
     passed = [step for step in success.steps if is_same_step(failure.step, step) or is_variant(failure.step, step)]
     return any(
@@ -416,15 +409,13 @@ def _has_failed_again(failure: Failure, success: Command, after: Sequence[Comman
 
 
 def _is_rejected_next(ahead: Sequence[Event]) -> bool:
-    """Whether the person's next prompt takes back what was done."""
+    """True if the person's next prompt rejects what was done."""
     prompt = next((event for event in ahead if event.kind is EventKind.PROMPT and event.author is Author.HUMAN), None)
     return prompt is not None and TAKEN_BACK.search(prompt.text[:200]) is not None
 
 
 def _is_reversed_later(done: Remedy, later: Sequence[Command], edits: Sequence[Edit]) -> bool:
-    """Whether what helped was undone afterwards: an edit the other way round, a file put back, a package taken out, a setting
-    unset.
-    """
+    """True if what helped was undone later: the reverse edit, a restored file, a removed package, an unset setting."""
     action = done.action
     if isinstance(action, Edit):
         reverted = any(_is_reversal(action, edit) for edit in edits if edit.place > action.place)

@@ -1,7 +1,8 @@
-"""Whose words a passage of a prompt is, and whether it may stand by itself: by what leads in to it and what follows it.
+"""Framing: is a passage of a prompt the person's own words, and can it stand alone? Judged by what introduces and follows it.
 
-Shape decides first about an explicit telling: it stands free at the start of a prompt, or behind a sentence that ended. Behind a
-colon, a heading, a header, a fence or an unfinished line it may be pasted. Words decide about the lines and sentences beside it.
+An explicit telling is first judged by its position: it may stand at the start of a prompt or after a finished sentence. After a
+colon, heading, header, fence or unfinished line it may be pasted text. The words of neighbouring lines and sentences are judged
+next.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -27,23 +28,23 @@ from kept.profiles.lexicons import TellingPatterns, join_alternatives, list_frag
 
 _PARTS = 8
 _ENDED = Pattern(r"[.!?…。！？][\"'”’)\]」』»*_]?$")
-# A line without a full stop that is none of a text: it begins small and has some words.
+# A line without a full stop that was probably typed, not pasted: it begins in lower case and has several words.
 _PASSING = Pattern(r"^\s*\p{Ll}[\pL’']*,?(?: \S+)+[\pL\d)]$")
 _MARKER = Pattern(r"(?:^|\n)[ \t]*(?:[-*•–]|\d{1,2}[.)]|[a-zA-Z][.)])[ \t]*$")
 _POINTS_UP = Pattern(r"^[\s(]*(?:\^|↑|⬆|👆|☝|<-|←)")
 _COLON = Pattern(r":\s|：")
-# Patterns of which one makes the words before a colon a telling themselves.
+# If one of these patterns matches the words before a colon, these words are a telling themselves.
 _TELLS = (
     *("remember", "remember_this", "from_now_on", "later", "always", "never", "must"),
     *("ours", "decided", "correction", "note", "label", "here", "everywhere"),
 )
-# Words of a sentence that brings a text of somebody else: "can you answer this mail?"
+# Words of a sentence that introduces somebody else's text: "can you answer this mail?"
 _BRINGS = Pattern(rf"(?i)\b(?:{join_alternatives('assertion', 'brings', spaced=True)})\b")
 _WRITES = match_words("assertion", "writes", "wrote")
 _EXPLAINS = match_words("assertion", "explains")
 _OWN = match_words("assertion", "own")
 _SPACED, _DENSE = (list_fragments("assertion", "texts", spaced=apart) for apart in (True, False))
-# Several patterns: the automaton of one would be too large for its memory.
+# Several patterns, because the automaton of a single one would exceed its memory.
 _TEXTS = (
     *(Pattern(rf"(?i)(?:^|{EDGE})(?:{'|'.join(_SPACED[at::_PARTS])})(?:$|{EDGE})") for at in range(_PARTS)),
     Pattern("|".join(_DENSE)),
@@ -61,20 +62,21 @@ _SENTENCE = Pattern(r"[.!?。！？]+\s+")
 _ITEM = Pattern(r"[ \t]*(?:[-*+•–]|\d{1,2}[.)])[ \t]")
 _FULL_STOPS = (".", "!", "。", "！")
 _COLONS = (":", "：")
-# Quotation marks of any script, and the controls that turn a direction around, where a word may begin behind them.
+# Opening quotation marks of any script, and bidirectional controls, at the start of a word.
 _OPENED = Pattern(r"(?:^|[\s(:>])([\p{Pi}\"'‚„「『〈《(]|[\x{202A}-\x{202E}\x{2066}-\x{2069}])")
-_MARK = 40  # characters among which a marker, a greeting or an arrow stands
-_CUT, _LAST = 6, 400  # words of a prompt that may have been cut off; characters of the prompt before that are read
-_SHORT = 8  # words of a sentence that says what its neighbours are; a longer one says something of its own
+_MARK = 40  # characters within which a list marker, greeting or arrow must stand
+_CUT, _LAST = 6, 400  # words of a prompt that may be cut off; characters of the previous prompt that are read
+_SHORT = 8  # words; only a sentence this short can be a remark about its neighbours
 _NEAR, _ALL = 6, 400  # sentences
 _QUESTION = ("?", "？")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToldIn:
-    """Where an explicit telling stands: the sentence ``place`` tells, and ``first`` to ``last`` are what it is about and itself.
+    """The position of an explicit telling: sentence ``place`` contains the telling words; ``first`` to ``last`` also include its
+    passage.
 
-    ``spoken`` is the language whose words tell; what stands around may be said in any other.
+    ``spoken`` are the patterns of the telling's language; surrounding sentences may be in any language.
     """
 
     sentences: Sequence[SentenceSpan]
@@ -86,9 +88,9 @@ class ToldIn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Sign:
-    """What a sentence says of the passage beside it, where it stands from ``first`` to ``last``: -1 is the sentence before the
-    passage, 0 its own, 1 the one behind it. ``unjudged``: it counts for what rules alone found; ``below``: also behind an empty
-    line.
+    """A sign in the sentences around a passage that it may not be meant. Applies to the sentences ``first`` to ``last``, relative
+    to the passage: -1 is the sentence before it, 0 its own, 1 the one after. ``unjudged``: only for passages that rules alone
+    found; ``below``: also after an empty line.
     """
 
     says: Callable[[str], bool]
@@ -99,9 +101,9 @@ class _Sign:
 
 
 def find_frame(text: str, start: int, end: int, told: ToldIn | None = None) -> Frame | None:
-    """What makes the characters ``[start, end)`` of a prompt words of somebody else, or none that stand by themselves.
+    """Why the characters ``[start, end)`` of a prompt may be somebody else's words or not stand alone; None if nothing suggests it.
 
-    Nobody judged a telling that rules found: it has to stand free as well.
+    ``told`` is given for a telling that rules found. No model has judged it, so it must also stand in a free position.
     """
     if told and not _is_free(text, told):
         return Frame.QUOTED
@@ -126,7 +128,9 @@ def find_frame(text: str, start: int, end: int, told: ToldIn | None = None) -> F
 
 
 def _number_sentences(text: str, spans: Sequence[SentenceSpan], start: int, end: int) -> Iterator[tuple[int, str, bool]]:
-    """The sentences of a prompt, numbered from a passage on, and whether an empty line stands between it and one behind it."""
+    """Yield the sentences of a prompt numbered relative to a passage, and whether an empty line separates one from the passage
+    before it.
+    """
     before = [span for span in spans if span.end <= start]
     behind = [span for span in spans if span.start >= end][:_NEAR]
     yield from ((place, _words(text, span), False) for place, span in enumerate(before, -len(before)))
@@ -136,8 +140,8 @@ def _number_sentences(text: str, spans: Sequence[SentenceSpan], start: int, end:
 
 
 def is_announced(events: Sequence[Event], event: Event) -> bool:
-    """Whether what was said before a prompt makes a text of it: the prompt before brings one, or breaks off behind a word that
-    denies it, or the last reply asks for one.
+    """True if what precedes a prompt makes it quoted text: the previous prompt introduces a text or breaks off after a negation, or
+    the last reply asks for a text.
     """
     earlier, reply = turn_before(events, event)
     words = tokenize(earlier)
@@ -146,7 +150,7 @@ def is_announced(events: Sequence[Event], event: Event) -> bool:
 
 
 def _asks_for_text(reply: str) -> bool:
-    """Whether a reply ends by asking for words: with what, which or an order, and a word for a text behind that."""
+    """True if a reply ends by asking for a text: a question word or an order, followed by a word for a text."""
     end = len(reply.rstrip())
     last = [span for span in split_sentences(reply, max(0, end - _LAST), end) if not span.aside][-1:]
     asked = _ELICITS.search(_words(reply, last[0])) if last else None
@@ -154,12 +158,12 @@ def _asks_for_text(reply: str) -> bool:
 
 
 def sets_apart(lead: str) -> bool:
-    """Whether the words that lead to a passage in its own sentence set it apart from what the person says."""
+    """True if the words before a passage in its own sentence set it apart from what the person says."""
     return MARKS.search(lead) is not None or _leaves_open(lead, announces=lead.rstrip(QUOTES).endswith(_COLONS))
 
 
 def _is_led(text: str, start: int) -> bool:
-    """Whether the line before a passage leaves open whether it is meant."""
+    """True if the line before a passage leaves open whether the passage is meant."""
     lines = text[:start].splitlines() or [""]
     at_start = text[start - 1 : start] == "\n"
     own, above = ("", lines) if at_start else (lines[-1], lines[:-1])
@@ -179,7 +183,7 @@ def _leaves_open(lead: str, *, announces: bool) -> bool:
 
 
 def _is_free(text: str, told: ToldIn) -> bool:
-    """Whether nothing leads in to a telling, reports it or takes it back."""
+    """True if nothing introduces a telling, reports it or refers to it from below."""
     spans, opening = told.sentences, told.first
     while opening and spans[opening].bullet and spans[opening - 1].bullet:
         opening -= 1
@@ -203,7 +207,9 @@ def _presents(words: str) -> bool:
 
 
 def _is_about_text(words: str) -> bool:
-    """Whether a short sentence speaks of a text: of "the message" only at its end, for one that says more tells which it means."""
+    """True if a short sentence is about a text. A definite form ("the message") counts only at its end, because more words specify
+    it.
+    """
     if len(words.split()) > _SHORT:
         return False
     return any(
@@ -255,8 +261,8 @@ _SIGNS = (
 
 
 def _is_spoken_of(words: str, patterns: TellingPatterns) -> bool:
-    """Whether a sentence tells only behind a colon or in quotation marks, led by words of its own that tell nothing."""
-    if has_match(patterns.remember_this, words):  # what it tells to remember stands before those words
+    """True if the telling words come only after a colon or an opening quotation mark that follows other words."""
+    if has_match(patterns.remember_this, words):  # the passage precedes these words
         return False
     opened = [(mark.start(), "") for mark in (_COLON.search(words),) if mark]
     opened += [(mark.start(1), words[mark.end(1) :].lstrip()) for mark in _OPENED.finditer(words)]
@@ -278,7 +284,7 @@ def _sources(patterns: TellingPatterns) -> list[str]:
 
 
 def _can_begin_after(before: str, *, next_line: bool) -> bool:
-    """Whether a telling may begin behind this text: it is empty, ends a sentence, is a line typed in passing, or only greets."""
+    """True if a telling may begin after this text: it is empty, ends a sentence, is a typed line, or is only a greeting."""
     if not before or _ENDED.search(before[-2:]):
         return True
     if next_line and _PASSING.match(before.rsplit("\n", 1)[-1]):

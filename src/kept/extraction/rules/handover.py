@@ -1,9 +1,9 @@
-"""What the agent of a session handed over by kept's tool, its command, or the last lines of a reply, as candidates: the person's
-own passage is certain, any other wording waits.
+"""Candidates that the session's agent handed over: by kept's tool, its command, or the last lines of a reply. A passage of the
+person is certain, any other wording is held.
 
-Only the assistant's own calls and replies count: what a tool printed, a page said, a sub-agent wrote or a hook put there is none.
-Acceptance is decided here, when the transcript is read: a suggestion whose words are one unbroken passage that the person typed in
-that session (or the option that their bare "yes, option 2" chose) has the person's trust, whoever pointed at it.
+Only the assistant's own calls and replies count, not the text of tools, pages, sub-agents or hooks. A suggestion is judged when the
+transcript is read. If its words are one contiguous passage that the person typed in that session (or the option that their short
+"yes, option 2" chose), it has the person's trust, no matter who suggested it.
 """
 
 import json
@@ -30,19 +30,19 @@ _COMMAND = "kept suggest"
 _MOST = 2_000  # characters of a passage
 _QUOTE = 400
 _OPTIONS = {"--type": "kind", "--lasts": "lasts", "--alone": "alone", "--replaces": "replaces", "--project": ""}
-_PASSING = frozenset(("request", "state", "idea"))  # kinds of words that end with their task
-_CATEGORIES = {"rule": "constraint", "fact": "project_fact"}  # of a kind that is no category itself
+_PASSING = frozenset(("request", "state", "idea"))  # kinds of statements that end with their task
+_CATEGORIES = {"rule": "constraint", "fact": "project_fact"}  # the category for a kind that is not a category itself
 _ENDS = frozenset((";", "&&", "||", "|", "&"))
 _LINE = Pattern(r"""(?:(?i:kept))\s*:\s*(?:"([^"\n]+)"|“([^”\n]+)”|„([^“”\n]+)[“”]|«\s*([^»\n]+?)\s*»|「([^」\n]+)」)\.?""")
 _MARKS = "*_`> \t"
-_MOST_LINES = 3  # a reply hands over so many passages at most
+_MOST_LINES = 3  # passages that one reply can hand over
 _REFUSED = ("The user doesn't want to", "Permission to use ", "[Request interrupted by user")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Suggestion:
-    """What was handed over: the words, what they replace, what the agent calls them (a kind or a category), why they wait by what
-    it says of them (empty: they need not), and how it stands in the event at ``place``.
+    """What was handed over: the text, what it replaces, its kind or category, the reason to hold it that follows from the agent's
+    own assessment (empty: none), and the quote in the event at ``place``.
     """
 
     place: int
@@ -52,15 +52,15 @@ class Suggestion:
     kind: str
     doubt: str
     quote: str
-    said_alone: bool = False  # the agent says that a stranger understands the words alone
+    said_alone: bool = False  # the agent says that the text can be understood on its own
 
 
 def find_doubt(kind: str, lasts: str, alone: str) -> str:
-    """Why words wait by what the agent that hands them over says of them; empty where it says nothing, or that they last and are
-    understood alone.
+    """Why a suggestion is held, according to the agent's own assessment; empty if it gives none, or says that the words last and
+    can be understood alone.
 
-    Of what agents said to last (``yes``) annotators kept four fifths, of what may help (``maybe``) a quarter; of the former,
-    readers want seven of ten lines that are understood alone and one of ten others: see ``docs/log.md``.
+    Annotators kept four fifths of what agents said to last (``yes``), and a quarter of what may help (``maybe``). Of the former,
+    readers want seven of ten lines that can be understood alone, and one of ten others: see ``docs/log.md``.
     """
     if kind in _PASSING or lasts == "no":
         return PASSING
@@ -68,7 +68,7 @@ def find_doubt(kind: str, lasts: str, alone: str) -> str:
 
 
 def suggestions(events: Sequence[Event], start: int, stop: int) -> Iterator[Suggestion]:
-    """The suggestions among the events ``[start, stop)``, in order; calls that the person refused are none."""
+    """Yield the suggestions in the events ``[start, stop)``, in order; calls that the person refused are skipped."""
     for place in range(start, min(stop, len(events))):
         event = events[place]
         if event.author is not Author.ASSISTANT:
@@ -83,7 +83,7 @@ def suggestions(events: Sequence[Event], start: int, stop: int) -> Iterator[Sugg
 
 
 def reply_lines(reply: str) -> tuple[str, ...]:
-    """The passages that a reply hands over in its last lines, each as ``kept: "exact words"``, in their order."""
+    """The passages that the last lines of a reply hand over, each as ``kept: "exact words"``, in order."""
     passages: list[str] = []
     for line in reversed(reply.rstrip().rsplit("\n", _MOST_LINES)[-_MOST_LINES:]):
         match = _LINE.fullmatch(line.strip(_MARKS))
@@ -97,7 +97,7 @@ def _suggestion(place: int, event: Event, tool: ToolUse, given: dict[str, str]) 
     text = given["text"][:_MOST]
     written = json.dumps(text, ensure_ascii=False)[1:-1]
     quote = next((words for words in (text, written) if words in tool.target), tool.target)
-    kind = given.get("kind") or given.get("category", "")  # transcripts of before name a category
+    kind = given.get("kind") or given.get("category", "")  # older transcripts name a category
     return Suggestion(
         place=place,
         event=event,
@@ -111,7 +111,7 @@ def _suggestion(place: int, event: Event, tool: ToolUse, given: dict[str, str]) 
 
 
 def _arguments(tool: ToolUse) -> dict[str, str]:
-    """What a call hands over; empty for any other call."""
+    """The arguments of a suggestion call; empty for any other call."""
     if is_suggestion_tool(tool.name):
         try:
             body = json.loads(tool.target)
@@ -124,7 +124,7 @@ def _arguments(tool: ToolUse) -> dict[str, str]:
 
 
 def _parse_suggest_command(command: str) -> dict[str, str]:
-    """The arguments of the first ``kept suggest`` of a command line."""
+    """The arguments of the first ``kept suggest`` in a command line."""
     lexer = shlex.shlex(command, posix=True, punctuation_chars=";&|")
     lexer.whitespace_split = True
     lexer.commenters = ""
@@ -158,7 +158,7 @@ def _options(words: Sequence[str]) -> dict[str, str]:
 
 
 def _is_refused(events: Sequence[Event], place: int, stop: int) -> bool:
-    """True if the call did not run because the person, or their settings, did not allow it."""
+    """True if the call did not run because the person or their settings refused it."""
     call = events[place].tool
     for event in events[place + 1 : stop]:
         if event.kind is EventKind.TOOL_OUTPUT and event.tool and call and call.call and event.tool.call == call.call:
@@ -178,9 +178,7 @@ _KINDS = (
 def propose_handed_over(
     events: Sequence[Event], start: int, stop: int, *, profile: Profile, scope: Callable[[str], str]
 ) -> tuple[Candidate, ...]:
-    """The candidates of what was handed over in the events ``[start, stop)``, in order; looks back before ``start``, never past
-    ``stop``.
-    """
+    """The candidates handed over in the events ``[start, stop)``, in order. Looks back before ``start``, never past ``stop``."""
     if next(suggestions(events, start, stop), None) is None:
         return ()
     earlier: list[tuple[Suggestion, Passage | None, Candidate]] = []
@@ -208,7 +206,7 @@ def _candidate(
     doubt = _suggestion_doubt(passage, content) or suggestion.doubt
     agrees = lexicon.agreement and compile_pattern(lexicon.agreement).match(content)
     if agrees and not doubt and not suggestion.said_alone and not (passage and passage.answer):
-        doubt = ALLUDES  # it answers what the line does not say: readers wanted none of twelve such lines
+        doubt = ALLUDES  # it answers a question that the line does not contain; readers wanted none of twelve such lines
     trigger = CAUSE if passage else REWORDED
     evidence = [evidence_of(event, passage.words)] if passage else [evidence_of(event, suggestion.quote)]
     if passage and passage.answer:
@@ -231,9 +229,9 @@ def _candidate(
 
 
 def _complete_sentences(passage: Passage) -> Passage:
-    """The passage, with the rest of its sentences where that may turn it around: so it says what the person said.
+    """The passage, widened to whole sentences if the rest may reverse its meaning, so that it says what the person said.
 
-    As it was handed over where that rest shows it to be none of what the person asserts, or was not typed.
+    Unchanged if the rest shows that the person does not assert it, or was not typed by them.
     """
     text, start, end = passage.event.text, passage.start, passage.end
     if not (passage.cut or is_clipped(text, start, end)) or unasserted_reason(text, start, end) or is_disowned(text, start, end):
@@ -245,7 +243,7 @@ def _complete_sentences(passage: Passage) -> Passage:
 
 
 def _suggestion_doubt(passage: Passage | None, content: str) -> str:
-    """Why a suggestion waits; empty where it is certain."""
+    """Why a suggestion is held; empty if it is certain."""
     if passage is None:
         return "the words are not one unbroken passage that the person typed"
     if unsure := authorship_doubt(passage.answer or passage.event):
@@ -254,7 +252,7 @@ def _suggestion_doubt(passage: Passage | None, content: str) -> str:
         return "the words just before the passage deny it"
     if count_content_words(content) < LEAST:
         return f"the passage has fewer than {LEAST} words with matter"
-    if passage.answer:  # what the agent words as a rule is no rule of the person's, who chose what to do
+    if passage.answer:  # a rule worded by the agent is not the person's rule; the person only chose what to do
         return "the agent worded it as a rule" if not _BINDS.isdisjoint(tokenize(content)) else ""
     text, start, end = passage.event.text, passage.start, passage.end
     return (
@@ -263,8 +261,8 @@ def _suggestion_doubt(passage: Passage | None, content: str) -> str:
 
 
 def category_of(text: str, named: str, profile: Profile) -> Category | None:
-    """The category that an agent named, or that of the kind it named, where the profile has it; else the likely one; None where the
-    profile has none of these.
+    """The category for a text: the one that the agent named (or that of the kind it named) if the profile has it, else a likely
+    one; None if the profile has none of these.
     """
     words = tokenize(text)
     likely = [kind for kind, telling in _KINDS if not telling.isdisjoint(words)]
@@ -279,7 +277,7 @@ Earlier = Sequence[tuple[Suggestion, Passage | None, Candidate]]
 
 
 def _is_repeat(suggestion: Suggestion, passage: Passage | None, earlier: Earlier) -> bool:
-    """True if the same words, or a passage that holds them, were handed over before."""
+    """True if the same words, or a passage that contains them, were handed over before."""
     form = normal_form(suggestion.text)
     return any(
         _has_inner_passage(other, passage) if other and passage else normal_form(before.text) == form
@@ -292,9 +290,7 @@ def _has_inner_passage(outer: Passage, inner: Passage) -> bool:
 
 
 def _link_earlier(made: Candidate, suggestion: Suggestion, passage: Passage | None, earlier: Earlier) -> Candidate:
-    """The candidate with what it says more fully than an earlier one, and the words of an earlier one that it takes the place
-    of.
-    """
+    """Link a candidate to the earlier one that it extends (``rewords``), and to the earlier one that it replaces (``replaces``)."""
     shorter = next((before.id for _, other, before in earlier if other and passage and _has_inner_passage(passage, other)), "")
     words = normal_form(suggestion.replaces)
     gone = next((before.content for _, _, before in reversed(earlier) if words and _is_like(words, before.content)), "")

@@ -1,10 +1,10 @@
-"""What may stand in the slots of a fix: an error without anybody's prose, and a command that a later agent may run unasked.
+"""What may fill the slots of a fix: an error without prose, and a command that a later agent may run without asking.
 
-What a tool printed and what an agent ran are shown to later sessions as they stand, so a sentence in them would be an order, a
-command that destroys or opens something would be repeated, and a package that the failure does not name would run a stranger's
-code. Decided by form: names are one token, and words in a row are prose; the name of a package counts where an error line says that
-it is missing, or where the failed command asks for it itself. A module whose package has another name is known by the short list
-below alone; whatever else is placed waits for a person.
+Later sessions see tool output and commands verbatim. So a sentence in them would act as an instruction, a destructive or permission
+changing command would be repeated, and a package that the failure does not name would run a stranger's code. Decided by form: names
+are single tokens, and several words in a row are prose. A package counts as named if an error line says that it is missing or the
+failed command itself asks for it; ``packages`` in ``toolwords.toml`` lists modules whose package has another name. Anything else
+that installs a package is held for review.
 """
 
 import re
@@ -30,12 +30,12 @@ from kept.extraction.rules.commands import (
 )
 from kept.profiles.lexicons import word_list
 
-# A quotation mark that opens, and behind it the one token and the mark that closes, where it names one thing.
+# An opening quotation mark; a group matches if a single token and the closing mark follow, so that it quotes a name.
 _QUOTED = Pattern(
     r"(?:^|[\s(\[{=:,])(?:'([^\s'\"`<>*]*['’])?|\"([^\s\"`<>*]*\")?|`([^\s'\"`<>*]*[`'])?|“([^\s”<>*]*”)?|‘([^\s’<>*]*’)?|«([^»<>*]*»)?)"
 )
 _MARKUP = Pattern(r"<[/!A-Za-z]|\*\*|\]\(|&[a-z]+;")
-_LABEL = Pattern(r"^\S+ ERR! ")  # of npm: no end of a sentence
+_LABEL = Pattern(r"^\S+ ERR! ")  # npm's prefix; not the end of a sentence
 _NEXT = Pattern(r"[.!?;。！？]\s+\S|\s[-–—]\s")
 _BINDS = "|".join(sorted(map(re.escape, word_list("assertion", "binds") - NEGATIONS - {"only"})))
 _ORDER = Pattern(rf"(?i)(?:^|[,;:(]\s)[^,;:(]*\b(?:{_BINDS})\b(?:\s+\S+){{4}}")
@@ -61,8 +61,8 @@ _PIECES = Pattern(r"[A-Za-z]+")
 
 
 def named_error(line: str) -> str:
-    """The part of an error line that holds no prose of a tool's: up to the first quoted text that is no name, the first markup and
-    the end of its first sentence.
+    """The part of an error line without prose: up to the first quoted text that is not a name, the first markup, or the end of its
+    first sentence.
     """
     label = _LABEL.match(line)
     head = label[0] if label else ""
@@ -73,19 +73,19 @@ def named_error(line: str) -> str:
 
 
 def plain_command(command: str) -> str:
-    """A command up to the first thing in it that speaks to somebody: a remark, markup, or words in a row."""
+    """A command up to the first text for a reader: a comment, markup, or several words in a row."""
     ends = [match.start() for match in _ARGUMENT.finditer(command) if _SPOKEN.search(match[0])][:1]
     ends += [found.start() for pattern in (_REMARK, _MARKUP, _TOLD, _IN_A_ROW) if (found := pattern.search(command))]
     return command[: min(ends, default=len(command))].rstrip()
 
 
 def is_spoken(passage: str) -> bool:
-    """Whether a command, or a line that was changed, holds a remark or words that speak to somebody."""
+    """True if a command or a changed line contains a comment or words for a reader."""
     return plain_command(passage) != passage.rstrip()
 
 
 def is_harmful_command(command: str) -> bool:
-    """Whether a command destroys, opens, loads from elsewhere or switches a check off, so that only a person may pass it on."""
+    """True if a command destroys, opens permissions, downloads, or disables a check, so that only a person may pass it on."""
     return bool(
         WEAKENS.search(command)
         or DESTROYS.search(command)
@@ -112,14 +112,14 @@ def _is_harmful(step: Step) -> bool:
 
 
 def _is_wide_delete(words: list[str]) -> bool:
-    """Whether a ``find`` that acts on what it finds looks outside of the current folder or for files of any name."""
+    """True if a ``find`` with an action searches outside the current folder, or files of any name."""
     first = next(place for place, word in enumerate(words) if place and word[:1] in ("-", "(", "!"))
     picked = any(word in _PICKS and name.strip("*?./") for word, name in pairwise(words))
     return not picked or any(_OUTSIDE.match(root) and root not in (".", "./") for root in words[1:first])
 
 
 def _is_harmful_call(words: list[str], joint: str) -> bool:
-    """Whether a command of some words, behind an operator, does harm by itself."""
+    """True if a command with these words, after the operator ``joint``, is harmful by itself."""
     if not words:
         return False
     program, operands = words[0].rsplit("/", 1)[-1], [word for word in words[1:] if not word.startswith("-")]
@@ -137,17 +137,18 @@ def _is_harmful_call(words: list[str], joint: str) -> bool:
 
 
 def _destroys(words: list[str]) -> bool:
-    """Whether a program, subcommand or long option says that something goes that no command brings back. No cache counts."""
+    """True if a program, subcommand or long option says that something is destroyed for good. Deleting a cache does not count."""
     said = [word for word in words if "/" not in word and (word.startswith("--") or not word.startswith("-"))][:6]
     pieces = {piece.lower() for word in said for piece in _PIECES.findall(word.partition("=")[0])} - {words[0] if words else ""}
-    if "dropdb" in words or "cache" in pieces or (words[:1] == ["git"] and "reset" in pieces):  # `reset --hard` is told apart above
+    # `reset --hard` is found by DESTROYS
+    if "dropdb" in words or "cache" in pieces or (words[:1] == ["git"] and "reset" in pieces):
         return "dropdb" in words
     return bool(pieces & NAMES["destroyers"]) or (bool(pieces & NAMES["cleans"]) and not any(map(MAKERS.fullmatch, words[:1])))
 
 
 _PIECE = Pattern(r"[a-z]\w{3,}")
 _ENDING = Pattern(r"(?:[\d.]+|\.exe|\.cmd)$")
-# Programs that fetch packages, with the words behind them that do so.
+# Programs that fetch packages, with their subcommands that do.
 _RUNS = NAMES["runs"]
 _FETCHERS = {
     **dict.fromkeys(NAMES["node"], NAMES["node_verbs"] | _RUNS),
@@ -155,7 +156,7 @@ _FETCHERS = {
     "go": frozenset({"get", "install", "run"}),
 }
 _RUNNERS = frozenset({"npx", "bunx", "pnpx", "uvx"})
-_LOCAL = Pattern(r"\.{1,2}(?:/[\w./-]*)?(?:\[[\w,-]*\])?|[<>&|)].*|\d[\d.]*")  # or a version
+_LOCAL = Pattern(r"\.{1,2}(?:/[\w./-]*)?(?:\[[\w,-]*\])?|[<>&|)].*|\d[\d.]*")  # a local path, or a version
 _PACKAGE = Pattern(r"(@?[\w.+/-]+?)(?:\[[\w,.-]*\])?(?:(?:[<>=!~^]{1,2}=?|@)[v^~<>=]*(?:\d[\w.*+,<>=!~^-]*|latest|next))?")
 _WRITTEN = Pattern(r"(?:>\s*|\btee\s+(?:-a\s+)?|-i\S*\s.*\s)['\"]?([\w./-]+)")
 
@@ -176,7 +177,7 @@ _MISSING = tuple(
     )
 )
 _RUN = Pattern(r"^\s*-?\s*(?:RUN\s+|run:\s*)")
-# What stands in a manifest for a package: a version behind a name, a name in a list, a call.
+# What requires a package in a manifest: a name with a version, a name in a list, a call.
 _PAIR = Pattern(r"[\"']?([@\w][\w./@-]*)[\"']?\s*[:=]\s*(?:[\"']([^\"']*)[\"']|\{(.*)\})")
 _SPEC = Pattern(r"[\^~<>=v ]*\d[\w.*+<>=, |^~-]*|\*|latest|next|")
 _ELSEWHERE = Pattern(r"(?i)^[\w+]+:|^[\w.-]+/[\w.-]+(?:#.*)?$|\b(?:git|path|url|package|registry)\s*=|://|\s@\s|=>")
@@ -187,7 +188,7 @@ _ASKED = Pattern(
 
 
 def places_unnamed(passages: Iterable[str], errors: Sequence[str], failed: str) -> bool:
-    """Whether a command or line places a package that neither the ``errors`` nor the ``failed`` command name."""
+    """True if a command or line installs a package that neither ``errors`` nor the ``failed`` command name."""
     fetched = [item for passage in passages for item in _fetched(_RUN.sub("", passage))]
     if not fetched:
         return False
@@ -197,7 +198,7 @@ def places_unnamed(passages: Iterable[str], errors: Sequence[str], failed: str) 
 
 
 def requires_unnamed(name: str, old: str, new: str, errors: Sequence[str]) -> bool:
-    """Whether the lines that are new in a file called ``name`` ask for a package that neither ``errors`` nor the old lines name."""
+    """True if new lines in the file ``name`` require a package that neither ``errors`` nor the old lines name."""
     if not MANIFEST.fullmatch(name.rsplit("/", 1)[-1]):
         return False
     lines = new.splitlines()
@@ -206,8 +207,8 @@ def requires_unnamed(name: str, old: str, new: str, errors: Sequence[str]) -> bo
 
 
 def _fetched(command: str) -> Iterator[tuple[str, bool]]:
-    """The packages that a command fetches, as they are written, and whether it only runs them; what a file of the project lists
-    is none.
+    """Yield the packages that a command fetches, as written, and whether it only runs them. Packages listed in a project file do
+    not count.
     """
     for line in (command, *_INNER.findall(command)):
         for step in steps_of(line):
@@ -236,7 +237,7 @@ def _of_step(step: Step) -> Iterator[tuple[str, bool]]:
 
 
 def _by_option(words: Sequence[str], options: Iterable[str]) -> Iterator[str]:
-    """The packages that options name."""
+    """Yield the packages that options name."""
     for before, word in zip(("", *words), words, strict=False):
         option, equals, value = word.partition("=")
         if before in options or (equals and option in options):
@@ -244,7 +245,7 @@ def _by_option(words: Sequence[str], options: Iterable[str]) -> Iterator[str]:
 
 
 def _operands(words: Sequence[str]) -> Iterator[str]:
-    """The packages behind a verb."""
+    """Yield the packages after a subcommand."""
     for before, word in zip(("", *words), words, strict=False):
         if before in NAMES["files"] and CONFIG.fullmatch(word.rsplit("/", 1)[-1]):
             continue
@@ -253,7 +254,7 @@ def _operands(words: Sequence[str]) -> Iterator[str]:
 
 
 def _required(line: str) -> Iterator[str]:
-    """The packages that a line of a manifest asks for; the whole line where it takes one from elsewhere, for no error says that."""
+    """Yield the packages that a manifest line requires; the whole line if it uses another source, because no error names that."""
     text = line.strip().rstrip(",")
     pair = _PAIR.fullmatch(text)
     if _ELSEWHERE.search((pair.group(2) or pair.group(3) or "") if pair else text):
@@ -266,13 +267,13 @@ def _required(line: str) -> Iterator[str]:
 
 
 def _missing(errors: Sequence[str]) -> frozenset[str]:
-    """What error lines say is missing, in the names that packages may have for it."""
+    """What error lines report as missing, under the names that its package may have."""
     found: set[str] = set()
     for name in (name for line in errors for shape in _MISSING for name in shape.findall(line)):
         parts = _bare_name(name.rstrip(".:,;")).split("/")
         if parts[0].startswith("@"):
             found.add("/".join(parts[:2]))
-        elif "." in parts[0] and len(parts) > 1:  # a Go module, or a package of one
+        elif "." in parts[0] and len(parts) > 1:  # a Go module, or a package in one
             found |= {"/".join(parts[:end]) for end in range(2, len(parts) + 1)}
         else:
             found |= {parts[0], parts[0].split(".", 1)[0]}
@@ -282,6 +283,6 @@ def _missing(errors: Sequence[str]) -> frozenset[str]:
 
 
 def _bare_name(package: str) -> str:
-    """The name of a package without its version, as registries compare names."""
+    """The name of a package without its version, normalized as registries compare names."""
     whole = _PACKAGE.fullmatch(package)
     return str(whole.group(1) if whole else package).casefold().replace("_", "-")

@@ -1,6 +1,6 @@
-"""Passages: where the words of a suggestion stand, unchanged and unbroken, in what the person typed or chose.
+"""Passages: find the words of a suggestion, unchanged and contiguous, in what the person typed or chose.
 
-White space, typographic quotes and capitals may differ, and marks may enclose the whole; any other difference is another wording.
+White space, quotation marks and case may differ, and markup may enclose the whole; any other difference counts as rewording.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,9 +15,9 @@ from kept.core.text import NEGATIONS, is_cjk, tokenize
 from kept.core.value import dataclass, replace
 from kept.profiles.lexicons import join_alternatives, word_list
 
-LEAST = 4  # content words of a passage that is certain
-LONGEST_PASSAGE = 1_000  # of a passage that the person typed; a file shows its beginning
-_FOREIGN = "\0"  # stands for a character that the person did not type
+LEAST = 4  # content words; a shorter passage is not certain
+LONGEST_PASSAGE = 1_000  # characters of a passage that the person typed; output files show its beginning
+_FOREIGN = "\0"  # replaces a character that the person did not type
 _FOLDED = str.maketrans(
     {**dict.fromkeys("“”„«»「」『』", '"'), **dict.fromkeys("‘’‚´", "'"), **dict.fromkeys("–—", "-"), "\u200b": "", "\ufeff": ""}
 )
@@ -40,17 +40,17 @@ _AGREED = Pattern(rf"(?i)^\W*(?:{_AGREEMENT})(?:\W+(?:{_AGREEMENT}|{_COURTESY}))
 _ITEM = Pattern(
     rf"(?mi)^[ \t]*(?:[-*+>][ \t]+|#{{1,6}}[ \t]+)?\W{{0,3}}(?:{_words('options')})?[ \t]*\(?(?P<mark>\d{{1,2}}|[A-H])[.):][*_ \t]"
 )
-_NAME = 30  # characters of a name in quotation marks
-_ANSWER = 60  # characters of an answer that is a bare choice
+_NAME = 30  # characters of a quoted name
+_ANSWER = 60  # characters of an answer that only makes a choice
 _FUNCTION_WORDS = word_list("choice", "function")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Passage:
-    """The characters ``[start, end)`` of an event at ``place``; ``answer`` is the bare "yes, option 2" that chose them, where they
-    are the assistant's.
+    """The characters ``[start, end)`` of an event at ``place``. ``answer`` is set if they are the assistant's: the person's short
+    reply that chose them ("yes, option 2").
 
-    ``cut`` says that the words just before, in the same clause, deny it.
+    ``cut``: words just before it, in the same clause, negate it.
     """
 
     place: int
@@ -62,13 +62,13 @@ class Passage:
 
     @property
     def words(self) -> str:
-        """The passage as it stands there."""
+        """The text of the passage."""
         return self.event.text[self.start : self.end]
 
 
 def find_passage(words: str, events: Sequence[Event], first: int, place: int, session: str) -> Passage | None:
-    """The passage that the words of a suggestion at ``place`` are, in the latest event of its session from ``first`` on that has
-    it.
+    """Find the words of a suggestion at ``place`` in the prompts before it, latest first, back to the event ``first``; same session
+    only.
     """
     needle = _needle(words)
     if not needle:
@@ -84,7 +84,7 @@ def find_passage(words: str, events: Sequence[Event], first: int, place: int, se
 
 
 def widen_to_sentences(passage: Passage) -> Passage | None:
-    """A passage with the whole of each sentence that it takes a part of; None where the person did not type all of that."""
+    """Widen a passage to whole sentences; None if the person did not type all of them."""
     text, start, end = passage.event.text, passage.start, passage.end
     own = [span for span in split_sentences(text, 0, len(text)) if not span.aside and span.start < end and span.end > start]
     first, last = (min(start, own[0].start), max(end, own[-1].end)) if own else (start, end)
@@ -93,9 +93,9 @@ def widen_to_sentences(passage: Passage) -> Passage | None:
     return replace(passage, start=first, end=last, cut=False)
 
 
-@lru_cache(maxsize=20_000)  # what waits is counted on every page of the browser
+@lru_cache(maxsize=20_000)  # the browser counts these for all held candidates on every page
 def count_content_words(words: str) -> int:
-    """How many words of a text carry matter; two characters of a script without spaces count as one."""
+    """The number of content words in a text; two characters of a script without spaces count as one."""
     dense, spaced = 0, words
     if not words.isascii():
         dense = sum(map(is_cjk, words))
@@ -105,7 +105,7 @@ def count_content_words(words: str) -> int:
 
 
 def content_words(text: str) -> frozenset[str]:
-    """The words of a text that carry matter, as texts are compared."""
+    """The content words of a text, for comparison."""
     return frozenset(word for word in tokenize(text) if len(word) > 1 and word not in _FUNCTION_WORDS)
 
 
@@ -117,7 +117,7 @@ def _find_in_prompt(needle: str, event: Event, place: int) -> Passage | None:
 
 
 def _find_in_choice(needle: str, events: Sequence[Event], first: int, place: int) -> Passage | None:
-    """The passage in the option of the assistant's last reply that a bare answer chose."""
+    """Find the words in the option of the assistant's last reply that a short answer chose."""
     answer = events[place]
     text = answer.text.strip()
     if len(text) > _ANSWER or "?" in text:
@@ -134,7 +134,7 @@ def _find_in_choice(needle: str, events: Sequence[Event], first: int, place: int
 
 
 def _reply(events: Sequence[Event], first: int, place: int) -> tuple[int, Event | None]:
-    """The last reply before an answer, nobody having typed anything in between."""
+    """The last reply before an answer, if no prompt lies in between, and its index."""
     for at in range(place - 1, first - 1, -1):
         event = events[at]
         if event.session != events[place].session or (event.kind is EventKind.PROMPT and event.author is Author.HUMAN):
@@ -145,7 +145,7 @@ def _reply(events: Sequence[Event], first: int, place: int) -> tuple[int, Event 
 
 
 def _find_chosen_spans(answer: str, reply: str) -> Iterator[tuple[int, int]]:
-    """Where in a reply that stands which a bare answer chose: the option of its mark, else the question at the end."""
+    """Yield the spans of a reply that a short answer chose: the marked option, or the question at the end."""
     chosen = _CHOSEN.match(answer)
     if chosen is not None:
         items = [(match.group("mark").casefold(), match.start()) for match in _ITEM.finditer(reply)]
@@ -169,7 +169,7 @@ def _needle(words: str) -> str:
 
 
 def _mask_foreign(event: Event) -> str:
-    """The text of a prompt with a mark in the place of each character that is foreign; a name in quotation marks is typed."""
+    """The text of a prompt with a placeholder for each character that the person did not type; a quoted name counts as typed."""
     parts, at = [], 0
     for span in (span for span in event_spans(event) if span.is_typed or _is_name(event.text, span)):
         parts += [_FOREIGN * (span.start - at), event.text[span.start : span.end]]
@@ -183,7 +183,7 @@ def _is_name(text: str, span: Span) -> bool:
 
 
 def _fold(text: str) -> tuple[str, list[int]]:
-    """A text as it is compared, and where each of its characters stands in it."""
+    """Fold a text for comparison; also return the original index of each character."""
     folded: list[str] = []
     places: list[int] = []
     for place, char in enumerate(text):
@@ -197,7 +197,7 @@ def _fold(text: str) -> tuple[str, list[int]]:
 
 
 def _search(needle: str, text: str) -> tuple[int, int] | None:
-    """Where whole words of a text are those that are looked for: the characters ``[start, end)``."""
+    """The span ``[start, end)`` in the text where ``needle`` occurs as whole words; None if it does not."""
     folded, places = _fold(text)
     at = folded.find(needle)
     while at >= 0:
@@ -209,8 +209,8 @@ def _search(needle: str, text: str) -> tuple[int, int] | None:
 
 
 def _include_outer_mark(text: str, start: int, end: int) -> tuple[int, int]:
-    """The passage with the outer mark of a code span, or the underscore of a name (``_private``, ``prefix_``), that begins or ends
-    it.
+    """Include the outer backtick of a code span, or the underscore of a name (``_private``, ``prefix_``), if the passage cuts it
+    off.
     """
     before, behind = text[max(0, start - 1) : start], text[end : end + 1]
     for mark, is_torn in (("`", text.count("`", start, end) % 2), ("_", (before == "_") != (behind == "_"))):
@@ -220,13 +220,13 @@ def _include_outer_mark(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _is_word_edge(text: str, place: int) -> bool:
-    """True if a word may begin or end at a place."""
+    """True if a word may begin or end at this index."""
     before, after = text[place - 1 : place], text[place : place + 1]
     return not (before.isalnum() and after.isalnum()) or is_cjk(before) or is_cjk(after)
 
 
 def _is_denied(text: str, start: int) -> bool:
-    """True if a denial stands just before a passage, in its clause: without it the passage says the reverse."""
+    """True if a negation stands just before a passage, in its clause, so that the passage alone says the opposite."""
     before = text[max(0, start - 200) : start]
     clause = before[max((match.end() for match in _CLAUSE.finditer(before)), default=0) :]
     return not NEGATIONS.isdisjoint(tokenize(clause)) or any(char in clause for char in _DENIALS)

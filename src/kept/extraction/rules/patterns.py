@@ -1,6 +1,4 @@
-"""What extraction looks at, and with what: a person's prompts and how sure that is, a lexicon's patterns, each compiled once, and
-whom a memory is for.
-"""
+"""Helpers that the rules share: compiled patterns of word lists, tests of prompts, evidence, and the scope of a memory."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -15,19 +13,19 @@ from kept.profiles.lexicons import TellingPatterns, join_alternatives
 from kept.profiles.profile import Category
 
 SPACE = " \t\r\n,;:.!…–—-*_>\"'“”«»「」，、：；。！"
-EDGE = r"[^\w\x{80}-\x{1FFF}]"  # letters of every script that writes words apart lie in this range
+EDGE = r"[^\w\x{80}-\x{1FFF}]"  # includes the letters of every script that separates words
 _LEADS = 6
-_BYTES = 1 << 26  # at most; the Russian words of a telling need more than the usual eighth
+_BYTES = 1 << 26  # memory for a pattern; the Russian telling words need more than the default, an eighth of this
 
 
 @cache
 def compile_pattern(source: str) -> Pattern:
-    """A compiled pattern, with memory for its automaton: without that long patterns are slow, and complain on standard error."""
+    """Compile a pattern with more memory for its automaton; with less, long patterns are slow and print warnings."""
     return Pattern(source, memory=_BYTES)
 
 
 def list_words(table: str, *names: str) -> tuple[str, str]:
-    """The fragments of some lists: those of languages that write words apart, and those of the others."""
+    """The regex fragments of some word lists: (languages that separate words, the others)."""
     spaced, dense = (
         "|".join(filter(None, (join_alternatives(table, name, spaced=apart) for name in names))) for apart in (True, False)
     )
@@ -35,18 +33,18 @@ def list_words(table: str, *names: str) -> tuple[str, str]:
 
 
 def match_words(table: str, *names: str) -> Pattern:
-    """A pattern of the words of some lists, wherever they stand as words."""
+    """Compile a pattern that matches the words of some lists, as whole words."""
     spaced, dense = list_words(table, *names)
     return compile_pattern(rf"(?i)(?:^|{EDGE})(?:{spaced})(?:$|{EDGE})" + (f"|{dense}" if dense else ""))
 
 
 def has_match(source: str, text: str) -> bool:
-    """Whether a pattern occurs in the text; an empty one never does."""
+    """True if a pattern occurs in the text; an empty pattern never does."""
     return bool(source) and compile_pattern(source).search(text) is not None
 
 
 def skip_filler(words: str, patterns: TellingPatterns) -> int:
-    """Where a sentence begins behind its filler."""
+    """The index at which a sentence begins after its filler words."""
     head = 0
     for _ in range(_LEADS):
         match = compile_pattern(patterns.lead).match(words[head:]) if patterns.lead else None
@@ -58,7 +56,7 @@ def skip_filler(words: str, patterns: TellingPatterns) -> int:
 
 
 def count_mass(words: str) -> int:
-    """The words of a text; two characters of a script without spaces count as one."""
+    """The number of words in a text; two characters of a script without spaces count as one."""
     dense = 0 if words.isascii() else sum(map(is_cjk, words))
     return len(words.split()) + dense // 2 - (1 if dense else 0)
 
@@ -67,17 +65,17 @@ LOOKBACK = 300
 
 
 def is_prompt(event: Event) -> bool:
-    """Whether the event is a prompt that a person typed."""
+    """True if the event is a prompt that a person typed."""
     return event.kind is EventKind.PROMPT and event.author is Author.HUMAN
 
 
 def authorship_doubt(event: Event) -> str:
-    """Why a prompt's words may not be the person's own, however often they come; empty where nothing says so."""
+    """Why a prompt's words may not be the person's own, however often they are repeated; empty if nothing suggests it."""
     return CHOSEN if is_choice(event) else UNCONFIRMED if is_unconfirmed(event) else ""
 
 
 def evidence_of(event: Event, quote: str, *, by_span: bool = False) -> Evidence:
-    """A passage of an event as evidence, as trusted as the event; ``by_span``: as those who wrote the passage itself."""
+    """Build evidence from a passage of an event, with the event's origin, or (``by_span``) the origin of the passage itself."""
     return Evidence(
         quote=quote,
         event=event.key,
@@ -90,7 +88,7 @@ def evidence_of(event: Event, quote: str, *, by_span: bool = False) -> Evidence:
 
 
 def turn_before(events: Sequence[Event], event: Event) -> tuple[str, str]:
-    """The words of the prompt before an event, of the same session, and of the last reply to it; empty where there is none."""
+    """The text of the previous prompt of an event's session, and of the last reply to it; each is empty if there is none."""
     prompt = reply = ""
     for item in events:
         if item.key == event.key:
@@ -109,8 +107,8 @@ def choose_scope(
 ) -> str:
     """The scope of a passage: its project, unless the person says "everywhere" or its category is about the person.
 
-    ``around`` is the prompt it stands in, whose words count where it says little more. A passage that speaks of "this project", or
-    names one of its files, is for the project in any category.
+    ``around`` is the prompt that contains the passage; its words count as well if the passage is at least half of it. A passage
+    that says "this project" or names one of its files belongs to the project in any category.
     """
     said = around if around and len(around) < 2 * len(content) else content
     if any(has_match(patterns.everywhere, said) for patterns in spoken):

@@ -1,7 +1,7 @@
-"""What made a failed command pass: a step, an edit, or another way of calling it. Names it only where it bears on the failure.
+"""What made a failed command pass: a step, an edit, or another form of the command, if it is related to the failure.
 
-Every slot of the line is a passage of what ran or was changed. What was done for another reason is left out: reports, version
-control, formatting, and whatever neither names what the error names nor is of the kind that mends such an error.
+Every slot of the resulting line is a passage of what ran or was changed. Unrelated actions are left out: reports, version control,
+formatting, and anything that neither names what the error names nor is of a kind that repairs such an error.
 """
 
 from collections.abc import Sequence
@@ -35,8 +35,8 @@ _PIECES = Pattern(r"[^A-Za-z0-9_.-]+")
 _SILENCED = Pattern(r"(?:\s+(?:\d?>&\d|&?\d?>{1,2}\s*/dev/null|&))+$")
 _WRITES = Pattern(r"(?:^|[^0-9&>=-])>{1,2}\s*[\w.~/$]")
 _IN_PLACE = Pattern(r"-i\S*|--in-place\S*")
-_NAME = Pattern(r"[\d_./@-]")  # what stands in a word that is a name rather than prose
-PASSING = Pattern(r"/tmp/|/var/folders/|mktemp|\$TMP|\\Temp\\")  # noqa: S108  a place that is gone tomorrow
+_NAME = Pattern(r"[\d_./@-]")  # a character that marks a name rather than a prose word
+PASSING = Pattern(r"/tmp/|/var/folders/|mktemp|\$TMP|\\Temp\\")  # noqa: S108 - temporary folders, which are soon gone
 _LOOP = Pattern(r"(?:for|while|until|if|case|do|then)\b")
 _CODED = Pattern(
     r"\b[A-Z]{1,5}-?\d{3,5}\b|\[[a-z]+-[\w-]+\]$|site-packages|dist-packages|/lib/python|node_modules|module '\w+' has no attribute"
@@ -47,7 +47,7 @@ _SHORTEST = 3
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Failure:
-    """A failed command: the error line that tells most, verbatim, and the step that failed."""
+    """A failed command: its most informative error line, verbatim, and the step that failed."""
 
     command: Command
     error: str
@@ -56,8 +56,8 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Remedy:
-    """What helped, as a clause whose code is verbatim, with the calls and passages that prove it; ``rank`` says how closely it
-    bears.
+    """What helped, as a clause with verbatim code, and the calls and passages that prove it; ``rank`` says how closely it is
+    related to the failure.
     """
 
     clause: str
@@ -68,17 +68,17 @@ class Remedy:
 
 
 def format_code(text: str) -> str:
-    """A verbatim passage as inline code, between quotation marks where it holds marks of code itself."""
+    """Format a verbatim passage as inline code, or in quotation marks if it contains backticks."""
     return f"“{text}”" if "`" in text else f"`{text}`"
 
 
 def is_same_step(left: Step, right: Step) -> bool:
-    """Whether a later step is the earlier one again: in another directory it would be another check."""
+    """True if a later step repeats an earlier one; in another directory it would be another check."""
     return left.words == right.words and left.settings == right.settings and left.where in ("", right.where)
 
 
 def strip_redirections(command: str) -> str:
-    """A command without the redirections behind it that only merge or drop what it prints."""
+    """A command without trailing redirections that only merge or discard its output."""
     return str(_SILENCED.sub("", command))
 
 
@@ -86,14 +86,14 @@ def strip_redirections(command: str) -> str:
 
 
 def remedy(failure: Failure, between: Sequence[Command], edits: Sequence[Edit], success: Command) -> Remedy | None:
-    """The last thing done between a failure and the success of the same command that bears on the failure; None where nothing
-    does.
+    """The last action between a failure and the success of the same command that is related to the failure; None if there is
+    none.
     """
     own = {step.text for step in failure.command.steps}
     remedies = [
         done for command in (*between, success) if (done := _command_remedy(failure, command, own, last=command is success))
     ]
-    step = max(reversed(remedies), key=lambda done: done.rank, default=None)  # of equals the last
+    step = max(reversed(remedies), key=lambda done: done.rank, default=None)  # the last of equal rank
     change = _find_edit_remedy(failure, edits, alone=step is None and not any(_has_effect(command) for command in between))
     if step is None or change is None:
         return step or change
@@ -101,7 +101,7 @@ def remedy(failure: Failure, between: Sequence[Command], edits: Sequence[Edit], 
         return step
     if step.rank > _KIND or _remedy_place(change) > _remedy_place(step):
         return step if _remedy_place(step) > _remedy_place(change) else change
-    # A manifest that was edited and then installed from: both were needed.
+    # A manifest was edited and then installed from: both are needed.
     clause = f"{change.clause}, then {step.clause.removesuffix(' first')}"
     return Remedy(clause=clause, proof=(*change.proof, *step.proof), rank=change.rank, action=step.action, edit=change.edit)
 
@@ -114,8 +114,8 @@ def _remedy_place(done: Remedy) -> int:
 
 
 def _command_remedy(failure: Failure, command: Command, own: set[str], *, last: bool) -> Remedy | None:
-    """A command between as a remedy, by the step of it that bears most on the failure; of the success only what precedes its
-    check.
+    """The remedy in a command between failure and success: the steps that are related to the failure. In the success itself only
+    steps before the check count.
     """
     if command.passed is False:
         return None
@@ -137,14 +137,12 @@ def _command_remedy(failure: Failure, command: Command, own: set[str], *, last: 
 
 
 def is_dry_run(step: Step) -> bool:
-    """Whether a step only shows what it would do."""
+    """True if a step only shows what it would do."""
     return any(REHEARSES.fullmatch(word) for word in step.words[1:])
 
 
 def _passage(command: Command, changing: Sequence[Step]) -> str:
-    """The part of the command line from the first to the last step that changes something, with the pipe or directory it stands
-    in.
-    """
+    """The part of the command line from the first to the last changing step, including the pipe or ``cd`` before it."""
     first = command.steps.index(changing[0])
     while first and (command.steps[first].joint == "|" or (command.steps[first - 1].program == "cd" and changing[0].where)):
         first -= 1
@@ -158,8 +156,8 @@ def _has_effect(command: Command) -> bool:
 
 
 def has_side_effects(step: Step) -> bool:
-    """Whether a step may change something that another command needs: it neither reads, reports, formats, nor keeps the work
-    itself.
+    """True if a step may change something that another command needs: it does not only read, report, format, or do version
+    control.
     """
     if _LOOP.match(step.text):
         return False
@@ -185,8 +183,8 @@ def has_side_effects(step: Step) -> bool:
 
 
 def _rate_relevance(failure: Failure, step: Step) -> int:
-    """How closely a step bears on a failure: advised by its output, naming what it names, of a kind that mends it; 0: not at
-    all.
+    """How closely a step is related to a failure: its output advises it, the step names what the error names, it is of a kind that
+    repairs the error; 0 for not at all.
     """
     text = strip_redirections(step.text)
     output = failure.command.output.text
@@ -207,7 +205,7 @@ def _rate_relevance(failure: Failure, step: Step) -> int:
 
 @lru_cache(maxsize=1024)
 def _verbs(step: Step) -> frozenset[str]:
-    """The words that say what a step does: of its program and of the first words behind it, taken apart."""
+    """The words that say what a step does: its program and its first words, also split into their parts."""
     words = [unquote_word(word) for word in (*step.words[:7], *step.settings) if len(word) <= 60]
     whole = {word.rsplit("/", 1)[-1] for word in words}
     pieces = {piece for word in whole for piece in _PIECES.split(word)} | {
@@ -228,7 +226,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _telling_names(failure: Failure) -> frozenset[str]:
-    """The names in an error that the failed command itself does not hold."""
+    """The names in an error that the failed command does not contain."""
     lines = "\n".join(error_message(line) for line in failure.command.errors) or error_message(failure.error)
     return _words(lines) - _words(failure.step.text) - {failure.step.program.casefold()}
 
@@ -237,7 +235,9 @@ def _telling_names(failure: Failure) -> frozenset[str]:
 
 
 def _find_edit_remedy(failure: Failure, edits: Sequence[Edit], *, alone: bool) -> Remedy | None:
-    """The last small edit that bears on a failure: of what configures, or of one line of code that the error says how to write."""
+    """The last small edit related to a failure: of a configuration file, or of one line of code if the error says how to write
+    it.
+    """
     settings = [edit for edit in edits if CONFIG.fullmatch(file_name(edit.path))]
     for edit in reversed(settings):
         clause = _clause(edit)
@@ -266,7 +266,7 @@ def _is_edit_named(failure: Failure, edit: Edit) -> bool:
 
 
 def _clause(edit: Edit) -> tuple[str, tuple[str, ...]] | None:
-    """An edit of one line as a clause, and the passages of it that are quoted; None where it changed more."""
+    """A one-line edit as a clause with its quoted passages; None if it changed more."""
     old, new = lines_of(edit.old), lines_of(edit.new)
     gone, come = [line for line in old if line not in new], [line for line in new if line not in old]
     name = file_name(edit.path)
@@ -283,7 +283,7 @@ def _clause(edit: Edit) -> tuple[str, tuple[str, ...]] | None:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text; a comma behind one is there for the next one."""
+    """The non-empty lines of a text, without trailing commas, which depend on the next line."""
     return [line.strip().rstrip(",") for line in text.splitlines() if line.strip()]
 
 

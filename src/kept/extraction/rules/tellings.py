@@ -1,6 +1,6 @@
-"""Explicit tellings: what a person types to the assistant to be remembered, or as a rule that is to hold from now on.
+"""Tellings: sentences in which a person explicitly asks to remember something, or states a rule that holds from now on.
 
-Reads one sentence at a time and points at the passage that is to be remembered; it never changes a word of it. Knows nothing of
+Processes one sentence at a time and returns the position of the passage to remember; it never changes a word. Knows nothing of
 categories, scopes and what happens to a candidate.
 """
 
@@ -16,23 +16,24 @@ from kept.extraction.rules.framing import ToldIn, find_frame
 from kept.extraction.rules.patterns import SPACE, compile_pattern, count_mass, has_match, skip_filler
 from kept.profiles.lexicons import Lexicon, TellingPatterns, word_list
 
-# Why a telling waits for a person.
+# Reasons to hold a telling for review.
 UNMEASURED = "the rules of this language are not measured yet"
 ONE_OCCASION = "may hold for one occasion only"
 SHORT = "too short to stand by itself"
 LONG = "longer than a line of the memory file"
 GOES_ON = "may go on in the next line"
-# Why a telling is refused, and listed.
+# Reasons to refuse a telling.
 ERRAND = "orders a note without words to keep"
-_LEAST_WISH, _MOST_WISH = 4, 40  # words with matter of a standing wish
-LEAST, MOST = 3, 400  # words of the shortest, characters of the longest passage that stands by itself
+_LEAST_WISH, _MOST_WISH = 4, 40  # content words of a standing wish
+LEAST, MOST = 3, 400  # words of the shortest and characters of the longest passage that can stand alone
 _CLAUSE = Pattern(r"\n\s*|[,;:.–—-]\s+|\s(?i:and|so|but|und|aber|et|mais|y|pero|e|mas)\s+|[，；、。：]")
-_DENSE_CLAUSE = Pattern(r"\n\s*|[,;:.，；、。：]\s*")  # of a language that writes words together
-# What kind of thing to remember follows: a few words before a colon or a dash.
+_DENSE_CLAUSE = Pattern(r"\n\s*|[,;:.，；、。：]\s*")  # for languages without spaces between words
+# A label for what follows: a few words before a colon or a dash.
 _LABEL = Pattern(r"^([^:：\n]{2,60}?)\s?(?:[:：]|\s[-–—])[\s\p{Lo}]")
 _LABEL_WORDS = 8
 _LINK = Pattern(r"^\s*(?:[:：,，、–—]|-\s)\s*")
-# The memory command of this program and of others; every other command is a command. Behind a number sign it is one line: with more
+# The memory command of kept or another program. Any other command is not a telling. After a number sign the command is a single
+# line: if more text follows below, the line is a heading.
 # below it, the line is a heading.
 _COMMAND = Pattern(
     r"(?i)^\s*(?:[/$]\s*(?:[\w-]+:)?(?:remember|memori[sz]e|memory)\s*:?\s+((?s:\S.*?))"
@@ -48,8 +49,8 @@ _STOPS = ".!?…。！？"
 class Telling:
     """The characters ``[start, end)`` of a prompt that are to be remembered.
 
-    ``trigger`` says what made it a telling, ``doubt`` why it waits for a person (empty: it is certain), ``language`` whose words
-    told, ``withdrawn`` what a withdrawal names.
+    ``trigger`` says what made it a telling, ``doubt`` why it is held (empty: it is certain), ``language`` the language of the
+    telling words, ``withdrawn`` what a withdrawal names.
     """
 
     start: int
@@ -63,9 +64,9 @@ class Telling:
 def tellings(
     text: str, spans: Sequence[SentenceSpan], patterns: Sequence[TellingPatterns], around: Sequence[TellingPatterns]
 ) -> Iterator[tuple[int, Telling]]:
-    """The tellings among the sentences of a prompt, each with the number of the sentence it stands in, in order.
+    """Yield the tellings in a prompt, each with the number of its sentence, in order.
 
-    ``patterns`` are those of the :func:`possible_languages`; what stands around a telling may be said in any language.
+    ``patterns`` come from :func:`possible_languages`; ``around`` are the patterns of all languages, for the surrounding sentences.
     """
     taken: set[int] = set()
     for place in range(len(spans)):
@@ -78,7 +79,7 @@ def tellings(
 
 
 def parse_memory_command(text: str) -> Telling | None:
-    """What a person gives to a memory command ("/remember the build needs Node 22"); None where the prompt is none."""
+    """The argument of a memory command ("/remember the build needs Node 22"); None if the prompt is not such a command."""
     given = _COMMAND.match(text)
     if not given:
         return None
@@ -87,12 +88,12 @@ def parse_memory_command(text: str) -> Telling | None:
 
 
 def is_command(text: str) -> bool:
-    """Whether a prompt is a command to the client: its words tell nothing to remember."""
+    """True if a prompt is a command to the client; its words are never a telling."""
     return _OTHER_COMMAND.match(text) is not None
 
 
 def possible_languages(text: str, patterns: Sequence[TellingPatterns]) -> tuple[TellingPatterns, ...]:
-    """The languages of which a prompt has any word of a telling: most prompts have none, and are not read further."""
+    """The languages of which a prompt contains any telling word. Most prompts have none and are not processed further."""
     return tuple(pattern for pattern in patterns if has_match(pattern.words, text))
 
 
@@ -133,7 +134,7 @@ def _read_sentence(
     if reported and trigger not in (NOTE, WITHDRAWAL):
         return
     if span.bullet and _NUMBER.search(text[max(0, span.start - 8) : span.start]):
-        doubt = doubt or UNSURE  # options are numbered more often than rules are
+        doubt = doubt or UNSURE  # numbered items are more often options than rules
     if trigger:
         telling = Telling(
             start=span.start + head, end=span.end, trigger=trigger, language=patterns.language, doubt=doubt, withdrawn=withdrawn
@@ -142,7 +143,9 @@ def _read_sentence(
 
 
 def _find_withdrawn(rest: str, patterns: TellingPatterns) -> str:
-    """What a sentence names that holds no more, whatever session told it; empty where it says so of nothing, or tells what does."""
+    """What a sentence declares as no longer valid, from whatever session; empty if it withdraws nothing, or also states what holds
+    now.
+    """
     match = compile_pattern(patterns.withdraws).match(rest) if patterns.withdraws else None
     if match is None or has_match(patterns.from_now_on, rest) or _asks(rest, patterns):
         return ""
@@ -151,7 +154,7 @@ def _find_withdrawn(rest: str, patterns: TellingPatterns) -> str:
 
 
 def _find_memory_verb(words: str, head: int, patterns: TellingPatterns) -> tuple[int, str] | None:
-    """Where the passage begins that a memory verb tells to remember, and why that is unsure; None without such a verb."""
+    """The position of the passage after a memory verb, and the reason for doubt; None without such a verb."""
     for number, start in enumerate(_clauses(words, head, patterns)):
         order = _find_order(words, start, patterns)
         if order is None:
@@ -170,22 +173,22 @@ def _find_memory_verb(words: str, head: int, patterns: TellingPatterns) -> tuple
 
 
 def _points_outside(words: str, patterns: TellingPatterns) -> bool:
-    """Whether any word stands for what another sentence names; "here", where the project is meant, does not."""
+    """True if a word refers to something outside the sentence; "here" in the sense of the project does not."""
     return has_match(patterns.outside, compile_pattern(patterns.here).sub(" ", words) if patterns.here else words)
 
 
 def _is_memory_refusal(words: str, patterns: TellingPatterns) -> bool:
-    """Whether a sentence, or a clause of it, asks not to remember."""
+    """True if a sentence, or a clause of it, asks not to remember."""
     return any(has_match(patterns.refuse, words[start:]) for start in (0, *_clauses(words, skip_filler(words, patterns), patterns)))
 
 
 def _clauses(words: str, head: int, patterns: TellingPatterns) -> tuple[int, ...]:
-    """Where the clauses of a sentence begin, that behind its filler first."""
+    """The start positions of a sentence's clauses; the first one is after the filler."""
     return (head, *(cut.end() for cut in (_CLAUSE if patterns.spaced else _DENSE_CLAUSE).finditer(words)))
 
 
 def _find_passage_behind(words: str, verb_at: int, behind: int, patterns: TellingPatterns) -> tuple[int, str] | None:
-    """What stands behind a memory verb: the passage alone where a colon or "that" leads to it, else the whole with its verb."""
+    """The passage after a memory verb: without the verb if a colon or "that" introduces it, otherwise with the verb."""
     rest = words[behind:]
     if has_match(patterns.reminisce, rest.lstrip(" ,")):
         return None
@@ -205,8 +208,8 @@ def _find_passage_behind(words: str, verb_at: int, behind: int, patterns: Tellin
 def _passage_after(
     text: str, spans: Sequence[SentenceSpan], place: int, found: tuple[int, str], patterns: TellingPatterns
 ) -> Iterator[tuple[int, Telling]]:
-    """The passage a memory verb is about: the rest of its sentence, or what follows it: the points of a list, else the next
-    sentence.
+    """Yield the passage that a memory verb introduces: the rest of its sentence, or if that is empty, the following list items or
+    the next sentence.
     """
     (at, doubt), span = found, spans[place]
     telling = Telling(start=span.start + at, end=span.end, trigger=REMEMBER, language=patterns.language, doubt=doubt)
@@ -226,7 +229,7 @@ def _passage_after(
 
 
 def _find_back_reference(words: str, head: int, patterns: TellingPatterns) -> int | None:
-    """Where a sentence ends with an order to remember what stands before it; None where it does not."""
+    """The position at which a sentence ends with an order to remember what precedes; None if it does not."""
     match = compile_pattern(patterns.remember_this).search(words) if patterns.remember_this else None
     if match:
         return int(match.start(1))
@@ -238,7 +241,7 @@ def _find_back_reference(words: str, head: int, patterns: TellingPatterns) -> in
 
 
 def _find_order(words: str, start: int, patterns: TellingPatterns) -> tuple[int, int] | None:
-    """Where the memory verb begins and ends that a clause opens with, filler and request aside; None where it orders nothing."""
+    """The start and end of the memory verb that opens a clause, after filler and request words; None if there is no order."""
     begin = start + skip_filler(words[start:], patterns)
     asked = compile_pattern(patterns.request).match(words[begin:]) if patterns.request else None
     verb_at = begin + (asked.end(1) if asked else 0)
@@ -248,14 +251,14 @@ def _find_order(words: str, start: int, patterns: TellingPatterns) -> tuple[int,
 
 
 def _asks(words: str, patterns: TellingPatterns) -> bool:
-    """Whether a sentence is a question; "…, ok?" is none."""
+    """True if a sentence is a question; "…, ok?" is not."""
     sentence = words.rstrip()
     _, comma, tag = sentence.rstrip("?？").rpartition(",")
     return sentence.endswith(_QUESTION) and not (comma and _is_tail(tag, patterns))
 
 
 def _is_tail(rest: str, patterns: TellingPatterns) -> bool:
-    """Whether a memory verb ends its sentence: nothing but "that, please" stands behind it."""
+    """True if the memory verb ends its sentence: only words like "that, please" follow."""
     while rest := rest.strip(SPACE):
         ends = [compile_pattern(source).match(rest) for source in (patterns.tail, patterns.lead, patterns.lasting) if source]
         longest = max((match.end(1) for match in ends if match), default=0)
@@ -268,7 +271,7 @@ def _is_tail(rest: str, patterns: TellingPatterns) -> bool:
 def _passage_before(
     text: str, spans: Sequence[SentenceSpan], place: int, back: int, patterns: TellingPatterns
 ) -> Iterator[tuple[int, Telling]]:
-    """The passage that "remember this" points back at: the sentence before those words, else the one before that sentence."""
+    """Yield the passage that "remember this" refers to: the text before it in its sentence, or the previous sentence."""
     span = spans[place]
     telling = Telling(start=span.start, end=span.start + back, trigger=REMEMBER, language=patterns.language)
     if back >= _min_passage_chars(patterns):
@@ -279,14 +282,14 @@ def _passage_before(
 
 
 def _min_passage_chars(patterns: TellingPatterns) -> int:
-    """Characters that must stand before "remember this" for that to be about them."""
+    """The minimum number of characters before "remember this" for it to refer to them."""
     return 12 if patterns.spaced else 5
 
 
 def _rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, str]:
-    """What makes a sentence a rule that is to hold, and why that is unsure; an empty trigger where nothing does."""
+    """The trigger that makes a sentence a lasting rule (empty: none), and the reason for doubt."""
     rest = words[head:]
-    asks = _asks(rest, patterns) or is_question(rest.rstrip(" ?？"))  # also one without its mark
+    asks = _asks(rest, patterns) or is_question(rest.rstrip(" ?？"))  # also a question without a question mark
     request = compile_pattern(patterns.request).match(rest) if patterns.request else None
     ordered = rest[request.end(1) :].lstrip(SPACE) if request else rest
     here = has_match(patterns.here, rest)
@@ -318,13 +321,13 @@ def _rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, str]:
 
 
 def _is_reminder(words: str, head: int, patterns: TellingPatterns) -> bool:
-    """Whether a clause says that it is a reminder, a rule, or an order that was given before."""
+    """True if a clause says that it is a reminder, a rule, or an order that was given before."""
     clauses = (words[start:] for start in dict.fromkeys((0, *_clauses(words, head, patterns))))
     return any(has_match(patterns.note, clause) and not has_match(patterns.no_ban, clause) for clause in clauses)
 
 
 def _has_label(rest: str, patterns: TellingPatterns) -> bool:
-    """Whether a sentence names before a colon what follows: a rule or a decision ("decision from the retro: …")."""
+    """True if a sentence has a label before a colon that announces a rule or a decision ("decision from the retro: …")."""
     label = _LABEL.match(rest)
     if (
         label is None
@@ -338,12 +341,12 @@ def _has_label(rest: str, patterns: TellingPatterns) -> bool:
 
 
 def _is_lasting(words: str, patterns: TellingPatterns) -> bool:
-    """Whether a sentence says that it is for later sessions: beside a memory verb that leaves no doubt."""
+    """True if a sentence says that it is for later sessions; then a memory verb leaves no doubt."""
     return any(has_match(source, words) for source in (patterns.from_now_on, patterns.later, patterns.lasting))
 
 
 def _has_contrast(rest: str, patterns: TellingPatterns) -> bool:
-    """Whether an order goes on with what is never to be done ("…, never as …")."""
+    """True if an order continues with what is never to be done ("…, never as …")."""
     match = compile_pattern(patterns.contrast).search(rest) if patterns.contrast else None
     return match is not None and not has_match(
         patterns.no_ban, rest[match.start(1) :].lstrip(" ,;").removeprefix("and ").removeprefix("but ")
@@ -351,7 +354,7 @@ def _has_contrast(rest: str, patterns: TellingPatterns) -> bool:
 
 
 def _check_telling(text: str, telling: Telling, patterns: TellingPatterns) -> Telling:
-    """A telling with its outer white space left out, and the first reason for which it waits."""
+    """Strip white space from a telling, and set the first reason to hold it."""
     words = text[telling.start : telling.end]
     start = telling.start + len(words) - len(words.lstrip())
     end = start + len(words.strip())
@@ -370,25 +373,27 @@ def _check_telling(text: str, telling: Telling, patterns: TellingPatterns) -> Te
 
 
 def _is_one_time(trigger: str, words: str, patterns: TellingPatterns) -> bool:
-    """Whether a telling may hold for one occasion only; a bare "now" in what is to be remembered tells of a change."""
+    """True if a telling may hold for one occasion only. A bare "now" in a passage to remember announces a change instead."""
     if trigger == FROM_NOW_ON or not patterns.occasion:
         return False
     reason = compile_pattern(patterns.reason).search(words) if trigger == DECIDED and patterns.reason else None
-    words = words[: reason.start()] if reason else words  # what was decided holds, whatever its reason is at the moment
+    words = words[: reason.start()] if reason else words  # a decision holds even if its reason is temporary
     found = (match[match.lastindex].casefold().strip() for match in compile_pattern(patterns.occasion).finditer(words))
     return any(trigger != REMEMBER or item not in word_list("change", "present") for item in found)
 
 
 def _can_continue(text: str, end: int, patterns: TellingPatterns) -> bool:
-    """True if a sentence may go on in the next line: where words are written together, a line end without a full stop ends none."""
+    """True if a sentence may continue on the next line: without word spacing, a line end without a full stop does not end a
+    sentence.
+    """
     following = text[end:].lstrip(" \t\u3000")
     begins = following[1:2].isalnum() and not following[1:2].isdigit()
     return not patterns.spaced and text[end - 1] not in _STOPS and following.startswith("\n") and begins
 
 
 def wishes(text: str, spans: Sequence[tuple[int, SentenceSpan]], lexicon: Lexicon) -> Iterator[tuple[int, Telling]]:
-    """The sentences, numbered, that are standing wishes in one of the languages spoken: they want something always, never, or in
-    general. Said once such a sentence tells nothing about later sessions; it counts once three sessions say it.
+    """Yield the numbered sentences that are standing wishes: they want something always, never, or in general. A wish that was said
+    once says nothing about later sessions; it counts once three sessions contain it.
     """
     patterns = [pattern for pattern in lexicon.tellings if has_match(pattern.wish, text)]
     for place, span in spans:
