@@ -1,14 +1,14 @@
-"""Artifacts: the concrete things a text names, by which a memory can be checked and found again.
+"""Artifacts: the concrete things that a text names, by which a memory can be checked and found again.
 
-Files and paths, code identifiers, flags, variables, versions, error codes, quoted literals, addresses. Shapes only, no lists of
-names. Bounded: only the first 4,000 characters of a text are read.
+Files and paths, code identifiers, flags, variables, versions, error codes, quoted literals, addresses. They are recognised by
+shape; there are no lists of names. Only the first 4,000 characters of a text are read.
 """
 
 import re
 
 _LONGEST = 4_000
-# Every alternative starts with a distinct class and has no nested repetition, so the time is linear in the bounded text. Inside of
-# a word none begins but an address: that is looked at first, for it halves the time.
+# Every alternative starts with a distinct class and has no nested repetition, so the time is linear in the bounded text. Only a
+# URL can begin inside a word; checking for the start of a word first halves the time.
 _SHAPES = re.compile(
     r"(?:(?<!\w)(?=\S)|(?=[`\"“#]|https?://))(?:"
     r"`(?P<code>[^`\n]{2,120})`"
@@ -32,7 +32,7 @@ _PLAIN_HYPHEN = re.compile(
 
 
 def find_artifacts(text: str) -> tuple[str, ...]:
-    """The artifacts a text names, in order, each once, without their quotes; at most 24."""
+    """The artifacts that a text names, in order, without duplicates or quotation marks; at most 24."""
     found: dict[str, None] = {}
     for match in _SHAPES.finditer(text[:_LONGEST]):
         kind = match.lastgroup or ""

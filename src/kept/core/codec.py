@@ -1,7 +1,7 @@
-"""Frozen values to and from JSON, by their type hints: dataclasses, enums, instants, tuples, mappings and unions of dataclasses.
+"""Converts frozen values to and from JSON by their type hints: dataclasses, enums, instants, tuples, mappings, dataclass unions.
 
-One canonical form (sorted keys, no spaces, fields at their default left out), so equal values have equal bytes and equal hashes.
-A union member carries its class name under ``"is"``.
+There is one canonical form (sorted keys, no spaces, fields at their default omitted), so equal values have equal bytes and equal
+hashes. A union member carries its class name under ``"is"``.
 """
 
 import json
@@ -17,14 +17,14 @@ from operator import attrgetter
 from pathlib import PurePath
 from typing import Any, Union, get_args, get_origin
 
-from kept.core.digest import digest as digest  # noqa: PLC0414 - named here since before it had a module of its own
+from kept.core.digest import digest as digest  # noqa: PLC0414 - re-exported: callers imported it from here before it moved
 from kept.core.times import format_instant, parse_stored_instant
 
 
 def dump(value: object) -> Any:
     """The JSON form of a value: dicts, lists, strings, numbers, booleans and None only.
 
-    Raises TypeError for a type the codec does not know, and ValueError for a number JSON has no form for.
+    Raises TypeError for a type the codec does not know, and ValueError for NaN and infinities.
     """
     kind: Any = type(value)
     return _get_encoder(kind)(value)
@@ -32,7 +32,7 @@ def dump(value: object) -> Any:
 
 @cache
 def _get_encoder(kind: Any) -> Callable[[Any], Any]:
-    """How values of a type are written; looked up once a type, for a store writes hundreds of thousands of them."""
+    """The function that encodes values of a type, cached per type: a store writes hundreds of thousands of values."""
     if kind in (type(None), bool, int, str):
         return _identity
     if issubclass(kind, Enum):
@@ -83,7 +83,7 @@ def _dump_fields(value: Any) -> dict[str, Any]:
 
 
 def to_json(value: object) -> Any:
-    """The JSON form of a value as ``--json``, the web API and agents are shown it: no field is left out, whatever its value."""
+    """The JSON form of a value for ``--json``, the web API and agents: unlike :func:`dump`, it omits no field."""
     match value:
         case PurePath():
             return str(value)
@@ -101,7 +101,10 @@ def to_json(value: object) -> Any:
 
 
 def json_fields(value: Any, *names: str, **sources: str) -> dict[str, Any]:
-    """The fields ``names`` of an object as JSON, and under other names its attributes ``sources`` (dotted); else every field."""
+    """An object as JSON: the fields ``names``, and under each keyword the attribute with that (dotted) path.
+
+    Without either, every field of the dataclass.
+    """
     wanted = {name: name for name in names} | sources or {field.name: field.name for field in fields(value)}
     return {name: to_json(attrgetter(source)(value)) for name, source in wanted.items()}
 
@@ -112,16 +115,16 @@ def dump_member(value: object) -> dict[str, Any]:
 
 
 def load(kind: Any, body: Any) -> Any:
-    """Read the JSON form of a value of the type ``kind``.
+    """Read a value of the type ``kind`` from its JSON form.
 
-    Raises TypeError, KeyError or ValueError where the body is not of that form.
+    Raises TypeError, KeyError or ValueError if ``body`` is not of that form.
     """
     return _get_decoder(kind)(body)
 
 
 @cache
 def _get_decoder(kind: Any) -> Callable[[Any], Any]:
-    """How values of a type are read; worked out once a type, for a store reads hundreds of thousands of them."""
+    """The function that decodes values of a type, cached per type: a store reads hundreds of thousands of values."""
     origin = get_origin(kind)
     if origin in (Union, types.UnionType):
         return _make_union_decoder(get_args(kind))
@@ -183,5 +186,5 @@ def _field_defaults(kind: Any) -> tuple[tuple[str, Any], ...]:
 
 
 def to_canonical_json(body: Any) -> str:
-    """The one text of a JSON value. Raises ValueError on NaN and infinities."""
+    """A JSON value as text in the canonical form. Raises ValueError for NaN and infinities."""
     return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)

@@ -1,13 +1,13 @@
-"""The hash of texts that everything in kept is named by. Imports nothing heavy: hooks wait for it.
+"""The hashes from which ids in kept are made. Hooks import this module, so it must load fast.
 
-``_blake2`` is where ``hashlib`` has this hash from; ``hashlib`` itself loads OpenSSL, which takes longer than a hook's answer.
+``hashlib`` takes BLAKE2 from ``_blake2`` too, but it also loads OpenSSL, which takes longer than a hook needs to answer.
 """
 
 from _blake2 import blake2b
 
 
 def digest(*parts: str, size: int = 16) -> str:
-    """A hex BLAKE2b of texts, each framed by its length so that no two lists of texts collide; ``size`` is in bytes."""
+    """The BLAKE2b hash of texts in hex; ``size`` is in bytes. Each text is prefixed by its length, so that lists cannot collide."""
     state = blake2b(digest_size=size)
     for part in parts:
         raw = part.encode("utf-8", "surrogatepass")
@@ -17,7 +17,7 @@ def digest(*parts: str, size: int = 16) -> str:
 
 
 def hash_texts(*parts: str) -> str:
-    """A hash of texts in their order, as 32 hexadecimal digits: what readers name events by."""
+    """A hash of texts in their order, as 32 hex digits; readers make event keys with it."""
     state = blake2b(digest_size=16)
     for part in parts:
         state.update(str(len(part)).encode() + b":" + part.encode("utf-8", "surrogatepass"))
@@ -25,15 +25,15 @@ def hash_texts(*parts: str) -> str:
 
 
 def twin_of(kind: str, stamp: str, call: str, text: str) -> str:
-    """What recognises an event in a copy whose native id changed: the same in every format; empty without a time."""
+    """The hash that recognises a copy of an event whose native id changed, equal in every format; empty without a time stamp."""
     return hash_texts(kind, stamp, call, " ".join(text.split())) if stamp else ""
 
 
 def hash_bytes(data: bytes, setting: str = "") -> str:
-    """A hash of bytes as 32 hex digits, by which they are known again; ``setting`` (at most 16 bytes) is what else decides."""
+    """A hash of bytes as 32 hex digits; ``setting`` (at most 16 bytes) makes hashes made under different settings differ."""
     return blake2b(data, digest_size=16, person=setting.encode()).hexdigest()
 
 
 def text_hash(text: str) -> int:
-    """A 64-bit hash of a text: a vector counts only for the text it was made of."""
+    """A 64-bit hash of a text, stored with its vector: the vector is valid only for the text it was made from."""
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")

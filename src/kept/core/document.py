@@ -1,6 +1,6 @@
-"""What kept writes into a file and what comes back from it, as values: documents, tagged lines, edits.
+"""The content of an output file as values: documents that kept writes, tagged lines, and the edits a person made.
 
-Knows neither where the file lies nor how its bytes are read or written.
+Knows neither the file's path nor how its bytes are read or written.
 """
 
 from collections.abc import Mapping
@@ -9,15 +9,13 @@ from datetime import date
 from kept.core.value import dataclass, field
 
 HEADER = "header"
-END = "end"  # the key of the last line, which tells that the file is whole
-DAY_LINE = "day:"  # the beginning of the key of a line that tells what a day came to
+END = "end"  # key of the last line; if it is missing, the file was truncated
+DAY_LINE = "day:"  # prefix of the key of a line of a day summary
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fact:
-    """One memory as the file shows it: ``text`` is a result of :func:`kept.core.markup.to_fact_text`, ``day`` when it was last
-    seen.
-    """
+    """One memory as a file shows it: ``text`` comes from :func:`kept.core.markup.to_fact_text`; it was last seen on ``day``."""
 
     id: str
     text: str
@@ -26,9 +24,7 @@ class Fact:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Section:
-    """The facts of one (category, scope). ``category`` is a kind (profile and category); ``name`` is what the scope is called,
-    ``title`` what the category is called.
-    """
+    """The facts of one scope and category (as ``profile.category``); ``name`` and ``title`` are the display names of the two."""
 
     scope: str
     category: str
@@ -39,10 +35,10 @@ class Section:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Document:
-    """What one file says, in its order; sections of the same scope stand together.
+    """The content of one file, in order; sections of the same scope are adjacent.
 
-    ``header`` and ``footer`` are lines of kept's before and behind the sections; without a header the memory file's stands there,
-    unless ``bare``. ``told`` are lines behind the header that a person may edit, each with a key of its own.
+    ``header`` and ``footer`` are kept's own lines before and after the sections. Without a header, the memory file's header is
+    written, unless ``bare``. ``told`` are lines after the header that a person may edit, each with its own key.
     """
 
     sections: tuple[Section, ...]
@@ -53,19 +49,19 @@ class Document:
 
     @property
     def newest(self) -> date | None:
-        """The latest day of any fact."""
+        """The latest day of all facts; None if no fact has a day."""
         return max((fact.day for section in self.sections for fact in section.facts if fact.day is not None), default=None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Line:
-    """One line of a file and what it is.
+    """One line of a file, with a key that says what it is.
 
     ``key`` is a memory id, or one of ``header:<n>``, ``heading:<scope>``, ``heading:<scope>:<category>``,
-    ``ids:<scope>:<category>``, ``blank:<key of the heading after it>``, ``day:<what the line of a day is known by>``, ``end``; it
-    is empty for a line that is not kept's. ``users`` says that the bytes are the user's: a line of their own, a heading they
-    renamed, a fact left as they have it. ``end`` is the line's own ending where it is not that of the file. ``fingerprint`` is the
-    keyed hash of what the file says, where that holds a secret and ``text`` is stored without it.
+    ``ids:<scope>:<category>``, ``blank:<key of the heading after it>``, ``day:<id of the line of the day>``, ``end``; it is empty
+    for a line that kept did not write. ``users`` means that the text is the user's: a line of their own, a heading they renamed, a
+    fact kept in their form. ``end`` is the line ending if it differs from the file's. ``fingerprint`` is set if the line in the
+    file holds a secret, which ``text`` omits: it is the keyed hash of that line.
     """
 
     key: str
@@ -77,7 +73,7 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Layout:
-    """How a file is written down: byte order mark, line ending, whether the last line is ended."""
+    """The encoding of a file: byte order mark, line ending, and whether the last line ends with one."""
 
     bom: bool = False
     newline: str = "\n"
@@ -86,7 +82,7 @@ class Layout:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UserLine:
-    """A line of the user's own and its place: after the line ``after`` (empty: at the top), in the section of that line."""
+    """A line that the user wrote, and its place: after the line with the key ``after`` (empty: at the top), in its section."""
 
     text: str
     end: str
@@ -97,10 +93,10 @@ class UserLine:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AddedLines:
-    """Lines somebody added: a bullet, a paragraph, a heading, a code block.
+    """One block of lines that somebody added: a bullet, a paragraph, a heading, a code block.
 
-    ``text`` holds them as they are, ``fact`` what they say on one line (empty for what is no statement). ``scope`` and ``category``
-    are those of the section they stand in, empty where they stand in none of kept's.
+    ``text`` holds the lines verbatim, ``fact`` their statement on one line (empty if they make none). ``scope`` and ``category``
+    are those of the section that contains them, and empty outside kept's sections.
     """
 
     text: str
@@ -112,12 +108,14 @@ class AddedLines:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Edits:
-    """What a person did to a file since it was last written.
+    """The changes a person made to a file since kept last wrote it.
 
-    ``revised`` maps memory ids to their new words, ``removed`` holds ids whose lines are gone, ``added`` is new in the file,
-    ``gone`` are the words of lines added earlier that are gone now. ``foreign``, ``renamed`` (keys of kept's lines to the user's
-    form of them) and ``layout`` are the user's part of the file as it now is; writing the file anew keeps them. Who cannot take a
-    revision over puts its line into ``renamed``, and it stands until the user changes it.
+    ``revised`` maps memory ids to their new words, ``removed`` holds the ids whose lines were deleted, ``added`` the new blocks.
+    ``gone`` holds the words of lines that were added earlier and are deleted now.
+
+    ``foreign``, ``renamed`` (keys of kept's lines, with the user's form of them) and ``layout`` are the user's part of the file;
+    kept preserves them when it rewrites the file. A revision that cannot become a memory is put into ``renamed``, so that the line
+    stays until the user changes it.
     """
 
     revised: Mapping[str, str] = field(default_factory=dict)
@@ -130,16 +128,16 @@ class Edits:
 
     @property
     def changed(self) -> bool:
-        """Whether anything happened that concerns memories."""
+        """True if any change affects memories."""
         return bool(self.revised or self.removed or self.added or self.gone)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UnsafeEdits:
-    """The file is not absorbed: it looks like damage rather than an edit.
+    """Changes that are not merged, because they look like damage to the file rather than an edit.
 
-    ``reason`` is a clause about the file. ``edits`` is what absorbing it all the same would mean, None where it cannot be read;
-    ``kept`` is the user's part as it was last written.
+    ``reason`` is a clause about the file. ``edits`` is what merging would change, or None if the file cannot be read. ``kept`` is
+    the user's part of the file as it was last written.
     """
 
     reason: str
@@ -147,7 +145,7 @@ class UnsafeEdits:
     kept: Edits
 
 
-CATEGORY_LEVEL = 3  # of the heading over the memories of one category
+CATEGORY_LEVEL = 3  # Markdown level of a category's heading
 
 
 def heading_key(scope: str, category: str = "") -> str:

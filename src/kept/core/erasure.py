@@ -1,8 +1,8 @@
-"""What is to be forgotten, as it may stand in any text: folded for case, accents, lookalikes, markup, escapes, numbers of lines,
-base64 and white space.
+"""Finds and removes the words to be forgotten in any text, however it writes them.
 
-A text holds the words where a run of :data:`RUN` words of a sentence stands in it, or the whole of a shorter sentence. Knows texts,
-not where they lie.
+Both sides are folded for case, accents, lookalike letters, markup, escapes, line numbers, base64 and white space. A text holds the
+words if it contains a run of :data:`RUN` consecutive words of a sentence, or the whole of a shorter sentence. Works on texts only;
+the holders (:class:`Holder`) know where texts are stored.
 """
 
 import re
@@ -23,12 +23,12 @@ from kept.core.redact.values import decode_base64
 from kept.core.text import is_cjk, jaccard_similarity, normal_form, one_line, tokenize
 from kept.core.value import dataclass, field, replace
 
-RUN = 6  # words of a sentence that may not remain together
-NEAR = 0.5  # the share of common words from which a sentence counts as a near copy
-_LEAST_WORDS = 4  # of a sentence that can have near copies: fewer words are alike by chance
-_EXCERPT = 200  # characters of a text that are shown
-_WINDOW, _REACH = 4_096, 2_048  # characters looked at together, and how far a run that begins in them may go on
-_AT_ONCE = 400  # runs in one pattern
+RUN = 6  # this many consecutive words of a forgotten sentence may not remain together
+NEAR = 0.5  # a sentence is a near copy if its Jaccard similarity to a forgotten sentence is at least this
+_LEAST_WORDS = 4  # shorter sentences have no near copies: so few words agree by chance
+_EXCERPT = 200  # characters shown of a text around a match
+_WINDOW, _REACH = 4_096, 2_048  # characters searched at a time, and how far past them a run that begins there may extend
+_AT_ONCE = 400  # runs per pattern
 _PATTERN_BYTES = 2**27
 
 _CLOSING = compile_late(r"[\W_]*\Z")
@@ -38,17 +38,17 @@ _ASCII_MARKS = bytes(code for code in range(128) if not chr(code).isalnum())
 _ASCII_LOWER = bytes(range(256)).lower()
 _FOLDED = str.maketrans({chr(code).lower(): plain.lower() for code, plain in PLAIN.items()})
 _TAG = r"</?[A-Za-z][^<>\n]{0,200}>|&#?\w{1,8};"
-# Escapes of escapes: a bound on the backslashes keeps the search linear on text that is nothing else. Each alternative begins with
-# a letter, so that the engine skips what begins none of them: several times faster.
+# Escapes may be escaped again. The bound on backslashes keeps the search linear on text that is nothing but backslashes. Every
+# alternative begins with a literal, so that the engine skips positions that cannot match: several times faster.
 _ESCAPE = r"\\\\{0,15}u(?P<code>[0-9a-fA-F]{4})|\\\\{0,15}[nrtbf]"
 _OCTET = "(?:25){0,4}[0-9a-fA-F]{2}"
 _IN_URL = rf"%(?P<octets>{_OCTET}(?:%{_OCTET})*)"
 _RUN64 = "[A-Za-z0-9+/_-]"
-_PACKED = (  # with its further lines
+_PACKED = (  # a run of base64, continued over line breaks
     rf"(?P<packed>(?:(?<!{_RUN64})|(?<=\\[nrt])){_RUN64}{{24,}}(?:(?:\\[nr]|[\r\n]){{1,2}}{_RUN64}+)*={{0,2}})"
 )
 _BREAK = compile_late(r"\\[nr]|[\r\n=]")
-# What programs put before a line: its number, file, time or the commit it comes from, each with a digit.
+# Prefixes that programs put before a line: its number, file, time or commit. All of them hold a digit.
 _BLAMED = r"\W{0,4}[0-9a-f]{7,40} [^()\n]{0,200}\([^()\n]{1,80}\d\)"
 _NUMBERED = rf"(?:{_BLAMED}|(?:[^\w\n\\]*[\w.+/:-]{{0,200}}?\d{{1,10}}Z?(?!\w)){{1,12}})"
 _GUTTER = rf"\n{_NUMBERED}|\\\\{{0,15}}[nr]{_NUMBERED}"
@@ -58,14 +58,14 @@ _READERS = {marks: compile_late("|".join(marks)) for size in (1, 2, 3, 4) for ma
 _READERS[_PACKED,] = compile_late(_PACKED)
 _MAY_BE_IN_URL = Pattern("%[0-9a-fA-F]{2}")
 _MAY_BE_NUMBERED = Pattern(r"(?:\n|\\[nr])\W*[\w.+/:-]*\d")
-_MAY_BE_PACKED = Pattern("[A-Za-z0-9]{24}")  # quick: few texts have one
+_MAY_BE_PACKED = Pattern("[A-Za-z0-9]{24}")  # a cheap test that most texts fail
 _END = Pattern(r"[.!?]\s+|[。！？]|\n+|\\n")
 _ONE_WORD = compile_late(r"[/\\_]|\w\.\w")  # a path, a file or an identifier counts as one word
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ErasureMatch:
-    """One place that holds the words, or nearly: in which holder, where in it, and the words around. ``near`` marks a near copy."""
+    """One place that holds the words: the holder, the location in it and an excerpt. ``near`` marks a near copy."""
 
     holder: str
     where: str
@@ -74,19 +74,18 @@ class ErasureMatch:
 
     @property
     def id(self) -> str:
-        """What a near copy is known by: the same words anywhere are the same copy."""
+        """The id of a near copy: a hash of its words, so that equal words in several places have one id."""
         return digest(normal_form(self.text), size=4)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ErasureWords:
-    """The words to be forgotten: whole ``sentences``, runs of longer ``passages`` around them, and quotes of single events
-    (``cited``).
+    """The words to be forgotten: ``sentences``, longer ``passages`` around them, and quotes from single events (``cited``).
 
-    ``spared`` are statements that stay: what they share with a passage is not looked for, nor a turn of phrase that they share with
-    a sentence, unless that is half of it. ``memories`` (ids), ``events`` (keys) and
-    ``sessions`` are forgotten whole, whatever they say; ``about`` are the sessions in which the words were said. They never come
-    back, unless they are not ``lasting``.
+    ``cited`` holds pairs of event key and quote. ``spared`` are statements that stay: runs of a passage that they contain are not
+    searched for, nor are the runs of a sentence that they contain, if these are at most half of that sentence's runs. ``memories``
+    (ids), ``events`` (keys) and ``sessions`` are forgotten whole, whatever they say. ``about`` are the sessions in which the words
+    were said. If ``lasting``, the words are also kept from being extracted again.
     """
 
     sentences: tuple[str, ...]
@@ -106,7 +105,7 @@ class ErasureWords:
 
     @cached_property
     def runs(self) -> tuple[str, ...]:
-        """The letters of every run of words that may not remain."""
+        """Every run of words that may not remain, as folded letters without separators."""
         stay = [_fold_letters(text) for text in self.spared]
         whole = {run for sentence in self.sentences for run in _own_runs(sentence, stay)}.union(self._closings)
         others = {run for passage in self.passages if len(_split_words(passage)) >= RUN for run in _word_runs(passage)}
@@ -115,7 +114,10 @@ class ErasureWords:
 
     @cached_property
     def _closings(self) -> dict[str, str]:
-        """The letters of each sentence whole, and the marks that close it; its full stop stays, and ends what is left before it."""
+        """The folded letters of each whole sentence, mapped to the marks that close it and are removed with it.
+
+        A full stop is not among them: it stays, and ends the text that remains before it.
+        """
         return {"".join(_split_words(sentence)): _CLOSING.findall(sentence)[0].rstrip(".!?。！？") for sentence in self.sentences}
 
     @cached_property
@@ -131,11 +133,11 @@ class ErasureWords:
         return tuple(words for sentence in self.sentences if len(words := tokenize(sentence)) >= _LEAST_WORDS)
 
     def is_in_text(self, text: str) -> bool:
-        """True if the words stand somewhere in a text."""
+        """True if a text holds the words."""
         return bool(self._find_spans(text))
 
     def remove_from(self, text: str) -> str:
-        """The text with a mark in the place of the words; the very text where they do not stand in it."""
+        """The text with the words replaced by a mark; the unchanged text if it does not hold them."""
         parts, at = [], 0
         for start, end in self._find_spans(text):
             parts += [text[at:start], FORGOTTEN_MARK]
@@ -143,7 +145,7 @@ class ErasureWords:
         return "".join((*parts, text[at:]))
 
     def flag_lines(self, text: str) -> list[bool]:
-        """Of each line of a text whether any of the words stand in it, also where they go on in the next line."""
+        """For each line of a text, True if it holds some of the words; a match that spans several lines flags all of them."""
         held = [False] * len(text.split("\n"))
         for start, end in self._find_spans(text):
             first, last = text.count("\n", 0, start), text.count("\n", 0, end)
@@ -151,14 +153,14 @@ class ErasureWords:
         return held
 
     def excerpt(self, text: str) -> str:
-        """The words in a text with a little of what stands around them, on one line."""
+        """The first match in a text with a little of the text around it, on one line."""
         spans = self._find_spans(text)
         start, end = spans[0] if spans else (0, len(text))
         around = max(0, _EXCERPT - (end - start)) // 2
         return one_line(text[max(0, start - around) : min(len(text), end + around)])[: 2 * _EXCERPT]
 
     def find_near_copies(self, text: str) -> Iterator[str]:
-        """The sentences of a text that say nearly the same in other words."""
+        """The sentences of a text that are near copies: they share many of the words but hold no run of them."""
         if not self.may_have_near_copy(text):
             return
         for sentence in _END.split(text):
@@ -167,26 +169,27 @@ class ErasureWords:
                 yield one_line(sentence)
 
     def may_have_near_copy(self, text: str) -> bool:
-        """True if a text has so many of the words that one of its sentences may be a near copy. Cheap; holds of all that holds
-        it.
+        """True if a text contains enough of the words for one of its sentences to be a near copy. Cheap.
+
+        True of a text implies true of every text that contains it.
         """
         folded = text.casefold()
         return any(sum(word in folded for word in wanted) >= NEAR * len(wanted) for wanted in self._vocabularies)
 
     @property
     def near_queries(self) -> tuple[tuple[tuple[str, ...], int], ...]:
-        """For each sentence its words, and how many of them a near copy has at least."""
+        """For each sentence its words, and the least number of them that a near copy contains."""
         return tuple((tuple(sorted(words)), ceil(NEAR * len(words))) for words in self._vocabularies)
 
     def with_sentences(self, more: Iterable[str]) -> "ErasureWords":
-        """These words and more sentences."""
+        """A copy with more sentences."""
         added = tuple(more)
         return replace(self, sentences=(*self.sentences, *added)) if added else self
 
     def may_be_in_packed(self, packed: bytes, unpack: Callable[[bytes], str]) -> bool:
-        """:meth:`may_be_in_text` of the text that ``unpack`` makes of bytes. Equal bytes are unpacked once, wherever they lie.
+        """:meth:`may_be_in_text` of the text that ``unpack`` returns for these bytes. Equal bytes are unpacked only once.
 
-        The answer is remembered as long as these words are: the store, its backups and the proof share their blocks.
+        Answers are cached for the life of this object, because the store, its backups and the check afterwards share blocks.
         """
         key = blake2b(packed, digest_size=16).digest()
         if key not in self._answers:
@@ -194,7 +197,10 @@ class ErasureWords:
         return self._answers[key]
 
     def may_be_in_text(self, text: str) -> bool:
-        """True if the letters of a run stand in a text, wherever words begin. Cheap; holds of all that holds it."""
+        """True if a text contains the letters of a run, whether or not they begin and end at a word boundary. Cheap.
+
+        True of a text implies true of every text that contains it.
+        """
         return any(
             pattern.search(letters)
             for variant in (_reading_variants(text) if self._patterns else ())
@@ -208,7 +214,7 @@ class ErasureWords:
         return [Pattern("|".join(self.runs[start : start + _AT_ONCE]), memory=_PATTERN_BYTES) for start in starts]
 
     def _find_spans_in_window(self, text: str, cut: tuple[bool, bool]) -> Iterator[tuple[int, int]]:
-        """The same in a short text. Where its beginning or end is ``cut``, what reaches to it is of another window."""
+        """Matches in one window, as character ranges. At an edge that is ``cut``, a match is left to the neighbouring window."""
         for variant in _reading_variants(text):
             letters, places = _locate_letters(text, variant)
             for run in self.runs:
@@ -223,7 +229,7 @@ class ErasureWords:
                         yield places[at][0], stop + len(closing) * text.startswith(closing, stop)
 
     def _find_spans(self, text: str) -> list[tuple[int, int]]:
-        """Where the words stand in a text, in order, neighbours joined."""
+        """The character ranges of the words in a text, in order; ranges with no letter or digit between them are joined."""
         found: set[tuple[int, int]] = set()
         for offset in range(0, len(text), _WINDOW) if self.may_be_in_text(text) else ():
             window = text[offset : offset + _WINDOW + _REACH]
@@ -240,33 +246,29 @@ class ErasureWords:
 
 
 class Holder(Protocol):
-    """Whatever holds text: it finds words in what it holds, and erases them there.
-
-    ``claims`` are patterns of files below the state folder (relative, as of :meth:`pathlib.PurePath.match_lines`) that the holder
-    answers for.
-    """
+    """A place that stores text. It finds words in that text and erases them there."""
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """The name that people are shown."""
         ...
 
     @property
     def claims(self) -> tuple[str, ...]:
-        """The files below the state folder that it answers for."""
+        """Glob patterns, relative to the state folder, of the files that this holder is responsible for."""
         ...
 
     def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
-        """Every place that holds the words, or nearly. Changes nothing. Raises KeptError."""
+        """Every place that holds the words or a near copy of them. Changes nothing. Raises KeptError."""
         ...
 
     def erase(self, words: ErasureWords) -> int:
-        """Erase the words; returns the number of places. Doing it again changes nothing. Raises KeptError."""
+        """Erase the words and return the number of places. Idempotent. Raises KeptError."""
         ...
 
 
 def map_strings(value: object, change: Callable[[str], str]) -> object:
-    """A JSON value with every string, keys included, changed."""
+    """A JSON value with ``change`` applied to every string, including keys."""
     match value:
         case str():
             return change(value)
@@ -284,7 +286,7 @@ def _word_runs(sentence: str) -> Iterator[str]:
 
 
 def _own_runs(sentence: str, stay: Sequence[str]) -> set[str]:
-    """The runs of a sentence without those of a turn of phrase that other statements have too: at most half of them."""
+    """The runs of a sentence, without those that occur in statements that stay, if these are at most half of the runs."""
     runs = set(_word_runs(sentence))
     holding = [shared for text in stay if (shared := {run for run in runs if run in text}) and len(shared) * 2 <= len(runs)]
     common = set[str]().union(*holding)
@@ -292,7 +294,7 @@ def _own_runs(sentence: str, stay: Sequence[str]) -> set[str]:
 
 
 def _split_words(sentence: str) -> list[str]:
-    """The letters of each word: of a path or identifier in one, of scripts without spaces two characters in one."""
+    """The folded words of a sentence. A path or identifier is one word, as are two characters of a script without spaces."""
     found: list[str] = []
     for chunk in _READERS[_TAG,].sub(" ", sentence).split():
         if any(map(is_cjk, chunk)):
@@ -305,7 +307,7 @@ def _split_words(sentence: str) -> list[str]:
 
 
 def _reading_variants(text: str) -> list[tuple[str, ...]]:
-    """How a text may have to be read: as it is, and with its tags left out and what is written in other signs resolved."""
+    """The readings of a text to search, as the marks each resolves: none; tags and escapes; line numbers as well; base64."""
     marks = (
         *((_TAG,) if "<" in text or "&" in text else ()),
         *((_ESCAPE,) if "\\" in text else ()),
@@ -316,24 +318,24 @@ def _reading_variants(text: str) -> list[tuple[str, ...]]:
 
 
 def _fold_letters(text: str, marks: tuple[str, ...] = ()) -> str:
-    """The letters and digits of a text, folded."""
+    """The letters and digits of a text, folded, after resolving ``marks``."""
     if marks:
-        coded = "\\u" in text or _IN_URL in marks or _PACKED in marks  # a function for each mark costs much where there are many
+        coded = "\\u" in text or _IN_URL in marks or _PACKED in marks  # without these, marks are dropped: no call per match
         text = _READERS[marks].sub(_resolve_escape if coded else "", text)
     if not text.isascii():
         text = _NOT_ASCII.sub(lambda found: _fold_piece(found[0]), text)
-    # Bytes are many times faster to sift than characters, and most of a text is ASCII.
+    # Filtering bytes is many times faster than filtering characters, and most text is ASCII.
     return text.encode("utf-8", "surrogatepass").translate(_ASCII_LOWER, _ASCII_MARKS).decode("utf-8", "surrogatepass")
 
 
-@lru_cache(maxsize=10_000)  # the same quotes, dashes and accents come again and again
+@lru_cache(maxsize=10_000)  # the same quotes, dashes and accented letters occur again and again
 def _fold_piece(piece: str) -> str:
-    """The letters and digits of a piece of text without ASCII, folded, also to the Latin ones they look like."""
+    """The letters and digits of a non-ASCII piece of text, folded; lookalikes become the Latin letters they resemble."""
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKD", piece).casefold().translate(_FOLDED)))
 
 
 def _resolve_escape(found: "re.Match[str]") -> str:
-    """What a mark stands for."""
+    """The text that a match of a mark encodes; empty if it encodes none."""
     named = found.groupdict()
     if code := named.get("code"):
         return chr(int(code, 16))
@@ -345,15 +347,15 @@ def _resolve_escape(found: "re.Match[str]") -> str:
 
 
 def _unpacked(packed: str) -> str:
-    """What a run of base64 may hold, read from each of four places: a path before it, or an edge, moves its groups."""
+    """The text that a run of base64 may encode, decoded from each of the four offsets: characters before it shift its groups."""
     if not _MAY_BE_PACKED.search(packed):
-        return ""  # a path, the identifier of something
+        return ""  # a path or an identifier
     run = _BREAK.sub("", packed).encode()
     return " ".join(decode_base64(run[start:]).decode(errors="ignore") for start in range(4))
 
 
 def _locate_letters(text: str, marks: tuple[str, ...]) -> tuple[str, Sequence[tuple[int, int]]]:
-    """The same letters, and where in the text each of them begins and ends."""
+    """The letters of :func:`_fold_letters`, and the character range in the text that each of them comes from."""
     letters: list[str] = []
     places: list[tuple[int, int]] = []
 
@@ -381,7 +383,7 @@ def _find_all(letters: str, run: str) -> Iterator[int]:
 
 
 def _is_whole_run(text: str, letters: str, places: Sequence[tuple[int, int]], start: int, end: int) -> bool:
-    """Whether no word goes on before or after a run: then it would be another word."""
+    """True if a run begins and ends at word boundaries; otherwise it is part of other words."""
     before = start > 0 and places[start - 1][1] == places[start][0] and not is_cjk(text[places[start][0]])
     after = end < len(letters) and places[end - 1][1] == places[end][0] and not is_cjk(text[places[end][0]])
     return not (before or after)

@@ -1,6 +1,6 @@
-"""Failures as text: which lines of an output tell the error, and a fingerprint that recognises the same error again.
+"""Finds the lines of a program's output that state an error, and computes a fingerprint that recognises the same error again.
 
-Works on the words of shells, compilers, linters, interpreters and servers. Knows nothing of events, commands or fixes.
+Covers the messages of shells, compilers, linters, interpreters and servers. Knows nothing of events, commands or fixes.
 """
 
 import re
@@ -15,7 +15,7 @@ LINE_CHARS = 300
 _LEAST_CHARS = 8
 _READ_CHARS = 12_000
 
-# Every pattern below runs on one line of at most LINE_CHARS characters, and takes linear time on any: nothing is tried twice.
+# Every pattern below runs on one line of at most LINE_CHARS characters, and in linear time: it tries no text twice.
 _POSITION = re.compile(r"[:(]\d")
 _BRACKETS = re.compile(r"^\s*+(?:\[[\w:. -]{1,40}\]\s*+)++")
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -54,12 +54,12 @@ _GENERIC = frozenset(list_shapes("errors", "generic"))
 _UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 _HEX = re.compile(r"\b(?:0x[0-9a-f]+|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64})\b")
 _PATH = re.compile(r"(?:[a-z]{1,10}://|[a-z]:|(?<![\w.@+~-]))(?:[\w.@+~-]*+[\\/])+")
-_DIGITS = re.compile(r"\b[a-z]{1,5}\d{3,5}\b|\d+")  # a code such as TS2345 is no number
+_DIGITS = re.compile(r"\b[a-z]{1,5}\d{3,5}\b|\d+")  # a code such as TS2345 is kept, not treated as a number
 _WORD = re.compile(r"[^\W_]+(?:[.'_-][^\W_]+)*")
 
 
 def _head_and_tail(text: str) -> str:
-    """The ends of a text that are read, cut at line ends where there are any."""
+    """The first and last 12,000 characters of a text, cut at line ends if there are any."""
     if len(text) <= 2 * _READ_CHARS:
         return text
     head, tail = text[:_READ_CHARS].rpartition("\n"), text[-_READ_CHARS:].partition("\n")
@@ -67,7 +67,7 @@ def _head_and_tail(text: str) -> str:
 
 
 def score_error_line(line: str) -> int:
-    """How telling a line is as an error: 0 (none) to 6 (a typed error with its message). Only the first 300 characters count."""
+    """How specific a line is as an error: 0 (none) to 6 (a typed error with its message). Reads the first 300 characters."""
     if len(line) < _LEAST_CHARS:
         return 0
     line = _strip_brackets(_ANSI.sub("", line[:LINE_CHARS]))
@@ -96,9 +96,9 @@ def score_error_line(line: str) -> int:
 
 
 def find_error_lines(text: str) -> tuple[str, ...]:
-    """The lines that tell what went wrong, verbatim but for outer spaces and a cut at 300 characters, the most telling first.
+    """The lines that state an error, most specific first, verbatim but stripped and cut at 300 characters.
 
-    At most ``LINES_KEPT``, each error once; empty where nothing tells. Reads the first and last 12,000 characters.
+    At most ``LINES_KEPT``, without repeated errors; empty if no line states one. Reads the first and last 12,000 characters.
     """
     return _rank_error_lines(_head_and_tail(text))
 
@@ -115,7 +115,7 @@ def _rank_error_lines(text: str) -> tuple[str, ...]:
 
 
 def linter_rule(line: str) -> str:
-    """The name of the linter rule that a line reports, or an empty string. Codes of compilers are not rules."""
+    """The name of the linter rule that a line reports; empty if it reports none. Compiler error codes are not rules."""
     line = _strip_brackets(_ANSI.sub("", line[:LINE_CHARS]))
     columns = _COLUMNS.match(line)
     if columns:
@@ -125,7 +125,7 @@ def linter_rule(line: str) -> str:
 
 
 def error_location(line: str) -> str:
-    """The file that an error line points into, as it is written there; empty where it names none."""
+    """The file that an error line names, as written there; empty if it names none."""
     stripped = _strip_brackets(_ANSI.sub("", line[:LINE_CHARS]))
     if not _PLACED.match(stripped):
         return ""
@@ -133,7 +133,7 @@ def error_location(line: str) -> str:
 
 
 def error_message(line: str) -> str:
-    """The message of an error line: without colours, log prefixes, time stamps and the place it points to, on one line."""
+    """The message of an error line, without colours, log prefixes, time stamps and location, on one line."""
     rest = one_line(_ANSI.sub("", line[:LINE_CHARS]))
     for _ in range(4):
         shorter = _LEAD.sub("", rest, count=1)
@@ -144,16 +144,16 @@ def error_message(line: str) -> str:
 
 
 def fingerprint_error(text: str) -> str:
-    """A hash of the most telling error line of a text, blind to directories, numbers, ids, quotes and times.
+    """A hash of the most specific error line of a text, which ignores directories, numbers, ids, quotation marks and times.
 
-    A single line is taken for the error whatever it says; of a longer text where nothing tells the fingerprint is empty.
+    A text of one line is always taken for the error. The fingerprint of a longer text without an error line is empty.
     """
     lines = find_error_lines(text) or tuple(line for line in (text.strip()[:LINE_CHARS],) if line and "\n" not in line)
     return _hash_lines(lines[:1])[0] if lines else ""
 
 
 def fingerprint_errors(text: str) -> tuple[str, ...]:
-    """The fingerprint of every telling line of a text, the most telling first."""
+    """The fingerprints of the error lines of a text, most specific first."""
     return _hash_lines(find_error_lines(text))
 
 

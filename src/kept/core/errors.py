@@ -1,6 +1,6 @@
-"""One tree of errors; the front doors map it to exit codes.
+"""The exception hierarchy of kept. The command line maps it to exit codes.
 
-Every error says what happened, where, and what to do next, in one line.
+Every error says in one line what happened, where, and what to do next.
 """
 
 from collections.abc import Iterator
@@ -8,12 +8,12 @@ from contextlib import contextmanager
 
 
 class KeptError(Exception):
-    """Something kept could not do.
+    """The base class of all errors that kept raises on purpose.
 
     Args:
         what: what happened, as a clause without a full stop.
-        where: file, file and line, memory id or setting; empty when there is no place to name.
-        hint: what the person can do next; empty when nothing can be done.
+        where: file, file and line, memory id or setting; empty if there is nothing to name.
+        hint: what the person can do next; empty if nothing can be done.
     """
 
     exit_code = 2
@@ -35,15 +35,15 @@ class UsageError(KeptError):
 
 
 class MissingError(UsageError):
-    """What was named is not there: a memory, a run, a conversation."""
+    """The thing that was named does not exist: a memory, a run, a conversation."""
 
 
 class ConfigError(KeptError):
-    """A configuration file or profile says something that cannot be followed."""
+    """A configuration file or profile is invalid."""
 
 
 class SourceError(KeptError):
-    """A whole input file could not be read; the run goes on without it and ends as partly done."""
+    """A whole input file could not be read; the run continues without it and ends as partly done."""
 
     exit_code = 1
 
@@ -53,51 +53,50 @@ class StoreError(KeptError):
 
 
 class UnreachableError(StoreError):
-    """The server of a store is not there, or not to be reached from here."""
+    """The server of a store cannot be reached."""
 
 
 class DamagedError(StoreError):
-    """The store holds something its own hashes contradict."""
+    """The store holds data that contradicts its own hashes."""
 
 
 class BusyError(KeptError):
-    """Another run holds the lock. Not a failure: that run does the work."""
+    """Another run holds the lock. Not a failure, because that run does the work."""
 
     exit_code = 0
 
 
 class ChangedError(KeptError):
-    """A file changed between our read and our write; it was not overwritten."""
+    """A file changed after kept read it and before kept wrote it; it was not overwritten."""
 
     exit_code = 1
 
 
 class StaleError(KeptError):
-    """A memory is no longer what it was when a person looked at it; nothing was changed."""
+    """A memory changed since the person looked at it; nothing was written."""
 
 
 class RefusedPathError(KeptError):
-    """An output path leads outside the home it belongs to, or through a link that does."""
+    """An output path leads outside the home it belongs to, directly or through a link."""
 
 
 class TerminalOnlyError(KeptError):
-    """A page or an agent asks for what only a person at the terminal may do."""
+    """The page or an agent requested something that only a person at the terminal may do."""
 
 
 class GuardError(KeptError):
-    """What a person asks for looks like damage rather than like a decision; nothing was changed until they say that they mean
-    it.
-    """
+    """A person's request looks like a mistake rather than a decision; nothing is changed until they confirm it."""
 
 
-# Programming errors of a format (readers may be plugins) and of a rule; never what the store or a person's settings raise.
+# Errors that a bug in a reader (readers may be plugins) or in a rule raises; never errors of the store or of a person's settings.
 _BROKEN = (ArithmeticError, AssertionError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError)
 
 
 @contextmanager
 def isolate_errors(what: str, where: str) -> Iterator[None]:
-    """Turn a fault into a SourceError that says ``what`` failed and ``where``, by the kind of the fault alone: its text may quote a
-    transcript.
+    """Turn a programming error into a SourceError with ``what`` failed and ``where``.
+
+    Only the type of the original error is named, because its message may quote a transcript.
     """
     import sqlite3  # noqa: PLC0415 - hooks wait for this module
 

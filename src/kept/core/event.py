@@ -1,7 +1,7 @@
-"""Events: what was said or done, by whom, when, where, and where it stands in its file.
+"""Events: what was said or done, by whom, when, in which directory, and where in its file it is recorded.
 
-An event is immutable. Its author label is decided by the structure of the record it came from, never by its words alone,
-and decides later how far it is trusted.
+An event is immutable. Its author label follows from the structure of the record it came from, never from its words alone, and
+determines how far its text is trusted.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ class Author(StrEnum):
 
 
 class Origin(StrEnum):
-    """How far text can be trusted, most trusted first: the user's own words, the assistant's, then tools, files and the web."""
+    """How far text is trusted, most trusted first: the user's own words, the assistant's, then tools, files and the web."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -49,12 +49,12 @@ class Origin(StrEnum):
 
 
 def least_trusted(origins: tuple[Origin, ...]) -> Origin:
-    """The trust of a claim that needs all of these: that of the least trusted one. Raises ValueError when empty."""
+    """The origin of a claim that rests on all of these: the least trusted one. Raises ValueError if there are none."""
     return max(origins, key=lambda origin: origin.rank)
 
 
 def origin_of(author: Author) -> Origin:
-    """The trust an author's text has. Injected, copied and sub-agent text is never better than tool output."""
+    """The origin of an author's text. Injected, copied and sub-agent text is trusted no more than tool output."""
     match author:
         case Author.HUMAN:
             return Origin.USER
@@ -64,19 +64,19 @@ def origin_of(author: Author) -> Origin:
             return Origin.TOOL
 
 
-CHOICE = "answer"  # why an answer to the client's own question is labelled as the person's
-# Why a text was labelled whose it is, where it is an entry of a journal and no utterance.
+CHOICE = "answer"  # label reason of a prompt that answers the client's own question
+# Label reasons of journal entries and notes, which are not utterances.
 NOTED = frozenset(
     {"front-matter:agent", "front-matter:person", "quotes-its-user", "memory-folder", "agent-workspace", "daily-note", "unsigned"}
 )
 
 
-# How the label of a prompt begins that stands in the person's name while nothing shows that they typed it: what it tells waits.
+# Prefix of the label reason of a prompt in the person's name that nothing shows they typed; what is extracted from it is held.
 UNCONFIRMED_MARK = "unconfirmed:"
 
 
 class Precision(StrEnum):
-    """How an event's time is known: its own stamp, its session's, inferred from neighbours, or not at all."""
+    """Where an event's time comes from: its own time stamp, its session's, neighbouring events, or nowhere (undated)."""
 
     MESSAGE = "message"
     SESSION = "session"
@@ -86,7 +86,7 @@ class Precision(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pointer:
-    """Where a record stands: file path, 1-based record (line) number, byte range [start, end)."""
+    """The location of a record: file path, 1-based record (line) number, byte range [start, end)."""
 
     path: str
     line: int
@@ -96,11 +96,11 @@ class Pointer:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolUse:
-    """A tool's side of a call or an output.
+    """The tool data of a call or of an output.
 
-    ``call`` pairs a call with its output. ``target`` is what the tool worked on: the command line, the file path, the query;
-    at most 2,000 characters. ``ok`` is None where the transcript does not say; ``exit_code`` likewise.
-    ``detail`` holds what changed (old → new text of an edit), cut short; empty when there is nothing.
+    ``call`` is the id that pairs a call with its output. ``target`` is what the tool worked on: the command line, the file path,
+    the query; at most 2,000 characters. ``ok`` and ``exit_code`` are None if the transcript does not give them. ``detail`` holds
+    what changed (old → new text of an edit), truncated; empty if nothing changed.
     """
 
     name: str
@@ -115,11 +115,12 @@ class ToolUse:
 class Event:
     """One utterance or tool action.
 
-    ``key`` is the identity of the event in every copy of it; ``twin`` is a hash of kind, time and text that recognises a copy
-    whose native id changed (empty where the event has no time of its own, for then short texts would collide).
-    ``likeness`` recognises it in another tool's copy of its session where words of it were forgotten since.
-    ``repeated`` are hashes of long passages of its text that came in other sessions too; a store fills them in when it is read.
-    ``record`` and ``parent`` are native record ids, for the tree of a conversation; ``turn`` groups the pieces of one
+    ``key`` identifies the event in every copy of it. ``twin`` is a hash of kind, time, tool call and text that recognises a copy
+    whose native id changed; it is empty if the event is undated, because short texts would collide. ``likeness`` is set once words
+    of the event were forgotten, and recognises it in another tool's copy of the session. ``repeated`` holds hashes of long passages
+    of the text that occur in other sessions too; the store fills them in when it reads the event.
+
+    ``record`` and ``parent`` are native record ids, which form the tree of a conversation; ``turn`` groups the pieces of one
     assistant message. ``project`` is the raw working directory. ``label_reason`` says why ``author`` was chosen.
     """
 
@@ -144,13 +145,13 @@ class Event:
 
     @property
     def origin(self) -> Origin:
-        """How far this event's text can be trusted."""
+        """How far this event's text is trusted."""
         return origin_of(self.author)
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> str:
-            """The twin of an event of which :func:`leave_twin_open` dropped it."""
+            """Compute the twin that :func:`leave_twin_open` left unset."""
             if name != "twin":
                 raise AttributeError(name)
             _TWIN.__set__(self, make_twin(self))
@@ -161,34 +162,34 @@ _TWIN: Any = Event.__dict__["twin"]
 
 
 def leave_twin_open(event: Event) -> Event:
-    """The event itself, whose twin is now made of its text when it is first asked for: most that are read never are."""
+    """Unset the twin of an event and return the event; the twin is computed on first access, which most events never see."""
     _TWIN.__delete__(event)
     return event
 
 
 def make_twin(event: Event) -> str:
-    """The twin that an event has whose text is as it was read."""
+    """The twin of an event whose text has not changed since it was read."""
     return twin_of(event.kind, format_instant(event.at) if event.at else "", event.tool.call if event.tool else "", event.text)
 
 
 def is_note(event: Event) -> bool:
-    """Whether an event is an entry of a journal, a diary or a daily note."""
+    """True if an event is an entry of a journal, a diary or a daily note."""
     return event.label_reason.removeprefix(UNCONFIRMED_MARK) in NOTED and event.kind in (EventKind.PROMPT, EventKind.RESPONSE)
 
 
 def is_choice(event: Event) -> bool:
-    """Whether a prompt may be an option in the assistant's wording, which the person, or a hook for them, chose."""
+    """True if a prompt may be an option that the assistant worded and the person, or a hook on their behalf, chose."""
     return event.label_reason.removeprefix(UNCONFIRMED_MARK) == CHOICE
 
 
 def is_unconfirmed(event: Event) -> bool:
-    """Whether a prompt stands in the person's name while nothing shows that they typed it."""
+    """True if a prompt is in the person's name but nothing shows that they typed it."""
     return event.label_reason.startswith(UNCONFIRMED_MARK)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordProblem:
-    """A record that was set aside: its place and the reason, without any of its text."""
+    """A record that was skipped: its location and the reason, without any of its text."""
 
     path: str
     line: int
@@ -197,16 +198,16 @@ class RecordProblem:
     end: int = 0
 
 
-UNKNOWN_KIND = "unknown-type"  # how the reason begins for which a reader drops a record of a kind it does not know
+UNKNOWN_KIND = "unknown-type"  # prefix of the reason for dropping a record of a kind that the reader does not know
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordAccount:
     """What became of every record: ``records == kept + sum(dropped.values())``.
 
-    ``kept`` counts records that gave at least one event, ``events`` the events they gave. ``dropped`` counts the rest by reason;
-    ``malformed`` of them are listed in ``problems`` (capped, see ``problems_cut``). ``noted`` counts things that were removed
-    inside kept records (thinking blocks, images). ``pending`` is the length in bytes of an unfinished last record.
+    ``kept`` counts records that gave at least one event, ``events`` the events they gave. ``dropped`` counts the other records by
+    reason; ``malformed`` of them could not be parsed, and ``problems`` lists the first ``PROBLEMS_KEPT`` of these. ``noted`` counts
+    things removed from kept records (thinking blocks, images). ``pending`` is the length in bytes of an unfinished last record.
     """
 
     records: int = 0
@@ -220,7 +221,7 @@ class RecordAccount:
 
     @property
     def unknown(self) -> int:
-        """How many records are of a kind that the reader does not know, or malformed: what a newer client may have brought."""
+        """How many records are malformed or of an unknown kind: a newer version of the client may write such records."""
         return self.malformed + sum(count for reason, count in self.dropped.items() if reason.startswith(UNKNOWN_KIND))
 
     def __add__(self, other: "RecordAccount") -> "RecordAccount":
@@ -237,7 +238,7 @@ class RecordAccount:
 
 
 PROBLEMS_KEPT = 200
-FORGOTTEN_MARK = "[forgotten]"  # what stands in the text of an event where words were erased
+FORGOTTEN_MARK = "[forgotten]"  # replaces erased words in the text of an event
 
 
 def _add_counts(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int]:
@@ -249,11 +250,11 @@ def _add_counts(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cursor:
-    """How far a file has been read, and what the reader must know to go on.
+    """How far a file has been read, and the state that a reader needs to continue.
 
-    ``offset`` is the byte after the last complete record read; ``prefix`` hashes the bytes before it, so a rewritten file is
-    noticed; ``line`` counts lines; ``carry`` is the reader's own state as JSON (open tool calls, session identity). A reader
-    is a left fold over its file: reading in two halves with the carry between them equals reading at once.
+    ``offset`` is the byte after the last complete record; ``prefix`` hashes the bytes before it, so that a rewritten file is
+    noticed. ``line`` counts lines. ``carry`` is the reader's own state as JSON (open tool calls, session identity). A reader is a
+    left fold over its file: reading it in two parts, with the carry passed between them, gives the same events as reading it whole.
     """
 
     inode: int = 0

@@ -1,8 +1,8 @@
-"""Keyed, content-free fingerprints of statements: they recognise what was forgotten without holding it.
+"""Keyed fingerprints of statements, which recognise forgotten statements without holding their content.
 
-A fingerprint is a keyed MinHash of the statement's words (Broder 1997), so it also recognises small rewordings, and behind it a
-short keyed hash of each name and value: a statement about another client or port is another one. Without the store's key nobody
-can test guesses against it.
+A fingerprint is a keyed MinHash of the statement's words (Broder 1997), so it also matches small rewordings. A short keyed hash of
+each name and value follows it, so that a statement about another client or port does not match. Guesses cannot be tested without
+the store's key.
 """
 
 from collections.abc import Collection, Iterable
@@ -14,14 +14,15 @@ from kept.core.text import tokenize
 
 _WORD = Pattern(r"[\pL\pM\pN_]+")
 _END = Pattern(r"[.!?]\s+|[。！？]|\n+")
-_WIDTH = 32  # hash functions; the standard error of the likeness is about 1/√32 ≈ 0.18
-_STEM = 5  # letters of a name that count: endings differ
-_SAME = 0.6  # share of equal minima from which two statements count as the same
+_WIDTH = 32  # hash functions; the standard error of the similarity is about 1/√32 ≈ 0.18
+_STEM = 5  # only this many first letters of a name are hashed, because endings differ
+_SAME = 0.6  # two statements may be the same if at least this share of their minima is equal
 
 
 def fingerprint_statement(text: str, key: bytes) -> str:
-    """The fingerprint of a statement: 32 keyed minima and a hash of each name and value, of 4 hex digits each; empty for a text
-    without words.
+    """The fingerprint of a statement: 32 keyed minima, then a hash of each name and value, of 4 hex digits each.
+
+    Empty for a text without words.
     """
     words = tokenize(text)
     if not words:
@@ -32,8 +33,9 @@ def fingerprint_statement(text: str, key: bytes) -> str:
 
 
 def is_known_statement(text: str, known: Iterable[str], key: bytes) -> bool:
-    """Whether a statement is, but for case, punctuation or small rewording, one whose fingerprint is known; it is not where it has
-    another name or value in the place of one.
+    """True if a statement has a known fingerprint, apart from case, punctuation or small rewording.
+
+    False if it has a different name or value in the place of one.
     """
     mine = fingerprint_statement(text, key)
     alike = [item for item in known if mine and _minhash_similarity(mine, item) >= _SAME]
@@ -42,7 +44,7 @@ def is_known_statement(text: str, known: Iterable[str], key: bytes) -> bool:
 
 
 def mark_known_statements(text: str, known: Collection[str], key: bytes, mark: str) -> str:
-    """A text with a mark in the place of each sentence, or of all of it, that is a statement whose fingerprint is known."""
+    """The text with each sentence that has a known fingerprint replaced by a mark; only the mark if the whole text has one."""
     edges = sorted({0, *(end.end() for end in _END.finditer(text)), len(text)})
     pieces = [text[start:end] for start, end in pairwise(edges)]
     known_pieces = [is_known_statement(piece, known, key) for piece in pieces]
@@ -57,7 +59,7 @@ def _minhash_similarity(left: str, right: str) -> float:
 
 
 def _find_names(text: str) -> frozenset[str]:
-    """The names and values of a statement: words with a digit or a capital inside, or that begin with one inside of a sentence."""
+    """The names and values in a statement: words with a digit or an inner capital, or a capital first letter within a sentence."""
     found: set[str] = set()
     for sentence in _END.split(text):
         for place, word in enumerate(_WORD.findall(sentence)):
@@ -73,5 +75,5 @@ def _hash_words(words: Iterable[str], key: bytes) -> frozenset[str]:
 
 
 def _list_names(fingerprint: str) -> frozenset[str]:
-    """The hashes of names and values of a fingerprint; none of one that was made before there were any."""
+    """The hashes of names and values in a fingerprint; none if it was made before fingerprints had them."""
     return frozenset(fingerprint[at : at + 4] for at in range(4 * _WIDTH, len(fingerprint), 4))

@@ -1,7 +1,7 @@
-"""The pure fold of operations into memories, and which passes of a history count.
+"""The pure fold of operations into memories, and the passes that undo and redo switch off and on.
 
-An operation on a memory that does not exist (because the pass that added it was undone) changes nothing and is reported as
-idle; the fold never fails on history.
+An operation on a memory that does not exist, because the pass that added it was undone, changes nothing and is reported as idle;
+the fold raises no error for it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -34,7 +34,7 @@ FORGOTTEN = "forgotten"
 
 
 def find_undone_passes(passes: Iterable[Pass]) -> frozenset[int]:
-    """The ids of passes that undo passes switched off, in order: a later redo switches them on again."""
+    """The ids of the passes that are undone after all undos and redos, applied in order."""
     off: set[int] = set()
     for pass_ in passes:
         off |= set(pass_.undoes)
@@ -43,7 +43,7 @@ def find_undone_passes(passes: Iterable[Pass]) -> frozenset[int]:
 
 
 def fold(passes: Iterable[Pass]) -> dict[str, Memory]:
-    """All memories that the passes add up to, by id, undone passes left out."""
+    """All memories, by id, that result from the passes; undone passes are skipped."""
     history = tuple(passes)
     off = find_undone_passes(history)
     memories: dict[str, Memory] = {}
@@ -55,7 +55,7 @@ def fold(passes: Iterable[Pass]) -> dict[str, Memory]:
 
 
 def find_idle_operations(passes: Iterable[Pass]) -> tuple[tuple[int, Operation], ...]:
-    """The operations that change nothing because the memory they are on is not there, each with the id of its pass."""
+    """The operations that change nothing because their memory does not exist, each with the id of its pass."""
     history = tuple(passes)
     off = find_undone_passes(history)
     memories: dict[str, Memory] = {}
@@ -71,7 +71,7 @@ def find_idle_operations(passes: Iterable[Pass]) -> tuple[tuple[int, Operation],
 
 
 def apply_operation(memories: Mapping[str, Memory], operation: Operation, actor: Actor) -> dict[str, Memory]:
-    """The memories that one operation changes, in their new form; empty where it is idle."""
+    """The memories that one operation changes, by id, in their new form; empty if the operation is idle."""
     if isinstance(operation, Add):
         return {operation.memory: replace(operation.value, reason=operation.reason)}
     memory = memories.get(operation.memory)
@@ -118,7 +118,7 @@ def apply_operation(memories: Mapping[str, Memory], operation: Operation, actor:
 
 
 def with_facts(memory: Memory, facts: Facts) -> Memory:
-    """The memory with what evidence now says of it."""
+    """The memory with its evidence updated and all other fields of ``facts`` replaced."""
     keep = tuple(item for item in memory.evidence if item.event not in facts.dropped)
     said = {name: getattr(facts, name) for name in FACT_NAMES}
     return replace(memory, evidence=_sort_evidence(keep + facts.added), **said)

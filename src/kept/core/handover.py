@@ -1,11 +1,11 @@
-"""The hand-over: what an agent is told about handing over a person's words, and how a suggestion is recognised in a transcript.
+"""The hand-over: texts that ask an agent to pass on a person's words to kept, and how its suggestion is recognised in a transcript.
 
-A hook waits for this module: it imports next to nothing.
+Hooks import this module, and a person waits for them: it must import next to nothing.
 """
 
 FENCE = "kept"
-CAUSE = "handed over"  # the trigger of a memory that is a person's own passage, selected by the agent of the session
-REWORDED = "suggested in other words"  # the trigger of one that an agent worded: it waits for the person
+CAUSE = "handed over"  # trigger of a candidate whose words are the person's own, selected by the session's agent
+REWORDED = "suggested in other words"  # trigger of a candidate that the agent worded; it is held for the person
 START = (
     "If the user types a rule, decision, correction, cause or fact that a colleague joining later must know (not what to build or "
     'fix now), call kept\'s save_what_user_said: exact words, what they replace. No tool: end kept: "words"'
@@ -20,22 +20,22 @@ OPEN = (
     "what later sessions need:"
 )
 
-# Each on a line of its own in a prompt (the first in a note, too): the conversation is not to be remembered.
+# Any of these on a line of its own in a prompt (IGNORE also in a note) opts the conversation out: it is not remembered.
 IGNORE, OFF_THE_RECORD = "<!-- kept: ignore -->", "kept: off the record"
 OPT_OUT = (IGNORE, "kept: ignore this conversation", OFF_THE_RECORD, "/kept:off")
 
 TOOL = "save_what_user_said"
-FORMER = "suggest"  # what the tool was called before: transcripts of then are read too
+FORMER = "suggest"  # the tool's earlier name, which older transcripts contain
 _NAMES = tuple(f"kept{joint}{name}" for joint in ("__", "_", ".", "/") for name in (TOOL, FORMER))
 
 
 def fence_text(text: str) -> str:
-    """A text of kept's own in its fence; nothing in it can end the fence."""
+    """The text inside kept's fence tags; ``<`` is replaced so that the text cannot close the fence."""
     return f"<{FENCE}>{text.replace('<', '(')}</{FENCE}>"
 
 
 def is_suggestion_tool(name: str) -> bool:
-    """True if a tool of this name is kept's for handing over, as clients call the tools of a server or of a plugin's server."""
+    """True if ``name`` is kept's hand-over tool, with any prefix that clients add for an MCP server or a plugin's server."""
     return any(name.endswith(own) and name[: -len(own)][-1:] in ("", "_", ".", "/") for own in _NAMES)
 
 

@@ -1,8 +1,8 @@
-"""Invisible text: characters and escape sequences that a reader does not see but a program or a model does.
+"""Removes invisible text: characters and escape sequences that a person does not see but a program or a model does.
 
-Removed are format characters (category Cf), tags, bidirectional controls, zero-width characters, Hangul fillers, variation
-selectors, control characters other than newline and tab, terminal escape sequences and what they conceal. Joiners stay where a
-script or an emoji needs them, and emoji presentation stays after what it presents. Knows nothing of where a text came from.
+It removes format characters (category Cf), tags, bidirectional controls, zero-width characters, Hangul fillers, variation
+selectors, control characters other than newline and tab, terminal escape sequences and the text that they conceal. Joiners stay
+where a script or an emoji needs them, and an emoji presentation selector stays after its base character.
 """
 
 import re
@@ -14,7 +14,7 @@ _ESCAPES = re.compile(
     r"|\x1b[\]PX^_](?:[^\x07\x1b\x9c\n]{0,4096}(?:\x07|\x1b\\|\x9c))?"  # OSC and other strings: titles, links
     r"|\x1b[ -/]{0,4}[0-~]?"
 )
-# What a terminal is told to conceal, up to where it is told to stop; the 8 of a colour's number conceals nothing.
+# Text between the SGR codes for "conceal" (8) and "reveal" (28 or 0); an 8 inside a colour code (38;…) does not count.
 _CODE = r"(?:(?!38;|48;|58;)[0-9]{0,3};){0,16}"
 _CONCEALED = re.compile(
     rf"(?s)(?:\x1b\[|\x9b){_CODE}0?8(?:;[0-9;]{{0,64}})?m.*?(?:(?:\x1b\[|\x9b){_CODE}(?:0{{0,2}}|28)(?:;[0-9;]{{0,64}})?m|\Z)"
@@ -25,12 +25,12 @@ _SUSPECT = re.compile(
     "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
     "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-_PLAIN = bytes([9, 10, *range(32, 127)])  # of ASCII, what the pattern does not suspect
+_PLAIN = bytes([9, 10, *range(32, 127)])  # the ASCII characters that _SUSPECT does not match
 _ALWAYS_SEEN = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
 _JOINERS = frozenset("\u200c\u200d")
 _EMOJI_PRESENTATION = "\ufe0f"
 _TONES = range(0x1F3FB, 0x1F400)
-# Scripts in which a joiner changes what is seen: Arabic to Mongolian, and the Arabic extensions.
+# Scripts in which a joiner changes how letters are drawn: Arabic to Mongolian, and the Arabic extensions.
 _JOINING = (
     (0x0600, 0x08FF),
     (0x0900, 0x0DFF),
@@ -43,10 +43,10 @@ _JOINING = (
 
 
 def strip_invisible(text: str) -> tuple[str, int]:
-    r"""The text without what cannot be seen, and how many characters were removed.
+    r"""The text without invisible characters, and the number of characters removed.
 
-    ``\r\n``, ``\r`` and the next-line control become ``\n`` and line separators too, which counts nothing; a lone surrogate
-    becomes U+FFFD and counts as one. Stripping a stripped text changes nothing.
+    ``\r\n``, ``\r``, the next-line control and line separators become ``\n`` and are not counted; a lone surrogate becomes U+FFFD
+    and counts as one. Idempotent.
     """
     if text.isascii() and not text.encode().translate(None, _PLAIN):
         return text, 0
@@ -73,7 +73,7 @@ def strip_invisible(text: str) -> tuple[str, int]:
 
 
 def _replace_suspect(before: str, char: str, after: str) -> str:
-    """What stands for a suspect character between its neighbours: itself where it is needed, a replacement, or nothing."""
+    """The replacement of a suspect character, given its neighbours: itself if it is needed, another character, or nothing."""
     if "\ud800" <= char <= "\udfff":
         return "\ufffd"
     if char in "\u2028\u2029":
@@ -96,5 +96,5 @@ def _is_emoji(char: str) -> bool:
 
 @cache
 def _is_joining(char: str) -> bool:
-    """Whether a letter or sign of a script whose shapes depend on joiners."""
+    """True if a character is a letter or mark of a script whose shapes depend on joiners."""
     return bool(char) and any(low <= ord(char) <= high for low, high in _JOINING) and unicodedata.category(char)[0] in "LM"

@@ -1,7 +1,7 @@
-"""The form of kept's lines in Markdown: how a fact, a heading and a comment of ids are written, and how they are read back.
+"""The Markdown form of kept's lines: writes facts, headings and id comments, and parses them back.
 
-A fact is one line that can be nothing but words: no heading, list, marker, comment, markup or import comes out of it. What is
-escaped is escaped so that reading gives back the same words. Plain code over lines of bounded length.
+A fact is one line of plain words: escaping prevents it from being read as a heading, list, marker, comment, markup or import.
+Unescaping gives back exactly the same words. Plain code over lines of bounded length.
 """
 
 import re
@@ -15,7 +15,7 @@ from kept.core.codec import digest
 from kept.core.document import Layout, Line
 
 LONGEST = 500
-NOTE = 160  # characters of what a memory is about
+NOTE = 160  # at most this many characters of an ``about`` or ``was`` note
 _ABOUT, _WAS = "(about: ", "(was: "
 READ_AT_MOST = 8_000
 BOM = "\ufeff"
@@ -23,14 +23,14 @@ _COMMENT, _COMMENT_END = "<!-- kept: ", " -->"
 _END_MARK = "end"
 _UNDATED = "undated"
 
-# Rendered as nothing, though not of the category Cf.
+# Characters that render as nothing but are not of category Cf.
 _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _FILLER_RANGES = (("\u180b", "\u180f"), ("\ufe00", "\ufe0f"), ("\U000e0000", "\U000e0fff"))
 _HIDDEN = frozenset({"Cc", "Cf", "Cs"})
 
 _DAY = re.compile(r"(?:^| )\((\d{4}-\d\d-\d\d|undated)\)$")
 _BULLET = re.compile(r"(?:[-*+•]|\d{1,9}[.)])(?:\s+|$)")
-# What opens a block at the start of a line, and the backslashes before its mark.
+# Marks that open a block at the start of a line; group 2 holds the backslashes before the mark.
 _BLOCK = re.compile(r"^()(\\*)(?:#{1,6}(?:\s|$)|>|[-+*](?:\s|$)|~~~|\[[ xX]\](?:\s|$)|\[[^\]]*\]:|[-*_ ]+$)")
 _ORDERED = re.compile(r"(\d{1,9})(\\*)[.)](?:\s|$)")
 _CLOSING = re.compile(r"^(|.* )(\\*)#+$")
@@ -41,7 +41,7 @@ _AFTER_IMPORT = ".,;:!?)]}'\"*_"
 
 
 def remove_invisible(text: str) -> str:
-    """The text without characters nobody sees: controls, format characters, fillers, variation selectors, lone surrogates."""
+    """The text without invisible characters: controls, format characters, fillers, variation selectors, lone surrogates."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(char for char in text if char.isspace() or not _is_invisible(char))
@@ -54,15 +54,14 @@ def _is_invisible(char: str) -> bool:
 
 
 def to_plain_line(text: str) -> str:
-    """The text on one line, without what nobody sees."""
+    """The text on one line, without invisible characters."""
     return " ".join(remove_invisible(text).split())
 
 
 def to_fact_text(text: str, most: int = LONGEST) -> str:
-    """The text as a fact may say it: one visible line of at most ``most`` characters.
+    """The text as a fact may contain it: one visible line of at most ``most`` characters.
 
-    ``@path`` stands in a code span, where it imports nothing; a backtick without a partner becomes an apostrophe. Applied to its
-    own result it changes nothing.
+    ``@path`` is put in a code span, where clients do not import it; a backtick without a partner becomes an apostrophe. Idempotent.
     """
     words = to_plain_line(text[: 8 * most])
     room = most
@@ -72,9 +71,7 @@ def to_fact_text(text: str, most: int = LONGEST) -> str:
 
 
 def format_memory_line(content: str, about: str = "", most: int = LONGEST, *, was: str = "") -> str:
-    """A memory as a line of a file says it: its content, behind it what it is about where the content does not say, and what it may
-    have taken the place of.
-    """
+    """The text of a memory's line: its content, then a note of what it is about and a note of what it may have replaced, if any."""
     words = to_fact_text(content, most)
     return f"{words}{_format_note(_ABOUT, about)}{_format_note(_WAS, was)}" if words else words
 
@@ -84,7 +81,7 @@ def _format_note(opening: str, words: str) -> str:
 
 
 def parse_memory_line(text: str, content: str, about: str = "", was: str = "") -> tuple[str, str]:
-    """Content and ``about`` of a line of :func:`format_memory_line` that a person edited; words they left alone are unescaped."""
+    """The content and ``about`` of an edited line of :func:`format_memory_line`; words that were not edited are unescaped."""
     text, note = text.removesuffix(_format_note(_WAS, was)), _format_note(_ABOUT, about)
     kept = about if note and text.endswith(note) else ""
     words = text.removesuffix(note).split(" ")
@@ -117,7 +114,7 @@ def _escape_imports(text: str) -> str:
 
 
 def _wrap_import_as_code(word: str) -> str:
-    """A word outside code spans (it holds no backtick), what an ``@`` in it would import put in a code span."""
+    """A word outside code spans (it has no backtick), with the path that its ``@`` would import put in a code span."""
     for at, char in enumerate(word):
         if char == "@" and not (at and (word[at - 1].isalnum() or word[at - 1] == "_")):
             bare = word[at:].rstrip(_AFTER_IMPORT)
@@ -129,7 +126,7 @@ def _wrap_import_as_code(word: str) -> str:
 
 
 def _split_code_spans(text: str) -> Iterator[tuple[bool, str]]:
-    """The text cut into (is a code span, piece)."""
+    """Split the text into pairs (is a code span, piece)."""
     start = at = 0
     while (at := text.find("`", at)) >= 0:
         if _count_backslashes(text[start:at]) % 2:
@@ -167,19 +164,17 @@ def _count_backslashes(text: str) -> int:
 
 
 def escape(text: str) -> str:
-    """The text (of :func:`to_fact_text`) as it stands behind a bullet: its words and nothing else, for a Markdown reader."""
+    """A text of :func:`to_fact_text`, escaped so that a Markdown renderer shows its words, and nothing else, after a bullet."""
     return _escape_at(_ORDERED, _escape_at(_BLOCK, escape_inline(text)))
 
 
 def unescape(text: str) -> str:
-    """What :func:`escape` was given; text that is not escaped stays as it is."""
+    """The inverse of :func:`escape`; text that is not escaped does not change."""
     return unescape_inline(_unescape_at(_BLOCK, _unescape_at(_ORDERED, text)))
 
 
 def escape_inline(text: str) -> str:
-    """The text with every ``<`` that could open a tag or a comment, and every ``![`` that could open an image, made plain
-    characters.
-    """
+    """The text with every ``<`` that could open a tag or comment, and every ``![`` that could open an image, escaped."""
     return "".join(
         _toggle_tag_escapes(piece if code else _escape_images(piece), code=code, back=False)
         for code, piece in _split_code_spans(text)
@@ -187,13 +182,13 @@ def escape_inline(text: str) -> str:
 
 
 def unescape_inline(text: str) -> str:
-    """What :func:`escape_inline` was given."""
+    """The inverse of :func:`escape_inline`."""
     plain_pieces = ((code, _toggle_tag_escapes(piece, code=code, back=True)) for code, piece in _split_code_spans(text))
     return "".join(piece if code else _unescape_images(piece) for code, piece in plain_pieces)
 
 
 def _escape_images(piece: str) -> str:
-    """An image would be fetched from wherever it names whenever the file is shown."""
+    """Escape images: a viewer would fetch an image from its address whenever the file is shown."""
     return _IMAGE.sub(lambda found: f"!{_SLASH * (2 * len(found[1]) + 1)}[", piece)
 
 
@@ -202,7 +197,7 @@ def _unescape_images(piece: str) -> str:
 
 
 def _escape_at(pattern: re.Pattern[str], text: str) -> str:
-    """The text with the backslashes of the pattern's second group doubled and one more, so that what follows them is no mark."""
+    """Double the backslashes of the pattern's second group and add one, which escapes the mark that follows."""
     match = pattern.match(text)
     return f"{match[1]}{_SLASH * (2 * len(match[2]) + 1)}{text[match.end(2) :]}" if match else text
 
@@ -217,7 +212,7 @@ def _toggle_tag_escapes(piece: str, *, code: bool, back: bool) -> str:
     for after in rest:
         slashes = _count_backslashes(done)
         kept = after
-        if after.lstrip(_SLASH).startswith("!"):  # broken up inside code as well: some readers strip comments wherever they are
+        if after.lstrip(_SLASH).startswith("!"):  # broken up inside code as well: some clients strip comments wherever they are
             kept = after.removeprefix(_SLASH) if back else _SLASH + after
         elif not code and (after.startswith(("/", "?")) or (after[:1].isascii() and after[:1].isalpha())):
             if not back:
@@ -235,21 +230,21 @@ def header_lines(newest: date | None) -> tuple[str, str]:
 
 
 def size_in_bytes(lines: Sequence[str]) -> int:
-    """How many bytes lines take in a file, their endings (one byte) included."""
+    """The size of lines in a file, in bytes, with line endings of one byte."""
     return sum(len(line.encode()) + 1 for line in lines)
 
 
 def fact_line(text: str, day: date | None) -> str:
-    """A fact as a line: ``- text (2026-02-13)``; without the day where it is unknown."""
+    """A fact as a line: ``- text (2026-02-13)``; without the day if it is unknown."""
     if day is not None:
         return f"- {escape(text)} ({day.isoformat()})"
     return f"- {escape(text)}" + (f" ({_UNDATED})" if _DAY.search(text) else "")
 
 
 def parse_fact(line: str) -> tuple[str, str]:
-    """The words of a line and the day it shows (empty without one): bullet, day and escapes taken off.
+    """The text and day (empty if there is none) of a line, without bullet and escapes.
 
-    Exactly what :func:`fact_line` was given, and the best reading of what a person made of it.
+    The exact inverse of :func:`fact_line`; a line that a person edited is parsed as well as possible.
     """
     words = to_plain_line(line[:READ_AT_MOST])
     if bullet := _BULLET.match(words):
@@ -261,12 +256,12 @@ def parse_fact(line: str) -> tuple[str, str]:
 
 
 def is_bullet(line: str) -> bool:
-    """Whether a line is an item of a list."""
+    """True if a line is a list item."""
     return bool(_BULLET.match(line.lstrip()))
 
 
 def heading_line(level: int, text: str) -> str:
-    """A heading; the text (of :func:`to_fact_text`) stays text."""
+    """A heading line; the text (of :func:`to_fact_text`) is escaped."""
     return f"{'#' * level} {_escape_at(_CLOSING, escape_inline(text))}"
 
 
@@ -280,26 +275,26 @@ def parse_heading(line: str) -> tuple[int, str]:
 
 
 def ids_line(scope: str, category: str, ids: Sequence[str]) -> str:
-    """The comment that names the memories of a section, in the order of their lines. Clients strip it: it costs no tokens.
+    """The comment with the ids of a section's memories, in the order of their lines. Clients strip it, so it costs no tokens.
 
-    Of a scope it holds a hash: the scope is made of the name of a folder, and whoever makes a folder chooses that.
+    It holds a hash of a project's scope, because the scope contains a folder's name, which anybody can choose.
     """
     return f"{_COMMENT}{' '.join(quote(item, safe=':') for item in (scope_mark(scope), category, *ids))}{_COMMENT_END}"
 
 
 def scope_mark(scope: str) -> str:
-    """What a comment calls a scope: ``project:3f2a9c`` for that of a project, any other as it is."""
+    """The form of a scope in a comment: ``project:3f2a9c`` for a project; any other scope unchanged."""
     kind, colon, name = scope.partition(":")
     return f"{kind}:{digest(name, size=3)}" if colon else scope
 
 
 def end_line(facts: int) -> str:
-    """The comment that ends a file: where it is gone, the file was cut off. It counts the lines of memories above it."""
+    """The comment that ends a file, with the number of memory lines above it; a file without it was truncated."""
     return f"{_COMMENT}{_END_MARK} {facts}{_COMMENT_END}"
 
 
 def parse_ids_line(line: str) -> tuple[str, str, tuple[str, ...]] | None:
-    """The mark of the scope, category and ids that :func:`ids_line` wrote; None for any line that is no comment of kept's."""
+    """The scope mark, category and ids of a line of :func:`ids_line`; None if the line is not one of kept's comments."""
     words = line.strip()
     if not (words.startswith(_COMMENT) and words.endswith(_COMMENT_END)):
         return None
@@ -308,19 +303,19 @@ def parse_ids_line(line: str) -> tuple[str, str, tuple[str, ...]] | None:
 
 
 def holds_mark(data: bytes) -> bool:
-    """Whether a file holds a comment that :func:`ids_line` or the end of a file of kept's wrote, on a line of its own."""
+    """True if a line of the file is a comment of :func:`ids_line` or :func:`end_line`."""
     return any(parse_ids_line(line) for line, _ in split_lines(data.decode("utf-8", "replace")))
 
 
 def split_lines(text: str) -> tuple[tuple[str, str], ...]:
-    """The lines of a text with their endings (LF, CRLF or CR; none after an unended last line). No other character ends a line."""
+    """The lines of a text, each with its ending: LF, CRLF or CR, or empty for an unterminated last line."""
     parts = _LINE_END.split(text)
     lines = tuple(zip(parts[::2], (*parts[1::2], ""), strict=True))
     return lines if parts[-1] else lines[:-1]
 
 
 def encode_lines(lines: Sequence[Line], layout: Layout) -> bytes:
-    """The bytes of a file."""
+    """The bytes of a file with these lines in this layout."""
     text = "".join(f"{line.text}{line.end or layout.newline}" for line in lines)
     if not layout.final and lines:
         text = text[: -len(lines[-1].end or layout.newline)]

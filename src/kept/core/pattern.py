@@ -1,6 +1,6 @@
-"""Patterns over untrusted text, which RE2 runs in linear time; each is compiled when it is first used.
+"""Regular expressions for untrusted text: RE2 matches them in linear time. Each is compiled when it is first used.
 
-Most texts are ASCII, where a byte is a character, and in most a pattern is not found: one call of the engine tells that.
+Optimised for the common case: ASCII text, where a byte is a character, and no match, which takes a single call of the engine.
 """
 
 import re
@@ -14,14 +14,14 @@ _NOWHERE = (-1, -1)
 
 @cache
 def load_engine() -> Any:
-    """RE2, loaded with the first pattern that is used: many a command needs none."""
+    """The RE2 module, imported when the first pattern is used: many commands use none."""
     import re2  # noqa: PLC0415 - as above
 
     return re2
 
 
 def latin1_options() -> Any:
-    """The options under which each byte is a character: classes of ASCII behave, others never split one."""
+    """RE2 options that treat each byte as a character (Latin-1)."""
     re2 = load_engine()
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
@@ -30,11 +30,11 @@ def latin1_options() -> Any:
 
 
 class Pattern:
-    """A pattern with the methods of ``re.Pattern``, over text and over bytes; ``search``, ``match`` and ``fullmatch`` are made when
-    it is compiled.
+    """A pattern with the methods of ``re.Pattern``, for text and bytes. ``search``, ``match`` and ``fullmatch`` are set when it is
+    compiled.
 
-    ``pattern`` may be a function that gives it. ``memory`` are the bytes that its automaton may take, where the usual ones are too
-    few; ``latin1`` says that a byte is a character. Using a pattern that is wrong raises the engine's error.
+    ``pattern`` may be a function that returns the source. ``memory`` is the automaton's memory limit in bytes, where RE2's default
+    is too small. ``latin1`` treats each byte as a character. The first use of an invalid pattern raises the engine's error.
     """
 
     __slots__ = (
@@ -59,7 +59,7 @@ class Pattern:
         self._latin1 = latin1
 
     def __getattr__(self, name: str) -> Any:
-        """What only the compiled pattern knows, asked for before it is compiled."""
+        """Compile the pattern on first access to an attribute that only a compiled pattern has."""
         if name not in _MADE:
             raise AttributeError(name)
         re2 = load_engine()
@@ -70,7 +70,7 @@ class Pattern:
         self.groups = self.engine.groups
         self.groupindex = self.engine.groupindex
         self.programsize = self.engine.programsize
-        # What the engine's own methods call, without what they do around it: a third of their time.
+        # Call what the engine's own methods call, without their overhead: it takes a third of the time.
         anchors = re2._Anchor  # noqa: SLF001
         self._anywhere = anchors.UNANCHORED
         self.search = partial(self._first, anchors.UNANCHORED)
@@ -81,25 +81,25 @@ class Pattern:
         return getattr(self, name)
 
     def finditer(self, text: str | bytes, pos: int = 0, end: int | None = None) -> Iterator[Any]:
-        """The matches, each from where the last one ended."""
+        """The non-overlapping matches, in order."""
         if isinstance(text, str) and not text.isascii():
             return iter(self.engine.finditer(text, pos, end))
         return self._iterate(text, max(0, min(pos, len(text))), len(text) if end is None else max(0, min(end, len(text))))
 
     def findall(self, text: str | bytes) -> list[Any]:
-        """The words of the matches: their groups, where the pattern has some."""
+        """The matched texts; the groups instead if the pattern has any, as ``re.findall``."""
         return self.engine.findall(text) if self.search(text) else []
 
     def split(self, text: str | bytes, most: int = 0) -> list[Any]:
-        """The pieces between the matches, with the groups of these; at most so many matches count where ``most`` is given."""
+        """The pieces between the matches, with the matches' groups, as ``re.split``; ``most`` limits the splits (0: no limit)."""
         return self.engine.split(text, most) if self.search(text) else [text]
 
     def sub(self, put: Any, text: Any, count: int = 0) -> Any:
-        """The text with ``put`` (a template, or a function of the match) in the place of the matches, at most ``count`` of them."""
+        """The text with the matches replaced by ``put``, a template or a function of the match; at most ``count``, if not 0."""
         return self.engine.sub(put, text, count) if self.search(text) else text
 
     def _first(self, anchor: Any, text: str | bytes, pos: int = 0, end: int | None = None) -> Any:
-        """The first match that begins, or lies, as the anchor says; None where there is none."""
+        """The first match under the given anchoring; None if there is none."""
         if isinstance(text, bytes):
             data = text
         elif text.isascii():
@@ -115,7 +115,7 @@ class Pattern:
         return None if spans[0] == _NOWHERE else self._found(self, text, start, stop, spans)
 
     def _first_wide(self, anchor: Any, text: str, pos: int, end: int | None) -> Any:
-        """The same in a text of which some characters are several bytes."""
+        """:meth:`_first` for non-ASCII text: converts between byte and character offsets."""
         start = max(0, min(pos, len(text)))
         stop = len(text) if end is None else max(0, min(end, len(text)))
         if start > stop:
@@ -147,7 +147,7 @@ class Pattern:
 
 
 class LatePattern:
-    """Stands for a pattern of ``re`` until something is asked of it, and keeps what was."""
+    """A proxy for a pattern of ``re`` that compiles it on first attribute access and caches the attribute."""
 
     def __init__(self, source: str, flags: int) -> None:
         self._source, self._flags = source, flags
@@ -159,5 +159,5 @@ class LatePattern:
 
 
 def compile_late(source: str, flags: int = 0) -> re.Pattern[str]:
-    """A pattern of ``re``, compiled when it is first used: compiling all of them takes a fifth of a run that finds nothing new."""
+    """A pattern of ``re`` that is compiled on first use: compiling all of them takes a fifth of a run that finds nothing new."""
     return cast("re.Pattern[str]", LatePattern(source, flags))

@@ -1,6 +1,7 @@
-"""Projects: whom a memory is for when it is not for the user everywhere.
+"""Projects: the identity, scope and display name of a working directory.
 
-The raw working directory is evidence; the project is a recorded alias of it that a person can correct.
+Memories have the scope of the user or of a project. The raw working directory is evidence and stays as it is; which project it
+belongs to is recorded separately, and a person can correct it.
 """
 
 import re
@@ -15,31 +16,30 @@ from kept.core.value import dataclass
 
 _SEP = r"[/\\]"
 _NAME = r"[^/\\]+"
-# Worktrees inside of a repository or beside it: git's own, those of agents, and of editors.
+# Worktrees inside or beside a repository: those of git, of agents and of editors.
 _WORKTREE = re.compile(
     rf"^(?P<root>.+?)(?:{_SEP}(?:\.git{_SEP}|\.{_NAME}{_SEP})?\.?worktrees|{_SEP}\.conductor|[.-]worktrees){_SEP}{_NAME}"
 )
-# Workspace managers that keep the worktrees of all repositories in one place: by the repository, or by a task and then the
-# repository.
+# Workspace managers that keep the worktrees of all repositories in one folder, named by repository, or by task and then repository.
 _BY_REPOSITORY = re.compile(
     rf"^(?P<root>.*{_SEP}(?:conductor{_SEP}workspaces|\.conductor{_SEP}workspaces|(?:\.cursor|\.superset|superpowers"
     rf"|home{_SEP}{_NAME}|Users{_SEP}{_NAME}|root){_SEP}worktrees){_SEP}"
     rf"(?P<repository>{_NAME})){_SEP}{_NAME}"
 )
 _BY_TASK = re.compile(rf"^(?P<root>.*{_SEP}(?:\.codex|vibe-kanban){_SEP}worktrees){_SEP}{_NAME}{_SEP}(?P<repository>{_NAME})")
-# Managers whose folders say nothing of the repository: each worktree is known by its own ``.git`` alone.
+# Managers whose folder names do not contain the repository: only the worktree's own ``.git`` identifies it.
 _NAMELESS = re.compile(rf"{_SEP}\.claude-squad{_SEP}worktrees{_SEP}")
 _SLUG = re.compile(r"[^a-z0-9]+")
 _MOST_PARENTS = 3
 PROJECT = "project:"
-REMOTE, FOLDER = "git:", "dir:"  # how an identity begins: what a repository's origin is called, or a folder
+REMOTE, FOLDER = "git:", "dir:"  # prefixes of an identity: the URL of a repository's origin, or a folder
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Project:
-    """What a directory was found to be: the ``identity`` that all directories of one project share, and its ``name``.
+    """The project of a directory: the ``identity`` that all directories of one project share, and the project's ``name``.
 
-    ``scope`` is where the memories of what was said in the directory lie.
+    ``scope`` is the scope of memories from sessions in that directory.
     """
 
     directory: str
@@ -49,7 +49,7 @@ class Project:
 
 
 def project_root(directory: str) -> str:
-    """The directory a project is known by: that of the checkout a worktree belongs to, without a trailing separator."""
+    """The directory that identifies a project: for a worktree that of its main checkout; without a trailing separator."""
     place = directory[:4096]
     if _NAMELESS.search(place):
         return directory.rstrip("/\\") or directory
@@ -60,21 +60,22 @@ def project_root(directory: str) -> str:
 
 
 def managed_repository(directory: str) -> str:
-    """The name of the repository of which a workspace manager made a directory, by how the manager names its folders; empty for
-    others.
-    """
+    """The repository name that a workspace manager put into the path of a worktree; empty for other directories."""
     match = _BY_REPOSITORY.match(directory[:4096]) or _BY_TASK.match(directory[:4096])
     return match["repository"] if match else ""
 
 
-# Folders that only hold a tool's own files: they say nothing of what was worked on.
+# Folders that hold a tool's own files; their names do not identify a project.
 _INNER = frozenset(
     {"sessions", "archived_sessions", "chats", "chatsessions", "history", "conversations", "projects", "tmp", "agents"}
 )
 
 
 def fallback_project_folder(path: str) -> str:
-    """The folder that stands for a project where a conversation names none: the file's, above folders of dates and of a tool."""
+    """The folder that identifies a project if a transcript names no directory: the nearest one above the transcript's file.
+
+    Folders named by digits (dates) and folders of a tool's own files are skipped.
+    """
     folder = _to_pure_path(path).parent
     while folder.parent != folder and (folder.name.isdigit() or folder.name.casefold() in _INNER):
         folder = folder.parent
@@ -82,7 +83,7 @@ def fallback_project_folder(path: str) -> str:
 
 
 def directory_name(directory: str) -> str:
-    """The last component of a directory or identity, for people: any operating system's separators, control characters removed."""
+    """The last component of a directory or identity, for display; accepts any separators and removes control characters."""
     return (
         "".join(char for char in _to_pure_path(directory.removeprefix(FOLDER)).name.lstrip(".") if char.isprintable())[:80]
         or "project"
@@ -90,14 +91,16 @@ def directory_name(directory: str) -> str:
 
 
 def project_scope(identity: str) -> str:
-    """The scope of a project: ``"project:<slug>-<hash>"``. The key is derived and never used as a path."""
+    """The scope of a project: ``"project:<slug>-<hash>"``. It is derived from the identity and never used as a path."""
     slug = _SLUG.sub("-", directory_name(identity).lower()).strip("-")[:40] or "project"
     return f"{PROJECT}{slug}-{digest(identity, size=3)}"
 
 
 def short_names(identities: Mapping[str, str]) -> dict[str, str]:
-    """What each project is called, by scope, given identities by scope: labels, with a parent where two would be called the same,
-    and with the end of the scope where that does not tell them apart.
+    """The display name of each project, by scope, from identities by scope.
+
+    A name is a label. Equal labels get as many parent folders as make them distinct, and the hash of the scope if that is not
+    enough.
     """
     parts = {scope: _to_pure_path(identity.partition(":")[2]).parts for scope, identity in identities.items()}
     named: dict[str, str] = {}
@@ -119,9 +122,10 @@ def short_names(identities: Mapping[str, str]) -> dict[str, str]:
 
 
 def correct_directory(directory: str, corrections: Mapping[str, str]) -> str | None:
-    """The directory that a person says a directory (or one above it) is the same project as; None where they say nothing.
+    """The directory whose project a directory belongs to according to a person's corrections; None if they say nothing.
 
-    A directory that is mapped to itself is a project of its own, whatever repository it lies in.
+    A correction also applies to everything below its directory, and corrections may be chained. A directory mapped to itself is a
+    project of its own, whatever repository contains it.
     """
     named = {project_root(each): other for each, other in corrections.items()}
     seen: set[str] = set()

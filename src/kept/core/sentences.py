@@ -1,5 +1,6 @@
-"""Cuts prose into sentences by shape: full stops of any script, bullets, line ends that end a thought. Knows no words of any
-language.
+"""Splits prose into sentences by shape: full stops of any script, bullets, line ends. Also recognises status reports.
+
+Splitting uses no words of any language except a few abbreviations.
 """
 
 from collections.abc import Iterator
@@ -13,29 +14,27 @@ from kept.core.text import tokenize
 from kept.core.value import dataclass
 from kept.core.words import plain_words
 
-# A full stop ends a sentence before white space; in scripts without spaces it always does. Ellipses end one too, and a semicolon
-# before a capital letter.
+# A full stop ends a sentence if white space follows, and always in scripts without spaces. An ellipsis ends one too, and so does a
+# semicolon before a capital letter.
 _STOP = Pattern(r"[.!?…]+[\"'”’)\]]*(?:\s+|$)|[。！？]+[」』”]*|;\s+")
 _BULLET = Pattern(r"^[ \t]*(?:[-*•–]|\d{1,2}[.)]|[a-zA-Z][.)])[ \t]+")
 _ASIDE = Pattern(r"\(([^()\n]{20,240})\)")
-# "2." at the start of a line numbers it.
+# "2." at the start of a line is a list number, not the end of a sentence.
 _NUMBER = Pattern(r"(?:^|\n)[ \t]*\d{1,2}\.$")
-# Words cut short, whose full stop ends no sentence: "No." before a number, and a letter beside another such letter ("z. B.").
+# Abbreviations, whose full stop ends no sentence; also "No." before a number, and two single letters in a row ("z. B.").
 _SHORT = Pattern(
     r"(?i)(?:^|[\s(\"'„“«])(?:\pL\. ?\pL|(?-i:M)|e\.g|i\.e|etc|vs|bzw|ca|evtl|ggf|inkl|p\.ex|ex|approx|cf|resp|dr|mrs?|ms|prof|st|"
     r"sra?|mme|mlle|fig)\.$"
 )
 _SHORT_BEFORE = Pattern(r"(?i)(?:^|[\s(\"'„“«])(?:n[or]\. \d.*|\pL\. \pL{1,2}\.)$")
 LONGEST = 4_000
-_WRAP = (60, 100)  # characters of a line that an editor wraps: shorter ones its writer ended, longer ones nobody wraps
+_WRAP = (60, 100)  # paragraphs of this width may be hard-wrapped: narrower lines were ended on purpose, wider ones not wrapped
 _OPEN = (",", ";", "(", "–", "—", "，", "、", "；")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SentenceSpan:
-    """The characters ``[start, end)`` of an event's text; ``bullet`` when it is an item of a list, ``aside`` when in
-    parentheses.
-    """
+    """A sentence as characters ``[start, end)`` of a text; ``bullet`` for a list item, ``aside`` for a sentence in parentheses."""
 
     start: int
     end: int
@@ -43,9 +42,9 @@ class SentenceSpan:
     aside: bool = False
 
 
-@lru_cache(maxsize=8)  # each telling of a prompt asks for the sentences of the whole prompt again
+@lru_cache(maxsize=8)  # each statement found in a prompt requests the sentences of the whole prompt again
 def split_sentences(text: str, start: int, end: int) -> tuple[SentenceSpan, ...]:
-    """The sentences of ``text[start:end]``, markers of list items and outer white space left out, asides after their sentence."""
+    """The sentences of ``text[start:end]`` without list markers and outer white space; an aside follows its sentence."""
     spans: list[SentenceSpan] = []
     for low, high, bullet in _join_wrapped_lines(text, start, end):
         for first, last in _split_unit(text, low, high):
@@ -58,12 +57,12 @@ def split_sentences(text: str, start: int, end: int) -> tuple[SentenceSpan, ...]
 
 
 def sentence_texts(text: str) -> Iterator[str]:
-    """The words of the sentences of a text, in order."""
+    """The text of each sentence, in order, without separate asides."""
     return (text[span.start : span.end] for span in split_sentences(text, 0, len(text)) if not span.aside)
 
 
 def _join_wrapped_lines(text: str, start: int, end: int) -> list[tuple[int, int, bool]]:
-    """Runs of lines that belong together: a line goes on in the next one where it was wrapped, or ends in an open mark."""
+    """Join lines into units (start, end, is a list item): a line continues in the next if it was wrapped or ends in a comma etc."""
     units: list[tuple[int, int, bool]] = []
     at, previous = start, ""
     for line, paragraph in _paragraph_lines(text[start:end]):
@@ -82,7 +81,7 @@ def _join_wrapped_lines(text: str, start: int, end: int) -> list[tuple[int, int,
 
 
 def _paragraph_lines(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    """The lines of a text, each with the number of lines of its paragraph and the length of the longest."""
+    """The lines of a text, each with its paragraph's number of lines and length of the longest line."""
     for _, group in groupby(text.splitlines(keepends=True), key=str.isspace):
         lines = tuple(group)
         width = max(len(line.strip()) for line in lines)
@@ -90,11 +89,11 @@ def _paragraph_lines(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
 
 
 def _is_continued(line: str, following: str, paragraph: tuple[int, int]) -> bool:
-    """Whether a line goes on in the following one: the first word of that one had no room in it."""
+    """True if a line continues in the following one, because the next word did not fit or punctuation is open."""
     count, width = paragraph
     if not line or line[-1] in ".!?…:。！？" or following[0].isdigit():
         return False
-    if line.count('"') % 2 and following.count('"') % 2:  # a quotation goes on
+    if line.count('"') % 2 and following.count('"') % 2:  # a quotation spans both lines
         return True
     full = _WRAP[0] <= width <= _WRAP[1] and len(line) + len(following.split(" ", 1)[0]) >= width
     return line.endswith(_OPEN) or (full and (following[0].islower() or count > 2))
@@ -121,7 +120,7 @@ def _split_unit(text: str, low: int, high: int) -> list[tuple[int, int]]:
     ]
 
 
-# --- status reports: how checks went, or that something is done, and nothing that matters later ---------------------------------
+# --- status reports: sentences that only say how checks went or that something is done; they do not matter later ----------------
 
 _REPORT_STATES = frozenset(map(stem_word, plain_words("report_claims")))
 _REPORT_EMPTY = frozenset(map(stem_word, plain_words("report_words"))) | _REPORT_STATES
@@ -130,7 +129,7 @@ _REPORT_CHECK = Pattern(r"(?i)\b(?:test|lint|build|check|type-?check|mypy|ruff|e
 
 
 def is_status_report(sentence: str) -> bool:
-    """Whether a sentence only reports that checks passed, that nothing was needed or that something is done ("All tests pass")."""
+    """True if a sentence only reports that checks passed, nothing was needed or something is done ("All tests pass")."""
     if _REPORT_RULE.search(sentence) or sentence.rstrip().endswith(("?", "？")):
         return False
     named = find_artifacts(sentence)

@@ -1,6 +1,6 @@
-"""Statements: what of a sentence is compared with another one, when two say the same, and when the later one replaces the earlier.
+"""Statements: the features by which two texts are compared, and rules for when they say the same or reverse each other.
 
-Lexical rules over bounded texts, built to be sure rather than complete: a wrong answer here loses a memory. Knows nothing of
+Lexical rules over bounded texts that prefer precision to recall, because a wrong match here loses a memory. Knows nothing of
 candidates or memories.
 """
 
@@ -12,27 +12,27 @@ from kept.core.text import NEGATIONS, jaccard_similarity, normal_form, number_to
 from kept.core.value import dataclass
 from kept.core.words import list_phrases, plain_words
 
-NEAR = 0.82  # likeness of their content words from which two statements are one in other words
-CLOSE = 0.67  # the same where both name the same artifacts and one only says more than the other
-STEM = 4  # letters that two forms of a word begin with
-_ROOT = 6  # letters
-_ENDING = 4  # letters that one form of a word may have more than another
-_WHOLE = 4  # content words of a statement that another one may go on from
-_LEAST = 2  # with fewer content words only the same words are the same statement
+NEAR = 0.82  # two statements say the same if the Jaccard similarity of their content words is at least this
+CLOSE = 0.67  # a lower bound, if both name the same artifacts and the content words of one include those of the other
+STEM = 4  # two forms of a word share at least this many first letters
+_ROOT = 6  # letters of a word that a withdrawal is matched by
+_ENDING = 4  # one form of a word may be at most this many letters longer than another
+_WHOLE = 4  # a statement of at least this many content words may be extended by any further words
+_LEAST = 2  # with fewer content words, only identical words are the same statement
 
 
-# Words that carry no matter of their own: a statement is the same with and without them.
+# Words without content: a statement means the same with and without them.
 EMPTY = plain_words("empty")
 _DENIALS = NEGATIONS | plain_words("denials")
 _UNSPACED = list_phrases("denial_marks")
-# Pairs of which one says the reverse of the other: two statements that differ in them are never the same.
+# Pairs of opposites, as ``word/word``: two statements that differ by such a pair are never the same.
 _OPPOSED = plain_words("opposed")
 _CHOOSING, _LEAVING, _REFUSING, _SKIPPED = map(plain_words, ("choosing", "leaving", "refusing", "skipped"))
-ATTRIBUTES = plain_words("attributes")  # those that have one value at a time
-VERSIONED = plain_words("versioned")  # what is said of one version is not taken back by the same of another
+ATTRIBUTES = plain_words("attributes")  # attributes that have one value at a time
+VERSIONED = plain_words("versioned")  # a statement about one version does not replace one about another version
 _JOINTS = re.compile(r"[|&;]+")
 _ACTION = re.compile(r"\b(?:use|run|write|set|add) `([^`]{1,200})`", re.IGNORECASE)
-# Openings that say who says it and where it holds, but nothing of the matter: it is the same with and without them.
+# Openings that say who says it and where it applies. They do not change what the statement says.
 _OPENINGS = tuple(tuple(phrase.split()) for phrase in list_phrases("openings"))
 _OPENING = frozenset(item[0] for item in _OPENINGS)
 _AND, _REASONS, COPULAS = map(plain_words, ("joining", "reasons", "copulas"))
@@ -41,11 +41,11 @@ _WORDS_READ = 60
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Statement:
-    """A text as it is compared.
+    """The features of a text that comparisons use.
 
-    ``words`` are its tokens, ``content`` the stems of those that carry matter. ``chosen`` and ``refused`` are what it says to use
-    and not to use. ``remedy`` is what a fix runs: programs and options. ``fingerprint`` recognises the error that a fix is for;
-    ``asks`` says that it is a question.
+    ``form`` is its normal form, ``words`` its tokens, ``content`` the stems of its content words. ``denials`` counts words that
+    deny. ``chosen`` and ``refused`` are what it says to use and not to use. ``remedy`` holds the programs and options that a fix
+    runs, ``fingerprint`` identifies the error that the fix is for; ``asks`` means that the text is a question.
     """
 
     form: str
@@ -62,7 +62,7 @@ class Statement:
 
 
 def parse_statement(text: str, artifacts: Iterable[str] = (), fingerprint: str = "") -> Statement:
-    """What of a text is compared with others."""
+    """The statement that a text makes."""
     form = normal_form(text)
     words = _strip_opening_words(split_tokens(form), form)
     chosen, refused = _parse_choices(form.split()[:_WORDS_READ])
@@ -82,13 +82,13 @@ def parse_statement(text: str, artifacts: Iterable[str] = (), fingerprint: str =
 
 
 def find_content(text: str) -> frozenset[str]:
-    """The ``content`` of a text's statement, without what else it is compared by."""
+    """The ``content`` of a text's statement alone; cheaper than :func:`parse_statement`."""
     form = normal_form(text)
     return _stem_words(_strip_opening_words(split_tokens(form), form))
 
 
 def roots_of(words: Iterable[str]) -> frozenset[str]:
-    """The beginnings of words, by which a withdrawal names a memory: allergy, allergic."""
+    """The first letters of words, by which a withdrawal is matched to a memory: "allergy" matches "allergic"."""
     return frozenset(word[:_ROOT] for word in words)
 
 
@@ -98,19 +98,19 @@ def _stem_words(words: frozenset[str]) -> frozenset[str]:
 
 @lru_cache(maxsize=50_000)
 def _stem_matter(word: str) -> str:
-    """The stem of a word that carries matter; empty for another."""
+    """The stem of a content word; empty for any other word."""
     return "" if word in EMPTY or is_denial_word(word) else stem_word(word)
 
 
 def _strip_opening_words(words: frozenset[str], form: str) -> frozenset[str]:
-    """The words without those that only open the sentence and do not come again in it."""
+    """The words without those of the opening, unless they occur again in the rest of the sentence."""
     said = form.split()
     rest = strip_opening(said)
     return words - {word for word in said[: len(said) - len(rest)] if word not in rest} if len(rest) < len(said) else words
 
 
 def strip_opening(said: list[str]) -> list[str]:
-    """The words of a normal form behind those that only open the sentence: who says it, and that it holds here."""
+    """The words of a normal form without its opening, which says who says it or that it applies here."""
     for _ in range(2):
         if not said or said[0] not in _OPENING:
             break
@@ -120,7 +120,7 @@ def strip_opening(said: list[str]) -> list[str]:
 
 @lru_cache(maxsize=50_000)
 def stem_word(word: str) -> str:
-    """A word without the endings that English hangs on it; other words as they are."""
+    """A word without English inflectional endings; unchanged if it is not plain ASCII letters."""
     if not (word.isascii() and word.isalpha() and len(word) > 3):
         return word
     if word.endswith("ies") and len(word) > 4:
@@ -136,7 +136,7 @@ def stem_word(word: str) -> str:
 
 @lru_cache(maxsize=50_000)
 def is_form(word: str, other: str) -> bool:
-    """Whether two words are forms of one."""
+    """True if two words are forms of one word, judged by their common beginning."""
     short, long = sorted((word, other), key=len)
     stem = short[: max(STEM, len(short) - 2)]
     return word == other or (
@@ -145,7 +145,7 @@ def is_form(word: str, other: str) -> bool:
 
 
 def is_same_statement(left: Statement, right: Statement) -> bool:
-    """Whether two texts state the same: equal words, or near-duplicates that agree in numbers, denials, choice and artifacts."""
+    """True if two statements say the same: equal words, or near duplicates with compatible numbers, denials, choices, artifacts."""
     if left.form == right.form:
         return True
     if left.fingerprint and left.fingerprint == right.fingerprint and left.remedy and right.remedy:
@@ -174,8 +174,9 @@ def is_same_statement(left: Statement, right: Statement) -> bool:
 
 
 def is_extension(longer: Statement, shorter: Statement) -> bool:
-    """Whether one says what the other says, word for word, and then more: a rule, and the rule with its reason. A short one may
-    only go on with its reason.
+    """True if ``longer`` repeats ``shorter`` word for word and continues, as a rule with its reason.
+
+    A short statement may only continue with "and" or a word that introduces a reason.
     """
     if not longer.form.startswith(f"{shorter.form} "):
         return False
@@ -183,7 +184,10 @@ def is_extension(longer: Statement, shorter: Statement) -> bool:
 
 
 def is_choice_reversed(later: Statement, earlier: Statement) -> bool:
-    """What one chose the other refuses: for the same matter, or where the later one refuses it, for more."""
+    """True if one statement refuses what the other chose.
+
+    Both must have the same other content; a refusal may also be the broader statement, with fewer content words.
+    """
     names = later.chosen | later.refused | earlier.chosen | earlier.refused
     left = {stem_word(item) for item in names | _LEAVING}
     others = {artifact for artifact in later.artifacts if not any(name in artifact for name in names)}
@@ -196,7 +200,7 @@ def is_choice_reversed(later: Statement, earlier: Statement) -> bool:
 
 
 def _parse_choices(words: list[str]) -> tuple[frozenset[str], frozenset[str]]:
-    """What a sentence says to use, and what not to."""
+    """The words that a sentence says to use, and those that it says not to use."""
     chosen: set[str] = set()
     refused: set[str] = set()
     leaving = False
@@ -222,19 +226,19 @@ def _find_object(words: list[str], place: int) -> list[str]:
 
 
 def _has_crossed_choices(left: Statement, right: Statement) -> bool:
-    """Whether one uses what the other refuses, both saying what to refuse: ``a instead of b`` and ``b instead of a``."""
+    """True if each refuses something and one uses what the other refuses: ``a instead of b`` and ``b instead of a``."""
     if not left.refused or not right.refused:
         return False
     return bool(left.refused & (right.words - right.refused) or right.refused & (left.words - left.refused))
 
 
 def has_opposites(left: frozenset[str], right: frozenset[str]) -> bool:
-    """Whether a word of one says the reverse of a word of the other."""
+    """True if a word of ``left`` is the opposite of a word of ``right``."""
     return any(f"{word}/{other}" in _OPPOSED or f"{other}/{word}" in _OPPOSED for word in left for other in right)
 
 
 def is_denial_word(word: str) -> bool:
-    """Whether a word of a normal form denies something."""
+    """True if a word of a normal form is a negation."""
     return word in _DENIALS or word.endswith("n't")
 
 

@@ -1,15 +1,15 @@
-"""Summaries: what a day amounted to, as notes of what was worked on and bullets of four kinds, each with the events it rests on."""
+"""Day summaries: notes of what was worked on, and bullets of four kinds, each with the events it rests on."""
 
 from datetime import date, datetime
 from enum import StrEnum
 
 from kept.core.value import dataclass
 
-CAME_OF_IT = ("solutions", "decisions")  # the kinds of points that tell what came of a day; problems and questions alone do not
+CAME_OF_IT = ("solutions", "decisions")  # kinds of points that state a result; problems and questions do not
 
 
 class SummaryPart(StrEnum):
-    """What a bullet of a day tells (K2, X8), in the order it is told."""
+    """The part of a day summary that a bullet belongs to (K2, X8), in display order."""
 
     WORKED = "worked on"
     DECIDED = "decided"
@@ -19,12 +19,12 @@ class SummaryPart(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WorkNote:
-    """One thing that was worked on in a session, on one day: what the user asked for and what came of it, in the words used then.
+    """One task of a session on one day: what the user asked for and the outcome, in the words used in the session.
 
-    ``ordinal`` is its first event's place in the thread, ``event`` that event's key (a prompt of the user's). ``outcome`` is empty
-    where nothing tells it; ``commits`` are the subjects of commits made meanwhile, ``names`` the files changed, most changed first.
-    ``weight`` grows with what was done: changes, commits, exchanges. ``question`` is one that was typed meanwhile and stayed open,
-    ``decision`` what was typed of how something is to be.
+    ``ordinal`` is the position of its first event (a user's prompt) in the thread, ``event`` that event's key. ``outcome`` is empty
+    if nothing states it. ``commits`` are the subjects of commits made meanwhile, ``names`` the changed files, most changed first.
+    ``weight`` grows with the changes, commits and exchanges. ``question`` is a question that the user typed meanwhile and that
+    stayed open, ``decision`` a decision that they typed.
     """
 
     ordinal: int
@@ -41,8 +41,9 @@ class WorkNote:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SummaryPoint:
-    """One point of what a conversation came to: its kind (``problems``, ``solutions``, ``decisions``, ``questions``), and the
-    events (keys) that say so.
+    """One point that a model noted about a conversation.
+
+    ``kind`` is ``problems``, ``solutions``, ``decisions`` or ``questions``; ``events`` are the keys of the events that say so.
     """
 
     kind: str
@@ -51,8 +52,8 @@ class SummaryPoint:
 
 
 class PassageForm(StrEnum):
-    """What a stored sentence about a day is: a point that a model noted while it read, a line that was put together of the points
-    of a day, or a person's own words.
+    """The form of a stored sentence about a day: a point that a model noted while it read a conversation, a summary line that a
+    model made from the points of a day, or a person's own words.
     """
 
     POINT = "point"
@@ -62,12 +63,12 @@ class PassageForm(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Passage:
-    """One stored sentence of what a day came to.
+    """One stored sentence about a day.
 
-    ``kind`` is one of the four of a point; ``events`` and ``sessions`` are what it rests on, ``at`` is when the last of
-    them was. ``day`` (local) and ``scope`` say where a line or a person's words belong; a point belongs to its ``thread`` at
-    ``ordinal``. ``by`` names the model and the prompt; ``made_of`` is the mark of the points that a line was put together of.
-    ``instead`` is the id of the line whose place a person's words took (empty text: they deleted it). ``id`` is made of what it is.
+    ``kind`` is one of the four kinds of :class:`SummaryPoint`. ``events`` and ``sessions`` are what it rests on, ``at`` is the time
+    of the last event. A line, or a person's words, belongs to a ``day`` (local) and a ``scope``; a point belongs to its ``thread``
+    at ``ordinal``. ``by`` names the model and the prompt. ``made_of`` is a hash of the points that a line was made from.
+    ``instead`` is the id of the line that a person's words replace (empty text: they deleted it). ``id`` is derived from the rest.
     """
 
     id: str
@@ -87,16 +88,16 @@ class Passage:
 
     @property
     def point(self) -> SummaryPoint:
-        """It as a point."""
+        """The passage as a :class:`SummaryPoint`."""
         return SummaryPoint(kind=self.kind, text=self.text, events=self.events)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SummaryBullet:
-    """One line of a summary. ``source`` is the key of an event, or the id of the memory or of the stored sentence it tells.
+    """One line of a summary. ``source`` is the key of an event, or the id of the memory or stored sentence it shows.
 
-    ``by`` names who put it into words: a model, or ``you``; empty for words used then. ``remembered`` says that it is a memory,
-    which is told by itself where memories are listed.
+    ``by`` names who worded it: a model, or ``you``; empty for words of the session itself. ``remembered`` means that it is a
+    memory, so views that list memories do not need to repeat it.
     """
 
     part: SummaryPart
@@ -112,8 +113,8 @@ class SummaryBullet:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Summary:
-    """What a day (or a week) was, from its first to its last day: everything told, and the 10 to 15 lines that matter later
-    (K10).
+    """The summary of a day or a week, ``first`` to ``last``: ``detailed`` has every bullet, ``condensed`` the 10 to 15 that matter
+    later (K10).
     """
 
     first: date

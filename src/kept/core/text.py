@@ -1,4 +1,4 @@
-"""Text as kept compares it: normal forms, tokens, likeness, artifacts. Pure string code over bounded texts."""
+"""Text functions: normal forms, tokens, similarity, index words, display labels, word differences. Pure code over bounded texts."""
 
 import re
 import unicodedata
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import groupby
 
-# Scripts written without spaces: their words are compared by pairs of characters.
-# Ranges and not a pattern: compiling that one takes a tenth of the time a hook has.
+# Scripts written without spaces between words; their text is compared by pairs of characters.
+# These are ranges because compiling a pattern for them would take a tenth of the time that a hook has.
 _CJK = (
     ("\u3040", "\u30ff"),
     ("\u3400", "\u4dbf"),
@@ -21,7 +21,7 @@ _WORD = re.compile(r"[^\W_]+(?:[.'’/_-][^\W_]+)*", re.UNICODE)
 
 
 def word_set(words: str) -> frozenset[str]:
-    """The words of a list that is written as one string."""
+    """The set of words in a string."""
     return frozenset(words.split())
 
 
@@ -31,18 +31,18 @@ NEGATIONS = word_set(
 
 
 def normal_form(text: str) -> str:
-    """The text without what does not change its meaning: case, width, quotes, markdown marks, outer punctuation, spacing."""
+    """The text without case, width, quotation marks, Markdown marks, outer punctuation and extra spaces."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return " ".join(_WORD.findall(folded.replace("’", "'")))
 
 
 def tokenize(text: str) -> frozenset[str]:
-    """The set of words of the normal form, words of scripts without spaces given as pairs of characters."""
+    """The set of words of the text's normal form; scripts without spaces give pairs of characters."""
     return split_tokens(normal_form(text))
 
 
 def split_tokens(form: str) -> frozenset[str]:
-    """The same of a text that is in its normal form already."""
+    """:func:`tokenize` for a text that is already in normal form."""
     if form.isascii():
         return frozenset(form.split())
     words: set[str] = set()
@@ -55,23 +55,23 @@ def split_tokens(form: str) -> frozenset[str]:
 
 
 def is_cjk(char: str) -> bool:
-    """Whether a character belongs to a script that is written without spaces between words."""
+    """True if a character belongs to a script that is written without spaces between words."""
     return char >= "\u3040" and any(first <= char <= last for first, last in _CJK)
 
 
 def jaccard_similarity(left: frozenset[str], right: frozenset[str]) -> float:
-    """The Jaccard index of two token sets, in [0, 1]; 0 where both are empty."""
+    """The Jaccard index of two token sets, in [0, 1]; 0 if both are empty."""
     union = len(left | right)
     return len(left & right) / union if union else 0.0
 
 
 def number_tokens(words: frozenset[str]) -> frozenset[str]:
-    """The tokens that hold a digit: versions, sizes, dates, ids. Two statements that differ in one are not the same statement."""
+    """The tokens that contain a digit: versions, sizes, dates, ids. Statements that differ in one of them are never the same."""
     return frozenset(word for word in words if any(char.isdigit() for char in word))
 
 
 def one_line(text: str) -> str:
-    """The text on one line, runs of white space as one space."""
+    """The text on one line, each run of white space replaced by one space."""
     return " ".join(text.split())
 
 
@@ -80,16 +80,16 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def index_words(text: str) -> str:
-    """The words under which a text is found: its own, the pieces of identifiers and paths, pairs of CJK characters.
+    """The words to index a text by: its words, the pieces of identifiers and paths, pairs of CJK characters.
 
-    ``getUserName`` is found as itself and as get, user, name; ``src/app/main.py`` by each part.
+    ``getUserName`` is indexed as itself and as get, user, name; ``src/app/main.py`` also by each part.
     """
     words: list[str] = []
     for word in _WORD.findall(unicodedata.normalize("NFKC", text)):
         if not word.isascii() and any(map(is_cjk, word)):
             words.extend(word[i : i + 2] for i in range(max(1, len(word) - 1)))
             continue
-        if word.isalpha() and word[1:].islower():  # as most words: it has no pieces
+        if word.isalpha() and word[1:].islower():  # the common case: a word without pieces
             words.append(word)
             continue
         words.append(_SEPARATOR.sub("", word))
@@ -100,9 +100,7 @@ def index_words(text: str) -> str:
 
 
 def phrase_words(name: str) -> str:
-    """The words of a name as they stand beside each other in :func:`index_words` of a text, also where a longer path has it in
-    it.
-    """
+    """The consecutive words that a name gives in :func:`index_words` of a text, even if the text has it inside a longer path."""
     words = index_words(name).split()
     return " ".join(words[1:] if len(words) > 1 and len(name.split()) == 1 else words)
 
@@ -111,19 +109,19 @@ _SEPARATOR = re.compile(r"[.'’/_-]")
 
 
 def query_words(text: str, most: int = 40) -> tuple[str, ...]:
-    """The words to look for when a person asks for a text: at most so many, each once, in the form of :func:`index_words`."""
+    """The search words of a query in the form of :func:`index_words`, without duplicates; at most ``most``."""
     return tuple(dict.fromkeys(index_words(text[:10_000]).split()))[:most]
 
 
-# How the name of a project or a tool is shown: as a short identifier, and saying so where it mixes letters that look alike.
+# Display of the names of projects and tools: as short identifiers, with a warning if they mix lookalike alphabets.
 _LOOKALIKE = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU"})
 _LABEL = re.compile(r"(?:[^_.-]+[_.-]*){1,4}")
-_LONGEST_LABEL = 32  # characters; half as many of a script whose characters are words
+_LONGEST_LABEL = 32  # characters; half as many if any is double-width
 
 
 @lru_cache(maxsize=4096)
 def mixed_scripts(text: str) -> tuple[str, ...]:
-    """The alphabets with letters that look alike of which one word of a text mixes two or more; empty where none does."""
+    """The lookalike alphabets (Latin, Cyrillic, …) that the first word mixing two or more of them uses; empty if none does."""
     if text.isascii():
         return ()
     for word in "".join(char if char.isalpha() else " " for char in text).split():
@@ -134,15 +132,15 @@ def mixed_scripts(text: str) -> tuple[str, ...]:
 
 
 def flag_mixed_scripts(name: str) -> str:
-    """A name as people are shown it: what mixes alphabets says so."""
+    """A name for display, with a note if it mixes lookalike alphabets."""
     mixed = mixed_scripts(name)
     return f"{name} (mixes {' and '.join(mixed)} letters)" if mixed else name
 
 
 def project_label(name: str) -> str:
-    """A project's name as files and agents are shown it: an identifier of at most four words, never a sentence.
+    """A project's name for files and agents: an identifier of at most four words, never a sentence.
 
-    Whoever makes a folder names it, and a name that reads like an instruction must not be followed as one.
+    Anybody can name a folder, and an agent must not follow a folder's name as an instruction.
     """
     plain = "".join(char if char.isalnum() or char in "_.+#" or unicodedata.category(char)[0] == "M" else " " for char in name)
     whole = "-".join(plain.split()).strip("_.-")
@@ -152,12 +150,12 @@ def project_label(name: str) -> str:
     return (label + "…" * (label != whole)) or "project"
 
 
-Change = tuple[str, str]  # "same", "ins" or "del", and the words
+Change = tuple[str, str]  # "same", "ins" or "del", and the text
 
 
 def diff_words(before: str, after: str) -> tuple[Change, ...]:
-    """The words of both texts in order: those that stayed, went and came. What went stands before what came in its place."""
-    from difflib import SequenceMatcher  # noqa: PLC0415 - hooks compare texts and tell no differences
+    """A word diff of two texts, in order; a deletion comes before the insertion that replaces it."""
+    from difflib import SequenceMatcher  # noqa: PLC0415 - hooks import this module and need no diff
 
     old, new = list(_split_runs(before)), list(_split_runs(after))
     found: list[Change] = []
@@ -170,6 +168,6 @@ def diff_words(before: str, after: str) -> tuple[Change, ...]:
 
 
 def _split_runs(text: str) -> Iterator[str]:
-    """Words and what stands between them, so that joined they are the text."""
+    """The words and separators of a text; joined they give the text."""
     for _, run in groupby(text, key=lambda char: (char.isalnum(), char.isspace())):
         yield "".join(run)

@@ -5,23 +5,23 @@ from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-# Agents did not exist before this; a smaller or much later number is not a timestamp of theirs.
+# A number outside these bounds is not a time stamp of a coding agent.
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
 LATEST = datetime(2100, 1, 1, tzinfo=UTC)
 
 _ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(Z|z|[+-]\d\d:?[0-5]\d)?")
 _LEAST_WRONG_OFFSET = timedelta(hours=15)
 _EPOCH, _MILLISECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(milliseconds=1)
-ALWAYS = (datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC))  # every day there is, in any time zone
-_MILLISECONDS_FROM = 10**11  # epoch values above this are milliseconds: as seconds they would lie past the year 5000
+ALWAYS = (datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC))  # a range that holds every day in any time zone
+_MILLISECONDS_FROM = 10**11  # epoch values above this are milliseconds: as seconds they would be past the year 5000
 
 
 def parse_instant(value: object) -> datetime | None:
     """Read a timestamp as transcripts write it: ISO 8601, or epoch seconds or milliseconds.
 
     Returns:
-        An aware UTC datetime, or None where the value is no plausible instant: the event is then undated, never "now".
-        A text without a zone is not an instant, and so is None: only a reader that knows the zone may add it.
+        An aware UTC datetime, or None if the value is no plausible instant: the event is then undated, never "now".
+        A text without a time zone gives None as well: only a reader that knows the zone may add it.
     """
     match value:
         case bool() | None:
@@ -44,7 +44,7 @@ def _from_epoch(value: float) -> datetime | None:
 
 
 def _from_text(text: str) -> datetime | None:
-    if len(text) == 24 and text[10] == "T" and text[19] == "." and text[23] == "Z":  # as nearly all transcripts write it
+    if len(text) == 24 and text[10] == "T" and text[19] == "." and text[23] == "Z":  # the form that nearly all transcripts use
         with suppress(ValueError):
             instant = datetime.fromisoformat(text)
             return instant if EARLIEST <= instant < LATEST else None
@@ -55,7 +55,7 @@ def _from_text(text: str) -> datetime | None:
     if not zone:
         return None
     year, month, day, hour, minute = parts
-    clock = f"{hour}:{minute}:{min(int(second or 0), 59):02}.{(fraction or '0')[:6]:0<6}"  # a leap second is the one before it
+    clock = f"{hour}:{minute}:{min(int(second or 0), 59):02}.{(fraction or '0')[:6]:0<6}"  # a leap second becomes second 59
     try:
         local = datetime.fromisoformat(f"{year}-{month}-{day}T{clock}{zone.upper()}")
         offset = local.utcoffset() or timedelta()
@@ -66,49 +66,49 @@ def _from_text(text: str) -> datetime | None:
 
 
 def format_instant(instant: datetime) -> str:
-    """Write an instant as ``2026-01-05T14:12:12.091Z`` (UTC, milliseconds): sorts as text in time order."""
+    """Format an instant as ``2026-01-05T14:12:12.091Z`` (UTC, milliseconds); such texts sort in time order."""
     if instant.tzinfo is not UTC:
         instant = instant.astimezone(UTC)
     return f"{instant.isoformat('T', 'milliseconds')[:23]}Z"
 
 
 def parse_stored_instant(text: str) -> datetime:
-    """Read what :func:`format_instant` wrote. Raises ValueError on anything else."""
+    """Parse the output of :func:`format_instant`. Raises ValueError for anything else."""
     if len(text) != 24 or text[10] != "T" or text[19] != "." or text[23] != "Z":
         raise ValueError(f"no instant of kept's own: {text[:40]!r}")
     return datetime.fromisoformat(text)
 
 
 def parse_optional_instant(text: str | None) -> datetime | None:
-    """The instant of a text of :func:`format_instant`; None of an empty one."""
+    """:func:`parse_stored_instant`, but None for an empty text or None."""
     return parse_stored_instant(text) if text else None
 
 
 def to_milliseconds(instant: datetime) -> int:
-    """An instant as milliseconds since 1970, as :func:`format_instant` rounds them."""
+    """An instant as milliseconds since 1970, rounded down as in :func:`format_instant`."""
     return (instant - _EPOCH) // _MILLISECOND
 
 
 def from_milliseconds(count: int) -> datetime:
-    """The instant of :func:`to_milliseconds`."""
+    """The inverse of :func:`to_milliseconds`."""
     return _EPOCH + count * _MILLISECOND
 
 
 def format_optional_instant(instant: datetime | None) -> str | None:
-    """:func:`format_instant` of an instant; None where there is none."""
+    """:func:`format_instant`, but None for None."""
     return format_instant(instant) if instant is not None else None
 
 
 def format_day(instant: datetime | None, zone: ZoneInfo) -> str:
-    """The local day, ``undated`` where there is none."""
+    """The local day as YYYY-MM-DD; ``undated`` for None."""
     return instant.astimezone(zone).date().isoformat() if instant is not None else "undated"
 
 
 def format_minute(instant: datetime | None, zone: ZoneInfo) -> str:
-    """Local day and time to the minute, ``undated`` where there is none."""
+    """The local day and time to the minute; ``undated`` for None."""
     return f"{instant.astimezone(zone):%Y-%m-%d %H:%M}" if instant is not None else "undated"
 
 
 def to_local_day(instant: datetime | None, zone: ZoneInfo) -> date | None:
-    """The local calendar day an instant belongs to; None (the undated bucket) for no instant."""
+    """The local calendar day of an instant; None (undated) for None."""
     return instant.astimezone(zone).date() if instant is not None else None

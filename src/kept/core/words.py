@@ -1,19 +1,23 @@
-"""The words of the languages, a table for each in ``words.toml``; what no language is needed for stands in ``shapes.toml``.
+"""Word lists per language, from ``words.toml``; lists that do not depend on a language are in ``shapes.toml``.
 
-All languages are read side by side: whose words a span is made of must not depend on which language a prompt was taken for. A list
-holds fragments of patterns, a text plain words. Words of time, of choices and of denials are told where they are read.
+All languages apply at once: whose words a span is must not depend on the language that a prompt was taken for. A TOML list holds
+fragments of patterns, a TOML string plain words separated by spaces. The keys below tell whose words follow; keys for times,
+choices and denials are described in the modules that read them.
 
-``person``: somebody speaks or is spoken to; ``selves``: those of them that name the speaker or ask. ``resumes``: how a person goes
-on after a paste. ``orders``: how they open what they want done, and ``pleas`` a further sentence of it; ``conditions``: openings
-that order nothing by themselves; ``duties``: what must be done. ``sources``: who or what may be quoted. ``speakers``: those of them
-that a label names. ``says``: verbs of saying. ``according``: what makes a sentence that of a source; ``taken``: the same where a
-colon follows. ``material``: nouns that announce a paste when a colon follows. ``digests``: orders that announce a text to work on.
-``restatements``: how a person brings an earlier prompt of their own again. ``standing``: openings of rules that are to last.
-``reviews``: phrases of a review. ``polite``, ``examples``, ``contrasts``, ``wanted``: what may stand before an order, an example,
-another thought, the text that something is to show. ``roles`` and ``scripted``: how a program tells a model who it is and what to
-give; ``questions``, ``contexts`` and ``supplies``: what its templates call a question and what they retrieved. ``complaints``: what
-programs call an error. ``people`` and ``assistants`` head the turns of a conversation. ``forwarded``, ``mail_…``, ``wrote``,
-``greetings``, ``closings``: the parts of a mail.
+- ``person``: words of a person who speaks or is spoken to; ``selves``: those of them that name the speaker, or ask.
+- ``resumes``: how a person continues after a paste.
+- ``orders``: openings of an instruction; ``pleas``: openings of a further sentence of it; ``conditions``: openings that instruct
+  nothing by themselves; ``duties``: verbs of obligation; ``standing``: openings of lasting rules.
+- ``sources``: who or what may be quoted; ``speakers``: those of them that occur as a label; ``says``: verbs of saying;
+  ``according``: phrases that attribute a sentence to a source; ``taken``: the same if a colon follows.
+- ``material``: nouns that announce a paste if a colon follows; ``digests``: instructions that announce a text to work on;
+  ``restatements``: how a person repeats an earlier prompt of their own; ``reviews``: phrases of a review.
+- ``polite``, ``examples``, ``contrasts``, ``wanted``: words before an instruction, an example, a contrasting thought, and the text
+  that something is to show.
+- ``roles``, ``scripted``: how a program tells a model who it is and what to output; ``questions``, ``contexts``, ``supplies``: what
+  prompt templates call a question and the material they retrieved; ``complaints``: what programs call an error.
+- ``people``, ``assistants``: labels of the turns of a conversation.
+- ``forwarded``, ``mail_…``, ``wrote``, ``greetings``, ``closings``: parts of an e-mail.
 """
 
 import re
@@ -26,7 +30,7 @@ from typing import Any
 from kept.core.pattern import Pattern
 
 _UNSPACED = frozenset({"zh", "ja", "ko"})  # languages that write no spaces between words
-# Neither a letter nor a digit of the scripts that write words apart: ranges instead of classes keep the automata small.
+# A word boundary: no letter or digit of a script that separates words. Ranges instead of classes keep the automata small.
 _EDGE = r"[^\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{24F}\x{370}-\x{1FFF}]"
 
 
@@ -39,23 +43,23 @@ def _load_tables(name: str = "words") -> Mapping[str, Any]:
 
 
 def language_tables(name: str) -> list[Mapping[str, str]]:
-    """The tables of a name, of each language that has one."""
+    """The table with this name from each language that has one."""
     return [table[name] for table in _load_tables().values() if name in table]
 
 
 @cache
 def plain_words(purpose: str) -> frozenset[str]:
-    """The plain words of a purpose in all languages."""
+    """The plain words under a key, in all languages."""
     return frozenset(word for table in _load_tables().values() for word in table.get(purpose, "").split())
 
 
 def list_phrases(purpose: str) -> tuple[str, ...]:
-    """The phrases, or fragments, of a purpose in all languages."""
+    """The phrases or pattern fragments under a key, in all languages."""
     return tuple(phrase for table in _load_tables().values() for phrase in table.get(purpose, ()))
 
 
 def list_shapes(table: str, name: str = "") -> tuple[str, ...]:
-    """The shapes under a name of a table of ``shapes.toml``, or under all of its names."""
+    """The shapes under a name in a table of ``shapes.toml``; under all of its names if ``name`` is empty."""
     lists = _load_tables("shapes")[table]
     return tuple(shape for each in ([name] if name else lists) for shape in lists[each])
 
@@ -66,13 +70,15 @@ def _load_openings(client: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def match_opening(client: str, text: str) -> str:
-    """Why a text in the person's name is a client's own, by how it begins; empty where it may be the person's."""
+    """The reason why a text in the person's name is a client's own, from its opening words; empty if it may be the person's."""
     return next((reason for reason, texts in _load_openings(client) if text.startswith(texts)), "")
 
 
 def fill_pattern(template: str) -> Pattern:
-    """A pattern in which ``‹polite›`` stands for the words of a purpose in all languages (``‹polite:spaced›``: of languages that
-    write words apart, ``‹polite:unspaced›`` for the others), and ``‹shapes:clients.tags›`` for the shapes of a list.
+    """A pattern from a template with placeholders.
+
+    ``‹polite›`` becomes the fragments under that key in all languages, ``‹polite:spaced›`` only those of languages that put spaces
+    between words, ``‹polite:unspaced›`` those of the others. ``‹shapes:clients.tags›`` becomes a list of ``shapes.toml``.
     """
     return Pattern(partial(_NAMED.sub, _fill_name, template))
 
@@ -91,13 +97,13 @@ def _join_words(purpose: str, *, unspaced: bool) -> str:
 
 @cache
 def spaced_pattern(purpose: str) -> str:
-    """The words of a purpose in languages with spaces, as the source of one group without word borders."""
+    """The fragments under a key in languages with spaces, as the source of one group without word boundaries."""
     return f"(?:{_join_words(purpose, unspaced=False)})".replace("'", "['’]")
 
 
 @cache
 def unspaced_pattern(purpose: str) -> str:
-    """The words of a purpose in languages without spaces, as the source of one group."""
+    """The fragments under a key in languages without spaces, as the source of one group."""
     return f"(?:{_join_words(purpose, unspaced=True)})"
 
 
@@ -108,15 +114,15 @@ def _compile_words(purpose: str, start: str) -> Pattern:
 
 
 def has_word(purpose: str, text: str) -> bool:
-    """Whether one of the words of a purpose stands in the text."""
+    """True if the text contains one of the words under a key."""
     return _compile_words(purpose, "").search(text) is not None
 
 
 def find_words(purpose: str, text: str) -> list[str]:
-    """The words of a purpose that stand in the text, in lower case."""
+    """The words under a key that the text contains, in lower case."""
     return [match[0].strip().casefold() for match in _compile_words(purpose, "").finditer(text)]
 
 
 def opens_with(purpose: str, text: str) -> bool:
-    """Whether the text begins with one of the words, the mark of a list item aside."""
+    """True if the text begins with one of the words under a key; the marker of a list item is skipped."""
     return _compile_words(purpose, r"^(?:[-*•]|\d{1,2}[.)])?\s{0,4}").search(text) is not None
