@@ -14,8 +14,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-import tzlocal
-
 from kept import profiles
 from kept.core.codec import to_canonical_json
 from kept.core.errors import ConfigError, DamagedError, RefusedPathError, StoreError, UsageError
@@ -45,6 +43,7 @@ from kept.paths import Paths, refuse_state_elsewhere
 from kept.profiles.profile import Category, Outputs, Profile, ProfileRule, choose_profile, parse_kind
 from kept.profiles.prompts import Prompt, load_prompt, with_declared_categories
 from kept.sources.base import ENTRY
+from kept.sources.entries import find_entries
 from kept.store.moved_home import move_outputs
 from kept.store.opening import open_store
 
@@ -423,11 +422,7 @@ def _without_memory_file(profile: Profile) -> Profile:
 
 def _has_entries(folder: Path) -> bool:
     """True if the folder holds a journal entry that kept wrote and reads back."""
-    if not folder.is_dir():
-        return False
-    from kept.sources.entries import find_entries  # noqa: PLC0415 - a journal of kept's own is rare, and reading one takes much
-
-    return next(find_entries(folder), None) is not None
+    return folder.is_dir() and next(find_entries(folder), None) is not None
 
 
 def _load_profile(home: Paths, name: str, default: str) -> Profile:
@@ -437,6 +432,8 @@ def _load_profile(home: Paths, name: str, default: str) -> Profile:
 
 
 def _local_zone() -> ZoneInfo:
+    import tzlocal  # noqa: PLC0415 - only where no setting names the zone
+
     try:
         return tzlocal.get_localzone()
     except (LookupError, ValueError, OSError):

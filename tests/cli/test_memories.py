@@ -12,6 +12,7 @@ from kept.cli.commands import search
 from kept.llm.adapters import ScriptedModel
 from kept.llm.client import LlmClient
 from kept.memories import waiting
+from kept.memories.browse import list_active
 from kept.store.memories import SqliteMemories
 from talking import say
 
@@ -38,12 +39,15 @@ def test_a_list_shows_ids_that_other_commands_accept(capsys, rule):
 def test_a_list_reads_no_more_memories_than_are_looked_at(capsys, home, monkeypatch):
     for number in range(4):
         kept(capsys, "add", f"The gauge number {number} is read at noon.", "--type", "preference")
+    kept(capsys, "add", "Harbor is built with make.", "--type", "project_fact", "--project", str(home / "code/harbor"))
+    chosen, outlines = [], SqliteMemories.outlines
+    monkeypatch.setattr(SqliteMemories, "outlines", lambda self, at, scope: chosen.append(scope) or outlines(self, at, scope))
     read, some = [], SqliteMemories.some
     monkeypatch.setattr(SqliteMemories, "some", lambda self, ids: read.extend(ids) or some(self, ids))
-    monkeypatch.setattr("kept.cli.commands.list._STRETCH", 1)
+    monkeypatch.setitem(list_active.__kwdefaults__, "most", 1)
     monkeypatch.setattr("kept.cli.show.page_lines", lambda lines: list(islice(lines, 4)))  # a project, a category, two memories
     assert kept(capsys, "list")[0] == 0
-    assert len(read) == 2
+    assert (len(read), chosen) == (2, ["user"])
 
 
 def test_show_tells_what_is_known_of_a_memory(capsys, rule):

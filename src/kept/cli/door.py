@@ -3,10 +3,8 @@
 Knows no command: it finds the one asked for in the table and imports only that.
 """
 
-import difflib
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn
@@ -77,6 +75,8 @@ def _run_command(name: str, arguments: list[str], call: GlobalOptions) -> int:
     if name.startswith("-"):
         raise UsageError(f"no option {name}", hint="see `kept --help`")
     if name not in COMMANDS:
+        import difflib  # noqa: PLC0415 - only a mistyped command needs it
+
         near = difflib.get_close_matches(name, COMMANDS, n=1)
         raise UsageError(f"no command {name!r}", hint=f"did you mean `kept {near[0]}`?" if near else "see `kept --help`")
     refuse_agents(name, arguments, os.environ)
@@ -114,6 +114,8 @@ def _report_error(code: int, message: str, error: Exception | None = None, words
         _silence_output()
     with suppress(OSError):
         if error is not None and {"--verbose", "-v"} & set(words):
+            import traceback  # noqa: PLC0415 - only when something is to be told
+
             sys.stderr.write("".join(traceback.format_exception(error)))
         write_line(f"kept: {message}", stream=sys.stderr)
     return code

@@ -13,7 +13,7 @@ from kept.core.fold import find_undone_passes
 from kept.core.memory import UNDERSTOOD, USER_SCOPE, CandidateVerdict, Evidence, Memory, Refused, Status
 from kept.core.operation import Add, Merge, Operation, Pass, Resolve, Supersede
 from kept.core.times import format_instant, format_optional_instant
-from kept.core.value import dataclass
+from kept.core.value import dataclass, replace
 from kept.profiles.profile import parse_kind
 from kept.profiles.prompts import Prompt
 from kept.store.values import Outline, Run, Thread
@@ -76,11 +76,10 @@ def filter_memories(workspace: Workspace, memories: Iterable[Listed], which: Mem
     """The memories, or outlines of them, that a filter lets through, in the order of a list: by project, category, newest first.
     Words and spans of days are looked for in memories alone.
     """
-    names = workspace.scope_names()
     kinds = [(profile.id, category.id) for profile in workspace.profiles for category in profile.categories]
     order = {each: number for number, each in enumerate(kinds)}
     profile, category = parse_kind(which.category)
-    words, scopes = which.words.casefold().split(), matching_scopes(names, which.project)
+    words, scopes = which.words.casefold().split(), matching_scopes(workspace.scope_names(), which.project) if which.project else ()
 
     def fits(memory: Memory | Outline) -> bool:
         status = memory.status_at(moment) if isinstance(memory, Memory) else memory.status
@@ -106,6 +105,17 @@ def filter_memories(workspace: Workspace, memories: Iterable[Listed], which: Mem
 
 def _seen_text(item: Memory | Outline) -> str:
     return item.last_seen if isinstance(item, Outline) else format_optional_instant(item.last_seen) or ""
+
+
+def list_active(workspace: Workspace, which: MemoryFilter, moment: datetime, *, most: int = 200) -> Iterator[Memory]:
+    """The memories that are active then and that a filter of their fields lets through, in the order of a list. They are chosen
+    project by project and read ``most`` at a time, as they are asked for: who looks at the beginning waits for no more.
+    """
+    log, chosen = workspace.store.log, find_scopes(workspace, which.project)
+    for scope in sorted(log.scopes() & chosen if which.project else log.scopes(), key=lambda scope: (scope != USER_SCOPE, scope)):
+        found = filter_memories(workspace, log.outlines(moment, scope), replace(which, project=""), moment)
+        for start in range(0, len(found), most):
+            yield from log.some([item.id for item in found[start : start + most]])
 
 
 def find_project(workspace: Workspace, project: str) -> str:

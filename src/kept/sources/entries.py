@@ -6,19 +6,18 @@ assistant's text, the weakest that sessions give. A person's changes to an entry
 """
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from kept.core.event import Author, Cursor, Slice
 from kept.core.value import dataclass, replace
 from kept.sources.base import ENTRY
-from kept.sources.documents import DocumentEntry, Row, SourceDocument, read_document
-from kept.sources.formats.journal import Journal, parse_journal
-from kept.sources.formats.vault import UTC
-from kept.sources.pieces import hash_texts
 from kept.sources.records import RecordPlace, read_beginning
+
+if TYPE_CHECKING:
+    from kept.sources.documents import Row, SourceDocument
 
 _HEAD = 4_096
 _MARK = "generated_by: kept"
@@ -29,7 +28,7 @@ _OUTSIDE, _OUTSIDE_END = "<!-- outside:begin -->", "<!-- outside:end -->"
 class KeptEntries:
     """The reader of kept's own entries. ``zone`` is where their days are."""
 
-    zone: ZoneInfo = UTC
+    zone: ZoneInfo = ZoneInfo("UTC")
     name: str = ENTRY
 
     # The folder is a setting, which formats do not know.
@@ -47,7 +46,9 @@ class KeptEntries:
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The sections of an entry that is new or has changed. Raises SourceError."""
-        return read_document(path, cursor, partial(_parse_entry, path=path, reader=self))
+        from kept.sources.documents import read_document  # noqa: PLC0415 - every command asks whether there is an entry, few read one
+
+        return read_document(path, cursor, lambda rows: _parse_entry(rows, path=path, reader=self))
 
 
 def find_entries(folder: Path) -> Iterator[Path]:
@@ -64,7 +65,11 @@ def _front_matter_lines(text: str) -> tuple[str, ...]:
     return tuple(line.rstrip() for line in lines[1:end])
 
 
-def _parse_entry(rows: list[Row], *, path: Path, reader: KeptEntries) -> SourceDocument:
+def _parse_entry(rows: "list[Row]", *, path: Path, reader: KeptEntries) -> "SourceDocument":
+    from kept.sources.documents import DocumentEntry, SourceDocument  # noqa: PLC0415 - as above
+    from kept.sources.formats.journal import Journal, parse_journal  # noqa: PLC0415
+    from kept.sources.pieces import hash_texts  # noqa: PLC0415
+
     front = _front_matter_lines("\n".join(row.text for row in rows[:60]))
     session = hash_texts(ENTRY, path.stem)
     if "extract: yes" not in front:

@@ -48,9 +48,15 @@ class SqliteMemories:
         """The memories of retired triggers, and those of ``verbatim`` triggers that say what none of their quotes does, by id."""
         return self._query_memories("outdated_memories", retired=json_list(retired), verbatim=json_list(verbatim))
 
-    def outlines(self, moment: datetime) -> list[Outline]:
-        """What a list of memories is chosen and sorted by, without reading one."""
-        return list(map(Outline._make, self._database.run("memory_outlines", moment=format_instant(moment)).fetchall()))
+    def outlines(self, moment: datetime, scope: str | None = None) -> list[Outline]:
+        """What a list of memories (of one scope) is chosen and sorted by, without reading one."""
+        return list(
+            map(Outline._make, self._database.run("memory_outlines", moment=format_instant(moment), scope=scope).fetchall())
+        )
+
+    def scopes(self) -> frozenset[str]:
+        """The scopes of which there is a memory."""
+        return frozenset(row["scope"] for row in self._database.run("memory_scopes"))
 
     def some(self, ids: Sequence[str]) -> tuple[Memory, ...]:
         """The memories of these ids that there are, in this order."""

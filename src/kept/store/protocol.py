@@ -262,8 +262,12 @@ class Log(Protocol):
         """The memories of retired triggers, and those of ``verbatim`` triggers that say what none of their quotes does, by id."""
         ...
 
-    def outlines(self, moment: datetime) -> list[Outline]:
-        """What a list of memories is chosen and sorted by, without reading one."""
+    def outlines(self, moment: datetime, scope: str | None = None) -> list[Outline]:
+        """What a list of memories (of one scope) is chosen and sorted by, without reading one."""
+        ...
+
+    def scopes(self) -> frozenset[str]:
+        """The scopes of which there is a memory."""
         ...
 
     def some(self, ids: Sequence[str]) -> tuple[Memory, ...]:

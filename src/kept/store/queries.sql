@@ -505,7 +505,10 @@ SELECT id, profile, category, scope, CASE
        END AS status,
        json_extract(body, '$.origin') AS origin, coalesce(json_extract(body, '$.last_seen'), '') AS last_seen,
        instr(body, '"pinned":true') > 0 AS pinned, coalesce(json_extract(body, '$.first_seen'), '') AS first_seen
-FROM memories ORDER BY id;
+FROM memories WHERE :scope IS NULL OR rowid IN (SELECT rowid FROM memories WHERE scope = :scope) ORDER BY id;
+
+-- name: memory_scopes
+SELECT DISTINCT scope FROM memories;
 
 -- name: memories_of
 SELECT id, body, checksum FROM memories WHERE profile = :profile AND scope = :scope ORDER BY id;

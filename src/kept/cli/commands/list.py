@@ -1,6 +1,6 @@
 """``kept list``: memories, read-only."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from itertools import chain, groupby
 from typing import Annotated, Any
@@ -18,16 +18,14 @@ from kept.memories.browse import (
     filter_memories,
     find_project,
     find_scopes,
+    list_active,
     to_export,
     to_json_value,
 )
 from kept.memories.history import memories_at
 from kept.memories.waiting import list_pending_proposals, list_refused
 from kept.profiles.profile import format_kind, parse_kind
-from kept.store.values import Outline
 from kept.workspace import Workspace
-
-_STRETCH = 200  # memories that are read together
 
 
 def list_(
@@ -55,35 +53,30 @@ def list_(
             scopes = find_scopes(workspace, project) or None
             _print_refused(workspace, category, scopes, as_json=as_json)
             return
-        memories: Sequence[Memory | Outline] = workspace.store.log.outlines(moment)
+        if category:
+            _check_category(workspace, category)
+        statuses = (Status.HELD,) if held else (Status.ACTIVE,)
+        which = MemoryFilter(statuses=statuses, category=category, project=find_project(workspace, project), everything=everything)
+        memories: Sequence[Memory] = ()
         if at:
             memories = memories_at(workspace, moment, recorded=recorded)
         elif held or everything:
             proposals = list_pending_proposals(workspace)
             memories = [item.memory for item in proposals if held or not item.stored]
             memories += () if held else workspace.store.log.memories()
-        _check_category(workspace, category, memories)
-        statuses = (Status.HELD,) if held else (Status.ACTIVE,)
-        which = MemoryFilter(statuses=statuses, category=category, project=find_project(workspace, project), everything=everything)
-        found = filter_memories(workspace, memories, which, moment)
-        there = [item for item in found if isinstance(item, Memory)]
-        listed = there or _load_memories(workspace, [item.id for item in found])
+        whole = at or held or everything
+        found = iter(filter_memories(workspace, memories, which, moment)) if whole else list_active(workspace, which, moment)
         if as_json:
-            show.write_json([to_export(workspace, memory, moment) for memory in listed])
-        elif found:
+            show.write_json([to_export(workspace, memory, moment) for memory in found])
+        elif first := next(found, None):
             names, shown_at = workspace.scope_names(), None if held else moment
-            lines = grouped_lines(listed, workspace.profiles, names, workspace.zone, shown_at, ordered=True)
+            lines = grouped_lines(chain([first], found), workspace.profiles, names, workspace.zone, shown_at, ordered=True)
             show.page_lines(chain(lines, _past_line(workspace, moment, recorded=recorded) if at else ()))
         else:
             none = "kept had read nothing by then." if at and recorded and not memories else "Nothing to show."
-            waits = not held and any(item.status == Status.HELD for item in memories)
-            show.write_line(none, ("" if at else " → kept review --all" if waits else "" if memories else " → kept run", "dim"))
-
-
-def _load_memories(workspace: Workspace, ids: Sequence[str]) -> Iterator[Memory]:
-    """The memories of a list, read as they are shown: who looks at its beginning waits for no more."""
-    for start in range(0, len(ids), _STRETCH):
-        yield from workspace.store.log.some(ids[start : start + _STRETCH])
+            known = {status for status, *_ in workspace.store.log.count_memories(moment)}
+            waits = Status.HELD in known and not held
+            show.write_line(none, ("" if at else " → kept review --all" if waits else "" if known else " → kept run", "dim"))
 
 
 def _past_line(workspace: Workspace, moment: datetime, *, recorded: bool) -> list[Line]:
@@ -94,17 +87,11 @@ def _past_line(workspace: Workspace, moment: datetime, *, recorded: bool) -> lis
     return [line((told, "dim"))]
 
 
-def _check_category(workspace: Workspace, category: str, memories: Sequence[Memory | Outline]) -> None:
-    known = {
-        name
-        for profile in workspace.profiles
-        for category in profile.categories
-        for name in (category.id, format_kind(profile.id, category.id))
-    }
-    known |= {name for memory in memories for name in (memory.category, format_kind(memory.profile, memory.category))}
-    if category and category not in known:
-        known = {item for item in known if "." not in item}
-        check_choice(category, tuple(sorted(known)), "--category")
+def _check_category(workspace: Workspace, category: str) -> None:
+    known = {(profile.id, category.id) for profile in workspace.profiles for category in profile.categories}
+    known |= {(profile, kind) for _, profile, kind in workspace.store.log.count_memories(workspace.clock())}
+    if category not in {format_kind(*kind) for kind in known}:
+        check_choice(category, tuple(sorted({name for _, name in known})), "--category")
 
 
 def _print_refused(workspace: Workspace, category: str, scopes: Collection[str] | None, *, as_json: bool) -> None:
