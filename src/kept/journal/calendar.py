@@ -1,4 +1,4 @@
-"""How much each day of a month held, and what belongs to a day besides its summary. Read-only."""
+"""Load months and days for the calendar: how much happened, and what belongs to a day besides its summary. Read-only."""
 
 from calendar import monthrange
 from collections import Counter, defaultdict
@@ -22,7 +22,7 @@ _LASTING = (Status.ACTIVE, Status.RESOLVED, Status.SUPERSEDED)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CalendarDay:
-    """One day: how many sessions had events, how much was worked on, learnt, decided and asked; whether it has an entry."""
+    """One day: the number of sessions, work notes, and memories learnt, decided and asked; ``entry`` if it has a journal entry."""
 
     day: date
     sessions: int = 0
@@ -34,13 +34,13 @@ class CalendarDay:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is known of the day."""
+        """True if nothing is known about the day."""
         return not (self.sessions or self.worked or self.learnt or self.decided or self.open or self.entry)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CalendarMonth:
-    """Every day of a month, and the first of the nearest months before and after it in which something happened."""
+    """All days of a month, and the first days of the nearest earlier and later months with activity."""
 
     first: date
     cells: tuple[CalendarDay, ...]
@@ -59,7 +59,7 @@ class DaySession:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JournalEntry:
-    """The journal entry of a day: its file, its Markdown without front matter, and who wrote it (empty: not kept)."""
+    """The journal entry of a day: its file, its Markdown without front matter, and its writer (empty: not written by kept)."""
 
     path: Path
     text: str
@@ -67,7 +67,7 @@ class JournalEntry:
 
 
 def parse_month(text: str, today: date) -> date:
-    """The first day of a month a person names as YYYY-MM, of any day in it, or of today's (empty). Raises UsageError."""
+    """The first day of a month given as YYYY-MM or as a date in it; empty means the current month. Raises UsageError."""
     if not text:
         return today.replace(day=1)
     try:
@@ -77,7 +77,7 @@ def parse_month(text: str, today: date) -> date:
 
 
 def load_month(workspace: Workspace, first: date, scopes: frozenset[str] = frozenset()) -> CalendarMonth:
-    """The month that begins with a day, of some projects, or of all where none is named. Raises StoreError."""
+    """Load the month that begins with ``first``, for some scopes or (if none are given) all. Raises StoreError."""
     days, known = _month_days(first), _active_days(workspace)
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(days[-1])[1]
     activity_by_day = {day: _activity_of(workspace, day, scopes) for day in days if day in known}
@@ -120,7 +120,7 @@ def _active_days(workspace: Workspace) -> set[date]:
 
 
 def latest_active_day(workspace: Workspace, scope: str = "") -> date | None:
-    """The last day on which something happened, in any project or in one; None where nothing ever did. Raises StoreError."""
+    """The last day with activity, in one scope or (empty) any; None if there is none. Raises StoreError."""
     if not scope:
         last = max(workspace.store.archive.active_minutes(), default=None)
     else:
@@ -136,14 +136,14 @@ def _activity_of(workspace: Workspace, day: date, scopes: frozenset[str]) -> tup
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProjectMonth:
-    """What a month was in one project: what was worked on, day by day, and the memories that were first said in it, by part."""
+    """A month in one project: what was worked on by day, and the memories first said in it, by part."""
 
     days: tuple[tuple[date, tuple[DaySession, ...]], ...]
     memories: Mapping[SummaryPart, tuple[Memory, ...]]
 
 
 def load_project_month(workspace: Workspace, first: date, scope: str) -> ProjectMonth:
-    """What the month that begins with a day was in a project. Raises StoreError."""
+    """Load the month that begins with ``first`` in one scope. Raises StoreError."""
     days, known = _month_days(first), _active_days(workspace)
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(days[-1])[1]
     parts: dict[SummaryPart, list[Memory]] = defaultdict(list)
@@ -159,7 +159,7 @@ def load_project_month(workspace: Workspace, first: date, scope: str) -> Project
 
 
 def load_day_sessions(workspace: Workspace, day: date, scope: str = "") -> tuple[DaySession, ...]:
-    """The sessions with events on a day, of one project or all, each with what was worked on in it. Raises StoreError."""
+    """Load the sessions with events on a day, of one scope or all, each with what was worked on. Raises StoreError."""
     start, stop = workspace.day_bounds(day)
     told: Mapping[tuple[str, str], list[ThreadNote]] = defaultdict(list)
     for item in drop_repeated_notes(workspace.store.days.notes_between(start, stop)):
@@ -173,7 +173,7 @@ def load_day_sessions(workspace: Workspace, day: date, scope: str = "") -> tuple
 
 
 def list_open_questions(workspace: Workspace, day: date) -> tuple[Memory, ...]:
-    """The questions that were open when a day ended, the newest first: asked by then, and not answered or ended before."""
+    """The questions that were open at the end of a day, newest first: asked by then, and not answered or expired."""
     stop = workspace.day_bounds(day)[1]
     found = [
         memory
@@ -190,7 +190,7 @@ def list_open_questions(workspace: Workspace, day: date) -> tuple[Memory, ...]:
 
 
 def load_journal_entry(workspace: Workspace, day: date) -> JournalEntry | None:
-    """The journal entry of a day; None where there is none that can be read."""
+    """Load the journal entry of a day; None if there is none or it cannot be read."""
     path = _entry_path(workspace, day)
     try:
         content = files.read_file(path)

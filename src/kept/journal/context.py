@@ -1,6 +1,6 @@
-"""The context of a journal entry: what the sessions of its days say, and memory as of the evening before.
+"""Collect the context of a journal entry: what the sessions of its days contain, and the memories as of the evening before.
 
-Nothing here looks past the last day, whatever was read since: neither a later answer to a prompt nor a later wording of a memory.
+Nothing after the last day is used, whatever was read since: neither later replies to a prompt nor later wordings of a memory.
 """
 
 from collections import Counter
@@ -34,18 +34,18 @@ from kept.workspace import JOURNAL, Workspace
 _SLOTS = {SummaryPart.DECIDED: Slot.DECIDED, SummaryPart.LEARNT: Slot.LEARNT, SummaryPart.OPEN: Slot.OPEN}
 _REAL = (Status.ACTIVE, Status.SUPERSEDED, Status.RESOLVED, Status.RETIRED)
 _LATELY = timedelta(days=14)
-_REPEATED = 0.6  # likeness from which two things of a project are one
-_FILES = 8  # names of a project
-_LOOKED = 4_000  # events of a thread after a prompt
-_JOURNALS = "journal"  # the source whose files tell no prompts
+_REPEATED = 0.6  # word overlap from which two items of a project are merged
+_FILES = 8  # file names listed per project
+_LOOKED = 4_000  # events of a thread that are read after a prompt
+_JOURNALS = "journal"  # a source with journals, whose files contain no prompts
 _HEADING_WORDS, _HEADING_LONGEST = 4, 200
-_NUMBERED = Pattern(r"(?i)^(?:(?:step|phase|part) \d+(?:\.\d+)*|\d+(?:\.\d+)*)\s*[:.)–—-]\s+")  # a heading's place in its list
+_NUMBERED = Pattern(r"(?i)^(?:(?:step|phase|part) \d+(?:\.\d+)*|\d+(?:\.\d+)*)\s*[:.)–—-]\s+")  # the numbering of a heading
 _WRITTEN_WEIGHT = 2.0
 _MEMORY_WEIGHT, _LEARNT_WEIGHT, _POINT_WEIGHT = 1.0, 30.0, 10.0
 
 
 def worked_days(workspace: Workspace, first: date, last: date) -> tuple[date, ...]:
-    """The days in a span on which something was worked on, in order. Raises StoreError."""
+    """The days of a span with work, in order. Raises StoreError."""
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(last)[1]
     times = [note.note.at for note in workspace.store.days.notes_between(start, stop)]
     times += [at for at, _ in _journal_headings(workspace, start, stop)]
@@ -53,16 +53,16 @@ def worked_days(workspace: Workspace, first: date, last: date) -> tuple[date, ..
 
 
 def session_ids_between(workspace: Workspace, first: date, last: date) -> tuple[str, ...]:
-    """The sessions with events on these days, each once; entries of kept's own are none. Raises StoreError."""
+    """The sessions with events on these days, without kept's own journal entries. Raises StoreError."""
     sessions = workspace.store.archive.session_activity(workspace.day_bounds(first)[0], workspace.day_bounds(last)[1])
     return tuple(sorted({activity.session for activity in sessions if activity.source != ENTRY}))
 
 
 def collect_context(workspace: Workspace, first: date, last: date, *, detailed: bool = False) -> tuple[ContextItem, ...]:
-    """What the sessions of these days say: worked on, errors solved, decided, learnt, open, commits, files; a thing that several
-    days say once. Raises StoreError.
+    """Collect the context items of these days: work, solved errors, decisions, learnings, open questions, commits, files. Items
+    that several days repeat occur once. Raises StoreError.
 
-    ``detailed`` is for a model: every exchange by itself, and the points that a model noted while it read.
+    ``detailed`` is for a model: each exchange is an item of its own, and the points that a model noted are included.
     """
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(last)[1]
     found = [(note, workspace.scope(note.project, note.path)) for note in _notes_until(workspace, start, stop)]
@@ -72,7 +72,9 @@ def collect_context(workspace: Workspace, first: date, last: date, *, detailed: 
 
 
 def _without_repeats(told: Sequence[ContextItem]) -> tuple[ContextItem, ...]:
-    """What is told, each thing of a project once, where it weighs most or is said most fully; commits and files as they are."""
+    """Drop items that repeat another one of the same slot and project; the weightiest, then longest, is kept. Commits and files are
+    not compared.
+    """
     chosen: dict[int, ContextItem] = {}
     known: list[tuple[Slot, str, frozenset[str]]] = []
     for place, thing in sorted(enumerate(told), key=lambda pair: (-pair[1].weight, -len(pair[1].text))):
@@ -89,7 +91,7 @@ def _without_repeats(told: Sequence[ContextItem]) -> tuple[ContextItem, ...]:
 
 
 def _point_items(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[ContextItem]:
-    """What a model noted of these days while it read their sessions; not what it read in an entry of kept's own."""
+    """Yield the points that a model noted about the sessions of these days, without those from kept's own entries."""
     own = str(workspace.paths.root / workspace.settings.journal.folder)
     scopes: dict[str, list[SummaryPoint]] = {}
     for pointed in workspace.store.days.points_between(start, stop):
@@ -102,9 +104,9 @@ def _point_items(workspace: Workspace, start: datetime, stop: datetime) -> Itera
 
 
 def _journal_headings(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[tuple[datetime, ContextItem]]:
-    """What journals of others (a person's, an agent's) wrote of a span: the headings of their sections that say something.
+    """Yield the section headings in journals of others (a person's, an agent's) within a span.
 
-    A heading that a file has again and again is part of its form and says nothing.
+    A heading that occurs several times in a file is part of its form and is skipped.
     """
     for thread in workspace.store.archive.threads():
         if thread.source != _JOURNALS or thread.first_at is None or thread.last_at is None:
@@ -122,7 +124,7 @@ def _journal_headings(workspace: Workspace, start: datetime, stop: datetime) -> 
 
 
 def _section_heading(text: str) -> str:
-    """The words of the heading that a section begins with; empty where it has none, or one that fits any day."""
+    """The heading that a section begins with; empty if it has none, or one that would fit any day."""
     first = text.partition("\n")[0]
     words = _NUMBERED.sub("", first.lstrip("#").strip()) if first.startswith("#") else ""
     return words if len(words.split()) >= _HEADING_WORDS and len(words) <= _HEADING_LONGEST else ""
@@ -162,7 +164,7 @@ def _end_sentence(sentence: str) -> str:
 
 
 def _notes_until(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[ThreadNote]:
-    """The notes of a span, each once, as they were at its end: what came of a prompt after midnight is not known yet."""
+    """Yield the notes of a span, each once, as they were at its end: what followed a prompt after midnight is not known yet."""
     ends: Mapping[int, datetime | None] = {thread.id: thread.last_at for thread in workspace.store.archive.threads()}
     listed = workspace.store.days.notes_between(start, stop)
     last = {note.thread: note.note.ordinal for note in sorted(listed, key=lambda one: one.note.ordinal)}
@@ -173,7 +175,7 @@ def _notes_until(workspace: Workspace, start: datetime, stop: datetime) -> Itera
 
 
 def _cut_note_at(workspace: Workspace, noted: ThreadNote, stop: datetime) -> WorkNote:
-    """A note made of what was there before ``stop`` alone."""
+    """Rebuild a note from the events before ``stop``."""
     first = noted.note.ordinal
     events = workspace.store.archive.events(noted.thread, first, first + _LOOKED)
     before = next((place for place, event in enumerate(events) if event.at is not None and event.at >= stop), len(events))
@@ -196,7 +198,7 @@ def _accepted_candidates(workspace: Workspace) -> dict[str, Candidate]:
 
 
 def _memory_items(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[ContextItem]:
-    """What was remembered of these days out of their sessions, in the words of these days."""
+    """Yield the memories first supported by sessions of these days, in the words of these days."""
     proposals = {
         name: candidate for name, candidate in _accepted_candidates(workspace).items() if not _is_from_entry(workspace, candidate)
     }
@@ -216,7 +218,7 @@ def _memory_items(workspace: Workspace, start: datetime, stop: datetime) -> Iter
 
 
 def _is_from_entry(workspace: Workspace, candidate: Candidate) -> bool:
-    """Whether a candidate rests on entries of kept's own: an entry does not tell what itself told."""
+    """True if a candidate rests only on kept's own entries: an entry must not repeat what an entry said."""
     own = str(workspace.paths.root / workspace.settings.journal.folder)
     return bool(candidate.evidence) and all(item.path.rpartition("/")[0] == own for item in candidate.evidence)
 
@@ -226,7 +228,7 @@ def _was_known(candidate: Candidate, stop: datetime) -> bool:
 
 
 def memories_before_day(workspace: Workspace, day: date) -> tuple[ContextItem, ...]:
-    """What was remembered on the eve of a day, in the words it was remembered in then. Raises StoreError."""
+    """The memories that were active just before a day, in their wording at that time. Raises StoreError."""
     start = workspace.day_bounds(day)[0]
     proposals = _accepted_candidates(workspace)
     found: list[tuple[tuple[str, bool, str, str], ContextItem]] = []
@@ -250,12 +252,12 @@ def memories_before_day(workspace: Workspace, day: date) -> tuple[ContextItem, .
             found.append(((made.isoformat(), memory.profile == JOURNAL, words, memory.id), told))
     once: dict[str, ContextItem] = {}
     for _, item in sorted(found, key=lambda one: one[0]):
-        once.setdefault(normal_form(item.text), item)  # sessions and the entry about them say the same
+        once.setdefault(normal_form(item.text), item)  # a session and the entry about it say the same
     return tuple(once.values())
 
 
 def last_work_before_day(workspace: Workspace, day: date, scopes: Collection[str]) -> Iterator[ContextItem]:
-    """Where each project of a day stood before it: what was last worked on there, within two weeks. Raises StoreError."""
+    """Yield what was last worked on in each scope before a day, within two weeks. Raises StoreError."""
     start = workspace.day_bounds(day)[0]
     last: dict[str, WorkNote] = {}
     for thread_note in workspace.store.days.notes_between(start - _LATELY, start):
@@ -276,7 +278,7 @@ def last_work_before_day(workspace: Workspace, day: date, scopes: Collection[str
 
 
 def _wording_at(memory: Memory, proposals: Mapping[str, Candidate], start: datetime) -> str:
-    """The words of a memory as they were: a person's own, else those of the newest proposal that was there."""
+    """The wording of a memory before ``start``: the person's own, else that of its newest candidate by then."""
     if memory.owned or not memory.candidates:
         return memory.content
     own = [proposals[candidate] for candidate in memory.candidates if candidate in proposals]

@@ -1,4 +1,4 @@
-"""Entries: what a day is told with, and the entry that tells it, as values. Knows no file, no model and no store."""
+"""Journal entries and the items they are written from, as values. Knows no file, no model and no store."""
 
 from collections.abc import Mapping
 from datetime import date, datetime
@@ -10,7 +10,7 @@ EXTRACTIVE = "extractive"  # the writer of an entry that no language model wrote
 
 
 class Slot(StrEnum):
-    """What a part of an entry tells, by the name a template calls it."""
+    """The parts of an entry, by the names that templates use."""
 
     WORKED = "worked"
     SOLVED = "solved"
@@ -24,7 +24,7 @@ class Slot(StrEnum):
 
 
 class TrustLevel(StrEnum):
-    """How far a source may be trusted: what sessions tell, what is remembered already, what comes from outside."""
+    """Where an item comes from, which decides how far it is trusted: sessions, existing memories, or outside."""
 
     SESSION = "sessions"
     MEMORY = "memory"
@@ -33,9 +33,9 @@ class TrustLevel(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FeedItem:
-    """Something that an external source brought: untrusted text, on one line each.
+    """An item of an external source: untrusted text, one line per field.
 
-    ``key`` is the same whenever the source gives it again. ``source`` is the name of the feed.
+    ``key`` identifies the item if the source delivers it again. ``source`` is the name of the feed.
     """
 
     key: str
@@ -48,10 +48,10 @@ class FeedItem:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ContextItem:
-    """One thing an entry may tell: its words, where they come from, and what it weighs.
+    """An item that an entry may use: its text, its origin, and its weight.
 
-    ``reference`` is a memory's id or an item's key; ``day`` the day it was made, where that is another than the entry's; ``kind``
-    what a memory is ("decided", "still open") or where work stood ("last worked on").
+    ``reference`` is a memory's id or a feed item's key. ``day`` is the item's day if it is not the entry's. ``kind`` is the kind of
+    a memory ("decided", "still open") or of earlier work ("last worked on").
     """
 
     slot: Slot
@@ -67,11 +67,11 @@ class ContextItem:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EntryHead:
-    """What the front matter of an entry says of it.
+    """The front matter of an entry.
 
-    ``shares`` are those of what the entry was made of, by source, adding up to 1; ``memories`` the ids it drew on,
-    ``self_reference`` the share (0 to 1) of its sentences about the machinery of memory. ``tokens`` (in, out) is what a model was
-    asked for, estimated by length; ``inputs`` hashes what it was made of, ``digest`` the rest of the file as kept wrote it.
+    ``shares`` are the shares of its inputs by source (sum 1), ``memories`` the ids of the memories used, ``self_reference`` the
+    share (0 to 1) of its sentences about the memory system itself. ``tokens`` (in, out) estimates the model's tokens by text
+    length. ``inputs`` is a hash of its inputs, ``digest`` one of the rest of the file as kept wrote it.
     """
 
     first: date
@@ -90,10 +90,10 @@ class EntryHead:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Template:
-    """A form of entry: ``text`` with ``{{slot}}`` where parts go. ``span`` is ``day`` or ``week``; ``extract`` says that memories
-    are made of it.
+    """A form of entry: ``text`` with ``{{slot}}`` placeholders for parts. ``span`` is ``day`` or ``week``; with ``extract``,
+    memories are extracted from its entries.
 
-    ``instruction`` tells a model what kind of text it is.
+    ``instruction`` tells a model what kind of text to write.
     """
 
     name: str

@@ -1,6 +1,7 @@
-"""Read external sources and store their items without secrets, so that a backfill sees what a feed has dropped.
+"""Read external sources and store their items redacted, so that a backfill can use items that a feed has since dropped.
 
-One file a source below kept's own folder: its cursor, then an item a line. Items are untrusted text; entries may describe them.
+Each source has one file in kept's state folder: the cursor, then one item per line. Items are untrusted text; entries may describe
+them.
 """
 
 import json
@@ -23,11 +24,11 @@ from kept.workspace import Workspace
 if TYPE_CHECKING:
     from kept.journal.feeds import Fetch
 
-_MOST = 50_000  # items of a source that are kept, the newest
+_MOST = 50_000  # items kept per source, the newest
 
 
 def collect_feeds(workspace: Workspace, *, fetching: "Fetch | None" = None) -> tuple[str, ...]:
-    """Put by what is new in every external source of the settings. Returns what could not be read or was skipped, in words."""
+    """Store the new items of every external source in the settings. Returns what could not be read or was skipped, as text."""
     told: list[str] = []
     for feed in workspace.settings.feed:
         try:
@@ -38,7 +39,7 @@ def collect_feeds(workspace: Workspace, *, fetching: "Fetch | None" = None) -> t
 
 
 def feed_name(feed: FeedSettings) -> str:
-    """What entries call a source."""
+    """The name of a source in entries."""
     return feed.name or feed.kind
 
 
@@ -94,7 +95,9 @@ def _feed_path(workspace: Workspace, feed: FeedSettings) -> Path:
 
 
 def _load_stored_items(path: Path) -> tuple[files.FileStamp, Mapping[str, str], dict[str, FeedItem]]:
-    """What was put by of a source: the file's stamp, the cursor, the items by key. A damaged line is passed over and read again."""
+    """Load the stored items of a source: the file's stamp, the cursor, the items by key. After a damaged line the cursor is empty,
+    so that everything is read again.
+    """
     content = files.read_file(path)
     lines = content.data.decode("utf-8", "replace").splitlines()
     items: dict[str, FeedItem] = {}
@@ -114,7 +117,7 @@ def _load_stored_items(path: Path) -> tuple[files.FileStamp, Mapping[str, str], 
 
 
 def items_between(workspace: Workspace, start: datetime, stop: datetime) -> tuple[FeedItem, ...]:
-    """What external sources brought of a span of time, by source and time. Reads nothing but what was put by. Raises KeptError."""
+    """The stored items of external sources in a time span, by source and time. Reads no source. Raises KeptError."""
     feed_items: list[FeedItem] = []
     for feed in workspace.settings.feed:
         _, _, items = _load_stored_items(_feed_path(workspace, feed))
@@ -125,7 +128,7 @@ def items_between(workspace: Workspace, start: datetime, stop: datetime) -> tupl
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FeedErasure:
-    """What was erased of an external source: its name, how many items, and the texts of theirs that may stand elsewhere."""
+    """What was erased of an external source: its name, the number of items, and their texts, which may occur elsewhere too."""
 
     name: str
     items: int
@@ -133,18 +136,18 @@ class FeedErasure:
 
 
 def find_items(workspace: Workspace, tells: Callable[[str], bool]) -> Iterator[FeedItem]:
-    """The items of all sources that tell something."""
+    """Yield the items of all sources for which ``tells`` is true of any of their texts."""
     for path in _feed_paths(workspace):
         yield from (item for item in _load_stored_items(path)[2].values() if item.at is not None and _has_match(item, tells))
 
 
 def erase_items(workspace: Workspace, tells: Callable[[str], bool]) -> int:
-    """Empty the items, of present and earlier sources, that tell something. Returns how many. Raises KeptError."""
+    """Blank the matching items of all present and former sources. Returns their number. Raises KeptError."""
     return sum(len(_erase_items(workspace, path, lambda one: _has_match(one, tells))) for path in _feed_paths(workspace))
 
 
 def erase_source(workspace: Workspace, source: str) -> FeedErasure:
-    """Empty all items of a source, known by its name, file or address. Raises KeptError."""
+    """Blank all items of a source, identified by its name, path or URL. Raises KeptError."""
     named = {feed for feed in workspace.settings.feed if source in (feed_name(feed), feed.path, feed.url)}
     own, name = ({_feed_path(workspace, feed) for feed in named}, next((feed_name(feed) for feed in named), source))
     erased: list[FeedItem] = []
@@ -159,7 +162,7 @@ def _feed_paths(workspace: Workspace) -> tuple[Path, ...]:
 
 
 def _erase_items(workspace: Workspace, path: Path, wanted: Callable[[FeedItem], bool]) -> list[FeedItem]:
-    """Empty items of a file, and return them as they were. A line that could not be read goes with them: it is brought again."""
+    """Blank the wanted items of a file, and return them as they were. Damaged lines are dropped; their items are read again."""
     stamp, cursor, known = _load_stored_items(path)
     erased = [item for item in known.values() if item.at is not None and wanted(item)]
     gone = {item.key for item in erased}
@@ -169,7 +172,7 @@ def _erase_items(workspace: Workspace, path: Path, wanted: Callable[[FeedItem], 
 
 
 def _empty_item(item: FeedItem) -> FeedItem:
-    """An item of which nothing is left but that it came, so that it does not come again."""
+    """An item with only its key and source, so that it is not stored again."""
     return replace(item, title="", text="", link="", at=None)
 
 

@@ -1,1 +1,1 @@
-"""The files kept writes: compose, merge hand edits, write."""
+"""The files that kept writes: compose, merge hand edits, write."""

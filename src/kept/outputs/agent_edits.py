@@ -1,7 +1,7 @@
-"""Which edits of a file of kept's an agent made: those whose words stand in a tool call on that file, in an archived transcript,
-and all of them where the file changed while a command of an agent's ran.
+"""Find the edits of an output file that an agent made: those whose words occur in a tool call on that file, in an archived
+transcript; and all of them if the file changed while an agent's command was running.
 
-Where no transcript tells of an agent, an edit is the person's. Writes nothing.
+Without evidence in a transcript, an edit is the person's. Writes nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,18 +23,18 @@ from kept.outputs.targets import Target
 from kept.workspace import Workspace
 
 _RUNS = 100
-_WRITING = frozenset({"run", "sleep", "jobs", "absorb"})  # commands that take over edits of files and write them
-_LATEST = 50  # sessions: an edit that was not absorbed yet is one of the last of them
-_SLACK = timedelta(seconds=1)  # between what a transcript and what a file says of one moment
-# A longer call is a build or a server, beside which people edit their files; one whose output no transcript holds may have been it.
+_WRITING = frozenset({"run", "sleep", "jobs", "absorb"})  # commands that merge file edits and write the files
+_LATEST = 50  # sessions; an edit that was not merged yet was made in one of the latest
+_SLACK = timedelta(seconds=1)  # tolerance between the times of a transcript and of a file
+# A longer call is a build or a server, during which people edit their files. A call without output may have run this long.
 _LONGEST = timedelta(minutes=1)
 _DELETES = compile_late(r"/([^/\n]{3,200})/d\b|grep\s+(?:-\w+\s+)*-\w*v\w*\s+['\"]?([^'\"\n|>]{3,200})")
 _BECAME = "\n→\n"
-# Steps that may rewrite a file they name without a word of what it says, and what names the file a step writes.
+# Steps that may rewrite a file that they name without containing its text; and the redirection target of a step.
 _REWRITES = compile_late(
     r"(?:sed\s+(?:-\S+\s+)*-\w*i|perl\s+(?:-\S+\s+)*-\w*i|tee|mv|rm|truncate|python[\d.]*|node|ruby|git\s+(?:checkout|restore|stash|reset))\b"
 )
-# A command that rewrites files it does not name: whatever it takes in reach.
+# Commands that may rewrite files that they do not name.
 _SWEEPS = compile_late(
     r"\b(?:sed|perl|awk|ruby|python[\d.]*|xargs|rename|rpl|sd|rg|patch)\b[^\n]*(?:[*?\]]|-[a-zA-Z]*[rR]\b)|\bfind\b|\bxargs\b"
 )
@@ -45,7 +45,7 @@ _INTO = compile_late(r"""(?:(?<![<>0-9&-])>{1,2}\|?(?!&)\s*|\bof=)['"]?([^\s'"|;
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgentEdits:
-    """What agents did to a file: new words of lines (by memory), lines they took out (by memory), and lines they added."""
+    """What agents did to a file: revised texts by memory id, ids of memories whose lines they removed, and added lines."""
 
     revised: Mapping[str, str]
     removed: tuple[str, ...]
@@ -59,9 +59,9 @@ class AgentEdits:
 def split_agent_edits(
     workspace: Workspace, target: Target, base: Sequence[Line], edits: Edits, stamp: FileStamp, *, every_change: bool = False
 ) -> tuple[Edits, AgentEdits]:
-    """The edits of a file that are the person's, and those that an agent made. The file is written as if the latter were not.
+    """Split the edits of a file into the person's and an agent's. The file is then written as if the agent's had not been made.
 
-    With ``every_change`` no changed line counts as the person's: in an agent's shell nobody knows who changed it.
+    With ``every_change`` no changed line counts as the person's: in an agent's shell it is unknown who changed it.
     """
     calls, at_work = _calls_on(workspace, target.path.name, stamp) if edits.revised or edits.removed or edits.added else ((), False)
     every_change |= at_work
@@ -96,7 +96,7 @@ def split_agent_edits(
 def split_agent_entries(
     workspace: Workspace, path: Path, base: Sequence[ViewEntry], edits: ViewEdits, stamp: FileStamp
 ) -> ViewEdits:
-    """The edits of a view that are the person's; what an agent added waits like what anybody added."""
+    """The edits of a JSON view that are the person's. Added entries stay: they are held, whoever added them."""
     named, at_work = _calls_on(workspace, path.name, stamp) if edits.revised or edits.moved or edits.removed else ((), False)
     since = _calls_since_write(workspace, named)
     rewritten = at_work or any(_is_opaque_write(event, path) for event in since)
@@ -116,14 +116,14 @@ def split_agent_entries(
 
 
 def _calls_since_write(workspace: Workspace, calls: Sequence[Event]) -> tuple[Event, ...]:
-    """The calls since kept wrote its files last."""
+    """The calls since kept last wrote its files."""
     runs = (run for run in workspace.store.log.runs(_RUNS) if run.ended_at is not None and run.command in _WRITING)
     last = next((run.started_at for run in runs), None)
     return tuple(event for event in calls if event.at is not None and (last is None or event.at >= last))
 
 
 def _is_opaque_write(call: Event, path: Path) -> bool:
-    """Whether a call's command writes a file in a way that does not show what."""
+    """True if a call's command may write a file without showing what it writes."""
     command = call.tool.target if call.tool else ""
     script = command.partition("<<")[2]
     for step in steps_of(command):
@@ -150,8 +150,8 @@ def _has_touched(target: str, detail: str, words: str) -> bool:
 
 
 def _calls_on(workspace: Workspace, name: str, stamp: FileStamp) -> tuple[tuple[Event, ...], bool]:
-    """The tool calls of the latest sessions that name a file, or may take it in without its name; and whether one of an agent's
-    was at work when the file changed last.
+    """The tool calls of the latest sessions that name a file or may change it without naming it; and whether such a call was
+    running when the file last changed.
     """
     changed = datetime.fromtimestamp(stamp.changed_ns / 1e9, tz=UTC)
     found: list[Event] = []
@@ -168,7 +168,7 @@ def _calls_on(workspace: Workspace, name: str, stamp: FileStamp) -> tuple[tuple[
 
 
 def _is_at_work(events: Sequence[Event], number: int, name: str, moment: datetime) -> bool:
-    """Whether a call that may change a file was under way at a moment."""
+    """True if a call that may change a file was running at a moment."""
     call = events[number]
     if call.at is None or call.tool is None or not call.at - _SLACK <= moment <= call.at + _LONGEST + _SLACK:
         return False
@@ -189,10 +189,10 @@ def _has_added_words(target: str, detail: str, words: str) -> bool:
 
 
 def _has_replaced_words(target: str, detail: str, before: str, words: str) -> bool:
-    """Whether a call wrote the words of a line that were not there before, or took out those that are no longer."""
+    """True if a call contains all words that are new in a line, or, if there are none, all words that were removed from it."""
     old, new = tokenize(before), tokenize(words)
     changed = new - old or old - new
-    told = normal_form(f"{target}\n{detail}")  # in a command words stand between slashes and quotes
+    told = normal_form(f"{target}\n{detail}")  # normalized, because in a command words are enclosed in slashes and quotes
     return bool(changed) and all(word in told for word in changed)
 
 
@@ -203,4 +203,5 @@ def _has_removed_words(target: str, detail: str, words: str) -> bool:
     line = normal_form(words)
     if became:
         return line in normal_form(before) and line not in normal_form(after)
-    return "<!-- kept: " in detail and "characters cut" not in detail and line not in normal_form(detail)  # the whole file anew
+    # the call wrote the whole file
+    return "<!-- kept: " in detail and "characters cut" not in detail and line not in normal_form(detail)

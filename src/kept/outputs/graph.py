@@ -1,4 +1,4 @@
-"""The knowledge graph of a store: what is remembered of whom and what, and what that ties together. Changes nothing."""
+"""Build the knowledge graph of a store. Changes nothing."""
 
 from kept.memories.browse import matching_scopes
 from kept.outputs.compose.graph import MOST, Graph, build_graph
@@ -6,7 +6,7 @@ from kept.workspace import Workspace
 
 
 def build_knowledge_graph(workspace: Workspace, *, project: str = "", most: int = MOST) -> Graph:
-    """The graph of the active memories of the active profiles; of the projects whose name has ``project`` in it, where it is
+    """The graph of the active memories of the active profiles, restricted to projects whose name contains ``project`` if it is
     given.
 
     Raises StoreError.
@@ -20,7 +20,7 @@ def build_knowledge_graph(workspace: Workspace, *, project: str = "", most: int 
 
 
 def _page_files(workspace: Workspace) -> dict[str, str]:
-    """The knowledge pages that are written: the name of each one's file below the home, by the page's path."""
+    """The files of written knowledge pages, relative to the home, by page path."""
     folders = [profile.outputs.pages_folder.rstrip("/") for profile in reversed(workspace.writing) if profile.outputs.pages_folder]
     found: dict[str, str] = {}
     for written in workspace.store.outputs() if folders else ():

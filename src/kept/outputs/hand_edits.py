@@ -1,7 +1,7 @@
-"""Absorbing: what a person did to a file of lines, as their own operations on memories. Reads the store, writes nothing there.
+"""Convert a person's edits of a file of lines to operations on memories. Reads the store, does not write to it.
 
-A file that looks like damage is set aside until a person says that they meant it as it is. Beside each copy stands a note of whose
-it is and which lines its file had: what was remembered later is not gone from it.
+A file that looks damaged is put aside until a person confirms that they meant it. A note beside each copy records its file and
+lines, so that memories added later do not count as deleted from it.
 """
 
 import json
@@ -39,7 +39,7 @@ _SHOWN = (Status.ACTIVE, Status.HELD, Status.SUPERSEDED, Status.RESOLVED)
 
 
 def edits_to_operations(workspace: Workspace, target: Target, edits: Edits, lines: Sequence[Line] = ()) -> Iterator[Operation]:
-    """What the edits of one file that said ``lines`` mean for memories, as a person's operations."""
+    """Yield the operations of a person's edits to a file whose previous text was ``lines``."""
     said = {line.key: parse_fact(line.text)[0] for line in lines if is_fact(line)}
     now, memories = workspace.clock(), workspace.store.log.memories()
     was = contradicted_texts(memories)
@@ -68,7 +68,7 @@ def edits_to_operations(workspace: Workspace, target: Target, edits: Edits, line
 
 
 def _revise_operations(workspace: Workspace, memory: Memory, line: tuple[str, str], now: datetime) -> Iterator[Operation]:
-    """The operations of a line that a person changed: its words, and what behind them told what was said before."""
+    """Yield the operations for a changed line: its words, and the words after them about an earlier value."""
     words, was = line
     if not usable_text(workspace, words):
         return
@@ -78,12 +78,13 @@ def _revise_operations(workspace: Workspace, memory: Memory, line: tuple[str, st
         return
     facts = replace(to_facts(memory), content=content, artifacts=find_artifacts(content), about=about)
     yield Revise(memory=memory.id, at=now, reason="edited by hand", facts=facts)
-    if memory.status not in (Status.ACTIVE, Status.SUPERSEDED, Status.RESOLVED):  # a note of a day tells of what has ended as well
+    # a day note also shows ended memories, which an edit does not reactivate
+    if memory.status not in (Status.ACTIVE, Status.SUPERSEDED, Status.RESOLVED):
         yield Approve(memory=memory.id, at=now, reason="edited by hand")
 
 
 def _is_changed_since(workspace: Workspace, memory: Memory, line: str) -> bool:
-    """Whether a line says what a memory said once and does not say now: another machine changed it while this one was away."""
+    """True if a line shows an earlier content of a memory: another machine changed it while this one was away."""
     before = {
         normal_form(operation.value.content if isinstance(operation, Add) else operation.facts.content)
         for _, operation in workspace.store.log.operations_on(memory.id)
@@ -93,7 +94,7 @@ def _is_changed_since(workspace: Workspace, memory: Memory, line: str) -> bool:
 
 
 def _hold_clash(workspace: Workspace, target: Target, memory: Memory, words: str, now: datetime) -> Iterator[Operation]:
-    """A person's words for a line that was changed elsewhere meanwhile: they wait beside what it says now."""
+    """Yield a held memory with the person's words for a line that was changed elsewhere meanwhile."""
     content = usable_text(workspace, words)
     if not content:
         return
@@ -104,7 +105,7 @@ def _hold_clash(workspace: Workspace, target: Target, memory: Memory, words: str
 
 
 def _is_contradiction_removed(memory: Memory, words: str, was: str) -> bool:
-    """Whether a person took from a line what was said before (empty: nothing was), and left the rest: the older is over."""
+    """True if a person only deleted the earlier value (``was``, empty: none) from a line, which ends that value."""
     told = parse_memory_line(words, memory.content, memory.about)
     return bool(was) and told == (one_line(memory.content), memory.about) and memory.status is Status.ACTIVE
 
@@ -138,9 +139,11 @@ def _add_operations(
 def take_up_written(
     written: Memory, memories: Iterable[Memory], place: tuple[str, ...], now: datetime, *, trusted: bool
 ) -> Iterator[Operation]:
-    """What somebody wrote into a file, as a new memory with an id made of its ``place``, unless one of ``memories`` says the same.
+    """Yield the operation for a line that somebody added: a new memory with an id derived from ``place``, unless one of
+    ``memories`` says the same.
 
-    Any program can write there: what was remembered once and is no more waits like what never was, where it is not ``trusted``.
+    Any program can write to the file. So a statement that was remembered before and has ended is held like a new one, unless
+    ``trusted``.
     """
     same = [memory for memory in memories if memory.content and normal_form(memory.content) == normal_form(written.content)]
     if any(memory.status in (Status.ACTIVE, Status.HELD, Status.REJECTED) for memory in same):
@@ -154,7 +157,7 @@ def take_up_written(
 
 
 def hold_agent_edits(workspace: Workspace, target: Target, edits: AgentEdits) -> Iterator[Operation]:
-    """What an agent's tool calls did to a file, as memories in the agent's voice that wait. What they took out stays."""
+    """Yield held memories for what an agent's tool calls wrote to a file. Lines that they removed are kept."""
     memories = {memory.id: memory for memory in workspace.store.log.memories()}
     for number, words in sorted(edits.revised.items()):
         if memory := memories.get(number):
@@ -184,7 +187,7 @@ def _hold_agent_line(workspace: Workspace, target: Target, added: AddedLines, se
 
 
 def _profile_and_category(target: Target, kind: str) -> tuple[Profile, str]:
-    """The profile and category that a line belongs to which stands in a section; the first of the file where it stands in none."""
+    """The profile and category of the section that contains a line; outside any section, the first ones of the file."""
     name, category = parse_kind(kind)
     found = (profile for profile in target.profiles if profile.id == name and profile.category(category))
     profile = next(found, None)
@@ -192,13 +195,13 @@ def _profile_and_category(target: Target, kind: str) -> tuple[Profile, str]:
 
 
 def keep_long_lines(workspace: Workspace, edits: Edits) -> Edits:
-    """A line a person made longer than a memory can be stays in the file as they wrote it; the memory keeps its words."""
+    """Keep a line that a person made longer than a memory can be in the file as written; the memory keeps its content."""
     stubborn = {number: f"- {words}" for number, words in edits.revised.items() if not usable_text(workspace, words)}
     return replace(edits, renamed={**edits.renamed, **stubborn}) if stubborn else edits
 
 
 def usable_text(workspace: Workspace, words: str) -> str:
-    """The words as a memory says them; empty where they can be none."""
+    """The words as the content of a memory; empty if they cannot be one."""
     try:
         return clean_memory_text(workspace, words) if words else ""
     except UsageError:
@@ -206,9 +209,10 @@ def usable_text(workspace: Workspace, words: str) -> str:
 
 
 def find_base(known: tuple[Output, ...], inside: bytes | None) -> Output | None:
-    """Which of what was written and what was being written the file goes back to: the one it is, else the one it shares more with.
+    """Choose the output that a file is based on, if a write may have been interrupted: the identical one, else that with more lines
+    in common.
 
-    Only lines of kept's count: a person's own stand in what was being written because they stood in the file before.
+    Only kept's own lines are compared, because the person's lines were copied from the file into what was being written.
     """
     if len(known) < 2 or inside is None:
         return known[0] if known else None
@@ -223,8 +227,8 @@ def find_base(known: tuple[Output, ...], inside: bytes | None) -> Output | None:
 
 
 def load_base(workspace: Workspace, path: Path, inside: bytes | None) -> Output | None:
-    """What was last written to a file (:func:`find_base`), with the user's lines as the file says them that are stored without
-    their secrets.
+    """The base of a file (:func:`find_base`). Lines of the user that are stored without their secrets are restored from the
+    file.
     """
     base, key = find_base(workspace.store.output_states(str(path)), inside), workspace.store.key("redaction")
     if base is None or inside is None or not any(line.fingerprint for line in base.lines):
@@ -236,11 +240,11 @@ def load_base(workspace: Workspace, path: Path, inside: bytes | None) -> Output 
 
 
 def hide_secrets(workspace: Workspace, lines: tuple[Line, ...]) -> tuple[Line, ...]:
-    """The lines of a file as they may be stored: those of the user that hold a secret without it."""
+    """The lines of a file as they may be stored: secrets in the user's lines are redacted."""
     key = workspace.store.key("redaction")
     said = [line.text for line in lines if line.users]
     safe = redact("\n".join(said), key=key, more=load_scanner()).text.split("\n") if said else said
-    if len(safe) != len(said):  # a secret of several lines
+    if len(safe) != len(said):  # a secret that spans several lines
         safe = [f"[redacted:line:{_fingerprint(text, key)[:8]}]" if text.strip() else text for text in said]
     stored = iter(zip(said, safe, strict=True))
     shown = ((line, *(next(stored) if line.users else (line.text, line.text))) for line in lines)
@@ -258,14 +262,14 @@ _NOTE = ".json"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QuarantinedCopy:
-    """A copy of a file that waits for a person's word; ``keys`` are the lines of kept's that the file had."""
+    """A quarantined copy of a file, about which the person has not decided; ``keys`` are the keys of kept's lines in the file."""
 
     copy: Path
     keys: frozenset[str]
 
 
 def quarantine_file(paths: Paths, path: Path, keys: Collection[str]) -> Path:
-    """Copy a file as it stands; the copy takes the place of an earlier one that waits. Returns where it is."""
+    """Copy a file to the quarantine and return the copy's path. It replaces an earlier copy that is undecided."""
     release_quarantined(paths, path)
     copy = files.copy_to_quarantine(path, into=_quarantine_folder(paths))
     note = {"path": str(path), "keys": sorted(keys)}
@@ -274,7 +278,7 @@ def quarantine_file(paths: Paths, path: Path, keys: Collection[str]) -> Path:
 
 
 def find_quarantined(paths: Paths, path: Path) -> QuarantinedCopy | None:
-    """The copy of a file that waits for a person's word; None where none does."""
+    """Find the undecided quarantined copy of a file; None if there is none."""
     for note in sorted(_quarantine_folder(paths).glob(f"*{_NOTE}")):
         try:
             body = json.loads(files.read_file(note).data)
@@ -286,7 +290,7 @@ def find_quarantined(paths: Paths, path: Path) -> QuarantinedCopy | None:
 
 
 def release_quarantined(paths: Paths, path: Path) -> None:
-    """Note that no copy of a file waits any more; the copies stay."""
+    """Mark the quarantined copy of a file as decided; the copy stays."""
     if quarantined_copy := find_quarantined(paths, path):
         note = _note_path(quarantined_copy.copy)
         files.delete_if_unchanged(note, expect=files.read_file(note).stamp, root=paths.state)

@@ -1,4 +1,4 @@
-"""The lock of the files that kept writes."""
+"""The lock of the output files."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ _PATIENCE = 30.0  # seconds to wait for another process that is writing the outp
 
 @contextmanager
 def hold_outputs_lock(workspace: Workspace) -> Iterator[None]:
-    """Hold the lock of the outputs; it is never held for long."""
+    """Hold the lock of the output files; it is only ever held briefly. Raises BusyError after 30 seconds."""
     until = monotonic() + _PATIENCE
     while True:
         try:

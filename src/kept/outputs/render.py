@@ -1,6 +1,6 @@
-"""The memory file as lines, each tagged with what it is.
+"""Render the memory file as lines, each tagged with what it is.
 
-The form, a title, one sentence, and per scope and category a list of dated facts::
+The file has a title, one sentence, and for each scope and category a list of dated facts::
 
     # Memory
     Facts remembered from earlier sessions (newest evidence: 2026-02-13); what is said now outranks them. Edit freely.
@@ -12,11 +12,11 @@ The form, a title, one sentence, and per scope and category a list of dated fact
     <!-- kept: user preference 3f2a9c91bc -->
     <!-- kept: end 1 -->
 
-The first three lines never hold anything that was remembered. Knows nothing of the file on disk, nor of the user's lines in it.
+The first three lines never contain a memory. Knows neither the file on disk nor the user's lines in it.
 
-And the JSON view of a profile: its categories as lists of entries that a person can edit, and what they did to it read back. An
-entry that is gone retires its memory; one whose text differs revises it; one that stands in another list has moved there (an open
-question among the decisions: it is resolved as one); one without a known id is new.
+Also renders and compares the JSON view of a profile: its categories as lists of entries that a person can edit. Deleting an entry
+retires its memory, changing its text revises it, and moving it to another list changes its category (an open question moved to the
+decisions is resolved as one). An entry without a known id is new.
 """
 
 import json
@@ -34,12 +34,12 @@ from kept.profiles.profile import Profile
 
 
 def render_file(document: Document) -> tuple[Line, ...]:
-    """All lines of a file of kept's."""
+    """Render all lines of one of kept's files."""
     header = document.header or (() if document.bare else header_lines(document.newest))
     lines = [*_header_lines("", header), *document.told]
     named = (
         len({section.scope for section in document.sections}) > 1 or not document.header
-    )  # one that is all there is needs no name
+    )  # a single scope in a file with its own header needs no name
     for scope, sections in groupby(document.sections, key=lambda each: each.scope):
         group = tuple(sections)
         lines += _heading_lines(heading_key(scope), 2, group[0].name) if named else []
@@ -50,8 +50,8 @@ def render_file(document: Document) -> tuple[Line, ...]:
 
 
 def render_section(document: Document) -> tuple[Line, ...]:
-    """The lines of kept's section in a file of somebody else's: what :func:`render_file` gives without title, names of scopes,
-    and the comments of ids, which the clients that read such files do not strip.
+    """Render kept's section in another file: like :func:`render_file`, but without title, scope headings, and the comments with
+    ids, which the clients that read such files do not strip.
     """
     lines = [line for section in document.sections for line in _section_lines(section)[:-1]]
     above = (*_header_lines("", document.header), *document.told)
@@ -84,7 +84,7 @@ _LONGEST = 4_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ViewEntry:
-    """One entry: the id of its memory (empty for a new one), the category whose list it stands in, its text."""
+    """One entry: the id of its memory (empty if new), the category of its list, and its text."""
 
     id: str
     category: str
@@ -93,7 +93,7 @@ class ViewEntry:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ViewEdits:
-    """What a person did: new texts by id, new categories by id, ids that are gone, and new entries."""
+    """What a person changed: new texts by id, new categories by id, deleted ids, and new entries."""
 
     revised: Mapping[str, str]
     moved: Mapping[str, str]
@@ -102,12 +102,12 @@ class ViewEdits:
 
     @property
     def changed(self) -> bool:
-        """Whether anything happened."""
+        """True if anything changed."""
         return bool(self.revised or self.moved or self.removed or self.added)
 
 
 def fit_to_view(memories: Iterable[Memory], profile: Profile, zone: ZoneInfo, names: Mapping[str, str]) -> list[Memory]:
-    """Of memories in the order of their worth as many as the view has room for, those first that a person has the say over."""
+    """The first of the ranked memories that fit into the view; those that a person owns or pinned come first."""
     left = profile.outputs.view_bytes - len(_dump_lists({category.id: [] for category in profile.categories}).encode())
     kept = []
     for memory in sorted(memories, key=lambda one: not (one.owned or one.pinned)):
@@ -121,7 +121,7 @@ def fit_to_view(memories: Iterable[Memory], profile: Profile, zone: ZoneInfo, na
 
 
 def render_view(memories: Iterable[Memory], profile: Profile, zone: ZoneInfo, names: Mapping[str, str]) -> str:
-    """The view of active memories as JSON text, each list in the order of first evidence."""
+    """Render active memories as JSON text, each list in the order of first evidence."""
     lists: dict[str, list[dict[str, object]]] = {category.id: [] for category in profile.categories}
     for memory in sorted(memories, key=lambda one: (one.first_seen is None, one.first_seen, one.id)):
         lists.setdefault(memory.category, []).append(_memory_body(memory, zone, names))
@@ -144,9 +144,10 @@ def _dump_lists(lists: Mapping[str, Sequence[Mapping[str, object]]]) -> str:
 
 
 def read_view(data: bytes, lists: Iterable[str]) -> tuple[ViewEntry, ...] | str:
-    """The entries of a view as somebody left it, or in a clause why it cannot be read. A bare string in a list is a new entry.
+    """Parse a view that somebody may have edited; returns the reason as a clause if it cannot be read. A bare string is a new
+    entry.
 
-    ``lists`` are those that held entries and must still be there.
+    ``lists`` are the lists that had entries, and must still exist.
     """
     if len(data) > _TOO_LARGE:
         return "it is larger than 4 MB"
@@ -171,7 +172,7 @@ def read_view(data: bytes, lists: Iterable[str]) -> tuple[ViewEntry, ...] | str:
 
 
 def compare_views(base: Sequence[ViewEntry], now: Sequence[ViewEntry]) -> ViewEdits:
-    """What leads from the view as it was last written to the view as it is."""
+    """The changes between the view as last written and the present one."""
     known = {entry.id: entry for entry in base}
     there = {entry.id: entry for entry in now if entry.id in known}
     return ViewEdits(

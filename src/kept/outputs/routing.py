@@ -1,4 +1,4 @@
-"""Routing: where a memory is shown, output by output, and why (A6). Changes nothing."""
+"""Routing: where each memory is shown, output by output, and why (A6). Changes nothing."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -62,8 +62,8 @@ def routes_by_memory(workspace: Workspace, memories: Sequence[Memory]) -> dict[s
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SessionStart:
-    """What a session of an agent sees as it starts in a directory: what stands in the files that it reads by itself (``foreign``
-    counts what is of other projects there), and what a hook adds. Where none is installed, ``context`` is what one would add.
+    """What an agent's session sees when it starts in a directory: the lines of files that it reads by itself (``foreign`` counts
+    those of other projects), and what a hook adds. If no hook is installed, ``context`` is what one would add.
     """
 
     read: tuple[ContextPiece, ...]
@@ -73,11 +73,11 @@ class SessionStart:
 
     @property
     def memory_count(self) -> int:
-        """How many memories it sees, those of other projects aside."""
+        """The number of memories that the session sees, without those of other projects."""
         return len(self.read) + (len(self.context.pieces) if self.hooked else 0)
 
     def find_way(self, memory: str) -> tuple[bool, str]:
-        """Whether the session sees a memory, and by what way or why not."""
+        """True if the session sees a memory, and the way it does or the reason why not."""
         if any(piece.key == memory for piece in self.read):
             return True, "it stands in a file that is read at every start"
         added = any(piece.key == memory for piece in self.context.pieces)
@@ -91,7 +91,7 @@ class SessionStart:
 
 
 def preview_start(workspace: Workspace, directory: str = "", *, client: str = "claude", budget: int = 0) -> SessionStart:
-    """What the next session of an agent in a directory sees at its start: what pages and commands tell of it. Raises StoreError."""
+    """Return what the next session of an agent in a directory will see at its start. Raises StoreError."""
     context = preview_context(workspace, directory=directory, client=client, budget=budget)
     return SessionStart(
         read=tuple(piece for piece, reason in context.omitted if reason == SHOWN),
@@ -102,7 +102,7 @@ def preview_start(workspace: Workspace, directory: str = "", *, client: str = "c
 
 
 def client_has_hooks(workspace: Workspace, client: str) -> bool:
-    """Whether an agent calls kept's hooks; one that is none of the known ones asks by itself."""
+    """True if an agent calls kept's hooks, or is not a known client and asks by itself."""
     return all(calls_hooks(workspace, item) for item in CLIENTS if item.name == client)
 
 
@@ -111,20 +111,20 @@ def _memory_file(workspace: Workspace, profile: Profile) -> Path:
 
 
 def _is_written(workspace: Workspace, path: Path, memory: Memory) -> bool:
-    """Whether a file, as it was last written, has a memory."""
+    """True if a file, as last written, contains a memory."""
     return any(line.key == memory.id for output in workspace.store.output_states(str(path))[:1] for line in output.lines)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExtractedMemories:
-    """What was extracted of some days: the memories it became, in the order of their times; and what was refused."""
+    """What was extracted from some days: the resulting memories in order of time, and the refused candidates."""
 
     memories: tuple[Memory, ...]
     refused: tuple[CandidateVerdict, ...]
 
 
 def extracted_between(workspace: Workspace, first: date, last: date) -> ExtractedMemories:
-    """What was first said from ``first`` to ``last`` and extracted, wherever it went. Raises StoreError."""
+    """What was first said from ``first`` to ``last`` and extracted, wherever it is shown. Raises StoreError."""
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(last)[1]
     found = [
         memory

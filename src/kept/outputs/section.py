@@ -1,17 +1,17 @@
 """kept's section in a Markdown file that belongs to the user, such as a project's CLAUDE.md.
 
-The section is a heading of the user's or ours, and under it a block between two comments that clients strip::
+The section is a heading (the user's or kept's), and under it a block between two comments that clients strip::
 
     ## Memory Loop Insights
     <!-- kept:begin 5f0c2d9a1b3e in 0 -->
     - Releases are cut from main only. (2026-02-13)
     <!-- kept:end -->
 
-Everything outside the two comments is the user's, text in the same section included, and not one byte of it changes. The first
-comment carries a hash of what is between, so that an edit is seen, and says what else kept wrote (``own``: the heading, ``in``:
-nothing; and how many line breaks before it), so that removing the section gives back the bytes there were.
+Everything outside the two comments belongs to the user, even in the same section, and is never changed by a byte. The first comment
+has a hash of the lines between, so that edits are noticed. It also says what else kept wrote (``own``: the heading, ``in``:
+nothing) and how many line breaks before it, so that removing the section restores the original bytes.
 
-Knows text, not files. A heading or comment counts only at the top level of the document, never in code, quotes, lists or HTML.
+Knows text, not files. A heading or comment counts only at the top level of the document, not in code, quotes, lists or HTML.
 """
 
 from collections.abc import Sequence
@@ -31,10 +31,10 @@ _BOM = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SectionBlock:
-    """kept's block as it stands in a file. ``inside`` are its bytes; ``edited`` says that they are not those kept wrote.
+    """kept's block in a file. ``inside`` are its bytes; ``edited``: they are not those that kept wrote.
 
-    ``first`` and ``last`` are the numbers of the lines of its two comments; ``heading`` says that the line above is kept's too, and
-    ``breaks`` how many line breaks before that are.
+    ``first`` and ``last`` are the line numbers of its two comments. ``heading``: kept wrote the line above too; ``breaks`` is the
+    number of line breaks that kept wrote before it.
     """
 
     inside: bytes
@@ -47,7 +47,7 @@ class SectionBlock:
 
 @dataclass(frozen=True, slots=True)
 class _FileText:
-    """A file as lines; what UTF-8 does not decode passes through unchanged."""
+    """A file as lines; bytes that are not UTF-8 pass through unchanged."""
 
     lines: tuple[tuple[str, str], ...]
     bom: bool
@@ -57,27 +57,27 @@ class _FileText:
         return "".join(f"{text}{end}" for text, end in self.lines[start:stop])
 
 
-@lru_cache(maxsize=2_000)  # a run looks at each of its files several times, and there is a note for each day
+@lru_cache(maxsize=2_000)  # a run reads each of its files several times, and there is a note for each day
 def find_section(original: bytes, *, where: str = "") -> SectionBlock | None:
-    """The block that is kept's in a file, None where there is none.
+    """Find kept's block in a file; None if there is none.
 
     Raises:
-        ChangedError: comments of kept's that do not match each other, or a file that is not text or over 400 kB.
+        ChangedError: kept's comments do not match each other, or the file is not text or over 400 kB.
     """
     return _find_block(_decode_file(original, where), where)
 
 
 def is_edited(original: bytes, *, where: str = "") -> bool:
-    """Whether a file holds a block of kept's whose lines are not those kept wrote. Raises ChangedError."""
+    """True if a file contains a block of kept's with lines that kept did not write. Raises ChangedError."""
     block = find_section(original, where=where)
     return block is not None and block.edited
 
 
 def place_section(original: bytes, heading: str, inside: Sequence[str], *, absorbed: bytes | None = None, where: str = "") -> bytes:
-    """The file with the lines ``inside`` as kept's block.
+    """Return the file with the lines ``inside`` as kept's block.
 
-    An existing block is replaced; else the block goes right under the first heading ``## <heading>``; else heading and block are
-    appended. ``absorbed`` are the bytes inside an edited block whose edits the caller has taken over.
+    An existing block is replaced; otherwise the block is inserted under the first heading ``## <heading>``; otherwise heading and
+    block are appended. ``absorbed`` are the bytes of an edited block whose edits the caller has merged.
 
     Raises:
         ChangedError: as :func:`find_section`; the block was edited and is not ``absorbed``; or ``inside`` would not stay inside.
@@ -107,7 +107,7 @@ def place_section(original: bytes, heading: str, inside: Sequence[str], *, absor
 
 
 def replace_inside(original: bytes, inside: bytes, *, where: str = "") -> bytes:
-    """The file with other bytes inside kept's block, as if a person had edited it there; its comments stay as they are.
+    """Return the file with other bytes inside kept's block, as if a person had edited it there; the comments stay as they are.
 
     Raises:
         ChangedError: as :func:`find_section`; there is no block; or ``inside`` would not stay inside.
@@ -127,9 +127,9 @@ def replace_inside(original: bytes, inside: bytes, *, where: str = "") -> bytes:
 
 
 def remove_section(original: bytes, *, absorbed: bytes | None = None, where: str = "") -> bytes:
-    """The file without what kept wrote into it: byte for byte the file before, but for what the user changed since.
+    """Return the file without what kept wrote into it: byte for byte the original file, except for the user's later changes.
 
-    ``absorbed`` are the bytes inside an edited block that the caller has kept elsewhere.
+    ``absorbed`` are the bytes of an edited block that the caller has saved elsewhere.
 
     Raises:
         ChangedError: as :func:`find_section`; or the block was edited and is not ``absorbed``.
@@ -159,7 +159,7 @@ def _insert_section(text: _FileText, heading: str, new: str) -> str:
 
 
 def _count_breaks(text: _FileText) -> int:
-    """How many line breaks set off what is appended by an empty line."""
+    """The number of line breaks needed to separate appended text by an empty line."""
     if not text.lines:
         return 0
     last, end = text.lines[-1]
@@ -192,14 +192,14 @@ def _find_block(text: _FileText, where: str) -> SectionBlock | None:
 
 @cache
 def _load_markdown() -> Any:
-    """The parser of Markdown, loaded when a file holds a section: most runs look at none."""
+    """Create the Markdown parser, which is imported only when a file has a section: most runs look at none."""
     from markdown_it import MarkdownIt  # noqa: PLC0415 - as above
 
     return MarkdownIt("commonmark").disable("inline")
 
 
 def _top_level_lines(text: _FileText, kind: str) -> list[int]:
-    """The lines that are, each on its own, a heading of level two in the ``##`` form or an HTML block, at the top level."""
+    """The numbers of single lines at the top level that are a ``##`` heading or an HTML block."""
     lines = [line for line, _ in text.lines]
     if lines and lines[0].rstrip() == "---":
         close = next((at for at, line in enumerate(lines) if at and line.rstrip() == "---"), -1)
@@ -221,7 +221,7 @@ def _decode_file(original: bytes, where: str) -> _FileText:
     ends = [end for _, end in lines]
     newline = max(("\n", "\r\n", "\r"), key=ends.count)
     if newline == "\r" and "\n" in ends:
-        newline = "\n"  # before an empty line that ends so, a lone CR would become one ending with it
+        newline = "\n"  # before an empty line with that ending, a lone CR would merge into CRLF
     return _FileText(lines, bom=original.startswith(_BOM), newline=newline)
 
 
@@ -234,5 +234,5 @@ def _begin_comment(new: str, *, heading: bool, breaks: int) -> str:
 
 
 def _hash_lines(inside: str) -> str:
-    """Of the lines, not of their endings: another line ending for the whole file is no edit."""
+    """Hash the lines without their endings: converting the line endings of a file is not an edit."""
     return digest(*(line for line, _ in split_lines(inside)), size=6)

@@ -1,4 +1,4 @@
-"""Targets: which files the active profiles write, and what each is to say. Reads the store, writes nothing."""
+"""Targets: which files the active profiles write, and the content of each. Reads the store, writes nothing."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -24,12 +24,12 @@ from kept.outputs.compose.sheet import compose_sheet
 from kept.profiles.profile import OutputPlace, Outputs, Profile
 from kept.workspace import Workspace
 
-REMEMBERED = "Remembered"  # the heading of kept's section in the note of a day
-_FOLDER_RULES = 3  # rules about one folder of a project from which they have a file of their own
+REMEMBERED = "Remembered"  # the heading of kept's section in a day note
+_FOLDER_RULES = 3  # rules about one folder of a project, from which they get a file of their own
 
 
 class TargetForm(StrEnum):
-    """What a file is."""
+    """The kind of a file."""
 
     MEMORY = "memory"
     SECTION = "section"
@@ -40,14 +40,14 @@ class TargetForm(StrEnum):
 
     @property
     def open(self) -> bool:
-        """Whether a line that stands under no heading of kept's is meant for it all the same."""
+        """True if a line outside kept's headings also counts as an addition."""
         return self in (TargetForm.MEMORY, TargetForm.SECTION)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Target:
     """One file with lines of kept's: the whole file, or (``heading``) a section of it, with the memories of some profiles and of
-    ``scope`` (empty: all). ``part`` tells files of one form apart: a day, a page, a folder.
+    ``scope`` (empty: all). ``part`` distinguishes files of one form: a day, a page, a folder.
     """
 
     path: Path
@@ -60,10 +60,10 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OutputContent:
-    """What there is to write: all memories, the names of projects, and of each profile (by id) the notes of days and the pages.
+    """The content to write: all memories, the names of projects, and for each profile (by id) the day notes and the pages.
 
-    ``projects`` are the folders of projects below the home, with their scopes. ``injected`` is what clients put before their
-    sessions anyway, by their name.
+    ``projects`` maps project folders below the home to their scopes. ``injected`` maps clients to the statements that they add to
+    their sessions anyway.
     """
 
     memories: tuple[Memory, ...]
@@ -75,7 +75,7 @@ class OutputContent:
 
 
 def compose_outputs(workspace: Workspace) -> OutputContent:
-    """Everything that is to be written, composed once. Raises StoreError."""
+    """Compose everything that is to be written. Raises StoreError."""
     memories, names = workspace.store.log.memories(), workspace.scope_names()
     noting = [profile for profile in workspace.writing if profile.outputs.daily_folder]
     paging = [profile for profile in workspace.writing if profile.outputs.pages_folder]
@@ -105,16 +105,16 @@ def _written_projects(workspace: Workspace) -> dict[Path, str]:
 
 
 def list_targets(workspace: Workspace, book: OutputContent) -> tuple[Target, ...]:
-    """The files that the active profiles write, and those they wrote before that may have to go.
+    """The files that the active profiles write, and those written before that may have to be removed.
 
-    Profiles that name the same file write it together, and so do all that write sections, under the heading of the first.
+    Profiles with the same file path share that file. All profiles that write sections share them, under the heading of the first.
     """
     found = {target.path: target for target in (*_fixed_targets(workspace, book.projects), *_folder_targets(workspace, book))}
     return tuple(found.values()) + tuple(target for target in _earlier_targets(workspace) if target.path not in found)
 
 
 def list_editable_targets(workspace: Workspace) -> tuple[Target, ...]:
-    """The files that may hold edits: those that every run writes, and the notes, pages and rules that were written before."""
+    """The files that may contain edits: those that every run writes, and day notes, pages and rules written before."""
     found = {target.path: target for target in _fixed_targets(workspace, _written_projects(workspace))}
     return tuple(found.values()) + tuple(target for target in _earlier_targets(workspace) if target.path not in found)
 
@@ -140,7 +140,9 @@ def _fixed_targets(workspace: Workspace, projects: Mapping[Path, str]) -> list[T
 
 
 def _instructions_target(workspace: Workspace, reader: Client, part: str = "") -> Target:
-    """The section in the file of instructions that an agent reads in every session: what the memory file says, in half the room."""
+    """The section in the instructions file that an agent reads in every session: the content of the memory file, in half the
+    budget.
+    """
     writing = [profile for profile in workspace.writing if profile.outputs.memory_file] or [workspace.profile]
     half = tuple(replace(profile, outputs=_halve_room(profile.outputs)) for profile in writing)
     path = workspace.paths.of(reader) / reader.instructions
@@ -181,7 +183,7 @@ def _rules_target(folder: Path, profiles: tuple[Profile, ...], scope: str, part:
 
 
 def _earlier_targets(workspace: Workspace) -> list[Target]:
-    """The notes, pages and folder rules that were written before, whether or not there is anything left to say in them."""
+    """The day notes, pages and folder rules that were written before, even if they have no content any more."""
     found, root = [], workspace.paths.root
     projects = (
         {str(folder): scope for folder, scope in list_project_folders(workspace).items()}
@@ -191,7 +193,7 @@ def _earlier_targets(workspace: Workspace) -> list[Target]:
     sections = {str(workspace.paths.of(client) / client.instructions): client for client in READERS}
     for text in workspace.store.outputs():
         path = Path(text)
-        if text in sections:  # one that is wanted no more
+        if text in sections:  # a section that is no longer wanted
             found.append(_instructions_target(workspace, sections[text], _GONE))
         for profile in workspace.writing:
             notes, leaves = root / profile.outputs.daily_folder, root / profile.outputs.pages_folder
@@ -213,7 +215,7 @@ def _is_day(text: str) -> bool:
 
 
 def section_bytes(target: Target, content: FileContent) -> bytes | None:
-    """The part of a file that is kept's; None where there is none."""
+    """The part of a file that is kept's; None if there is none."""
     if content.stamp == files.MISSING:
         return None
     if not target.heading:
@@ -223,7 +225,7 @@ def section_bytes(target: Target, content: FileContent) -> bytes | None:
 
 
 def compose_document(workspace: Workspace, book: OutputContent, target: Target, reserved: int) -> Document:
-    """What a file is to say; ``reserved`` are the bytes of the user's own lines in it."""
+    """Compose the document of a file; ``reserved`` are the bytes of the user's own lines in it."""
     first = target.profiles[0]
     match target.form:
         case TargetForm.DAILY:
@@ -240,7 +242,7 @@ def compose_document(workspace: Workspace, book: OutputContent, target: Target, 
 
 
 def _with_project_titles(workspace: Workspace, found: Document, target: Target) -> Document:
-    """The document of a section about several projects: each title names its own, for no headings stand above them."""
+    """Add the project's name to each title, because this section has no headings for projects."""
     if target.part == _GONE:
         return Document(sections=())
     sections = tuple(
@@ -252,13 +254,13 @@ def _with_project_titles(workspace: Workspace, found: Document, target: Target) 
 
 
 def _handover_lines(workspace: Workspace, target: Target) -> tuple[str, ...]:
-    """How an agent hands the person's words over, where no hook tells it so."""
+    """Instructions for handing over the person's words, unless a hook gives them or handover is off."""
     reader = next(client for client in READERS if target.path == workspace.paths.of(client) / client.instructions)
     return () if calls_hooks(workspace, reader) or workspace.settings.handover == OFF else (START,)
 
 
 def calls_hooks(workspace: Workspace, client: Client | None) -> bool:
-    """Whether an agent calls kept's hooks, by its settings or by the plugin."""
+    """True if an agent calls kept's hooks, according to its settings or plugins."""
     if client is None:
         return False
     folder = workspace.paths.of(client)
@@ -267,7 +269,7 @@ def calls_hooks(workspace: Workspace, client: Client | None) -> bool:
 
 
 def scopes_with_own_file(workspace: Workspace) -> dict[tuple[str, str], str]:
-    """The (scope, profile) whose memories stand in a project's own file rather than in the memory file, and that file."""
+    """The (scope, profile) pairs whose memories are in a project's own file instead of the memory file, with that file."""
     found = {}
     writing = [profile for profile in workspace.writing if _has_project_files(profile)]
     for folder, scope in list_project_folders(workspace).items() if writing else ():
@@ -285,7 +287,7 @@ def _memories_for(workspace: Workspace, book: OutputContent, target: Target) -> 
     }
     client = client_of(workspace, target.path)
     known = book.injected.get(client.name if client else "", frozenset())
-    everywhere = calls_hooks(workspace, client)  # what is remembered of a project comes where its sessions start
+    everywhere = calls_hooks(workspace, client)  # memories of a project are added by the hook when its sessions start
     return [
         memory
         for memory in book.memories
@@ -296,7 +298,7 @@ def _memories_for(workspace: Workspace, book: OutputContent, target: Target) -> 
 
 
 def client_of(workspace: Workspace, path: Path) -> Client | None:
-    """The agent that reads a file by itself in every session; None where none does."""
+    """The agent that reads a file by itself in every session; None if there is none."""
     folders = {workspace.paths.of(client): client for client in (*CLIENTS, GEMINI)}
     return next((folders[folder] for folder in path.parents if folder in folders), None)
 
@@ -310,13 +312,13 @@ def _sheet_document(
     reserved: int,
     place: OutputPlace = OutputPlace.MEMORY,
 ) -> Document:
-    """What a memory file or a card says of some memories."""
+    """Compose a memory file or a card from some memories."""
     zone, now = workspace.zone, workspace.clock()
     return compose_sheet(memories, target.profiles, as_of=now, names=book.names, zone=zone, reserved=reserved, place=place)
 
 
 def _card_document(workspace: Workspace, book: OutputContent, target: Target, reserved: int) -> Document:
-    """The quick-reference card: what matters most, and under it the pages that hold the rest."""
+    """The quick-reference card: the most relevant memories, and links to the pages with the rest."""
     leaves = [note_page for profile in target.profiles for note_page in book.pages.get(profile.id, ())]
     room = reserved + _POINTERS
     document = _sheet_document(workspace, book, target, book.memories, reserved=room, place=OutputPlace.CARD)
@@ -338,11 +340,11 @@ def _card_document(workspace: Workspace, book: OutputContent, target: Target, re
     return Document(sections=document.sections, header=header, footer=footer)
 
 
-_POINTERS = 2_500  # characters of the card for the names of pages
+_POINTERS = 2_500  # characters of the card for links to pages
 
 
 def _rules_document(workspace: Workspace, book: OutputContent, target: Target, reserved: int) -> Document:
-    """The rules of a project, or those about one folder of it, which load only when a file of that folder is touched."""
+    """The rules of a project, or those about one of its folders, which a client loads only when a file of that folder is used."""
     memories = [memory for memory in book.memories if memory.scope == target.scope]
     apart = {
         name: ids for profile in target.profiles for name, ids in _memory_ids_by_folder(memories, profile, target.scope).items()
@@ -365,7 +367,7 @@ def _rules_document(workspace: Workspace, book: OutputContent, target: Target, r
 
 
 def _memory_ids_by_folder(memories: Sequence[Memory], profile: Profile, scope: str) -> dict[str, frozenset[str]]:
-    """The memories about one top folder of a project, where there are several, by folder."""
+    """The memories about one top-level folder of a project, by folder, if there are enough of them."""
     found: dict[str, set[str]] = {}
     for memory in memories:
         if memory.profile == profile.id and memory.scope == scope and memory.content:
@@ -380,19 +382,19 @@ def _memory_ids_by_folder(memories: Sequence[Memory], profile: Profile, scope: s
 
 
 def _resolve_folder(workspace: Workspace, directory: str) -> Path | None:
-    """The folder a working directory is, links followed; None where it is none, or none below the home."""
+    """The folder of a working directory, with links resolved; None if it does not exist or is not below the home."""
     if not directory.startswith("/"):
         return None
     try:
         folder = Path(directory).resolve(strict=True).relative_to(workspace.paths.root.resolve())
-    except (OSError, ValueError, RuntimeError):  # there is none, or it lies elsewhere, or its links run in a circle
+    except (OSError, ValueError, RuntimeError):  # it does not exist, lies elsewhere, or its links form a loop
         return None
     path = workspace.paths.root / folder
     return path if path.is_dir() else None
 
 
 def list_project_folders(workspace: Workspace) -> dict[Path, str]:
-    """The scope of each project folder below the home; a folder that goes by several names is there once."""
+    """The scope of each project folder below the home; a folder with several names is listed once."""
     folders: dict[Path, str] = {}
     for scope, directory in sorted(
         (workspace.scope(each), project_root(each)) for each, _ in workspace.store.archive.directories() if each

@@ -1,6 +1,6 @@
-"""Which files are surely as kept left them, and what they were composed of: neither is read or composed again in vain.
+"""Remember the state of written files and the digest of their inputs, so that unchanged files are neither read nor composed again.
 
-What is noted here can be lost at any time: then everything is read and composed once more.
+This record can be lost at any time; everything is then read and composed once more.
 """
 
 import json
@@ -25,22 +25,22 @@ _GONE = "gone"
 
 @dataclass(kw_only=True, slots=True)
 class WrittenFiles:
-    """What each file looked like when it was last seen to be as kept wrote it, and ``inputs``, a digest of what all of them were
-    composed of (empty: not known).
+    """The state of each file when it last was as kept wrote it, and ``inputs``, a digest of what all files were composed from
+    (empty: unknown).
     """
 
     inputs: str = ""
     entries: dict[str, str] = field(default_factory=dict)
 
     def is_unchanged(self, path: Path) -> bool:
-        """Whether a file surely is as it was."""
+        """True if a file certainly has not changed."""
         before, now = self.entries.get(str(path), ""), _describe_file(path)
         return before == now == _GONE or is_unchanged(before, now)
 
     def are_current(self, inputs: str, paths: Iterable[str], is_as_written: Callable[[Path], bool]) -> bool:
-        """Whether all files are as they would be written of these inputs, those at ``paths`` among them.
+        """True if all files, including those at ``paths``, are as they would be written from these inputs.
 
-        A file that may have changed and look the same is read: ``is_as_written`` compares it with what was written.
+        A file whose stat is unchanged but too recent to be certain is read: ``is_as_written`` compares its content.
         """
         known = bool(inputs) and inputs == self.inputs and self.entries.keys() >= set(paths)
         return known and all(
@@ -48,12 +48,12 @@ class WrittenFiles:
         )
 
     def looks_unchanged(self, path: Path) -> bool:
-        """Whether a file looks as it did, though it may have changed at once after it was written."""
+        """True if a file's stat is unchanged, even if it was too recent to be certain."""
         return self.entries.get(str(path), "").rpartition(" ")[0] == _describe_file(path).rpartition(" ")[0] != ""
 
 
 class IsAsWritten:
-    """Whether the file at a path is as it was last written, by its bytes."""
+    """A callable that is true if a file has the bytes that were last written to it."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -77,7 +77,7 @@ def _describe_file(path: Path) -> str:
 
 
 def load_written_files(workspace: Workspace) -> WrittenFiles:
-    """What was noted; nothing where nothing was, or not by this version."""
+    """Load the record; empty if there is none or it is unreadable."""
     try:
         body = json.loads(files.read_file(workspace.paths.written).data)
         return WrittenFiles(inputs=str(body["inputs"]), entries={str(path): str(entry) for path, entry in body["entries"].items()})
@@ -86,7 +86,7 @@ def load_written_files(workspace: Workspace) -> WrittenFiles:
 
 
 def note_written_files(workspace: Workspace, paths: Sequence[Path]) -> None:
-    """Note what the files look like, each of them as it was written; none where one could not be."""
+    """Record the state of files that are as they were written; no files if one could not be written."""
     written, path = WrittenFiles(inputs=digest_inputs(workspace) if paths else ""), workspace.paths.written
     for each in paths:
         written.entries[str(each)] = _describe_file(each)
@@ -96,7 +96,7 @@ def note_written_files(workspace: Workspace, paths: Sequence[Path]) -> None:
 
 
 def digest_inputs(workspace: Workspace) -> str:
-    """A digest of everything that files are composed of: what the store holds, how it is to be shown, what clients do, the hour."""
+    """A digest of everything that files are composed from: the store, settings and profiles, the clients' state, and the hour."""
     hour = workspace.clock().astimezone(workspace.zone).isoformat(timespec="hours")
     hooks = [calls_hooks(workspace, client) for client in (*CLIENTS, GEMINI)]
     shown = (workspace.settings, workspace.writing, list_project_folders(workspace), notes_shown_by_clients(workspace), hooks)

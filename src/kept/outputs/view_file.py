@@ -1,4 +1,4 @@
-"""The JSON views of profiles: written from the memories, and edits in them taken over as a person's own operations."""
+"""The JSON views of profiles: write them from memories, and merge edits of them as a person's operations."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -33,14 +33,14 @@ def list_views(workspace: Workspace) -> tuple[tuple[Path, Profile], ...]:
 
 
 def is_as_written(workspace: Workspace, path: Path, content: FileContent) -> bool:
-    """True if a view, given as it is, is what was written or being written last."""
+    """True if the content of a view is what was last written, or was being written."""
     return any(output.hash == hash_bytes(content.data) for output in workspace.store.output_states(str(path)))
 
 
 def merge_view_edits(
     workspace: Workspace, path: Path, content: FileContent, profile: Profile, run: Callable[[], int], *, dry: bool
 ) -> tuple[list[str], str]:
-    """Take over what a person did to a view, given as it is: the kinds of the operations it made, and a problem to tell (empty:
+    """Merge a person's edits of a view with the given content. Returns the kinds of the resulting operations, and a problem (empty:
     none).
 
     Raises StoreError.
@@ -79,9 +79,9 @@ def merge_view_edits(
 
 
 def write_view(workspace: Workspace, path: Path, content: FileContent, profile: Profile, *, dry: bool) -> bytes | None:
-    """Bring a view, given as it is, up to date; its bytes where it was (or would be) written.
+    """Update a view with the given content. Returns its new bytes if it was (or with ``dry``, would be) written, else None.
 
-    Raises ChangedError where it changes meanwhile, StoreError.
+    Raises ChangedError if the file changes meanwhile, StoreError.
     """
     now = workspace.clock()
     active = (memory for memory in workspace.store.log.memories() if memory.content and memory.status_at(now) is Status.ACTIVE)

@@ -1,7 +1,8 @@
-"""Outputs and hand edits: what memories become in people's files, and what people did to those files.
+"""Write the output files, and merge hand edits of them.
 
-Every writing starts by absorbing: a person's edit is their own operation and wins. A file that changes between our read and our
-write is read again. Which lines were last written is noted before and after each write, so a crash between leaves no doubt.
+Every write first merges hand edits: a person's edit becomes their own operation and takes precedence. A file that changes between
+read and write is read again. The lines to be written are recorded before and after each write, so that a crash in between leaves no
+ambiguity.
 """
 
 from collections import Counter
@@ -60,14 +61,13 @@ RunNumber = Callable[[], int]
 
 @dataclass(kw_only=True, slots=True)
 class WriteReport:
-    """What was written (path, bytes), operations that hand edits caused, and what could not be done, in words.
+    """What was written (path, bytes), the operations from hand edits, and the problems.
 
-    ``dry`` says that nothing is to be written; ``book`` is what the files are composed of, as long as no memory changes; ``aside``
-    are the files put aside so far, with the hash of what they held. ``accepted`` are files whose bytes (by their hash) a person
-    wants taken as an edit even where they look like damage. ``agent`` says that no changed line is the person's.
-    ``read`` reads a file; ``would`` is, of a dry writing, what each file
-    that changes would hold (None: it would go). ``merged`` are the edits of each file that are operations already,
-    with its hash: what a command changes after them is not changed back.
+    ``dry``: nothing is written; ``would`` then maps each changed file to its new content (None: it would be deleted). ``agent``: no
+    changed line counts as the person's. ``read`` reads a file. ``accepted`` are files (with the hash of their bytes) that a person
+    wants merged even if they look damaged. ``book`` is the content that files are composed from, until a memory changes. ``aside``
+    are the files put aside so far, with the hash of their content. ``merged`` are, for each file with its hash, the edits that have
+    already become operations, so that a command's later changes are not reverted.
     """
 
     dry: bool = False
@@ -85,13 +85,13 @@ class WriteReport:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the files themselves are read and written, not as they would be."""
+        """True if the files themselves are read and written, without a dry run or replaced content."""
         return not self.dry and self.read is files.read_file
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _TargetState:
-    """A target as it stands: the file, the part that is kept's (None where there is none), and the user's part of that."""
+    """A target in its present state: the file, the part that is kept's (None if there is none), and the user's edits of it."""
 
     content: FileContent
     inside: bytes | None
@@ -99,13 +99,13 @@ class _TargetState:
 
 
 def merge_hand_edits(workspace: Workspace, run: RunNumber, written: WriteReport, *, allow: bool = False) -> None:
-    """Make a person's operations of what was changed by hand in any file of kept's. Raises StoreError."""
+    """Convert hand edits in all of kept's files to a person's operations. Raises StoreError."""
     with hold_outputs_lock(workspace):
         known = load_written_files(workspace) if written.is_plain and not allow else WrittenFiles()
         for target in list_editable_targets(workspace):
             if known.is_unchanged(target.path) or not workspace.store.output_states(str(target.path)):
                 continue
-            with suppress(RefusedPathError, ChangedError):  # told where it is to be written
+            with suppress(RefusedPathError, ChangedError):  # reported when the file is written
                 if allow:
                     _merge_quarantined(workspace, target, run, written)
                 _merge_target_edits(workspace, target, run, written, allow=allow)
@@ -113,7 +113,7 @@ def merge_hand_edits(workspace: Workspace, run: RunNumber, written: WriteReport,
 
 
 def write_outputs(workspace: Workspace, run: RunNumber, written: WriteReport) -> None:
-    """Bring every file up to date with the memories, hand edits absorbed first. A file that cannot be written is a problem told."""
+    """Merge hand edits, then update every file. A file that cannot be written is reported as a problem."""
     with hold_outputs_lock(workspace):
         known = load_written_files(workspace) if written.is_plain else WrittenFiles()
         if known.are_current(digest_inputs(workspace), workspace.store.outputs(), IsAsWritten(workspace)):
@@ -132,7 +132,7 @@ def write_outputs(workspace: Workspace, run: RunNumber, written: WriteReport) ->
 def _write_or_tell(
     workspace: Workspace, target: Target, run: RunNumber, written: WriteReport, *, only_as_written: bool = False
 ) -> None:
-    """Bring a file up to date; one that cannot be written is a problem told."""
+    """Update a file; if it cannot be written, that is reported as a problem."""
     try:
         if not only_as_written or _is_as_written(workspace, target, written):
             _write_with_retries(workspace, target, run, written)
@@ -143,8 +143,8 @@ def _write_or_tell(
 
 
 def write_day_notes(workspace: Workspace, run: RunNumber, written: WriteReport) -> None:
-    """Bring the notes of days up to date that are as they were last written; an edited one waits for a run, which reads first whose
-    edits they are. Raises StoreError.
+    """Update the day notes that are unedited; an edited one waits for a run, which first reads whose edits they are. Raises
+    StoreError.
     """
     with hold_outputs_lock(workspace):
         written.book = compose_outputs(workspace)
@@ -182,7 +182,7 @@ def _write_views(workspace: Workspace, run: RunNumber, written: WriteReport) -> 
         if _is_refused(workspace, path, written):
             continue
         for attempt in range(TRIES):
-            content = written.read(path)  # before its edits are absorbed: one that is made meanwhile is not overwritten
+            content = written.read(path)  # read before its edits are merged, so that an edit made meanwhile is not overwritten
             _merge_view_edits(workspace, run, written)
             try:
                 data = write_view(workspace, path, content, profile, dry=written.dry)
@@ -197,7 +197,7 @@ def _write_views(workspace: Workspace, run: RunNumber, written: WriteReport) -> 
 
 
 def _is_refused(workspace: Workspace, path: Path, written: WriteReport) -> bool:
-    """Whether a file leads over a link that may not be followed, which is told once."""
+    """True if a path leads over a link that must not be followed; reported once."""
     try:
         workspace.refuse_links(path)
     except RefusedPathError as error:
@@ -215,26 +215,27 @@ def _merge_target_edits(workspace: Workspace, target: Target, run: RunNumber, wr
     if base is not None and inside and base.hash == hash_bytes(inside):
         return _TargetState(content=content, inside=inside, edits=unchanged_edits(base.lines, inside))
     if base is None and target.heading and inside is not None and not section.is_edited(content.data):
-        return _TargetState(content=content, inside=inside, edits=Edits())  # kept's alone, from a store that is gone or elsewhere
+        # only kept's lines, from a store that is gone or elsewhere
+        return _TargetState(content=content, inside=inside, edits=Edits())
     lines = base.lines if base else ()
     result = find_edits(lines, inside, bounded=bool(target.heading))
     if isinstance(result, UnsafeEdits):
         result = _handle_unsafe(workspace, target, content, (lines, result), written, allow=allow)
     result = keep_long_lines(workspace, result)
     if base is None:
-        result = replace(result, added=())  # what stood there before kept came stays where it is, and is nobody's memory
+        result = replace(result, added=())  # lines that were there before kept stay as they are and are nobody's memory
     digest, merged = written.merged.get(target.path, ("", result))
     if digest == content.stamp.digest:
         return _TargetState(content=content, inside=inside, edits=merged)
     result = _commit_edits(workspace, target, lines, result, (run, written), stamp=content.stamp)
     written.merged[target.path] = (content.stamp.digest, result)
     if result.changed and not written.dry:
-        release_quarantined(workspace.paths, target.path)  # the person went on with what was written anew
+        release_quarantined(workspace.paths, target.path)  # the person continued with the rewritten file
     return _TargetState(content=content, inside=inside, edits=result)
 
 
 def _merge_quarantined(workspace: Workspace, target: Target, run: RunNumber, written: WriteReport) -> None:
-    """Take a file that was set aside as the person's edit of what it then said, as they now say it is."""
+    """Merge a file that was put aside, since the person says that it is their edit."""
     aside, outputs = find_quarantined(workspace.paths, target.path), workspace.store.output_states(str(target.path))
     if aside is None or not outputs:
         return
@@ -256,7 +257,7 @@ def _commit_edits(
     *,
     stamp: files.FileStamp,
 ) -> Edits:
-    """Make operations of the edits of a file that said ``lines``. Returns those that are the person's."""
+    """Commit operations for the edits of a file whose previous text was ``lines``. Returns the person's edits."""
     run, written = job
     result, of_agents = split_agent_edits(workspace, target, lines, edits, stamp, every_change=written.agent)
     if of_agents:
@@ -328,7 +329,7 @@ def _count_operations(target: Target, operations: tuple[Operation, ...]) -> str:
 
 
 def _rendered_lines(workspace: Workspace, target: Target, written: WriteReport, edits: Edits) -> tuple[Line, ...]:
-    """The lines that the memories as they are now make of a file, the user's own lines not yet among them."""
+    """Render a file from the present memories, without the user's own lines."""
     if written.book is None:
         written.book = compose_outputs(workspace)
     document = compose_document(workspace, written.book, target, size_in_bytes([line.text for line in edits.foreign]))
@@ -355,7 +356,7 @@ def _write_target(workspace: Workspace, target: Target, read: _TargetState, line
     after = Output(hash=hash_bytes(data), lines=hide_secrets(workspace, lines))
     whole = _whole_file(target, read, lines, data)
     if whole == (None if read.content.stamp == files.MISSING else read.content.data):
-        if workspace.store.output_states(path) != ((after,) if lines else ()) and not written.dry:  # a write was cut short
+        if workspace.store.output_states(path) != ((after,) if lines else ()) and not written.dry:  # a write was interrupted
             files.delete_temp_files_beside(target.path, root=workspace.paths.boundary(target.path), links=workspace.linked_folders)
             workspace.store.save_output(path, after) if lines else workspace.store.drop_output(path)
         return
@@ -369,18 +370,19 @@ def _write_target(workspace: Workspace, target: Target, read: _TargetState, line
 
 
 def _whole_file(target: Target, read: _TargetState, lines: tuple[Line, ...], data: bytes) -> bytes | None:
-    """The bytes the whole file must have; None where it must not be there."""
+    """The bytes that the whole file must have; None if it must not exist."""
     original = read.content.data
     if not target.heading:
         return data if lines else None
     if not lines:
-        return section.remove_section(original, where=str(target.path)) or None  # nothing is left of one that kept made
+        # a file that kept created becomes empty and is deleted
+        return section.remove_section(original, where=str(target.path)) or None
     texts = [line.text for line in lines]
     return section.place_section(original, target.heading, texts, absorbed=read.inside, where=str(target.path))
 
 
 class FileState(StrEnum):
-    """How a file of kept's stands against what was last written to it."""
+    """How a file compares to what was last written to it."""
 
     WRITTEN = "as written"
     EDITED = "edited by hand"
@@ -389,7 +391,7 @@ class FileState(StrEnum):
 
 
 def file_states(workspace: Workspace) -> Iterator[tuple[str, FileState, str]]:
-    """How each file of kept's stands, and where it is damaged, in which way. Changes nothing."""
+    """Yield the state of each of kept's files, and the kind of damage if there is any. Changes nothing."""
     for target in list_editable_targets(workspace):
         outputs = workspace.store.output_states(str(target.path))
         if not outputs:
@@ -415,7 +417,9 @@ def file_states(workspace: Workspace) -> Iterator[tuple[str, FileState, str]]:
 
 
 def reset_damaged_files(workspace: Workspace) -> list[str]:
-    """Put aside what stands in kept's files where nobody can tell whose it is. Returns what was done, in words."""
+    """Put aside the content of files in which kept's lines and the user's can no longer be distinguished. Returns messages about
+    it.
+    """
     told = []
     with hold_outputs_lock(workspace):
         for target in list_editable_targets(workspace):

@@ -1,7 +1,6 @@
-"""External sources of the journal: each gives what is new since its cursor, as untrusted items. Knows the kinds; each is a module
-of its own.
+"""External sources of the journal: each returns what is new since its cursor, as untrusted items. There is one module per kind.
 
-Nothing is fetched but what the user configured: an address, or a list of them.
+Only configured addresses are fetched, and those in a configured list of feeds.
 """
 
 from collections.abc import Mapping
@@ -30,10 +29,9 @@ _READERS = {
 def read_new_items(
     kind: str, *, name: str, place: str, cursor: Mapping[str, str], zone: ZoneInfo, now: datetime, fetching: Fetch = fetch_address
 ) -> FeedResult:
-    """What a source has that it had not at ``cursor`` (empty: all). ``place`` is a path or an address; times without a zone are in
-    ``zone``.
+    """The new items of a source since ``cursor`` (empty: all). ``place`` is a path or a URL; times without a zone are in ``zone``.
 
-    Raises SourceError where the source as a whole cannot be read; a broken item is skipped and counted.
+    Raises SourceError if the source as a whole cannot be read; a broken item is skipped and counted.
     """
     given = FeedRequest(name=name, place=place, path=Path(place).expanduser(), cursor=cursor, zone=zone, now=now, fetch=fetching)
     return _READERS.get(kind, rss.read_feed)(given)

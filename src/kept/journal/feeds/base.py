@@ -1,4 +1,4 @@
-"""What every external source is given and gives, and reading its bytes: bounded, regular files or an address. Knows no format."""
+"""The interface of external sources, and reading their bytes with a size limit from regular files or URLs. Knows no format."""
 
 import http.client
 import os
@@ -28,7 +28,7 @@ _TITLE, _TEXT, _LINK = 200, 600, 500  # characters
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FetchResponse:
-    """What an address gave: its bytes (None where nothing is new), and the validators to ask with next time."""
+    """The response of a URL: its bytes (None if nothing is new), and the validators for the next request."""
 
     data: bytes | None
     validators: Mapping[str, str]
@@ -39,7 +39,7 @@ Fetch = Callable[[str, Mapping[str, str]], FetchResponse]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FeedRequest:
-    """What a source is read with, at an instant. ``cursor`` is what it gave back the last time, empty the first time."""
+    """What a source is read with. ``cursor`` is the one it returned last time, empty the first time."""
 
     name: str
     place: str
@@ -51,13 +51,13 @@ class FeedRequest:
 
     @property
     def remote(self) -> bool:
-        """Whether the source is an address."""
+        """True if the source is a URL."""
         return self.place.startswith(("http://", "https://"))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FeedResult:
-    """What was new, the cursor after it, and what was skipped, counted by reason."""
+    """The new items, the cursor after them, and the number of skipped items by reason."""
 
     items: tuple[FeedItem, ...] = ()
     cursor: Mapping[str, str] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class FeedResult:
 
 
 def read_data(given: FeedRequest) -> tuple[bytes | None, Mapping[str, str]]:
-    """The bytes of a source that is one file or address, and the cursor after them; None where they are what they were.
+    """The bytes of a source that is one file or URL, and the new cursor; None instead of the bytes if they have not changed.
 
     Raises SourceError.
     """
@@ -89,12 +89,12 @@ def read_file_bytes(path: Path) -> bytes:
 
 
 def item_key(*parts: str) -> str:
-    """What recognises an item whenever it comes again."""
+    """A key that identifies an item whenever it is delivered."""
     return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=10).hexdigest()
 
 
 def parse_mail_date(text: str) -> datetime | None:
-    """A date as messages have it, in UTC where it names no zone; None for any other text."""
+    """Parse a date in e-mail format, in UTC if it names no zone; None for any other text."""
     try:
         stamp = parsedate_to_datetime(text)
         return (stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)).astimezone(UTC)
@@ -103,24 +103,24 @@ def parse_mail_date(text: str) -> datetime | None:
 
 
 def clean_feed_text(text: str, most: int = _TEXT) -> str:
-    """Text of a source on one line, without markup, without what is invisible, cut."""
+    """Text of a source as one line, without markup and invisible characters, truncated to ``most`` characters."""
     visible, _ = strip_invisible(html_to_text(text[: 20 * most]) if "<" in text or "&" in text else text[: 20 * most])
     return one_line("".join(item if item.isprintable() else " " for item in visible))[:most]
 
 
 def clean_feed_title(text: str) -> str:
-    """A title of a source."""
+    """A title of a source, cleaned and truncated."""
     return clean_feed_text(text, _TITLE)
 
 
 def to_web_link(text: str) -> str:
-    """An address, where it is one of the web; else nothing."""
+    """The text if it is an HTTP(S) URL; else empty."""
     found = one_line(text)[:_LINK]
     return found if found.startswith(("http://", "https://")) else ""
 
 
 class _TextExtractor(HTMLParser):
-    """The visible text of a piece of HTML."""
+    """Extracts the visible text of HTML."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -128,16 +128,16 @@ class _TextExtractor(HTMLParser):
         self._hidden = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note that what follows is hidden."""
+        """Count a hidden element."""
         del attrs
         self._hidden += tag in ("script", "style", "template")
 
     def handle_endtag(self, tag: str) -> None:
-        """Note that it is visible again."""
+        """Leave a hidden element."""
         self._hidden -= tag in ("script", "style", "template") and self._hidden > 0
 
     def handle_data(self, data: str) -> None:
-        """Keep visible text."""
+        """Collect visible text."""
         if not self._hidden:
             self.parts.append(data)
 
@@ -157,7 +157,7 @@ _SECONDS = 20
 _ASKED = {"etag": "If-None-Match", "modified": "If-Modified-Since"}
 
 
-# Without the handlers of files and FTP, so that no redirect leads off the web.
+# Without the handlers of files and FTP, so that no redirect leaves HTTP(S).
 _HANDLERS = (
     urllib.request.ProxyHandler,
     urllib.request.HTTPHandler,
@@ -177,7 +177,7 @@ def _create_opener() -> urllib.request.OpenerDirector:
 
 
 def fetch_address(address: str, cursor: Mapping[str, str]) -> FetchResponse:
-    """What an address gives; nothing where it says that it is as it was. Raises SourceError."""
+    """Fetch a URL; the response has no data if the server says it is unchanged. Raises SourceError."""
     if not address.startswith(("http://", "https://")):
         raise SourceError("is no address of the web", where=address)
     request = urllib.request.Request(address, headers={"User-Agent": "kept"})  # noqa: S310 - the scheme was checked above

@@ -1,4 +1,4 @@
-"""Bookmarks and lists of what to read later: the HTML that browsers export, and JSON of browsers and reading services."""
+"""Bookmarks and read-later lists: the HTML that browsers export, and the JSON of browsers and reading services."""
 
 import json
 from collections import Counter
@@ -25,12 +25,12 @@ _ADDRESS = ("url", "uri", "href", "resolved_url", "given_url", "link")
 _TITLE = ("title", "name", "resolved_title", "given_title", "description")
 _TIME = ("date_added", "dateadded", "time_added", "added_at", "added", "created_at", "created", "time", "date", "saved_at")
 _TEXT = ("excerpt", "note", "notes", "extended")
-_WINDOWS = datetime(1601, 1, 1, tzinfo=UTC)  # where Chrome counts from
+_WINDOWS = datetime(1601, 1, 1, tzinfo=UTC)  # Chrome's epoch
 _NODES = 400_000
 
 
 def read_bookmarks(given: FeedRequest) -> FeedResult:
-    """The bookmarks of a file, where it changed. Raises SourceError."""
+    """Read the bookmarks of a file, if it changed. Raises SourceError."""
     data, cursor = read_data(given)
     if data is None:
         return FeedResult(cursor=cursor)
@@ -94,7 +94,7 @@ def _bookmark_time(own: Mapping[str, Any]) -> datetime | None:
 
 
 def parse_timestamp(value: object) -> datetime | None:
-    """The instant of ISO text, seconds, milliseconds or microseconds since 1970, or microseconds since 1601."""
+    """Parse an instant: ISO text, seconds, milliseconds or microseconds since 1970, or microseconds since 1601."""
     if isinstance(value, str) and not value.strip().isdecimal():
         return parse_instant(value.strip())
     if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -112,7 +112,7 @@ def parse_timestamp(value: object) -> datetime | None:
 
 
 class _BookmarkParser(HTMLParser):
-    """The links of an exported file with their dates."""
+    """Extracts the links of an exported file with their dates."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -128,7 +128,7 @@ class _BookmarkParser(HTMLParser):
             self._words = []
 
     def handle_data(self, data: str) -> None:
-        """Keep the words of a link."""
+        """Collect the words of a link."""
         if self._open is not None:
             self._words.append(data)
 
@@ -146,5 +146,5 @@ def _parse_html(text: str) -> list[Mark]:
         reader.feed(text)
         reader.close()
     except (AssertionError, ValueError):
-        pass  # what was read so far stands
+        pass  # keep what was read so far
     return reader.found

@@ -1,6 +1,6 @@
-"""Calendars (iCalendar, RFC 5545), from a file or an address: what was on a day. Series are followed, what is yet to come is left.
+"""Calendars (iCalendar, RFC 5545) from a file or URL: past and current events, including recurring ones.
 
-An event is brought on its day, not before: until then it may be moved or called off.
+An event is delivered on its day and not before, because until then it may be moved or cancelled.
 """
 
 from calendar import monthrange
@@ -22,12 +22,14 @@ _DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _READ = frozenset({"FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYMONTH", "BYMONTHDAY", "BYDAY"})
 _DAY = Pattern(r"^([+-]?\d{1,2})?(MO|TU|WE|TH|FR|SA|SU)$")
 _UNTIL = Pattern(r"^(?:\d{8}(?:T\d{6}Z?)?)?$")
-_PERIODS = 40_000  # a rule that gives nothing in so many periods gives nothing
+_PERIODS = 40_000  # periods without an occurrence, after which a rule is given up
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecurrenceRule:
-    """A recurrence rule: ``days`` are weekdays (0: Monday) with their number in the month (0: each), ``until`` as in the file."""
+    """A recurrence rule. ``days`` are (number in the month, weekday): weekday 0 is Monday, number 0 means every one. ``until`` is
+    as in the file.
+    """
 
     frequency: str
     interval: int = 1
@@ -40,7 +42,7 @@ class RecurrenceRule:
 
 
 def parse_recurrence_rule(text: str) -> RecurrenceRule | None:
-    """The rule of an RRULE's value; None where it is malformed or says something that is not read. Never raises."""
+    """Parse the value of an RRULE; None if it is malformed or uses an unsupported part. Never raises."""
     parts: Mapping[str, str] = {
         name.strip(): value.strip() for name, _, value in (part.partition("=") for part in text.strip().upper().split(";") if part)
     }
@@ -85,19 +87,20 @@ def _is_valid_rule(made: RecurrenceRule) -> bool:
         and all(abs(number) <= 5 for number, _ in made.days)
         and (monthly or not numbered)
         and not (made.frequency == "WEEKLY" and made.month_days)
-        and not (made.frequency == "YEARLY" and made.days and not made.months)  # weekdays of a whole year: nobody's birthday
+        # weekdays counted over a whole year are not supported
+        and not (made.frequency == "YEARLY" and made.days and not made.months)
     )
 
 
 def occurrences(made: RecurrenceRule, start: datetime) -> Iterator[datetime]:
-    """The starts of a series in local time, in order, ``start`` first whatever the rule says. UNTIL is left to the caller."""
+    """Yield the starts of a series in local time, in order; ``start`` is always the first. UNTIL is left to the caller."""
     yield start
     count = 1
     for number in range(_PERIODS):
         try:
             days = _days_of_period(made, start.date(), number)
         except (ValueError, OverflowError):
-            return  # beyond the last year that dates have
+            return  # after the last year that dates support
         for day in days:
             if made.count and count >= made.count:
                 return
@@ -107,7 +110,9 @@ def occurrences(made: RecurrenceRule, start: datetime) -> Iterator[datetime]:
 
 
 def _days_of_period(made: RecurrenceRule, start: date, number: int) -> list[date]:
-    """The days of the period ``number`` intervals after the start's. Raises ValueError, OverflowError past the last date."""
+    """The days in the period ``number`` intervals after that of the start. Raises ValueError or OverflowError after the last
+    date.
+    """
     step = made.interval * number
     match made.frequency:
         case "DAILY":
@@ -133,7 +138,7 @@ def _is_rule_day(made: RecurrenceRule, day: date) -> bool:
 
 
 def _days_of_month(made: RecurrenceRule, start: date, year: int, month: int) -> list[date]:
-    """The days of a month that a rule names; one that the month has not is left out."""
+    """The days of a month that a rule selects; days that the month does not have are left out."""
     if made.months and month not in made.months:
         return []
     last = monthrange(year, month)[1]
@@ -148,7 +153,7 @@ def _days_of_month(made: RecurrenceRule, start: date, year: int, month: int) -> 
 
 
 def _is_nth_weekday(day: date, last: int, number: int, weekday: int) -> bool:
-    """Whether a day is the numbered weekday of its month, from the end where the number is below 0."""
+    """True if a day is the numbered weekday of its month; a negative number counts from the end."""
     place = (day.day - 1) // 7 + 1 if number > 0 else -((last - day.day) // 7 + 1)
     return day.weekday() == weekday and (not number or place == number)
 
@@ -156,15 +161,16 @@ def _is_nth_weekday(day: date, last: int, number: int, weekday: int) -> bool:
 _LINE = Pattern(r"^([A-Za-z-]+)((?:;[^:;\"]*(?:\"[^\"]*\")?)*):(.*)$")
 _ZONE = Pattern(r"(?i);TZID=\"?([^;:\"]+)\"?")
 _ESCAPES = (("\\n", " "), ("\\N", " "), ("\\,", ","), ("\\;", ";"), ("\\\\", "\\"))
-_MOST_OF_SERIES = 1_500  # the newest; four years of a daily one
+_MOST_OF_SERIES = 1_500  # occurrences; the newest are kept: four years of a daily series
 _LONGEST_SERIES = 50_000
 
 Fields = Mapping[str, list[tuple[str, str]]]
-Event = tuple[Fields, datetime, str, ZoneInfo | None]  # its fields, start in local time, UID, and the zone (None: a whole day)
+# its fields, start in local time, UID, and the zone (None: a whole-day event)
+Event = tuple[Fields, datetime, str, ZoneInfo | None]
 
 
 def read_calendar(given: FeedRequest) -> FeedResult:
-    """The events of a calendar up to today, where it changed or the next one has come. Raises SourceError."""
+    """Read the events of a calendar up to today, if it changed or the next event is due. Raises SourceError."""
     stop = datetime.combine(given.now.astimezone(given.zone).date() + timedelta(days=1), time(), given.zone).astimezone(UTC)
     due = parse_instant(given.cursor.get("next", ""))
     asked = replace(given, cursor={}) if due is not None and due < stop else given
@@ -195,7 +201,7 @@ def read_calendar(given: FeedRequest) -> FeedResult:
 
 
 def _parse_events(text: str, skipped: Counter[str]) -> Iterator[Fields]:
-    """The fields of each event by name, each with its parameters; what stands in an alarm is not the event's."""
+    """Yield the fields of each event by name, with their parameters; fields of nested components such as alarms are skipped."""
     fields: dict[str, list[tuple[str, str]]] | None = None
     inner = ""
     for line in _unfold_lines(text):
@@ -226,7 +232,7 @@ def _unfold_lines(text: str) -> list[str]:
 
 
 def _parse_event(fields: Fields, given: FeedRequest, skipped: Counter[str]) -> Event | None:
-    """An event that says when it is and what; None, counted, for another."""
+    """An event with a date and a summary; None, and counted, for any other."""
     if _field_value(fields, "STATUS").strip().upper() == "CANCELLED":
         skipped["events that were called off"] += 1
         return None
@@ -241,7 +247,7 @@ def _parse_event(fields: Fields, given: FeedRequest, skipped: Counter[str]) -> E
 def _event_starts(
     event: Event, moved: set[tuple[str, datetime | None]], given: FeedRequest, stop: datetime, skipped: Counter[str]
 ) -> Iterator[tuple[datetime, str]]:
-    """The starts of an event, or of its series up to the first that is yet to come, each with its key."""
+    """Yield the starts of an event or of its series, up to the first one in the future, each with its key."""
     fields, start, number, zone = event
     made = parse_recurrence_rule(_field_value(fields, "RRULE"))
     if made is None or "RECURRENCE-ID" in fields:
@@ -261,7 +267,7 @@ def _event_starts(
 
 
 def _series_instants(made: RecurrenceRule, start: datetime, zone: ZoneInfo | None, usual: ZoneInfo) -> Iterator[datetime]:
-    """The instants of a series until its rule ends it."""
+    """Yield the instants of a series until its rule ends."""
     last = _parse_local_time("", made.until, zone or usual) if made.until else None
     for occurrence in occurrences(made, start):
         at = _start_instant(occurrence, zone, usual)
@@ -283,7 +289,7 @@ def _to_utc(moment: datetime, zone: ZoneInfo | None, usual: ZoneInfo) -> datetim
 
 
 def _start_instant(start: datetime, zone: ZoneInfo | None, usual: ZoneInfo) -> datetime | None:
-    """The instant of a local start; a whole day counts by its noon. None beyond the last year."""
+    """The instant of a local start; a whole-day event counts as noon. None after the last supported year."""
     try:
         return _to_utc(start.replace(hour=12) if zone is None else start, zone, usual)
     except OverflowError:
@@ -323,7 +329,7 @@ def _parse_instants(field: tuple[str, str], usual: ZoneInfo) -> list[datetime]:
 
 
 def _parse_local_time(parameters: str, value: str, usual: ZoneInfo) -> tuple[datetime, ZoneInfo | None] | None:
-    """A date or time as the file has it, and its zone; no zone for a whole day. None for what is neither."""
+    """Parse a date or time as (local time, zone); the zone is None for a whole day. None if it is neither."""
     value = value.strip()
     try:
         if len(value) == 8:

@@ -1,4 +1,4 @@
-"""Files of a folder that were written since the last time, links and hidden ones aside: notes, and web pages saved to disk."""
+"""Files of a folder that changed since the last read (no links or hidden files): notes, and saved web pages."""
 
 import os
 from collections import Counter
@@ -24,9 +24,9 @@ from kept.journal.feeds.base import (
 
 
 def read_changed_files(given: FeedRequest, suffixes: Collection[str], skipped: Counter[str]) -> Iterator[tuple[Path, int, bytes]]:
-    """The changed files with one of these suffixes (all where there are none), the oldest first, with mtime in ns and bytes.
+    """Yield changed files with one of ``suffixes`` (empty: all), oldest first, as (path, mtime in ns, bytes).
 
-    What cannot be read is counted. Raises SourceError where there is no such folder.
+    Unreadable files are counted. Raises SourceError if the folder does not exist.
     """
     if not given.path.is_dir():
         raise SourceError("is no folder", where=given.place)
@@ -40,7 +40,7 @@ def read_changed_files(given: FeedRequest, suffixes: Collection[str], skipped: C
 
 
 def last_seen_mtime(given: FeedRequest) -> int:
-    """The mtime, in ns, of the newest file seen the last time; 0 the first time."""
+    """The mtime, in ns, of the newest file of the last read; 0 the first time."""
     text = given.cursor.get("since", "0")
     return int(text) if text.isascii() and text.isdecimal() else 0
 
@@ -68,7 +68,7 @@ _OWN = b"\ngenerated_by: kept"
 
 
 def _read_items(given: FeedRequest, suffixes: Collection[str], make: Callable[[Path, int, bytes], FeedItem | str]) -> FeedResult:
-    """The items that are made of changed files, or counted by the reason why one is none."""
+    """Make an item of each changed file; ``make`` returns a string if it makes none, which is counted as the reason."""
     skipped, items, newest = Counter[str](), list[FeedItem](), last_seen_mtime(given)
     for path, stamp, data in read_changed_files(given, suffixes, skipped):
         newest = max(newest, stamp)
@@ -81,7 +81,7 @@ def _read_items(given: FeedRequest, suffixes: Collection[str], make: Callable[[P
 
 
 def read_notes(given: FeedRequest) -> FeedResult:
-    """The notes that changed. A note of kept's own is none. Raises SourceError where there is no such folder."""
+    """Read the changed notes, except kept's own. Raises SourceError if the folder does not exist."""
     return _read_items(given, _NOTE_SUFFIXES, partial(_note_item, given))
 
 
@@ -117,11 +117,11 @@ def _without_front_matter(text: str) -> list[str]:
 _PAGE_SUFFIXES = frozenset({".html", ".htm", ".xhtml"})
 _TITLE = Pattern(r"(?is)<title[^>]*>(.{0,1000}?)</title")
 _BODY = Pattern(r"(?i)<(?:article|main|body)\b")
-_READ = 2_000_000  # characters of a page
+_READ = 2_000_000  # characters of a page that are read
 
 
 def read_pages(given: FeedRequest) -> FeedResult:
-    """The pages that changed. Raises SourceError where there is no such folder."""
+    """Read the changed pages. Raises SourceError if the folder does not exist."""
     return _read_items(given, _PAGE_SUFFIXES, partial(_page_item, given))
 
 

@@ -1,4 +1,4 @@
-"""Git history: the commits of a repository, or of a file into which somebody wrote ``git log``. Reads subjects, never diffs."""
+"""Git history: the commits of a repository, or of a file with the output of ``git log``. Reads subjects, never diffs."""
 
 import subprocess
 from collections import Counter
@@ -20,7 +20,7 @@ _SUBJECT = Pattern(r"^(?:subject:? |    )(.*\S)")
 
 
 def read_commits(given: FeedRequest) -> FeedResult:
-    """The commits since the last time. Raises SourceError where there is no repository, or git is not there."""
+    """Read the commits since the last time. Raises SourceError if there is no repository or git is not installed."""
     if given.path.is_file():
         data, cursor = read_data(given)
         text = "" if data is None else data.decode("utf-8", "replace")
@@ -57,7 +57,7 @@ def _parse_commits(text: str, name: str, skipped: Counter[str]) -> Iterator[Feed
 
 def _parse_commit_time(text: str) -> datetime | None:
     try:
-        return datetime.strptime(text.strip(), "%a %b %d %H:%M:%S %Y %z").astimezone(UTC)  # as git writes it for people
+        return datetime.strptime(text.strip(), "%a %b %d %H:%M:%S %Y %z").astimezone(UTC)  # git's default date format
     except (ValueError, OverflowError):
         return parse_instant(text.strip()) or parse_mail_date(text)
 
@@ -71,7 +71,7 @@ def _has_commit(given: FeedRequest, number: str) -> bool:
 
 
 def _run_git_log(given: FeedRequest, *arguments: str) -> str:
-    """What git prints; nothing of the repository's own settings that would run a program is obeyed. Raises SourceError."""
+    """Run git and return its output; settings of the repository that would run a program are disabled. Raises SourceError."""
     try:
         done = subprocess.run(  # noqa: S603 - a fixed program with arguments of our own; the user named the folder
             (*_SAFE, "-C", str(given.path), *arguments),

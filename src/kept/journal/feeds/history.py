@@ -1,6 +1,6 @@
-"""Browser history of Firefox and of Chrome and its kin: which pages were looked at, each once a day, without what follows ``?``.
+"""Browser history of Firefox, Chrome and related browsers: the visited pages, once per day, without query strings.
 
-The browser may be running: its database is copied with its write-ahead log, and only the copy is opened.
+The browser may be running, so its database is copied with the write-ahead log, and only the copy is opened.
 """
 
 import sqlite3
@@ -15,8 +15,8 @@ from kept.journal.entry import FeedItem
 from kept.journal.feeds.base import MOST_ITEMS, FeedRequest, FeedResult, clean_feed_title, item_key, to_web_link
 from kept.sources.databases import open_copy, ordinary_tables
 
-_MOST = 1024 * 2**20  # bytes of a database
-_STEPS = 2_000  # times 10,000 instructions of the database, after which a query is given up
+_MOST = 1024 * 2**20  # bytes of a database, at most
+_STEPS = 2_000  # × 10,000 database instructions, after which a query is aborted
 _KINDS = {
     "moz_historyvisits": ("firefox", datetime(1970, 1, 1, tzinfo=UTC)),
     "visits": ("chrome", datetime(1601, 1, 1, tzinfo=UTC)),
@@ -24,7 +24,7 @@ _KINDS = {
 
 
 def read_visits(given: FeedRequest) -> FeedResult:
-    """The pages visited since the last time. Raises SourceError: no such file, no history, damaged."""
+    """Read the pages visited since the last time. Raises SourceError if the file is missing, damaged or not a history."""
     skipped = Counter[str]()
     since = int(given.cursor.get("since", "0")) if given.cursor.get("since", "0").isdecimal() else 0
     newest = since
@@ -42,7 +42,7 @@ def read_visits(given: FeedRequest) -> FeedResult:
 
 
 def _strip_address(address: str) -> str:
-    """An address without what follows ``?`` or ``#`` and without a name and password: those are nobody's business."""
+    """A URL without query, fragment, user name and password, which may be private."""
     try:
         parts = urlsplit(to_web_link(address))
     except ValueError:

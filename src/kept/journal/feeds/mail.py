@@ -1,6 +1,6 @@
-"""Newsletters: a mailbox in one file (mbox) or a folder of messages (maildir), each message by its subject and its main text.
+"""Newsletters: a mailbox file (mbox) or a folder of messages (maildir); each message by its subject and main text.
 
-Quoted lines and signatures are left out. Attachments are not looked at.
+Quoted lines and signatures are left out, and attachments are ignored.
 """
 
 import os
@@ -26,14 +26,14 @@ from kept.journal.feeds.base import (
 from kept.journal.feeds.folders import last_seen_mtime, read_changed_files
 from kept.sources.records import open_source
 
-_MESSAGE = 2_000_000  # bytes of a message that are looked at
+_MESSAGE = 2_000_000  # bytes of a message that are read
 _HEAD = 512
-# What the parser raises on odd headers.
+# What the parser raises for malformed headers.
 _BROKEN = (ValueError, LookupError, TypeError, AttributeError, AssertionError, OverflowError)
 
 
 def read_mail(given: FeedRequest) -> FeedResult:
-    """The messages that came since the last time. Raises SourceError."""
+    """Read the messages that arrived since the last time. Raises SourceError."""
     skipped = Counter[str]()
     if given.path.is_dir():
         newest = last_seen_mtime(given)
@@ -50,7 +50,7 @@ def read_mail(given: FeedRequest) -> FeedResult:
 
 
 def _read_mailbox(given: FeedRequest) -> tuple[list[bytes], dict[str, str]]:
-    """The messages behind where the file was read to, at most 16 MB of them; all of it where it is another file now."""
+    """Read the messages after the cursor, at most 16 MB; from the start if the file was replaced."""
     with open_source(given.path) as file:
         start = file.read(_HEAD)
         if start and not start.startswith(b"From "):

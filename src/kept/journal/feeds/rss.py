@@ -1,6 +1,6 @@
-"""RSS, RDF and Atom, from a file or an address; and OPML, the list of feeds that every reader exports.
+"""RSS, RDF and Atom feeds from a file or URL, and OPML feed lists.
 
-What a list names is fetched, because the user named the list.
+The feeds in a list are fetched, because the user configured the list.
 """
 
 import json
@@ -30,7 +30,7 @@ _DEPTH, _NODES = 100, 400_000
 
 @dataclass(kw_only=True, slots=True)
 class XmlNode:
-    """An element: its name without prefix, its attributes, its own text, what stands in it."""
+    """An element: its name without prefix, its attributes, its own text, and its children."""
 
     name: str
     attributes: dict[str, str] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class XmlNode:
     children: list["XmlNode"] = field(default_factory=list)
 
     def walk(self) -> Iterator["XmlNode"]:
-        """This element and all below it, in order."""
+        """Yield this element and all its descendants, in document order."""
         waiting = [self]
         while waiting:
             node = waiting.pop()
@@ -46,12 +46,12 @@ class XmlNode:
             waiting += reversed(node.children)
 
     def first(self, *names: str) -> str:
-        """The text of the first child of one of these names that has any."""
+        """The text of the first child with one of these names and a non-empty text."""
         return next((node.text.strip() for name in names for node in self.children if node.name == name and node.text.strip()), "")
 
 
 def parse_xml(data: bytes, where: str) -> XmlNode:
-    """The tree of an XML document. Raises SourceError: not well formed, a document type, too deep, too large."""
+    """Parse an XML document. Raises SourceError if it is malformed, too deep, too large, or declares a document type."""
     root = XmlNode(name="")
     stack = [root]
     count = 0
@@ -98,7 +98,7 @@ def _local_name(name: str) -> str:
 
 
 def read_feed(given: FeedRequest) -> FeedResult:
-    """The dated items of a feed, where it changed. Raises SourceError."""
+    """Read the dated items of a feed, if it changed. Raises SourceError."""
     data, cursor = read_data(given)
     if data is None:
         return FeedResult(cursor=cursor)
@@ -138,7 +138,7 @@ _MOST = 500  # feeds
 
 
 def parse_feed_addresses(data: bytes, where: str) -> tuple[str, ...]:
-    """The addresses of the feeds that an OPML file lists, each once, in its order. Raises SourceError."""
+    """The URLs of the feeds in an OPML file, each once, in order. Raises SourceError."""
     root = parse_xml(data, where)
     if not any(node.name == "opml" for node in root.children):
         raise SourceError("is no OPML file", where=where)
@@ -147,7 +147,7 @@ def parse_feed_addresses(data: bytes, where: str) -> tuple[str, ...]:
 
 
 def read_feed_list(given: FeedRequest) -> FeedResult:
-    """The new items of all feeds of a list; one that cannot be fetched is skipped and counted. Raises SourceError."""
+    """Read the new items of all feeds in a list; feeds that cannot be fetched are skipped and counted. Raises SourceError."""
     items: list[FeedItem] = []
     skipped = Counter[str]()
     cursor: dict[str, str] = {}

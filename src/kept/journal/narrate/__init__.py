@@ -1,1 +1,1 @@
-"""Narrating: what a day is told with, within its bounds; the entry without a model, or by one; and the entry as a file."""
+"""Write an entry: select its items within bounds, compose it with or without a model, and render it as a file."""

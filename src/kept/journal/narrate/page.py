@@ -1,6 +1,6 @@
-"""The entry as a file: front matter, then the template with its parts filled in. And reading that front matter back.
+"""Render an entry as a file (front matter, then the filled template), and parse its front matter.
 
-What is remembered stands in a block of kept's own and what comes from outside in one that is marked: neither is learnt from again.
+Memories and content from outside are enclosed in marked blocks, so that extraction does not learn from them again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,13 +19,13 @@ _ITEM = Pattern(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 
 
 def entry_sentences(text: str) -> tuple[str, ...]:
-    """The sentences of an entry's body: no headings, quotations, comments or empty lines."""
+    """The sentences of an entry's body, without headings, quotations, comments and empty lines."""
     lines = [_ITEM.sub("", line) for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("#", ">", "<!--"))]
     return tuple(sentence for line in lines for sentence in sentence_texts(line))
 
 
 def self_reference_share(text: str, machinery: str) -> float:
-    """The share (0 to 1; 0 for no text) of the sentences that match ``machinery``, an RE2 pattern of its words."""
+    """The share (0 to 1; 0 for an empty text) of the sentences that match ``machinery``, an RE2 pattern."""
     pattern = Pattern(machinery)
     found = entry_sentences(text)
     return round(sum(pattern.search(item) is not None for item in found) / len(found), 4) if found else 0.0
@@ -35,12 +35,12 @@ OURS, OURS_END = "<!-- kept:begin remembered -->", "<!-- kept:end -->"
 OUTSIDE, OUTSIDE_END = "<!-- outside:begin -->", "<!-- outside:end -->"
 _MARKS = {TrustLevel.SESSION: ((), ()), TrustLevel.MEMORY: ((OURS,), (OURS_END,)), TrustLevel.OUTSIDE: ((OUTSIDE,), (OUTSIDE_END,))}
 _SLOT = Pattern(r"\{\{\s*([a-z]+)\s*\}\}")
-_LINE = 1_200  # characters of a line of an entry
+_LINE = 1_200  # characters of a line in an entry
 _ESCAPED = (("<!--", "‹!--"), ("-->", "--›"), ("```", "'''"))
 
 
 def template_slots(template: Template) -> tuple[Slot, ...]:
-    """The parts that a template has a place for, in its order."""
+    """The slots of a template, in order."""
     named = {slot.value: slot for slot in Slot}
     return tuple(dict.fromkeys(named[name] for name in _SLOT.findall(template.text) if name in named))
 
@@ -52,7 +52,7 @@ def render_entry(
     names: Mapping[str, str],
     links: Mapping[date, str] = MappingProxyType({}),
 ) -> str:
-    """The text of an entry, its digest put in; ``names`` are what scopes are called, ``links`` the entries of other days."""
+    """Render an entry with its digest; ``names`` maps scopes to names, ``links`` days to the entries of other days."""
     body = _fill_template(head, template, told, names, links)
     made = replace(head, digest=_entry_digest(replace(head, digest=""), body))
     return "\n".join((*_front_matter_lines(made), body))
@@ -81,11 +81,11 @@ def _format_writer(head: EntryHead) -> str:
 
 
 def _fill_slot(lines: list[str], block: Sequence[str]) -> None:
-    """Put a part under its heading; the heading goes where there is nothing to say under it."""
+    """Insert a part under its heading; if the part is empty, remove the heading."""
     if block:
         if block[0] == OURS:
             while lines and not lines[-1]:
-                lines.pop()  # the heading of what is kept's own goes with it when the entry is read
+                lines.pop()  # the heading of a kept block is skipped with the block when the entry is read
         lines.extend(block)
         return
     while lines and not lines[-1]:
@@ -98,7 +98,7 @@ def _fill_slot(lines: list[str], block: Sequence[str]) -> None:
 
 
 def _slot_lines(slot: Slot, told: Sequence[ContextItem], names: Mapping[str, str], links: Mapping[date, str]) -> list[str]:
-    """The lines of a part: each project under its name; what is recalled or comes from outside between its marks."""
+    """The lines of a part: a heading per project, and marks around memories and content from outside."""
     scopes = list(dict.fromkeys(item.scope for item in told))
     lines: list[str] = []
     for scope in scopes:
@@ -122,7 +122,7 @@ def _format_item(each: ContextItem, links: Mapping[date, str]) -> str:
 
 
 def clean_line(text: str) -> str:
-    """Words on one line, without anything that would end a block of an entry or begin a heading."""
+    """The words on one line, without anything that would end a block or begin a heading."""
     words = one_line(text)
     for mark, other in _ESCAPED:
         words = words.replace(mark, other)
@@ -166,7 +166,7 @@ _COST = Pattern(r"(\d+) tokens in, (\d+) out")
 
 
 def parse_entry_head(text: str) -> EntryHead | None:
-    """What the front matter of an entry says; None where the text is no entry that kept wrote. Never raises."""
+    """Parse the front matter of an entry; None if kept did not write the text. Never raises."""
     front, _ = _split_front_matter(text)
     if front.get("generated_by") != "kept":
         return None
@@ -192,12 +192,12 @@ def parse_entry_head(text: str) -> EntryHead | None:
 
 
 def is_entry_edited(text: str) -> bool:
-    """Whether an entry is another than kept wrote it."""
+    """True if an entry differs from what kept wrote."""
     return _split_front_matter(text)[0].get("digest") != _digest_of_text(text)
 
 
 def update_digest(text: str) -> str:
-    """An entry with the digest of what it says now."""
+    """Return an entry with the digest of its present text."""
     rest = _split_front_matter(text)[1]
     front = text[: len(text) - len(rest)].split("\n")
     number = _digest_of_text(text)

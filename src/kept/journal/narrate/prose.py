@@ -1,12 +1,11 @@
-"""Prose: asking a model for an entry, within bounds, and what of its reply may stand. It proposes; every paragraph is checked
-against what it cites.
+"""Write an entry with a model: select the context within bounds, ask, and check each paragraph of the reply against its sources.
 
-What is remembered is never larger than what the sessions of the day say (J5), nor than its own budget; what comes from outside has
-a share by source. A share bounds what is shown; nothing is left out because of what it says.
+The memories in the context are never larger than what the sessions of the day contain (J5), nor than their own budget; content from
+outside has a share by source. The shares limit the amount; nothing is left out because of its content.
 
-A paragraph that rests on anything from outside stands in the block of what comes from outside. Any other is told sentence by
-sentence where it rests: what says of a memory more than of the day stands in a block of kept's own, whatever it cites, so that an
-entry is not learnt from where it only repeats.
+A paragraph with any source from outside goes into the block for content from outside. Other paragraphs are split by sentence: a
+sentence that says more of a memory than of the day goes into kept's own block, whatever it cites. So extraction does not learn from
+an entry what the entry only repeats.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,16 +22,16 @@ from kept.journal.narrate.page import template_slots
 from kept.llm.ask import Ask
 from kept.llm.reply import parse_as, schema_of
 
-_LEAST_OUTSIDE, _ONE_ITEM = 600, 300  # characters, about five lines
-_LEAST_SHARED = 2  # telling words that a memory has in common with the day, where it names nothing of it
+_LEAST_OUTSIDE, _ONE_ITEM = 600, 300  # characters: about five lines, and one item
+_LEAST_SHARED = 2  # content words that a memory must share with the day, unless they share a name
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ContextBounds:
-    """Budgets in characters: of the whole context, and of what is remembered.
+    """Character budgets of the whole context and of the memories in it.
 
-    ``outside`` is the share of the whole that all external sources have together, ``shares`` the weight of each of them by name.
-    ``memories`` is how many of them at most.
+    ``outside`` is the share of the whole for all external sources together, ``shares`` the weight of each of them by name.
+    ``memories`` is the maximum number of memories.
     """
 
     whole: int
@@ -44,14 +43,14 @@ class ContextBounds:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ItemSelection:
-    """What goes into the context, in its order, and the share of each source in it (adding up to 1 where there is anything)."""
+    """The selected items in order, and the share of each source in them (sum 1 unless empty)."""
 
     told: tuple[ContextItem, ...]
     shares: Mapping[str, float]
 
 
 def select_items(told: Sequence[ContextItem], bounds: ContextBounds) -> ItemSelection:
-    """The parts of an entry within the bounds: of each source the weightiest first, in the order they came in."""
+    """Select the items of an entry within the bounds: the weightiest of each kind, in their original order."""
     inside = [item for item in told if item.grade is TrustLevel.SESSION]
     outside = [item for item in told if item.grade is TrustLevel.OUTSIDE]
     room = int(bounds.whole * (1 - bounds.outside)) if outside else bounds.whole
@@ -77,7 +76,7 @@ def _count_characters(told: Iterable[ContextItem]) -> int:
 
 
 def _heaviest_items(told: Sequence[ContextItem], room: int) -> list[ContextItem]:
-    """The weightiest that fit, the earlier first among equals."""
+    """The weightiest items that fit into ``room`` characters; earlier ones first among equals."""
     found, left = [], room
     for item in sorted(told, key=lambda one: -one.weight):
         if len(item.text) + 1 <= left:
@@ -87,10 +86,10 @@ def _heaviest_items(told: Sequence[ContextItem], room: int) -> list[ContextItem]
 
 
 def _share_among_sources(told: Sequence[ContextItem], bounds: ContextBounds, spent: int) -> list[ContextItem]:
-    """Of each external source what fits into its part; a source without a weight of its own weighs as much as the lightest.
+    """Select the items of each external source that fit into its part; a source without a configured weight gets the smallest one.
 
-    All of them together have their share of what the sessions say (``spent`` characters), a few lines at least, but no more than
-    the sessions where that is more than one item.
+    Together they get their share relative to what the sessions contain (``spent`` characters), at least a few lines. They never get
+    more than the sessions, unless that is less than one item.
     """
     names = list(dict.fromkeys(context_item.source for context_item in told))
     usual = min((share for share in bounds.shares.values() if share > 0), default=1.0)
@@ -108,8 +107,8 @@ def _share_among_sources(told: Sequence[ContextItem], bounds: ContextBounds, spe
 
 
 def _related_memories(memories: Sequence[ContextItem], day: Sequence[ContextItem]) -> list[ContextItem]:
-    """The memories that have something to do with the day: that name what it names, or share telling words with one thing of it;
-    and where work stood, which is no memory.
+    """The memories related to the day: they share a name with it, or enough content words with one of its items. Items without a
+    reference (earlier work) are always included.
     """
     names = {artifact.casefold() for context_item in day for artifact in find_artifacts(context_item.text)}
     said = [(context_item.scope, find_content(context_item.text)) for context_item in day]
@@ -125,19 +124,20 @@ def _related_memories(memories: Sequence[ContextItem], day: Sequence[ContextItem
     return [originals[context_item.reference, context_item.text] for context_item in ranked]
 
 
-WRITTEN = frozenset({Slot.WORKED, Slot.SOLVED, Slot.DECIDED, Slot.LEARNT, Slot.OPEN, Slot.OUTSIDE})  # what a model may put in words
+# slots for which a model may write text
+WRITTEN = frozenset({Slot.WORKED, Slot.SOLVED, Slot.DECIDED, Slot.LEARNT, Slot.OPEN, Slot.OUTSIDE})
 
 
 PURPOSE = "journal"
 _MOST_TOKENS = 2_048
 _LONGEST = 900  # characters of a paragraph
-_SUPPORT = 0.5  # share of a paragraph's telling words that stand in what it cites
-_SAME = 0.6  # share of a memory's telling words with which a sentence says it
+_SUPPORT = 0.5  # share of a paragraph's content words that its sources must contain
+_SAME = 0.6  # share of a memory's content words from which a sentence repeats it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Paragraph:
-    """A paragraph as a model proposes it: under which part, its words, and the names of what it rests on."""
+    """A paragraph that a model proposes: its part, its text, and the names of its sources."""
 
     part: str
     text: str
@@ -158,7 +158,7 @@ def _written_slots(template: Template) -> tuple[str, ...]:
 def build_prose_ask(
     told: Sequence[ContextItem], template: Template, *, span: str, system: str, version: str, about: Sequence[str] = ()
 ) -> Ask:
-    """What a model is asked for an entry; ``told`` is its whole context, ``system`` the text of the prompt."""
+    """Build the question for an entry; ``told`` is its whole context, ``system`` the text of the prompt."""
     lines = [f"{template.instruction or 'A journal entry.'} It is about {span}.", f"Parts: {', '.join(_written_slots(template))}."]
     for grade, title in (
         (TrustLevel.SESSION, "What was said and done"),
@@ -190,9 +190,9 @@ def _format_item_day(each: ContextItem) -> str:
 def read_prose_reply(
     body: Mapping[str, Any], told: Sequence[ContextItem], template: Template
 ) -> tuple[tuple[ContextItem, ...], int]:
-    """The paragraphs of a reply that hold, and how many do not: resting on nothing, or saying what their sources do not say.
+    """The supported paragraphs of a reply, and the number of refused ones: without sources, or not supported by them.
 
-    Raises ValueError that says what does not fit where the reply is not of the form that was asked for.
+    Raises ValueError with the reason if the reply does not have the requested form.
     """
     reply = parse_as(ProseReply, body, part=_written_slots(template))
     known = {f"s{number}": item for number, item in enumerate(told, 1)}
@@ -215,7 +215,7 @@ def read_prose_reply(
 
 
 def _split_by_source(made: ContextItem, own: Sequence[ContextItem], others: Sequence[ContextItem]) -> Iterator[ContextItem]:
-    """A paragraph in runs of sentences: what tells of the day, of what is remembered, of what came from outside."""
+    """Split a paragraph into runs of sentences about the day, about memories, and about content from outside."""
     today = " ".join(item.text for item in own if item.grade is TrustLevel.SESSION)
     if not today:
         yield replace(made, grade=TrustLevel.MEMORY, source=TrustLevel.MEMORY.value, reference=own[0].reference, day=own[0].day)
@@ -231,9 +231,10 @@ def _split_by_source(made: ContextItem, own: Sequence[ContextItem], others: Sequ
 
 
 def _find_other_source(sentence: str, today: str, others: Sequence[ContextItem]) -> ContextItem | None:
-    """The memory, or the thing from outside, that a sentence tells rather than the day; None where it tells the day.
+    """The memory or outside item that a sentence repeats; None if it is about the day.
 
-    It has a name that the day has not, or more of the sentence's telling words than the day, or the sentence has most of its own.
+    The item contains a name that the day does not, or more of the sentence's content words than the day, or the sentence repeats
+    most of the item's content words.
     """
     said, names = find_content(sentence), [artifact.casefold() for artifact in find_artifacts(sentence)]
     own = said & find_content(today)
@@ -247,7 +248,7 @@ def _find_other_source(sentence: str, today: str, others: Sequence[ContextItem])
 
 
 def _is_supported(text: str, words: str) -> bool:
-    """Whether what a paragraph rests on has the names it uses and at least half of its telling words."""
+    """True if the sources contain the artifacts of a paragraph and at least half of its content words."""
     if not all(name.casefold() in words.casefold() for name in find_artifacts(text)):
         return False
     said = find_content(text)

@@ -1,7 +1,7 @@
-"""Templates of entries: Markdown with ``{{slots}}``; those that come with kept, and a user's own of the same form.
+"""Entry templates: Markdown with ``{{slots}}``, built in or the user's own.
 
-Front matter may hold ``span`` (day or week), ``extract`` (yes or no) and ``instruction`` (what a model is told of the text). Knows
-where templates are looked for, not what is filled in.
+Front matter may hold ``span`` (day or week), ``extract`` (yes or no) and ``instruction`` (what kind of text a model should write).
+Knows where templates are, not how slots are filled.
 """
 
 from importlib.resources import files
@@ -24,7 +24,7 @@ def list_templates(config: Path) -> tuple[str, ...]:
 
 
 def load_template(name: str, config: Path) -> Template:
-    """The template of that name, the user's own before that of kept. Raises UsageError where there is none, ConfigError."""
+    """Load a template by name; the user's own takes precedence. Raises UsageError if there is none, ConfigError."""
     known = list_templates(config)
     if name not in known:
         raise UsageError(

@@ -1,5 +1,5 @@
-"""What each output says: the memory file and the card, the notes of days, the knowledge pages and what
-ties them together, and why a memory is where it is.
+"""Compose the content of each output: the memory file and the card, day notes, knowledge pages, the graph; and why a memory appears
+where it does.
 
-Pure: memories and profiles in, documents out. Knows no file, no store and nothing of what stood there before.
+Pure: memories and profiles in, documents out. Knows no file, no store and no previous content.
 """

@@ -1,7 +1,8 @@
-"""The knowledge graph: who and what the active memories are about, what they name, and what that ties together.
+"""The knowledge graph: the persons, projects and things that active memories are about, what they name, and how these are
+connected.
 
-The same homes and names as the knowledge pages have, so that a node leads to its page. Bounded: things come before memories, the
-weightiest first, and what is left out is counted.
+Uses the same pages and names as the knowledge pages, so that a node can link to its page. Bounded: things come before memories, the
+weightiest first, and omitted nodes are counted.
 """
 
 from collections import Counter, defaultdict
@@ -19,7 +20,7 @@ from kept.profiles.profile import Profile, format_kind
 
 
 class NodeKind(StrEnum):
-    """What a node stands for, in the order in which nodes are listed."""
+    """The kinds of nodes, in the order in which they are listed."""
 
     YOU = "you"
     PROJECT = "project"
@@ -29,7 +30,7 @@ class NodeKind(StrEnum):
 
 
 class EdgeKind(StrEnum):
-    """What an edge says: a memory is about something, a memory names something, or two things are in the same memories."""
+    """What an edge means: a memory is about something, a memory names something, or two things occur in the same memories."""
 
     ABOUT = "about"
     NAMES = "names"
@@ -38,10 +39,11 @@ class EdgeKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Node:
-    """One node. ``id`` is that of a memory, else the path a knowledge page about it has (``projects/harbor``), written or not.
+    """One node. ``id`` is a memory's id, or the path of a thing's knowledge page (``projects/harbor``), whether or not it is
+    written.
 
-    ``weight`` counts the memories about a thing, or those that name it; of a memory it is its confidence times log2(1 + sessions).
-    ``detail`` is a memory's kind or a project's scope; ``page`` the file of its page where one is written.
+    ``weight`` counts the memories about a thing or naming it; for a memory it is confidence × log2(1 + sessions), more if pinned.
+    ``detail`` is a memory's kind or a project's scope; ``page`` is the file of its page if one is written.
     """
 
     id: str
@@ -54,7 +56,7 @@ class Node:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Edge:
-    """One edge between two nodes; ``weight`` is how many memories it rests on."""
+    """One edge between two nodes; ``weight`` is the number of memories behind it."""
 
     source: str
     target: str
@@ -64,19 +66,19 @@ class Edge:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Graph:
-    """A graph within bounds: the weightiest nodes of each kind first, edges among them, and how many are left out."""
+    """A bounded graph: the weightiest nodes of each kind first, the edges among them, and the number of omitted nodes by kind."""
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
     left_out: Mapping[NodeKind, int]
 
 
-MOST = 1_000  # nodes that can still be read
-_THINGS = 0.5  # of the nodes may be things; memories are what a thing is followed to
-_NAMED = 2  # memories that name a resource before it ties anything together
+MOST = 1_000  # nodes; more cannot be read in a picture
+_THINGS = 0.5  # share of the nodes for things, so that memories have room too
+_NAMED = 2  # memories that must name a resource for it to become a node
 _PINNED = 1.0
 _LABEL = 160
-_PARTNERS = 8  # resources of one memory that count as named together: more is a list, not a tie
+_PARTNERS = 8  # resources of one memory that count as named together; a longer list says nothing about its items
 
 
 def build_graph(
@@ -88,15 +90,15 @@ def build_graph(
     most: int = MOST,
     pages: Mapping[str, str] | None = None,
 ) -> Graph:
-    """The graph of the memories that are active at a moment.
+    """Build the graph of the memories that are active at a moment.
 
     Args:
-        memories: any memories; those that are not active then, or of no profile given, are no part of it.
-        profiles: how each memory's home is found.
-        as_of: the moment whose expiry counts.
-        names: what each project scope is called.
-        most: nodes at most.
-        pages: the file of each knowledge page that is written, by its path.
+        memories: any memories; those not active then, or of an unknown profile, are left out.
+        profiles: the profiles, which determine each memory's home page.
+        as_of: the moment at which status and expiry are evaluated.
+        names: the name of each project scope.
+        most: maximum number of nodes.
+        pages: the file of each written knowledge page, by its path.
     """
     known = {profile.id: profile for profile in profiles}
     active = [
@@ -136,7 +138,7 @@ def _memory_node(memory: Memory) -> Node:
 
 
 def _home_nodes(active: Sequence[Memory], homes: Mapping[str, tuple[str, str]], pages: Mapping[str, str]) -> Iterator[Node]:
-    """You, projects and entities: whatever memories are at home with."""
+    """Yield the nodes of the home pages: you, projects and entities."""
     count = Counter(path for path, _ in homes.values())
     scopes = {homes[memory.id][0]: memory.scope for memory in active}
     for path, title in dict(homes.values()).items():
@@ -147,7 +149,7 @@ def _home_nodes(active: Sequence[Memory], homes: Mapping[str, tuple[str, str]], 
 
 
 def _shared_resources(active: Sequence[Memory]) -> dict[str, tuple[str, frozenset[str]]]:
-    """What several memories name, by the id of its node: its name, and their ids."""
+    """The resources that several memories name, by node id: the name, and the memories' ids."""
     by_name: defaultdict[str, set[str]] = defaultdict(set)
     for each in active:
         for name in each.artifacts:
@@ -205,7 +207,9 @@ def _link_memories(active: Sequence[Memory], homes: _Homes, resources: _Resource
 
 
 def _cooccurrence_edges(active: Sequence[Memory], homes: _Homes, resources: _Resources, spoken: _Spoken) -> Iterator[Edge]:
-    """Which things are in the same memories, and in how many: a home with what is named in it, and what is named together."""
+    """Yield the edges between things in the same memories, weighted by their number: a home page with what its memories name, and
+    things named together.
+    """
     named: defaultdict[str, list[str]] = defaultdict(list)
     for path, (_, members) in resources.items():
         for number in members:

@@ -1,9 +1,8 @@
-"""Knowledge pages: one for each project, for each person or thing with a dossier, and for each resource that several memories name;
-the notes of days; and why a memory is where it is: its day's note, its page, the card or the memory file (A6).
+"""Compose knowledge pages (one per project, per person or thing with a dossier, and per resource that several memories name) and
+day notes; and find where a memory appears (A6).
 
-A page holds everything active about it, what was so before, and links to the pages that name it or that it names. One that grows
-over its budget goes on in a further page: nothing is left out. A note is a log: what was decided on a day and has changed since
-still stands in that day's note.
+A page holds everything active about its subject, earlier values, and links to related pages. If it exceeds its budget it continues
+on another page; nothing is left out. A day note is a log: a decision stays in the note of its day even if it changes later.
 """
 
 import re
@@ -23,17 +22,19 @@ from kept.profiles.profile import OutputPlace, Profile, Shape
 
 ENTITIES, PROJECTS, RESOURCES = "entities", "projects", "resources"
 OWNER = f"{ENTITIES}/you"
-NAMED_BY = 3  # memories that name a resource before it has a page
+NAMED_BY = 3  # memories that must name a resource for it to get a page
 MOST_RESOURCES = 40
 _EARLIER = 30
 _NAMED = re.compile(r"[\w.@/-]+")
 _SLUG = re.compile(r"[^\w]+")
-_FRAME = 6_000  # bytes for title, earlier values and links
+_FRAME = 6_000  # bytes reserved for title, earlier values and links
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Page:
-    """One page: its path without ending (``projects/harbor``), its title, its text, and the ids of the memories at home on it."""
+    """One page: its path without extension (``projects/harbor``), its title, its text, and the ids of the memories whose home it
+    is.
+    """
 
     path: str
     title: str
@@ -43,7 +44,7 @@ class Page:
 
 @dataclass(kw_only=True, slots=True)
 class _PageDraft:
-    """A page while it is put together: its memories, and the pages it names."""
+    """A page under construction: its memories, and the pages it links to."""
 
     title: str
     memories: list[Memory]
@@ -54,7 +55,7 @@ class _PageDraft:
 def compose_pages(
     memories: Sequence[Memory], profile: Profile, *, as_of: datetime, names: Mapping[str, str], zone: ZoneInfo
 ) -> tuple[Page, ...]:
-    """The pages of a profile's memories, by their paths."""
+    """Compose the pages of a profile's memories, sorted by path."""
     mine = [memory for memory in memories if memory.content and is_shown(memory, (profile,), OutputPlace.PAGE)]
     active = [memory for memory in mine if memory.status_at(as_of) is Status.ACTIVE]
     called = unique_scope_names(active, names)
@@ -82,7 +83,7 @@ def compose_pages(
 
 
 def home_page_of(memory: Memory, profile: Profile, names: Mapping[str, str]) -> tuple[str, str]:
-    """The page a memory is at home on, and what that is called: its subject's, its project's, else the user's own."""
+    """The path and title of a memory's home page: its subject's, its project's, or else the user's own."""
     category = profile.category(memory.category)
     if memory.subject and category is not None and category.shape is Shape.DOSSIER:
         return f"{ENTITIES}/{slug(memory.subject)}", memory.subject
@@ -93,20 +94,20 @@ def home_page_of(memory: Memory, profile: Profile, names: Mapping[str, str]) -> 
 
 
 def slug(name: str) -> str:
-    """A name as part of a path: small letters and digits of any script, with hyphens; never empty, never a path of its own."""
+    """A name as part of a path: lower-case letters and digits of any script, with hyphens; never empty and without separators."""
     found = _SLUG.sub("-", name.casefold().replace("_", "-")).strip("-")[:60]
     return found or digest(name, size=4)
 
 
 def _named_resources(active: Sequence[Memory]) -> dict[str, list[Memory]]:
-    """The artifacts that several memories name, the most named first: files, addresses, commands."""
+    """The artifacts (files, addresses, commands) that several memories name, most often named first, with these memories."""
     count = Counter(name for memory in active for name in dict.fromkeys(memory.artifacts) if len(name) > 3)
     often = sorted((name for name, times in count.items() if times >= NAMED_BY), key=lambda name: (-count[name], name))
     return {name: [memory for memory in active if name in memory.artifacts] for name in often[:MOST_RESOURCES]}
 
 
 def _link_pages(drafts: Mapping[str, _PageDraft]) -> None:
-    """Let each page name the pages of the people, things and resources that its memories speak of."""
+    """Link each page to the pages of the people, things and resources that its memories mention."""
     for path, draft in drafts.items():
         text = " ".join(memory.content for memory in draft.memories).casefold()
         words = set(_NAMED.findall(text))
@@ -119,7 +120,7 @@ def _link_pages(drafts: Mapping[str, _PageDraft]) -> None:
 
 
 def _final_successor(memory: Memory, known: Mapping[str, Memory]) -> str:
-    """What stands in the place of a memory today, over however many steps."""
+    """The id of the memory that finally superseded a memory, over any number of steps."""
     seen = {memory.id}
     while memory.superseded_by in known and memory.superseded_by not in seen:
         seen.add(memory.superseded_by)
@@ -128,7 +129,7 @@ def _final_successor(memory: Memory, known: Mapping[str, Memory]) -> str:
 
 
 def _earlier_lines(memories: Sequence[Memory], known: Mapping[str, Memory], zone: ZoneInfo) -> tuple[str, ...]:
-    """What was so, until when, and what is so since, the latest change first."""
+    """What held before, until when, and what holds since; the latest change first."""
     lines = []
     for memory in sorted(memories, key=lambda one: (one.ended_at is None, one.ended_at, one.id), reverse=True)[:_EARLIER]:
         day, now = to_local_day(memory.ended_at, zone), known.get(memory.superseded_by)
@@ -170,7 +171,7 @@ def _build_pages(
 
 
 def _split_sections(sections: Sequence[Section], most: int) -> list[tuple[Section, ...]]:
-    """The sections in parts of at most that many bytes each, in their order; a section goes on in the next part where it must."""
+    """Split the sections into parts of at most ``most`` bytes, in order; a section may continue in the next part."""
     parts: list[list[Section]] = [[]]
     used = 0
     for section in sections:
@@ -200,9 +201,9 @@ def compose_day_notes(
     zone: ZoneInfo,
     summaries: Mapping[date, Sequence[Line]],
 ) -> dict[date, Document]:
-    """The note of each day on which something was first said, or of which there is a summary.
+    """Compose the note of each day on which something was first said or that has a summary.
 
-    ``summaries`` are lines told of a day before what was learnt on it.
+    ``summaries`` are lines of a day that come before what was learnt on it.
     """
     found: dict[date, list[Memory]] = {}
     for memory in memories:
@@ -229,7 +230,7 @@ def _day_sections(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OutputRoute:
-    """One output and a memory: where in it the memory stands (empty: it does not), and why."""
+    """A memory's place in one output (empty: none), and the reason."""
 
     place: OutputPlace
     where: str
@@ -239,7 +240,7 @@ class OutputRoute:
 def find_routes(
     memory: Memory, memories: Sequence[Memory], profile: Profile, *, as_of: datetime, names: Mapping[str, str], zone: ZoneInfo
 ) -> tuple[OutputRoute, ...]:
-    """Where one of ``memories`` goes, output by output of its profile, each with the reason."""
+    """Where a memory goes, for each output of its profile, with the reason."""
     outputs, status = profile.outputs, memory.status_at(as_of)
     category = profile.category(memory.category)
     found = []

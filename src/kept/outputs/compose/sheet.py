@@ -1,8 +1,8 @@
-"""What goes into the memory file, or onto the card (MEMORY.md), and in which order, under its budget; and what every composed file
-is made of: facts, sections in their order, names of scopes.
+"""Compose the memory file or the card (MEMORY.md) within its budget; also the parts of all composed files: facts, ordered sections,
+names of scopes.
 
-Knows memories, a profile and the names of projects; not what the file held before, nor how its bytes are written. Age is counted
-from the newest evidence and not from today, so that a day on which nothing was learnt changes nothing.
+Knows memories, a profile and project names, but neither the file's previous content nor its byte format. Age is counted from the
+newest evidence, not from today, so that a day without new evidence changes nothing.
 """
 
 from collections import Counter
@@ -34,7 +34,7 @@ from kept.profiles.profile import OutputPlace, Profile, category_title, format_k
 
 EVERYWHERE = "Everywhere"
 NAME = 80
-_OWNED = 2_000  # a person's own words are cut later than a machine's
+_OWNED = 2_000  # characters; a person's own words are truncated later than a machine's
 
 
 def to_sections(
@@ -46,8 +46,8 @@ def to_sections(
     *,
     was: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Section, ...]:
-    """The sections of some memories: the user's own first, then projects by ``recency``; in each the categories as profiles list
-    them. ``was`` is what a memory may contradict, by its id.
+    """Build the sections of some memories: the user's own first, then projects by ``recency``, with categories in profile order.
+    ``was`` maps ids to the text that the memory may contradict.
     """
     kinds = [(profile.id, category.id) for profile in profiles for category in profile.categories]
     rank = {each: number for number, each in enumerate(kinds)}
@@ -59,7 +59,7 @@ def to_sections(
     def seen(memory: Memory) -> tuple[bool, float, str]:
         return (memory.first_seen is None, memory.first_seen.timestamp() if memory.first_seen else 0.0, memory.id)
 
-    begun: dict[tuple[str, str], tuple[bool, float, str]] = {}  # what is known of one person or thing stands together
+    begun: dict[tuple[str, str], tuple[bool, float, str]] = {}  # keeps the memories about one person or thing together
     for each in memories:
         about = (each.scope, each.subject.casefold() or each.id)
         begun[about] = min(seen(each), begun.get(about, seen(each)))
@@ -77,7 +77,7 @@ def to_sections(
 
 
 def recency_of(memories: Sequence[Memory]) -> dict[str, float]:
-    """When each scope was last spoken of, as seconds."""
+    """When each scope was last mentioned, as a timestamp."""
     latest: dict[str, float] = {}
     for memory in memories:
         moment = memory.last_seen.timestamp() if memory.last_seen else 0.0
@@ -86,7 +86,7 @@ def recency_of(memories: Sequence[Memory]) -> dict[str, float]:
 
 
 def contradicted_texts(memories: Iterable[Memory]) -> dict[str, str]:
-    """What memories may contradict, as it was said before, by their ids."""
+    """The texts that memories may contradict, by memory id."""
     return {
         memory.superseded_by: memory.content
         for memory in memories
@@ -95,18 +95,18 @@ def contradicted_texts(memories: Iterable[Memory]) -> dict[str, str]:
 
 
 def to_fact(memory: Memory, zone: ZoneInfo, was: str = "") -> Fact:
-    """A memory as a file shows it; ``was`` is what it may contradict."""
+    """A memory as an entry of a file; ``was`` is what it may contradict."""
     text = format_memory_line(memory.content, memory.about, _OWNED if memory.owned else LONGEST, was=was)
     return Fact(id=memory.id, text=text, day=to_local_day(memory.last_seen, zone))
 
 
 def category_heading(profile: str, category: str, profiles: Sequence[Profile]) -> str:
-    """What a category is called on a heading."""
+    """The heading for a category."""
     return to_fact_text(category_title(profiles, profile, category), NAME) or category
 
 
 def unique_scope_names(memories: Sequence[Memory], names: Mapping[str, str]) -> dict[str, str]:
-    """One name per scope; those that read the same get the end of their scope's key behind them."""
+    """A unique name for each scope; equal names get the end of the scope's key appended."""
     called = {USER_SCOPE: EVERYWHERE} | {
         scope: to_fact_text(names.get(scope, ""), NAME) or project_label(scope.removeprefix(PROJECT))
         for scope in sorted({memory.scope for memory in memories} - {USER_SCOPE})
@@ -124,9 +124,9 @@ def _comparable_name(name: str) -> str:
     return normal_form(name) or name
 
 
-HARD_CAP = 49_000  # bytes; below 50 KB with every line ended by CRLF
+HARD_CAP = 49_000  # bytes; still below 50 KB if every line ends with CRLF
 _DAY_SECONDS = 86_400
-_LINES = 10_000  # more than any budget of bytes lets through
+_LINES = 10_000  # no limit: more lines than fit into any byte budget
 
 
 def compose_sheet(
@@ -139,25 +139,25 @@ def compose_sheet(
     reserved: int = 0,
     place: OutputPlace = OutputPlace.MEMORY,
 ) -> Document:
-    """The document of the active memories of some profiles: the user's own first, then projects, the most recently seen first.
+    """Compose the document of the active memories of some profiles: the user's own first, then projects, the most recent first.
 
     Args:
         memories: any memories; those of other profiles and those not active at ``as_of`` are left out.
-        profiles: their categories in their order; each has its own budget, and all share the hard cap.
-        as_of: the moment whose expiry counts.
-        names: what to call each project, by scope; the key of the scope where it is missing.
-        zone: the zone that turns instants into days.
-        reserved: bytes of the user's own lines in the file, which leave the rest less room under the hard cap.
-        place: the memory file or the card; categories that are not shown there are left out.
+        profiles: each has its own budget; all share the hard cap. Their categories are listed in order.
+        as_of: the moment at which status and expiry are evaluated.
+        names: project names by scope; default: the key of the scope.
+        zone: the time zone for days.
+        reserved: bytes of the user's own lines in the file, which count against the hard cap.
+        place: the memory file or the card; categories not shown there are left out.
 
-    What does not fit is left out of the file by relevance, never out of the store; pinned memories leave last.
+    If the budget is exceeded, the least relevant memories are left out of the file (never of the store), pinned ones last.
     """
     shown = tuple(
         memory
         for memory in memories
         if memory.status_at(as_of) is Status.ACTIVE and is_shown(memory, profiles, place) and to_fact_text(memory.content, NAME)
     )
-    # A category needs its profile's name beside it only where another one has a like-named category in this very file.
+    # A category needs its profile's name only if another profile has one with the same name in this file.
     profiles = [item for item in profiles if item.id in {memory.profile for memory in shown}] or profiles
     called = unique_scope_names(shown, names)
     cap = (HARD_CAP if place is OutputPlace.MEMORY else max(profile.outputs.card_chars for profile in profiles)) - reserved
@@ -168,7 +168,7 @@ def compose_sheet(
 
 
 def relevance_score(memory: Memory, profile: Profile, newest: datetime | None) -> float:
-    """How much a memory deserves its line: weight x confidence x recency x log2(1 + observations).
+    """The relevance of a memory: weight × confidence × recency × log2(1 + observations).
 
     ``newest`` is the latest evidence of any memory; an undated memory counts as one half-life old.
     """
@@ -183,14 +183,14 @@ def relevance_score(memory: Memory, profile: Profile, newest: datetime | None) -
 
 
 def is_shown(memory: Memory, profiles: Sequence[Profile], place: OutputPlace) -> bool:
-    """Whether an output shows such memories: one of its profiles is theirs, and their category goes there."""
+    """True if an output shows a memory: it belongs to one of its profiles, and its category is shown there."""
     profile = next((item for item in profiles if item.id == memory.profile), None)
     category = profile.category(memory.category) if profile else None
     return profile is not None and (category is None or place in category.shown_in)
 
 
 def rank_memories(memories: Sequence[Memory], profiles: Sequence[Profile]) -> list[Memory]:
-    """Memories in the order in which an output over its budget keeps them: pinned ones, then by relevance, then the newest."""
+    """Rank memories for an output over its budget: pinned ones first, then by relevance, then the newest."""
     newest = max((memory.last_seen for memory in memories if memory.last_seen is not None), default=None)
     known = {profile.id: profile for profile in profiles}
 
@@ -202,7 +202,7 @@ def rank_memories(memories: Sequence[Memory], profiles: Sequence[Profile]) -> li
 
 
 def select_leading(memories: Sequence[Memory], profile: Profile) -> list[Memory]:
-    """Of each scope and category the most relevant, as many as its budget has, and whatever a person has the say over."""
+    """The most relevant memories of each scope and category, up to its budget, and all memories that a person owns or pinned."""
     kept: list[Memory] = []
     count: Counter[tuple[str, str]] = Counter()
     for memory in rank_memories(memories, (profile,)):
@@ -216,7 +216,7 @@ def select_leading(memories: Sequence[Memory], profile: Profile) -> list[Memory]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _SheetBudget:
-    """How much of what goes into a file. ``cap`` are the bytes of all of it."""
+    """The budget of a file. ``cap`` is the size of the whole file in bytes."""
 
     profiles: Sequence[Profile]
     place: OutputPlace
@@ -226,7 +226,7 @@ class _SheetBudget:
     was: Mapping[str, str]
 
     def profile_limits(self) -> dict[str, tuple[int, int]]:
-        """The bytes and lines of each profile."""
+        """The limit in bytes and lines for each profile."""
         card = self.place is OutputPlace.CARD
         return {
             profile.id: (
@@ -237,14 +237,16 @@ class _SheetBudget:
         }
 
     def category_budget(self, memory: Memory) -> int:
-        """How many of its category and scope are shown."""
+        """The number of memories shown of a memory's category and scope."""
         found = (item.category(memory.category) for item in self.profiles if item.id == memory.profile)
         category = next(found, None)
         return (category.budget if category else 0) or _LINES
 
 
 def _fitting_prefix(ordered: Sequence[Memory], room: _SheetBudget) -> list[Memory]:
-    """The longest prefix of each profile's that fits: one memory more pushes out the last ones only, whatever its size."""
+    """The longest prefix of each profile's ranking that fits. So an additional memory can only push out the last ones, whatever its
+    size.
+    """
     used = size_in_bytes((*header_lines(date.max), end_line(len(ordered))))
     left = {name: [most - used, lines] for name, (most, lines) in room.profile_limits().items()}
     full: set[str] = set()
@@ -271,7 +273,7 @@ def _fitting_prefix(ordered: Sequence[Memory], room: _SheetBudget) -> list[Memor
 
 
 def _bytes_taken(memory: Memory, room: _SheetBudget, *, new_scope: bool, new_section: bool) -> int:
-    """The bytes a memory takes with its place in the comment of ids, and with the headings that only it needs."""
+    """The bytes of a memory with its id in the comment, including headings that it adds."""
     fact = to_fact(memory, room.zone, room.was.get(memory.id, ""))
     size = len(fact_line(fact.text, fact.day).encode()) + 1 + len(memory.id.encode()) + 1
     if new_scope:

@@ -1,4 +1,4 @@
-"""What a person did to a file since it was last written, and their own lines put back when it is written anew.
+"""Find what a person changed in a file since it was last written, and restore their own lines when it is rewritten.
 
-Nothing here knows the store, the file on disk, or what the edits will do to memories.
+Knows neither the store nor the file on disk, nor what the edits mean for memories.
 """

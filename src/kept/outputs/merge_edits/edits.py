@@ -1,4 +1,4 @@
-"""The three-way merge: what a person did to a file, and their own lines put back among newly rendered ones."""
+"""The three-way merge: find what a person did to a file, and put their own lines back among newly rendered ones."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -23,12 +23,12 @@ _TOO_LARGE = 500_000
 
 
 def find_edits(base: Sequence[Line], theirs: bytes | None, *, bounded: bool = False) -> Edits | UnsafeEdits:
-    """The edits that lead from ``base``, the lines as last written, to the file as it now is.
+    """Return the edits between ``base``, the lines as last written, and the present file.
 
-    A file that is missing (None) was not edited: it is written anew, with the user's lines that ``base`` holds. One that is
-    empty, over 500 kB, not text, or has lost facts together with its header or its end is Unsafe; so is one that holds comments of
-    kept's and was never written from this store (no ``base``), for nobody can tell whose its lines are. ``bounded`` says that the
-    text stands between two comments that were found, so that none of it can have been cut off.
+    A missing file (None) counts as unedited: it is written again, with the user's lines in ``base``. UnsafeEdits is returned for a
+    file that is empty, over 500 kB, not text, or has lost facts together with its header or its end. It is also returned for a file
+    with kept's comments that this store never wrote (no ``base``), because nobody can tell whose its lines are. ``bounded``: the
+    text stood between two comments that were both found, so none of it can have been cut off.
     """
     kept = Edits(foreign=tuple(_own_lines(base)), renamed={line.key: line.text for line in base if line.users and line.key})
     if theirs is None:
@@ -55,9 +55,9 @@ def find_edits(base: Sequence[Line], theirs: bytes | None, *, bounded: bool = Fa
 
 
 def _find_damage(base: Sequence[Line], edits: Edits, found: frozenset[int]) -> str:
-    """What is gone of a file without which nobody can tell a person's deletion from damage; empty where it is whole.
+    """What indicates damage instead of deletions by a person; empty if nothing does.
 
-    Where a person deletes lines, the first line and the last one of kept's stay: a file that was cut off has lost the last one.
+    When a person deletes lines, kept's first and last line usually remain; a truncated file has lost the last one.
     """
     header = [number for number, line in enumerate(base) if line.key.startswith(f"{HEADER}:") and "footer" not in line.key]
     last = max((number for number, line in enumerate(base) if line.key), default=-1)
@@ -71,7 +71,7 @@ def _find_damage(base: Sequence[Line], edits: Edits, found: frozenset[int]) -> s
 
 
 def locate_lines(base: Sequence[Line], text: str) -> dict[str, tuple[int, ...]]:
-    """Which lines of a text (numbered from 0, a byte order mark aside) say what a line of ``base`` said, by its memory's id."""
+    """The line numbers (from 0, without a byte order mark) of a text that match a fact of ``base``, by memory id."""
     tags = match_lines(base, classify_lines(split_lines(text)))
     found: dict[str, tuple[int, ...]] = {}
     for at in sorted(tags):
@@ -83,7 +83,7 @@ def locate_lines(base: Sequence[Line], text: str) -> dict[str, tuple[int, ...]]:
 
 
 def unchanged_edits(base: Sequence[Line], theirs: bytes) -> Edits:
-    """What :func:`find_edits` says of a file that is as it was last written, without comparing the two."""
+    """The result of :func:`find_edits` for a file that has not changed since it was written, without a comparison."""
     text = theirs.decode()
     layout = _detect_layout(text, [end for _, end in split_lines(text.removeprefix(BOM))])
     return Edits(
@@ -122,7 +122,9 @@ def _build_edits(base: Sequence[Line], there: Sequence[FileLine], tags: Tags, te
 
 
 def _has_person_words(line: Line, now: FileLine) -> bool:
-    """Whether the words of a line of kept's are the user's: a title they changed, or a fact that was written as they have it."""
+    """True if the words of one of kept's lines are the user's: a title that they changed, or a fact that is stored in their
+    words.
+    """
     same = line.text.rstrip() == now.bare
     return bool(line.key) and (line.users if same else line.key.startswith(TITLES))
 
@@ -132,7 +134,7 @@ def _detect_layout(text: str, ends: Sequence[str]) -> Layout:
 
 
 def _join_tagged(there: Sequence[FileLine], tags: Tags) -> dict[int, str]:
-    """What the lines that are one line of base say together, by the number of that line."""
+    """The joined text of the lines that match each line of base, by its number."""
     places: dict[int, list[int]] = defaultdict(list)
     for at in sorted(tags):
         places[tags[at]].append(at)
@@ -152,7 +154,7 @@ def _foreign_lines(base: Sequence[Line], there: Sequence[FileLine], tags: Tags, 
 
 
 def _added_blocks(base: Sequence[Line], there: Sequence[FileLine], tags: Tags) -> Iterator[AddedLines]:
-    """What is new, block by block: an item, a paragraph, a heading, a piece of code."""
+    """Yield the added blocks: an item, a paragraph, a heading, or a piece of code."""
     sections = line_sections(base)
     after, section = "", NOWHERE
     block: list[FileLine] = []
@@ -185,10 +187,10 @@ def _block_statement(block: Sequence[FileLine]) -> str:
 
 
 def restore_user_lines(rendered: Sequence[Line], edits: Edits) -> tuple[Line, ...]:
-    """The rendered lines with the user's headings and lines back in their places.
+    """Insert the user's headings and lines into the rendered lines.
 
-    A line goes behind the line it stood behind; where that is gone, to the end of its section, of its scope, or of the file. A
-    bullet that says what one of the facts says has become that fact, and does not stand there twice.
+    A line is placed after the line that preceded it; if that is gone, at the end of its section, of its scope, or of the file. A
+    bullet that says the same as a fact has become that fact, and is not repeated.
     """
     places = {line.key: number for number, line in enumerate(rendered)}
     ends = _section_ends(rendered)
@@ -209,7 +211,7 @@ def restore_user_lines(rendered: Sequence[Line], edits: Edits) -> tuple[Line, ..
 
 
 def _section_ends(rendered: Sequence[Line]) -> dict[tuple[str, str], int]:
-    """The number of the last line of each section (before its comment) and of each scope (category empty)."""
+    """The number of the last line of each section (without its comment), and of each scope (category empty)."""
     ends: dict[tuple[str, str], int] = {}
     for number, (line, (scope, category)) in enumerate(zip(rendered, line_sections(rendered), strict=True)):
         if scope and line.key != END and not line.key.startswith("blank:"):

@@ -1,7 +1,7 @@
-"""Which line of the file is which line that kept wrote: by text, by words, by likeness, by place.
+"""Match the lines of a file to the lines that kept wrote: by text, by words, by similarity, by position.
 
-Lines as kept wrote them are tagged; every function takes the pairs found so far, ``tags`` (line number there -> line number in
-base), and gives more of them. Work is bounded: only the first thousand unmatched lines are compared by likeness.
+Each function takes the pairs found so far (``tags``: line number in the file -> line number in base) and returns more pairs. Work
+is bounded: only the first thousand unmatched lines are compared by similarity.
 """
 
 from collections import defaultdict
@@ -19,7 +19,7 @@ _FRONT_MATTER = "---"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileLine:
-    """One line of the file as it now is: ``fenced`` in or around code or front matter; ``level`` of a heading."""
+    """One line of the present file. ``fenced``: it is in or around code or front matter; ``level`` is that of a heading."""
 
     text: str
     end: str
@@ -28,12 +28,12 @@ class FileLine:
 
     @property
     def bare(self) -> str:
-        """The line without what an editor strips."""
+        """The line without trailing white space."""
         return self.text.rstrip()
 
 
 def classify_lines(lines: Sequence[tuple[str, str]]) -> tuple[FileLine, ...]:
-    """Lines and their endings, with what is code and what is a heading among them. A fence that nothing closes is none."""
+    """Classify lines as code, headings or other text. A fence that is never closed does not count."""
     bare = [text.strip() for text, _ in lines]
     last = {
         mark: max((at for at, text in enumerate(bare) if _is_fence_end(mark, text)), default=-1)
@@ -56,17 +56,17 @@ def _is_fence_end(mark: str, text: str) -> bool:
 
 
 def is_fact(line: Line) -> bool:
-    """Whether a line of kept's is that of a memory."""
+    """True if one of kept's lines is that of a memory."""
     return bool(line.key) and line.key != END and not line.key.startswith((*TITLES, "ids:", "blank:"))
 
 
 def heading_level(line: Line) -> int:
-    """The level of a heading of kept's, as it is written; 0 for any other line."""
+    """The level of one of kept's headings as written; 0 for any other line."""
     return parse_heading(line.text)[0] if line.key.startswith(TITLES) else 0
 
 
 def line_sections(lines: Sequence[Line]) -> list[tuple[str, str]]:
-    """The (scope, category) each line of kept's stands in, by the headings; the category is empty outside a section."""
+    """The (scope, category) of each of kept's lines, from the headings; the category is empty outside a section."""
     here, result = NOWHERE, []
     for line in lines:
         if line.key.startswith("heading:"):
@@ -76,8 +76,8 @@ def line_sections(lines: Sequence[Line]) -> list[tuple[str, str]]:
     return result
 
 
-STALE = -1  # the tag of a line that is kept's, though none of those it wrote last
-_IN_PLACE = 0.2  # shared words from which a line in the place of a fact is that fact, reworded
+STALE = -1  # the tag of a line that kept wrote, but not in its last version
+_IN_PLACE = 0.2  # word overlap from which a line at the position of a fact is that fact, reworded
 _MOVED = 0.5  # and from which a line anywhere is
 _COMPARED = 1_000
 _WRAPPED = 12
@@ -86,7 +86,7 @@ Tags = Mapping[int, int]
 
 
 def match_lines(base: Sequence[Line], there: Sequence[FileLine]) -> Tags:
-    """All pairs. Several lines there may be one of base, wrapped by an editor; no line there is two of base."""
+    """All pairs. Several lines of the file may match one of base, if an editor wrapped it, but no line matches two."""
     tags: Tags = _match_same_lines(base, there)
     for step in (_match_same_words, _match_reworded, _match_renamed_headings, _match_blank_lines):
         tags = {**tags, **step(base, there, tags)}
@@ -97,7 +97,7 @@ def match_lines(base: Sequence[Line], there: Sequence[FileLine]) -> Tags:
 
 
 def fact_text(there: Sequence[FileLine], places: Iterable[int]) -> str:
-    """What some lines say, read as one fact."""
+    """The text of some lines, joined and parsed as one fact."""
     return parse_fact(_join_texts(there, places))[0]
 
 
@@ -106,7 +106,7 @@ def _join_texts(there: Sequence[FileLine], places: Iterable[int]) -> str:
 
 
 def _match_same_lines(base: Sequence[Line], there: Sequence[FileLine]) -> dict[int, int]:
-    """Lines that read the same; of repeated ones first those next to a pair, then the nearest."""
+    """Match equal lines; repeated ones first next to a matched neighbour, then the nearest."""
     free: dict[str, list[int]] = defaultdict(list)
     for number, line in enumerate(base):
         if line.text.strip():
@@ -139,7 +139,7 @@ def _match_same_lines(base: Sequence[Line], there: Sequence[FileLine]) -> dict[i
 
 
 def _match_same_words(base: Sequence[Line], there: Sequence[FileLine], tags: Tags) -> dict[int, int]:
-    """Facts whose line has another bullet, another date or none, or was wrapped: another dress, the same words."""
+    """Match facts with the same words but another bullet, another date or none, or wrapped over several lines."""
     matched = set(tags.values())
     facts: dict[str, list[int]] = defaultdict(list)
     for number, line in enumerate(base):
@@ -156,7 +156,7 @@ def _match_same_words(base: Sequence[Line], there: Sequence[FileLine], tags: Tag
 
 
 def _match_reworded(base: Sequence[Line], there: Sequence[FileLine], tags: Tags) -> dict[int, int]:
-    """Facts (and the sentence of the header) whose words changed, in their place or elsewhere; the closest pairs first."""
+    """Match facts (and the sentence of the header) whose words changed, at their position or elsewhere; the closest pairs first."""
     back = {number: at for at, number in tags.items()}
     lost = [number for number, line in enumerate(base) if number not in back and (is_fact(line) or _is_sentence(line))]
     now = {at: parse_fact(there[at].text) for at in _unmatched_lines(there, tags)} if lost else {}
@@ -188,7 +188,7 @@ def _is_sentence(line: Line) -> bool:
 
 
 def _fact_range(line: Line, there: Sequence[FileLine], at: int, tags: Tags) -> range:
-    """The lines from ``at`` on that together are the line: up to the one that shows its day, else those closest to what it said."""
+    """The lines from ``at`` on that together are the fact: up to the one with its date, or else those most similar to it."""
     words, day = parse_fact(line.text)
     was = tokenize(words)
 
@@ -200,7 +200,7 @@ def _fact_range(line: Line, there: Sequence[FileLine], at: int, tags: Tags) -> r
 
 
 def _unmatched_lines(there: Sequence[FileLine], tags: Tags) -> list[int]:
-    """The lines that may be a fact in other words: not matched, not empty, no heading, comment or code."""
+    """The lines that may be a reworded fact: unmatched, not empty, and no heading, comment or code."""
     return [
         at
         for at, line in enumerate(there)
@@ -214,7 +214,7 @@ def _unmatched_lines(there: Sequence[FileLine], tags: Tags) -> list[int]:
 
 
 def _count_wrapped_lines(there: Sequence[FileLine], at: int, tags: Tags) -> int:
-    """How many of the lines after ``at`` are text that may continue it, as Markdown reads it: indented or not."""
+    """The number of lines after ``at`` that may continue it as a Markdown paragraph, indented or not."""
     for more, after in enumerate(range(at + 1, min(at + 1 + _WRAPPED, len(there)))):
         line = there[after]
         if after in tags or line.fenced or line.level or not line.bare or is_bullet(line.text):
@@ -223,7 +223,7 @@ def _count_wrapped_lines(there: Sequence[FileLine], at: int, tags: Tags) -> int:
 
 
 def _match_renamed_headings(base: Sequence[Line], there: Sequence[FileLine], tags: Tags) -> dict[int, int]:
-    """Headings that stand over lines of kept's in the place of its own heading of that level."""
+    """Match renamed headings: a heading above kept's lines, where kept's own heading of that level was."""
     matched = set(tags.values())
     found: dict[int, int] = {}
     below = STALE
@@ -239,7 +239,7 @@ def _match_renamed_headings(base: Sequence[Line], there: Sequence[FileLine], tag
 
 
 def _match_blank_lines(base: Sequence[Line], there: Sequence[FileLine], tags: Tags) -> dict[int, int]:
-    """The empty line before each heading: any other empty line is the user's."""
+    """Match the empty line before each heading; any other empty line is the user's."""
     back = {number: at for at, number in sorted(tags.items())}
     found: dict[int, int] = {}
     for number, line in enumerate(base):
