@@ -1,1 +1,1 @@
-"""Dates as people write and say them. Pure."""
+"""Parses dates and time spans as people write and say them. Pure."""

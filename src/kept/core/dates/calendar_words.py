@@ -1,5 +1,5 @@
-"""Words of time in other languages, as the English ones that :mod:`kept.core.dates.when` reads; and what languages without
-spaces write.
+"""Translates time words of other languages to the English words that :mod:`kept.core.dates.when` parses, and finds times in text
+without spaces (Chinese, Japanese, Korean).
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,12 +11,12 @@ from kept.core.words import language_tables, plain_words
 WORDS: Mapping[str, str] = {
     word: english for table in language_tables("calendar") for english, words in table.items() for word in words.split()
 }
-# Words that are others in another language (a git tag, German "hier"), with words of their own language: "tag" is a day behind one
-# of them, "hier" is yesterday where one stands anywhere.
+# Time words that mean something else in another language (a git tag; German "hier"), each with other words of its own language.
+# "tag" means a day only directly after one of these, "hier" means yesterday only if one of these occurs anywhere.
 HOMONYMS: Mapping[str, frozenset[str]] = {
     word: frozenset(others.split()) for table in language_tables("homonyms") for word, others in table.items()
 }
-AGO = plain_words("ago_before")  # before the number, where English has "ago" after the unit
+AGO = plain_words("ago_before")  # words before the number that mean what English "ago" after the unit means
 _SPANS = sorted(
     {(word, name) for table in language_tables("times") for name, words in table.items() for word in words.split()},
     key=lambda each: (-len(each[0]), each[0]),
@@ -32,8 +32,10 @@ _DIGITS = {
 
 
 class CjkTime(NamedTuple):
-    """A time in a text without spaces: where it stands, the name and number of a span (``week 1`` is the last one; ``ago day 3``
-    lies three days back), or a date, whose year, month and day are 0 where it has none.
+    """A time in a text without spaces, at characters ``[start, end)``.
+
+    Either ``span`` is set, a unit and a number (``week 1`` is last week, ``ago day 3`` is three days ago), or ``date``: year, month
+    and day, each 0 if the text does not give it.
     """
 
     start: int
@@ -50,7 +52,7 @@ _DENSE_AGO = compile_late(
 
 
 def find_cjk_times(text: str) -> Iterator[CjkTime]:
-    """What a text in Chinese, Japanese or Korean names, dates first."""
+    """The times in a Chinese, Japanese or Korean text, dates first."""
     if text.isascii():
         return
     for match in _DENSE_DATE.finditer(text):

@@ -1,8 +1,8 @@
-"""The time a question speaks of: "last Tuesday", "10.01.2024", "first week of March", "before the release". Relative to a moment,
-in a person's zone.
+"""Parses the time that a question names: "last Tuesday", "10.01.2024", "first week of March", "before the release".
 
-Words of other languages come by :mod:`kept.core.dates.calendar_words`. Reads words one after another, without patterns, so its
-cost is that of splitting the text. A weekday or month without more is the last one.
+Times are relative to a moment, in a person's time zone. :mod:`kept.core.dates.calendar_words` translates other languages. The
+parser goes through the words once, without patterns, so it costs little more than splitting the text. A weekday or month without
+a year or week means the most recent one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,8 +17,8 @@ _CHARACTERS = 1_000
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")
 _SHORT_MONTHS = {name[:3]: number for number, name in enumerate(_MONTHS)} | {"sept": 8}
-_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}  # the month each begins with, in the north
-# What is called by the name of a season and another word.
+_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}  # first month of each, northern hemisphere
+# Words after a season's name that give it another meaning: "spring boot", "fall back".
 _PRODUCTS = frozenset(
     {"boot", "framework", "security", "data", "cloud", "mvc", "webflux", "batch", "integration", "jpa", "kafka", "ai", "shell"}
     | {"bean", "beans", "bom", "app", "application", "applications", "project", "projects", "config", "context", "tests", "back"}
@@ -33,14 +33,15 @@ _LEAD = frozenset(
 )
 
 
-# What stands before a day of a month that is also a verb.
+# Words before "3 may" or "3 march" that show that it is a date and not a verb.
 _DATED = tuple([word] for word in (*OPEN, "on", "from", "of", "le", "el", "il"))
 
 
 class TimeSpan(NamedTuple):
-    """A span of time: [since, until), None where it is open; what it is called in the question; words by which it is to be found.
+    """A span of time ``[since, until)``, with None for an open end; ``label`` is how the question words it.
 
-    ``event`` are the words of what bounds it where that is no date ("the release"): whoever knows its time puts it at ``side``.
+    ``rest`` is the question without that label. If an event and no date bounds the span ("before the release"), ``event`` are its
+    words, and the caller looks up the event's time and sets it at ``side``: ``since`` or ``until``.
     """
 
     since: datetime | None
@@ -52,9 +53,7 @@ class TimeSpan(NamedTuple):
 
 
 def parse_time_span(question: str, now: datetime, zone: ZoneInfo, *, month_first: bool = False) -> TimeSpan | None:
-    """The span a question names, and the question without it; None where it names none. ``month_first`` says how 10/01/2024 is
-    read.
-    """
+    """The time span that a question names; None if it names none. ``month_first`` reads 10/01/2024 as the first of October."""
     raw, words = split_question_words(question)
     today = now.astimezone(zone).date()
     for place in range(len(words)):
@@ -83,7 +82,10 @@ def parse_time_span(question: str, now: datetime, zone: ZoneInfo, *, month_first
 
 
 def split_question_words(question: str) -> tuple[list[str], list[str]]:
-    """The words of a question's beginning, as they are written, and in lower case without marks, those of time in English."""
+    """The words of a question's first 1,000 characters: as written, and normalized.
+
+    Normalized words are in lower case without punctuation; time words are translated to English, product names are empty.
+    """
     raw = question[:_CHARACTERS].split()
     words = [item.lower().strip(".,;:!?()\"'“”") for item in raw]
     words = [item.removesuffix("'s").removesuffix("’s") for item in words]
@@ -93,7 +95,7 @@ def split_question_words(question: str) -> tuple[list[str], list[str]]:
 
 
 def _translate_time_word(words: Sequence[str], place: int) -> str:
-    """A word of time in English; one that is a word of another language as well only beside words of its own."""
+    """A time word in English; a homonym (``HOMONYMS``) is translated only next to words of its own language or a number."""
     word, before = words[place], words[place - 1] if place else ""
     beside = HOMONYMS.get(word)
     alone = len(words) == 1 or beside is None or before in beside or (word == "hier" and not beside.isdisjoint(words))
@@ -101,14 +103,15 @@ def _translate_time_word(words: Sequence[str], place: int) -> str:
 
 
 def _is_product_name(raw: Sequence[str], words: Sequence[str], place: int) -> bool:
-    """Whether a season's name is the first word of a longer name (Spring Boot)."""
+    """True if a season's name is the first word of a longer name (Spring Boot)."""
     after = raw[place + 1] if place + 1 < len(raw) else ""
     return words[place] in _SEASONS and raw[place][:1].isupper() and raw[place][-1:].isalpha() and after[:1].isupper()
 
 
 def parse_day_range(text: str, today: date) -> tuple[date, date] | None:
-    """The first and the last day that a text names and nothing else: ``2026-01-05``, ``monday``, ``last week``, ``3 days ago``,
-    ``yesterday``, in any of the languages of :func:`parse_time_span`; None where it says anything more.
+    """The first and last day of a text that is nothing but a date: ``2026-01-05``, ``monday``, ``last week``, ``3 days ago``.
+
+    In any language of :func:`parse_time_span`. None if the text says anything else.
     """
     moment = datetime.combine(today, time(12), UTC)
     found = parse_time_span(text.strip(), moment, _UTC)
@@ -118,12 +121,12 @@ def parse_day_range(text: str, today: date) -> tuple[date, date] | None:
 
 
 def is_month_first_locale(env: Mapping[str, str]) -> bool:
-    """Whether a person's locale writes 10/01/2024 for the first of October."""
+    """True if a person's locale writes 10/01/2024 for the first of October."""
     return (env.get("LC_ALL") or env.get("LC_TIME") or env.get("LANG") or "").startswith("en_US")
 
 
 def _parse_cjk_span(text: str, today: date, zone: ZoneInfo) -> TimeSpan | None:
-    """A span in a text without spaces between words."""
+    """The first time span in a Chinese, Japanese or Korean text."""
     for item in find_cjk_times(text):
         year, month, day = item.date
         if day:
@@ -153,7 +156,7 @@ def _day_start(day: date, zone: ZoneInfo) -> datetime:
 
 
 def _parse_span(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date], int] | None:
-    """The days that the words from a place on name, and how many words that are."""
+    """The first and last day that the words from ``at`` on name, and the number of those words."""
     word, after, third = (words[at + n] if at + n < len(words) else "" for n in range(3))
     match word:
         case "today" | "tonight":
@@ -217,7 +220,7 @@ def _parse_relative(word: str, after: str, third: str, today: date) -> tuple[tup
 
 
 def _calendar_unit_span(today: date, unit: str, back: int) -> tuple[date, date]:
-    """The calendar day, week, month or year that lies so many back."""
+    """The calendar day, week, month, quarter or year that is ``back`` units before today's."""
     match unit:
         case "day":
             return today - timedelta(days=back), today - timedelta(days=back)
@@ -234,7 +237,7 @@ def _calendar_unit_span(today: date, unit: str, back: int) -> tuple[date, date]:
 
 
 def _weekend_span(today: date, back: int) -> tuple[date, date]:
-    """The weekend that began last; with ``back``, the last one that is over."""
+    """The most recent weekend to begin; with ``back``, the most recent one that is over."""
     saturday = today - timedelta(days=(today.weekday() - 5) % 7)
     if back and saturday + timedelta(days=1) >= today:
         saturday -= timedelta(days=7)
@@ -242,7 +245,7 @@ def _weekend_span(today: date, back: int) -> tuple[date, date]:
 
 
 def _parse_week_of_month(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date], int] | None:
-    """``first week of March``, ``last week of the month``'s kind."""
+    """Parses ``first week of March``, ``last week in May 2024``."""
     number = _ORDINALS.get(words[at], 0)
     if not number or words[at + 1 : at + 3] not in (["week", "of"], ["week", "in"]):
         return None
@@ -255,7 +258,7 @@ def _parse_week_of_month(words: Sequence[str], at: int, today: date) -> tuple[tu
 
 
 def _parse_quarter(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date], int] | None:
-    """``Q1``, ``Q3 2024``, ``first quarter of 2024``."""
+    """Parses ``Q1``, ``Q3 2024``, ``first quarter of 2024``."""
     word, after, third, fourth = (words[at + n] if at + n < len(words) else "" for n in range(4))
     if len(word) == 2 and word[0] == "q" and word[1] in "1234":
         number, year, length = int(word[1]), _parse_year(after), 1
@@ -269,7 +272,7 @@ def _parse_quarter(words: Sequence[str], at: int, today: date) -> tuple[tuple[da
 
 
 def _parse_season(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date], int] | None:
-    """``in spring``, ``summer 2024``: a season's name alone is mostly another word."""
+    """Parses ``in spring``, ``summer 2024``; a season's name alone mostly means something else."""
     after = words[at + 1] if at + 1 < len(words) else ""
     if words[at] not in _SEASONS:
         return None
@@ -284,7 +287,7 @@ def _parse_season(words: Sequence[str], at: int, today: date) -> tuple[tuple[dat
 
 
 def _season_span(name: str, today: date, *, last: bool) -> tuple[date, date]:
-    """The season that began last; with ``last``, the last one that is over."""
+    """The most recent season with this name to begin; with ``last``, the most recent one that is over."""
     for year in (today.year, today.year - 1, today.year - 2):
         first, end = _months_span(year, _SEASONS[name], 3)
         if first <= today and (not last or end < today):
@@ -293,14 +296,15 @@ def _season_span(name: str, today: date, *, last: bool) -> tuple[date, date]:
 
 
 def _months_span(year: int, month: int, count: int) -> tuple[date, date]:
-    """So many months from one on."""
+    """The first and last day of ``count`` months from the given one on."""
     after = month + count - 1
     return date(year, month, 1), date(year + after // 12, after % 12 + 1, 1) - timedelta(days=1)
 
 
 def _parse_numeric_date(word: str, *, month_first: bool, led: bool) -> tuple[tuple[date, date], int] | None:
-    """``10.01.2024``, ``10/01/2024``, ``2024/01/10``, ``01/2024``, ``2024-01``; ``10.01.24`` where a preposition has ``led`` to it,
-    for it may be a version.
+    """Parses ``10.01.2024``, ``10/01/2024``, ``2024/01/10``, ``01/2024``, ``2024-01``.
+
+    ``10.01.24`` may be a version, so it counts only if it is ``led``: after a preposition, or at the beginning of the question.
     """
     mark = next((item for item in "./-" if item in word), "")
     parts = word.split(mark) if mark else []
@@ -331,7 +335,7 @@ def _make_day_span(year: int, month: int, day: int) -> tuple[tuple[date, date], 
 
 
 def _parse_ago_prefix(words: Sequence[str], at: int, today: date, before: int) -> tuple[tuple[date, date], int] | None:
-    """``vor drei Tagen``, ``il y a trois jours``: so many words before the number say it."""
+    """Parses ``vor drei Tagen``, ``il y a trois jours``; ``before`` is the number of words before the number."""
     found = _parse_ago([*words[at : at + 2], "ago"], 0, today)
     return (found[0], before + 2) if found else None
 
@@ -352,12 +356,13 @@ def _parse_iso_date(word: str) -> date | None:
         day = date.fromisoformat(word) if len(word) == 10 and word[4] == "-" else None
     except ValueError:
         return None
-    return day if day and MINYEAR < day.year < MAXYEAR else None  # there is a day before it and one after it
+    return day if day and MINYEAR < day.year < MAXYEAR else None  # callers add and subtract days
 
 
 def _parse_month(words: Sequence[str], at: int, today: date, *, sure: bool = False) -> tuple[tuple[date, date], int] | None:
-    """``March``, ``March 2025``, ``March 5``, ``5 March 2025``, ``5 Jan 2024``, ``17th of January``. ``sure`` where it can be
-    nothing else.
+    """Parses ``March``, ``March 2025``, ``March 5``, ``5 March 2025``, ``5 Jan 2024``, ``17th of January``.
+
+    ``sure`` means that the context rules out the verbs "may" and "march".
     """
     word, after, third = (words[at + n] if at + n < len(words) else "" for n in range(3))
     if day := _parse_day_number(word):
@@ -386,12 +391,12 @@ def _parse_month(words: Sequence[str], at: int, today: date, *, sure: bool = Fal
 
 
 def _month_number(word: str) -> int:
-    """1 to 12; 0 where a word is no month."""
+    """The number of a month, 1 to 12; 0 if the word is no month."""
     return _MONTHS.index(word) + 1 if word in _MONTHS else _SHORT_MONTHS.get(word, -1) + 1
 
 
 def _is_month_name(words: Sequence[str], at: int) -> bool:
-    """Whether ``may`` or ``march`` is a month here: a preposition before it, or a number or "of" and a year after it."""
+    """True if ``may`` or ``march`` is a month here: after a preposition, or before a number or "of" and a year."""
     before, after, third = (words[at + n] if 0 <= at + n < len(words) else "" for n in (-1, 1, 2))
     led = before in ("in", "during", "of", "since", "until", "before", "after", "by")
     ends = before in ("last", "this") and not after  # "the last may fail"

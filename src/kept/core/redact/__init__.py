@@ -1,8 +1,8 @@
-"""Secrets in text are replaced by a mark of their kind and a keyed fingerprint.
+"""Replaces secrets in text by a mark with their kind and a keyed fingerprint.
 
-The shapes are data in ``secrets.toml``; every pattern runs on RE2. A text is first searched for the literal anchors of all rules in
-one linear scan, and only the rules whose anchors stand in it are run. It does not know whether a secret is valid, and it does not
-strip invisible characters: that happens before.
+The rules are data in ``secrets.toml``; every pattern runs on RE2. One linear scan finds the literal anchors of all rules in a text,
+and only rules with an anchor in the text run. Whether a secret is valid is not checked. Invisible characters must be stripped
+before.
 """
 
 from bisect import bisect_right
@@ -19,13 +19,13 @@ from kept.core.value import dataclass, replace
 
 __all__ = ["RedactedSecret", "RedactionResult", "Rule", "Scan", "redact", "refuse_secrets"]
 
-_PASSES = 24  # redaction is repeated until nothing more is found, for a mark can bare what stood beside it, as in lists of codes
+_PASSES = 24  # repeat at most this often while anything is found: a mark can expose the secret next to it, as in lists of codes
 _MARK = compile_re2(rb"\[redacted:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RedactedSecret:
-    """A secret that was removed: its kind, its fingerprint (8 hex digits), and where its mark stands in the redacted text."""
+    """A secret that was removed: its kind, its fingerprint (8 hex digits), and the range of its mark in the redacted text."""
 
     kind: str
     fingerprint: str
@@ -34,7 +34,7 @@ class RedactedSecret:
 
 
 class RedactionResult(NamedTuple):
-    """A text without secrets, and what was removed from it, in text order."""
+    """A text without secrets, and the secrets removed from it, in text order."""
 
     text: str
     found: tuple[RedactedSecret, ...]
@@ -46,8 +46,8 @@ Scan = Callable[[bytes], Iterable[tuple[int, int, str]]]
 def redact(text: str, *, key: bytes, more: Scan | None = None) -> RedactionResult:
     """The text with every secret replaced by ``[redacted:kind:fingerprint]``; equal secrets get equal fingerprints under one key.
 
-    ``key`` has 1 to 64 bytes. ``more`` is another scanner's findings in UTF-8 bytes, as (start, end, kind in lower case and
-    hyphens); they add to the rules here. Redacting a redacted text changes nothing. Raises ValueError for a key of another length.
+    ``key`` has 1 to 64 bytes. ``more`` is another scanner whose findings are added: it takes UTF-8 bytes and returns (start, end,
+    kind in lower case and hyphens). Idempotent. Raises ValueError for a key of another length.
     """
     if not 1 <= len(key) <= blake2b.MAX_KEY_SIZE:
         raise ValueError("the fingerprint key must have 1 to 64 bytes")
@@ -69,7 +69,7 @@ def redact(text: str, *, key: bytes, more: Scan | None = None) -> RedactionResul
 
 
 def _find_secrets(data: bytes, more: Scan | None) -> list[SecretSpan]:
-    """The secrets of a text, sorted, apart from each other and from the marks that already stand in it."""
+    """The secrets in a text, sorted; they overlap neither each other nor the marks already in it."""
     called = load_rule_book().match_anchors(data)
     others = more(data) if more is not None else ()
     last = len(load_rule_book().rules)
@@ -79,7 +79,7 @@ def _find_secrets(data: bytes, more: Scan | None) -> list[SecretSpan]:
 
 
 def _merge_overlaps(spans: list[SecretSpan], data: bytes) -> list[SecretSpan]:
-    """Overlapping spans become one under the most specific kind; spans that touch a mark are left out."""
+    """Merge overlapping spans into one with the most specific kind; drop spans that overlap a mark."""
     taken = [match.span() for match in _MARK.finditer(data)]
     ends = [end for _, end in taken]
     result: list[SecretSpan] = []
@@ -99,7 +99,7 @@ def _merge_overlaps(spans: list[SecretSpan], data: bytes) -> list[SecretSpan]:
 
 
 def _widen_to_characters(span: SecretSpan, data: bytes) -> SecretSpan:
-    """A span that cuts no character: the patterns see bytes."""
+    """Widen a span of bytes so that it splits no UTF-8 character."""
     start, end = span.start, span.end
     while data[start] & 0xC0 == 0x80:
         start -= 1
@@ -111,7 +111,7 @@ def _widen_to_characters(span: SecretSpan, data: bytes) -> SecretSpan:
 def _replace_spans(
     data: bytes, spans: list[SecretSpan], marks: list[tuple[int, int, str, str]], key: bytes
 ) -> tuple[bytes, list[tuple[int, int, str, str]]]:
-    """The bytes with each span replaced by its mark, and the places of all marks put so far, in order."""
+    """The bytes with each span replaced by a mark, and the ranges of all marks made so far, in order."""
     out: list[bytes] = []
     length = at = 0
     edges, shifts, placed = [0], [0], []
@@ -139,8 +139,9 @@ _KEY = b"compared within one call"
 
 
 def refuse_secrets(text: str, *, before: str = "", where: str = "", hint: str = "leave it out; nothing was changed") -> None:
-    """Raise UsageError where a text holds a secret that ``before``, what stands there now, does not hold: in a person's own file
-    (settings, prompts, profiles) a mark in its place is of no use.
+    """Raise UsageError if a text holds a secret that its present version ``before`` does not hold.
+
+    For a person's own files (settings, prompts, profiles), where replacing the secret by a mark would be of no use.
     """
     known = {redacted_secret.fingerprint for redacted_secret in redact(before, key=_KEY).found}
     for item in redact(text, key=_KEY).found:

@@ -1,4 +1,4 @@
-"""The documented shapes of secrets, read from ``secrets.toml``, and the one scan that says which of them a text calls for."""
+"""Loads the redaction rules from ``secrets.toml``, and finds in one scan which of them a text needs."""
 
 import base64
 import re
@@ -17,8 +17,8 @@ from kept.core.value import dataclass
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rule:
-    """One documented shape of a secret. ``rank`` is 0 where the name beside the value decides; ``mixed`` asks for letters and
-    digits.
+    """One documented shape of a secret. ``rank`` is as in :func:`rank_name`, or 0 if the name next to the value decides; ``mixed``
+    requires letters and digits.
     """
 
     kind: str
@@ -30,7 +30,7 @@ class Rule:
 
 
 class Finder:
-    """What a text can call for besides a rule, which is called for by its index."""
+    """Numbers of finders that an anchor can call for; rules are called for by their (non-negative) index."""
 
     ASSIGNMENTS = -1
     PRIVATE_KEYS = -2
@@ -45,7 +45,9 @@ class Finder:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RuleBook:
-    """The rules, the set of their anchors, what each anchor calls for, and the pattern of a token broken by a line end."""
+    """The rules, the RE2 set of all anchors, the rules and finders that each anchor calls for, and the pattern of a token broken by
+    a line end.
+    """
 
     rules: tuple[Rule, ...]
     anchors: Any
@@ -53,7 +55,7 @@ class RuleBook:
     broken: Any
 
     def match_anchors(self, data: bytes) -> frozenset[int]:
-        """What the anchors that stand in a text call for."""
+        """The rules (by index) and finders that the anchors in a text call for."""
         return _join_calls(tuple(self.anchors.Match(data) or ()))
 
 
@@ -72,7 +74,7 @@ _DISGUISES = {LOOKALIKES: {Finder.LOOKALIKES}, SPLIT: {Finder.SPLIT}}
 
 @cache
 def load_rule_book() -> RuleBook:
-    """The book of rules, most specific first."""
+    """The rules from ``secrets.toml``, most specific first; loaded once."""
     data = tomllib.loads(Path(__file__).with_name("secrets.toml").read_text(encoding="utf-8"))
     words = {f"{{{name}}}": _spell(said) for name, said in data["words"].items()}
     rules = [_parse_rule(kind, fields, Setting.SHAPE, words) for kind, fields in data["providers"].items()]
@@ -108,19 +110,19 @@ def load_rule_book() -> RuleBook:
 
 @lru_cache(maxsize=4096)
 def _join_calls(anchors: tuple[int, ...]) -> frozenset[int]:
-    """What some anchors call for, by their numbers in the book: many texts hold the same few."""
+    """The rules and finders that anchors, given by number, call for. Cached, because many texts hold the same few anchors."""
     return frozenset[int]().union(*(load_rule_book().calls[anchor] for anchor in anchors))
 
 
 def _base64_forms(word: bytes) -> Iterator[bytes]:
-    """What base64 makes of a word, whatever stands before it."""
+    """The three forms that a word takes inside base64, depending on the bytes before it."""
     for before in range(3):
         first, end = -(-before * 8 // 6), (before + len(word)) * 8 // 6
         yield base64.b64encode(b"\0" * before + word)[first:end]
 
 
 def _spell(words: list[str]) -> tuple[str, ...]:
-    """Words as they may be written: only the case of ASCII is folded in bytes."""
+    """The words and, if not ASCII, their capitalized and upper-case forms: byte patterns ignore the case of ASCII only."""
     return tuple(
         dict.fromkeys(form for word in words for form in ((word,) if word.isascii() else (word, word.capitalize(), word.upper())))
     )

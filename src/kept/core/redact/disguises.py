@@ -1,6 +1,6 @@
-"""Secrets in disguise: escaped, in letters that look like others, split by markup, broken over lines, wrapped in base64.
+"""Finds disguised secrets: escaped, written in lookalike letters, split by markup, broken over lines, encoded in base64.
 
-Best effort; knows nothing of marks.
+Best effort. Knows nothing of redaction marks.
 """
 
 from bisect import bisect_right
@@ -25,12 +25,12 @@ _ODD = compile_re2(rb"[0-9]|[a-z][A-Z]|[A-Z]{2}[a-z]")
 _WORD = frozenset(char.encode() for char in ascii_letters + digits + "_-&\\<")
 _LONGEST = 512
 _MOST_BROKEN = 64
-_BEFORE = 100  # an anchor may stand inside its token
+_BEFORE = 100  # bytes to include before a match, because an anchor may be inside its token
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _DecodedView:
-    """Decoded bytes, and where each piece of them begins in them and in the original."""
+    """Decoded bytes, with the offset of each piece in the decoded and in the original bytes."""
 
     data: bytes
     starts: list[int]
@@ -42,7 +42,7 @@ class _DecodedView:
 
 
 def find_disguised(data: bytes, called: frozenset[int]) -> Iterator[SecretSpan]:
-    """The secrets that only show once a text is decoded, with their places in the text as it stands."""
+    """The secrets that only appear after decoding a text, with their ranges in the original text."""
     if _ESCAPED.search(data):
         yield from _scan_view(_unescape(data, b"%"))
     if b"=3D" in data:
@@ -58,14 +58,14 @@ def find_disguised(data: bytes, called: frozenset[int]) -> Iterator[SecretSpan]:
 
 
 def _scan_view(view: _DecodedView, base: int = 0) -> Iterator[SecretSpan]:
-    """The secrets of a view, with their places in a text in which it begins at ``base``."""
+    """The secrets in a view, with their ranges in the original text, in which the view begins at ``base``."""
     for span in scan_secrets(view.data, load_rule_book().match_anchors(view.data)):
         start, end = base + view.place(span.start), base + view.place(span.end)
         yield SecretSpan(start=start, end=end, order=span.order, kind=span.kind, secret=span.secret)
 
 
 def _unescape(data: bytes, sign: bytes) -> _DecodedView:
-    """The view with ``%41`` or ``=41`` decoded; a sign before a line break, and that break, are dropped."""
+    """A view with ``%41`` or ``=41`` decoded; a sign before a line break is dropped with the break."""
     first, *parts = data.split(sign)
     out, starts, origins = [first], [0], [0]
     length = at = len(first)
@@ -86,7 +86,7 @@ def _unescape(data: bytes, sign: bytes) -> _DecodedView:
 
 
 def _find_lookalikes(data: bytes) -> Iterator[SecretSpan]:
-    """The secrets of a text whose letters are replaced by those they pass for."""
+    """The secrets that appear when lookalike letters are replaced by those they resemble."""
     text = data.decode("utf-8", "surrogatepass")
     plain = text.translate(PLAIN).encode("utf-8", "surrogatepass")
     chars = at = place = 0
@@ -101,7 +101,7 @@ def _find_lookalikes(data: bytes) -> Iterator[SecretSpan]:
 
 
 def _find_split_tokens(data: bytes) -> Iterator[SecretSpan]:
-    """The secrets near to what may split a token."""
+    """The secrets near places where markup or an escape may split a token."""
     low = high = 0
     for joint in _SPLIT.finditer(data):
         if joint.start() > high:
@@ -112,7 +112,7 @@ def _find_split_tokens(data: bytes) -> Iterator[SecretSpan]:
 
 
 def _join_split_tokens(data: bytes, joints: Pattern = _JOINT) -> _DecodedView:
-    """The view without what splits a token, and with the characters that are written as escapes."""
+    """A view without the markup that splits tokens and with escapes decoded."""
     out, starts, origins = [], [0], [0]
     length = at = 0
     for joint in joints.finditer(data):
@@ -132,7 +132,7 @@ def _join_split_tokens(data: bytes, joints: Pattern = _JOINT) -> _DecodedView:
 
 
 def _decode_character(written: bytes) -> bytes:
-    """The character of an escape."""
+    """The character that an escape encodes."""
     if written in (b"&lowbar;", b"\\_"):
         return b"_"
     number = written.strip(b"&#;\\")
@@ -156,14 +156,14 @@ def _find_broken_tokens(data: bytes, called: frozenset[int]) -> Iterator[SecretS
 
 
 def _broken_token_end(data: bytes, start: int, end: int) -> int:
-    """Where a broken token ends: before the lines that belong to what follows it."""
+    """The end of a broken token, without trailing lines that do not look like a part of it."""
     while (last := data.rfind(b"\n", start, end)) >= 0 and not _ODD.search(data, last + 1, end):
         end = last
     return end
 
 
 def _find_encoded(data: bytes) -> Iterator[SecretSpan]:
-    """Runs of base64 that hold a secret once decoded."""
+    """Runs of base64 that hold a secret when decoded."""
     for run in _RUN64.finditer(data):
         plain = decode_base64(run.group())
         if plain.isascii() and (inner := list(scan_secrets(plain, load_rule_book().match_anchors(plain)))):

@@ -1,7 +1,7 @@
-"""What stands for plain letters without being them, and what splits a token and is not seen where the text is shown.
+"""Lookalikes of plain letters, and byte patterns for what splits a token without being visible when the text is rendered.
 
-Full-width and mathematical letters, letters of other alphabets that look like Latin ones; and between two letters of a token:
-markup, escapes, joined strings, combining marks. Knows nothing of secrets.
+Lookalikes are full-width and mathematical letters and letters of other alphabets. A token can be split by markup, escapes, joined
+strings and combining marks. Knows nothing of secrets.
 """
 
 import unicodedata
@@ -11,7 +11,7 @@ _MEANT = "ABEKMHOPCTYXSIJabekmhopctyxsijdhlqwABEZHIKMNOPTYXovp"
 _MATHEMATICAL = range(0x1D400, 0x1D800)
 _FULL_WIDTH = range(0xFF01, 0xFF5F)
 
-#: Each lookalike and the letter it passes for, one character each.
+#: Maps each lookalike (code point) to the plain character it resembles.
 PLAIN = (
     dict(zip(map(ord, _LATIN), _MEANT, strict=True))
     | {code: chr(code - 0xFEE0) for code in _FULL_WIDTH}
@@ -20,7 +20,7 @@ PLAIN = (
 
 
 def _one_of(chars: str) -> bytes:
-    """A pattern over bytes for one of some characters of two bytes."""
+    """A byte pattern that matches any one of the characters, each of two bytes in UTF-8."""
     tails: dict[bytes, set[bytes]] = {}
     for lead, tail in (char.encode() for char in chars):
         tails.setdefault(b"\\x%02x" % lead, set()).add(b"\\x%02x" % tail)
@@ -29,7 +29,7 @@ def _one_of(chars: str) -> bytes:
 
 _OTHER = _one_of(_LATIN)
 
-#: Where a text may hold lookalikes (UTF-8 as Latin-1): other alphabets count beside plain letters and digits only.
+#: Matches where a text may hold lookalikes (UTF-8 as Latin-1); other alphabets count only next to plain letters and digits.
 LOOKALIKES = (
     rb"[A-Za-z0-9_]" + _OTHER + rb"|" + _OTHER + rb"[A-Za-z0-9_]|[A-Za-z]\xef\xbc[\x9a\x9d]"
     rb"|\xef\xbc[\x90-\x99\xa1-\xba\xbf]|\xef\xbd[\x81-\x9a]|\xf0\x9d[\x90-\x9f]"
@@ -39,7 +39,7 @@ _UNSEEN = (
     rb"\*\*|``?|\x27\x27|\"\"|</?[A-Za-z]{1,10} ?/?>|<!--[^>\n]{0,40}-->|[\"\x27] ?\+ ?[\"\x27]"
     rb"|(?:\xcc[\x80-\xbf]|\xcd[\x80-\xaf]|\xe2\x80[\x80-\x8a]|\xe2\xa0\x80)+"
 )
-_DIGITS = rb"(?:2[dD]|3[0-9]|[46][1-9A-Fa-f]|[57][0-9aA]|5[fF])"  # of a letter, a digit, a hyphen or an underscore
+_DIGITS = rb"(?:2[dD]|3[0-9]|[46][1-9A-Fa-f]|[57][0-9aA]|5[fF])"  # the hex code of a letter, a digit, a hyphen or an underscore
 _WRITTEN = (
     rb"&#[xX]"
     + _DIGITS
@@ -47,7 +47,7 @@ _WRITTEN = (
     + _DIGITS
 )
 
-#: What is dropped from a token, and what is written for a character of one.
+#: Group 1: markup to drop from a token. Group 2: an escape of one of its characters.
 JOINT = rb"(" + _UNSEEN + rb")|(" + _WRITTEN + rb"|\\_)"
-#: Where a text may hold a token that is split.
+#: Matches where a text may hold a split token.
 SPLIT = rb"[A-Za-z0-9][_-]?(?:" + _UNSEEN + rb"|\\_)[_-]?[A-Za-z0-9]|" + _WRITTEN

@@ -1,4 +1,4 @@
-"""Where secrets stand in a text: by the rules, under telling names, and as whole blocks. Knows nothing of disguises or marks."""
+"""Finds secrets in a text: by the rules, by the names of values, and as whole blocks. Knows nothing of disguises or marks."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _KINDS = {3: "password", 2: "secret", 1: "token"}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SecretSpan:
-    """A secret in bytes [start, end) of a text; of two that overlap the one of the lower order names the kind."""
+    """A secret in bytes [start, end) of a text. If two overlap, the kind of the one with the lower ``order`` is used."""
 
     start: int
     end: int
@@ -34,7 +34,7 @@ class SecretSpan:
 
 
 def scan_secrets(data: bytes, called: frozenset[int]) -> Iterator[SecretSpan]:
-    """The secrets that what was called for finds, in no order; they may overlap."""
+    """The secrets that the called rules and finders find, in no order; they may overlap."""
     last = len(load_rule_book().rules)
     for index in called:
         match index:
@@ -54,7 +54,7 @@ def scan_secrets(data: bytes, called: frozenset[int]) -> Iterator[SecretSpan]:
 
 
 def apply_rule(rule: Rule, data: bytes, order: int) -> Iterator[SecretSpan]:
-    """The secrets of one rule."""
+    """The secrets that one rule finds."""
     shape = compile_re2(rule.pattern)
     group, beside = shape.groupindex.get(b"s", 0), shape.groupindex.get(b"n", 0)
     for match in shape.finditer(data):
@@ -67,12 +67,12 @@ def apply_rule(rule: Rule, data: bytes, order: int) -> Iterator[SecretSpan]:
 
 
 def _is_token_start(data: bytes, at: int) -> bool:
-    """Whether a token may begin here: nothing that belongs to a longer word stands before it."""
+    """True if a token may begin here: the character before is not a letter or digit, unless that is part of an escape."""
     return not data[at - 1 : at].isalnum() or data[max(0, at - 2) : at] in (b"\\n", b"\\r", b"\\t")
 
 
 def _find_secret_parts(rule: Rule, name: bytes, value: bytes, *, begins: bool) -> Iterator[tuple[int, int]]:
-    """The parts of a rule's value that are secret."""
+    """The ranges of a matched value that are secret."""
     match rule.setting:
         case Setting.SHAPE:
             if begins and (not looks_placeholder(value) or _ends_in_token(value)) and (not rule.mixed or looks_mixed(value)):
@@ -110,20 +110,20 @@ def _find_secret_parts(rule: Rule, name: bytes, value: bytes, *, begins: bool) -
 
 
 def _ends_in_token(value: bytes) -> bool:
-    """Whether the last part of a token looks drawn at random though an earlier one is a stand-in: an id of ``T00000000``."""
+    """True if the last part of a token looks random even though an earlier part is a placeholder, such as the id ``T00000000``."""
     last = max(value.rfind(sign) for sign in (b"-", b"/", b":", b".")) + 1
     part = value[last:]
     return last > 0 and len(part) >= 20 and looks_random(part) and looks_mixed(part)
 
 
 def _value_said(value: bytes) -> bytes:
-    """A value without the signs that end a sentence; an exclamation mark behind a digit belongs to it."""
+    """A value without the punctuation that ends a sentence; an exclamation mark after a digit belongs to the value."""
     bare = value.rstrip(b".,;:!?)*_]}")
     return value[: len(bare) + 1] if bare[-1:].isdigit() and value[len(bare) :][:1] == b"!" else bare
 
 
 def _is_public(name: bytes, value: bytes) -> bool:
-    """Whether a pair in an address is no secret: a port and a path, or a user's own name."""
+    """True if a name and value in a URL are no credentials: a port and a path, or a value equal to the user name."""
     port = value.split(b"/", 1)[0]
     return (b"/" in value and port.isdigit()) or value == name
 
@@ -134,7 +134,7 @@ _ASSIGNMENT = compile_re2(
     rb"([ \t]{0,8})([bru@]?\\{0,6}[\"'`])?"
 )
 _GAP, _SEP, _SPACE, _OPEN = 1, 2, 3, 4
-_MOST_DENIED = 16  # names inside one unbroken run of text whose values are looked at
+_MOST_DENIED = 16  # check at most this many names whose values end at the same place
 _LINE_END = compile_re2(rb"\n")
 _BARE_END = compile_re2(rb"[\s\"'`,;<>(){}\[\]|&\\]")
 _LITERAL_END = compile_re2(rb"[\s\"'`\\]|[;,)\]}]+(?:[\s\"'`\\]|$)")
@@ -145,7 +145,7 @@ _LONGEST = 4096
 
 
 def _find_assignments(data: bytes, order: int) -> Iterator[SecretSpan]:
-    """Values under a name that says secret: in programs, JSON, YAML, TOML, shells, environments, queries, flags and headers."""
+    """Values whose name says that they are secret: in code, JSON, YAML, TOML, shells, environments, queries, flags and headers."""
     ends: dict[Any, int] = {}
     denied: Counter[int] = Counter()
     for match in _ASSIGNMENT.finditer(data):
@@ -154,7 +154,7 @@ def _find_assignments(data: bytes, order: int) -> Iterator[SecretSpan]:
         while left > floor and data[left - 1] in _NAME_BYTES:
             left -= 1
         before = data[max(0, left - 1) : left]
-        left += before == b"\\"  # the letter of an escape: the end of a line, a tab
+        left += before == b"\\"  # the name begins after an escape such as \n or \t
         name = data[left : match.start(_GAP)]
         rank = rank_name(name)
         start = match.end()
@@ -172,9 +172,9 @@ def _find_assignments(data: bytes, order: int) -> Iterator[SecretSpan]:
 
 
 def _find_value_end(data: bytes, match: Any, name: bytes, before: bytes, ends: dict[Any, int]) -> tuple[Setting, int]:
-    """Where the value after an assignment's sign ends, and how far the place is to be trusted.
+    """The setting of the value after an assignment operator, and the end of the value.
 
-    ``ends`` remembers where the last run of each sort ended: a name inside that run has the same end, and is not searched again.
+    ``ends`` caches where the last run ended for each end pattern: a name inside that run has the same end and needs no search.
     """
     start = match.end()
     stop = min(len(data), start + _LONGEST)
@@ -207,7 +207,7 @@ _KEY_BODY = compile_re2(
 )
 _KEY_RUN = compile_re2(rb"[A-Za-z0-9+/=]{16,}")
 _LONGEST_KEY = 16_384
-# The lines above a tail whose head is not there, as `tail` prints them; numbered, quoted or with their line ends escaped.
+# The body lines before a tail without a head, as the program `tail` prints them: numbered, quoted or with escaped line ends.
 _KEY_REST = compile_re2(
     rb"(?:[^A-Za-z0-9+/=\n]{0,12}(?:\d{1,6}[^A-Za-z0-9+/=\n]{1,12})?[A-Za-z0-9+/=]{4,}[ \t]{0,4}(?:\\r|\r)?(?:\\n"
     rb"|\n))+[^A-Za-z0-9+/=\n]{0,12}\z"
@@ -220,9 +220,7 @@ _DATA_LINE = compile_re2(rb"(?m)^[ \t]+[\w.-]+:[ \t]*[\"']?([^\s\"']{4,})")
 
 
 def _find_private_keys(data: bytes) -> Iterator[SecretSpan]:
-    """Private key blocks: from head to tail, from the head as far as the body reaches, or the body above a tail without its
-    head.
-    """
+    """Private key blocks: from head to tail; without a tail, to the end of the body; without a head, the body and its tail."""
     end = 0
     for span in _find_headed_keys(data):
         yield from _find_headless_keys(data, end, span.start)
@@ -232,7 +230,7 @@ def _find_private_keys(data: bytes) -> Iterator[SecretSpan]:
 
 
 def _find_headless_keys(data: bytes, start: int, stop: int) -> Iterator[SecretSpan]:
-    """The ends of private keys within a stretch of text that holds no head of one."""
+    """The ends of private keys in a part of the text that holds no head."""
     for tail in _KEY_TAIL.finditer(data[start:stop]):
         floor, foot = max(start, start + tail.start() - _LONGEST_KEY), start + tail.start()
         for rest in _KEY_REST.finditer(data[floor:foot]):
@@ -259,7 +257,7 @@ def _find_headed_keys(data: bytes) -> Iterator[SecretSpan]:
 
 
 def _find_private_blocks(data: bytes) -> Iterator[SecretSpan]:
-    """What stands between the tags a person put around text that is not to be kept; a tag that is never closed is none."""
+    """Text between ``<private>`` tags that a person put around it; a tag that is never closed does not count."""
     depth = start = 0
     for tag in _TAG.finditer(data):
         if not tag.group(1):
@@ -274,7 +272,7 @@ def _find_private_blocks(data: bytes) -> Iterator[SecretSpan]:
 
 
 def _find_manifest_secrets(data: bytes, order: int) -> Iterator[SecretSpan]:
-    """The values of a Kubernetes Secret, whatever they are called."""
+    """The values in a Kubernetes Secret manifest, whatever their keys are."""
     if not _SECRET_KIND.search(data):
         return
     for block in _DATA_HEAD.finditer(data):

@@ -1,6 +1,6 @@
-"""A richer scanner for secrets, where one is installed (the extra ``scanner``): MongoDB's kingfisher, in process and offline.
+"""An optional further scanner for secrets (the extra ``scanner``): MongoDB's kingfisher, in process and offline.
 
-It only adds findings to kept's own rules. Its ways of testing or revoking a credential are never touched.
+It only adds findings to those of kept's own rules. Its functions to test or revoke credentials are never called.
 """
 
 import re
@@ -15,7 +15,7 @@ _SLUG = re.compile(r"[^a-z0-9]+")
 
 
 def load_scanner() -> Callable[[bytes], Iterator[tuple[int, int, str]]] | None:
-    """What finds secrets in UTF-8 bytes, as (start, end, kind); None where no richer scanner is installed."""
+    """A function that finds secrets in UTF-8 bytes, as (start, end, kind); None if the scanner is not installed."""
     if find_spec("kingfisher_sdk") is None:
         return None
     engine = import_module("kingfisher_sdk").Scanner()
@@ -31,5 +31,5 @@ def load_scanner() -> Callable[[bytes], Iterator[tuple[int, int, str]]] | None:
 
 
 def rule_kind(rule: str) -> str:
-    """A rule's name as the kind of a mark: ``betterleaks.github-pat`` is ``github-pat``."""
+    """The kind for a mark from a rule's id: ``betterleaks.github-pat`` gives ``github-pat``."""
     return _SLUG.sub("-", rule.rpartition(".")[2].lower()).strip("-")[:40] or "secret"

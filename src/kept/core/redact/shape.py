@@ -1,7 +1,7 @@
-"""How a short string looks: random, made of words, or a stand-in for a value. Knows nothing of where the string stood.
+"""Classifies short strings: random, made of words, or a placeholder. Knows nothing of the text around them.
 
-All functions take bytes (UTF-8) and look at no more than the first 128 of them: on so few, plain `re` with simple classes
-costs bounded time, and less than starting RE2 would.
+All functions take UTF-8 bytes and look at no more than the first 128. For so few, plain `re` with simple classes takes bounded time
+and less than starting RE2 would.
 """
 
 import re
@@ -23,14 +23,14 @@ def _load_words() -> Mapping[str, Any]:
 
 
 def list_words(name: str) -> frozenset[bytes]:
-    """The words of a list of ``words.toml``, or of all languages of a table of it."""
+    """The words of a list in ``words.toml``; for a table, the words of all its languages."""
     found = _load_words()[name]
     return frozenset(" ".join([found] if isinstance(found, str) else found.values()).encode().split())
 
 
 @cache
 def compile_re2(source: bytes) -> Pattern:
-    """A compiled RE2 pattern over bytes, each byte a Latin-1 character: classes of ASCII behave, others never split one."""
+    """A cached RE2 pattern over bytes that treats each byte as a Latin-1 character."""
     return Pattern(source, latin1=True)
 
 
@@ -55,7 +55,7 @@ _VOWELS = frozenset(b"aeiouyAEIOUY")
 
 
 def split_runs(value: bytes) -> list[bytes]:
-    """The runs of a string: a word with its capital, capitals, or digits; ``HTTPServer2`` has three."""
+    """Split a string into runs: a word with its capital, capitals, or digits; ``HTTPServer2`` has three."""
     result = []
     for run in _RUNS.findall(value[:_LOOKED_AT]):
         capitals = len(run) - len(run.lstrip(_CAPITALS))
@@ -65,7 +65,7 @@ def split_runs(value: bytes) -> list[bytes]:
 
 
 def looks_random(value: bytes, *, least: int = 8) -> bool:
-    """Whether a string of at least ``least`` letters and digits is broken up the way a generated one is, and not made of words."""
+    """True if a string of at least ``least`` letters and digits looks generated, with short runs, and not made of words."""
     runs = split_runs(value)
     length = sum(map(len, runs))
     if length < least or all(run.isdigit() for run in runs):
@@ -77,7 +77,7 @@ def looks_random(value: bytes, *, least: int = 8) -> bool:
 
 
 def looks_mixed(value: bytes) -> bool:
-    """Whether letters and digits are mixed, as in a token, and words make up less than two thirds of it."""
+    """True if a string mixes letters and digits, as a token does, and words make up less than two thirds of it."""
     runs = split_runs(value)
     return (
         any(run.isdigit() for run in runs)
@@ -87,7 +87,7 @@ def looks_mixed(value: bytes) -> bool:
 
 
 def looks_placeholder(value: bytes) -> bool:
-    """Whether a string stands in for a value: a variable, a template, a mask, an example, or stock words alone."""
+    """True if a string is a placeholder: a variable, a template, a mask, an example, or stock words only."""
     short = value[:_LOOKED_AT].strip()
     if _STAND_IN.search(short) or _REPEATED.search(short) or _SPELLED.search(short):
         return True
@@ -98,7 +98,7 @@ def looks_placeholder(value: bytes) -> bool:
 
 
 def looks_path(value: bytes) -> bool:
-    """Whether a string reads as a file path or an address rather than as a secret."""
+    """True if a string is a file path or a URL rather than a secret."""
     short = value[:_LOOKED_AT]
     if b"://" in short:
         return True
@@ -108,7 +108,7 @@ def looks_path(value: bytes) -> bool:
 
 
 def count_word_letters(value: bytes, least: int) -> int:
-    """How many letters stand in runs of at least ``least`` that can be spoken; capitals that touch small letters are no word."""
+    """The number of letters in pronounceable runs of at least ``least`` letters; capitals next to lower case do not count."""
     total = 0
     for segment in _SEGMENTS.findall(value[:_LOOKED_AT]):
         runs = split_runs(segment)
@@ -118,7 +118,7 @@ def count_word_letters(value: bytes, least: int) -> int:
 
 
 def _is_pronounceable(word: bytes) -> bool:
-    """Whether the vowels of a word are spread as in a language; numbers have none."""
+    """True if vowels and consonants alternate in a word as in a language; False for digits."""
     vowels = [byte in _VOWELS for byte in word]
     run = longest = 0
     for vowel in vowels:

@@ -1,4 +1,4 @@
-"""Passwords in tables: the column below a heading that names one, in Markdown, CSV, and what programs print in columns."""
+"""Finds passwords in tables: the column below a heading such as "password", in Markdown, CSV and columns of program output."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -8,13 +8,13 @@ from kept.core.redact.values import Setting, is_secret_value, rank_name
 
 _HEADING = compile_re2(rb"(?im)^[^\n]{0,300}passw(?:or[dt]|d)\b[^\n]{0,300}$")
 _CELLS = {b"|": compile_re2(rb"[^|]+"), b",": compile_re2(rb"[^,]+"), b"": compile_re2(rb"\S+(?: \S+)*")}
-_ROW = compile_re2(rb"(?m)^[^\n]{0,1000}")  # a whole one, or so much of it
+_ROW = compile_re2(rb"(?m)^[^\n]{0,1000}")  # a line, at most its first 1,000 bytes
 _MOST_ROWS = 50
 _TRIMMED = b" \t\"'`*"
 
 
 def find_table_values(data: bytes) -> Iterator[tuple[int, int]]:
-    """The places of the passwords below headings; a row of another number of cells ends a table."""
+    """The ranges of passwords below headings; a row with a different number of cells ends a table."""
     for heading in _HEADING.finditer(data):
         sign = next((sign for sign in (b"|", b",") if sign in heading.group()), b"")
         names = [cell for _, _, cell in _split_row(data, heading.start(), heading.end(), sign)]
@@ -30,7 +30,7 @@ def find_table_values(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _split_row(data: bytes, start: int, stop: int, sign: bytes) -> list[tuple[int, int, bytes]]:
-    """The cells of a line that hold something: where each begins and ends, and its words."""
+    """The cells of a line that are not empty: start, end and content of each."""
     cells: list[tuple[int, int, bytes]] = []
     for cell in _CELLS[sign].finditer(data, start, stop):
         words = cell.group().strip(_TRIMMED + b"\r")

@@ -1,6 +1,4 @@
-"""Whether a value is a secret, from the name it stands under, the setting it stands in, and its shape. Knows nothing of whole
-texts.
-"""
+"""Decides whether a value is a secret, from its name, its setting and its shape. Knows nothing of whole texts."""
 
 import base64
 import binascii
@@ -13,7 +11,7 @@ from kept.core.redact.shape import count_word_letters, list_words, looks_path, l
 
 
 class Setting(StrEnum):
-    """How much the place where a value stands proves that it is a secret."""
+    """The context in which a value is found; it determines how much the value itself must look like a secret."""
 
     SHAPE = "shape"
     LITERAL = "literal"
@@ -43,14 +41,14 @@ _DOTTED = re.compile(rb"^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+[!?]?$")
 _CALL = re.compile(rb"^(?:[A-Za-z_$][\w.:>$-]*[(\[]|[!*&]\w+$)")
 _TOLD_SIGNS = frozenset(b"!@#$%^&*+?~-_")
 _CHOSEN = re.compile(rb"^(?=(?:.*[A-Za-z]){3})(?=(?:.*\d){2})[A-Za-z0-9]+(?:[!#$%^*&][A-Za-z0-9]*){1,3}$")
-_NOT_CHOSEN = re.compile(rb"^[\w-]+#(?:\d+|[a-z]+\d{0,2})$|%[0-9A-Fa-f]{2}")  # an issue, a heading, an escape of an address
+_NOT_CHOSEN = re.compile(rb"^[\w-]+#(?:\d+|[a-z]+\d{0,2})$|%[0-9A-Fa-f]{2}")  # an issue number, a URL fragment, a URL escape
 _KNOWN = re.compile(rb"(?i)^(?:pbkdf2|argon2|bcrypt|scrypt|sha\d|md5|hmac|base64|utf-?8|oauth|http|https|[a-z]+_[a-z_]+\d*$)")
 _NAMED = re.compile(rb"^-{0,2}[A-Za-z_][A-Za-z_-]{2,}[=:]")
 _WORD_AND_NUMBER = re.compile(rb"^(?:[a-z]{4,}[0-9]+|[A-Z][a-z]{3,}[0-9]{4,})$")
 
 
 def rank_name(name: bytes) -> int:
-    """What a name says of its value: 3 a password, 2 a key or secret, 1 perhaps a token, 0 nothing."""
+    """What a name suggests about its value: 3 a password, 2 a key or secret, 1 perhaps a token, 0 nothing."""
     return _rank_short_name(name[-80:])
 
 
@@ -74,7 +72,7 @@ def _rank_short_name(name: bytes) -> int:
 
 
 def is_secret_value(setting: Setting, rank: int, value: bytes) -> bool:
-    """Whether a value that stands under a name of this rank in this setting is a secret."""
+    """True if a value with a name of this rank (:func:`rank_name`) in this setting is a secret."""
     if len(value) < (4 if rank == 3 else 8) or looks_placeholder(value) or looks_path(value):
         return False
     if value.startswith((b"pk_", b"arn:", b"sha256:", b"sha512-", b"ssh-")):
@@ -114,26 +112,26 @@ def is_secret_value(setting: Setting, rank: int, value: bytes) -> bool:
 
 
 def _is_chosen(value: bytes) -> bool:
-    """Whether a bare word is made as people make passwords."""
+    """True if a bare word has the form of passwords that people choose: letters, digits and a sign."""
     return len(value) >= 8 and bool(_CHOSEN.search(value)) and not _NOT_CHOSEN.search(value)
 
 
 def _is_code(value: bytes) -> bool:
-    """Whether a bare word is a call, a subscript, a YAML tag or a name in a program rather than a value."""
+    """True if a bare word is a call, a subscript, a YAML tag or a name in a program rather than a value."""
     if _CALL.search(value) or (_DOTTED.search(value) and count_word_letters(value, 4)):
         return True
     return bool(_CODE_NAME.search(value)) and not looks_random(value) and not _WORD_AND_NUMBER.search(value)
 
 
 def is_userpass(value: bytes) -> bool:
-    """Whether base64 stands for ``user:password``."""
+    """True if base64 decodes to ``user:password``."""
     user, _, word = decode_base64(value).partition(b":")
     plain = user + word
     return bool(user and plain.isascii() and plain.decode("ascii").isprintable()) and not looks_placeholder(word)
 
 
 def find_cookie_values(value: bytes) -> Iterator[tuple[int, int]]:
-    """The places of the random values in a cookie header."""
+    """The ranges of the random values in a cookie header."""
     at = 0
     for part in value.split(b";"):
         pair, _, crumb = part.partition(b"=")
@@ -144,7 +142,7 @@ def find_cookie_values(value: bytes) -> Iterator[tuple[int, int]]:
 
 
 def decode_base64(value: bytes) -> bytes:
-    """What base64 in either alphabet stands for; nothing where it is none."""
+    """Decode base64 in either alphabet; empty if the value is not base64."""
     body = value.rstrip(b"=").replace(b"-", b"+").replace(b"_", b"/")
     body = body[:-1] if len(body) % 4 == 1 else body
     try:
@@ -154,14 +152,14 @@ def decode_base64(value: bytes) -> bytes:
 
 
 def is_card(value: bytes) -> bool:
-    """Whether the digits of a value are those of a payment card: their check digit fits (Luhn), and they are not one repeated."""
+    """True if a value has the digits of a payment card: 13 to 19, not all equal, with a valid check digit (Luhn)."""
     digits = [int(chr(byte)) for byte in value if chr(byte).isdigit()]
     doubled = (sum(divmod(2 * digit, 10)) if place % 2 else digit for place, digit in enumerate(reversed(digits)))
     return 13 <= len(digits) <= 19 and len(set(digits)) > 1 and sum(doubled) % 10 == 0
 
 
 def is_grouped(value: bytes, *, letters: bool) -> bool:
-    """Whether groups of four are parts of a token: letters and digits in most of them, or letters alone that are no words."""
+    """True if groups of four form a token: most mix letters and digits or, with ``letters``, the letters form no words."""
     groups = value.replace(b"-", b" ").split()
     if letters:
         pairs = [group[at : at + 2].lower() for group in groups for at in range(len(group) - 1)]
@@ -171,7 +169,7 @@ def is_grouped(value: bytes, *, letters: bool) -> bool:
 
 
 def is_code(value: bytes) -> bool:
-    """Whether a value is what is typed at a door: at least four digits, not all the same."""
+    """True if a value is a PIN or door code: at least four digits, not all equal."""
     digits = [byte for byte in value if _is_digit(byte)]
     return len(digits) >= 4 and len(set(digits)) > 1
 

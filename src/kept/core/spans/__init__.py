@@ -1,6 +1,6 @@
-"""Whose words the spans of a prompt are: typed by the person, or foreign (pasted, quoted, a document's, reported, a harness's …).
+"""Classifies the spans of a prompt: typed by the person, or foreign (pasted, quoted, from a document, reported, from a harness …).
 
-The one place that decides this, for every format and every consumer, from the text alone. In doubt words are not the person's.
+Only this package decides it, for every format and every caller, from the text alone. In doubt, words are not the person's.
 """
 
 import unicodedata
@@ -15,22 +15,22 @@ from kept.core.spans.repeats import LongPassage, find_long_passages
 from kept.core.spans.speech import mark_speech
 from kept.core.text import one_line
 
-# Longer prompts are read to here: nobody types more, and what follows was pasted.
+# Only the first 20,000 characters are classified: nobody types more, so the rest counts as pasted.
 LONGEST = 20_000
 
 
 _PROMPT = (mark_program, mark_command, mark_tags, mark_fences, mark_quotes, mark_paragraphs, mark_speech)
-# An entry of a journal is a document by its nature: only what is set apart in it is another's.
+# A journal entry looks like a document, so only explicitly marked parts of it are foreign.
 _NOTE = (mark_tags, mark_fences, mark_quotes)
-# What a log of the person's prompts quotes is theirs.
+# In a log of the person's own prompts, block quotes are theirs.
 _LOG = (mark_program, mark_tags, mark_fences, mark_speech)
 
 
-@lru_cache(maxsize=1024)  # asked by extraction, then by summarising
+@lru_cache(maxsize=1024)  # extraction asks for it first, then the day summary
 def find_spans(text: str, *, note: bool = False, repeated: tuple[int, ...] = ()) -> tuple[Span, ...]:
-    """The spans of a prompt (or of an entry in a person's journal) in order; together they cover it.
+    """The spans of a prompt (or, with ``note``, of an entry in a person's journal) in order; together they cover it.
 
-    ``repeated`` are hashes of long passages that came in other sessions as well.
+    ``repeated`` are hashes of long passages that occur in other sessions too.
     """
     visible, places = _visible_with_offsets(text if note else text[:LONGEST])
     marks = SpanMarks(visible)
@@ -49,14 +49,14 @@ def find_spans(text: str, *, note: bool = False, repeated: tuple[int, ...] = ())
 
 
 def event_spans(event: Event) -> tuple[Span, ...]:
-    """The spans of an event's text. Only a person's prompt holds typed ones; what others wrote is one foreign span."""
+    """The spans of an event's text. Only a person's prompt has typed spans; any other text is one foreign span."""
     if event.kind is EventKind.PROMPT and event.author is Author.HUMAN:
         return find_spans(event.text, note=is_note(event), repeated=event.repeated)
     return (Span(start=0, end=len(event.text), kind=_author_span_kind(event.author)),) if event.text else ()
 
 
 def event_passages(event: Event) -> tuple[LongPassage, ...]:
-    """The long passages of a person's prompt, by which it is known when they come again; an entry of a journal has none."""
+    """The long passages of a person's prompt, by which their repetition is recognised; none for a journal entry."""
     if event.kind is EventKind.PROMPT and event.author is Author.HUMAN and not is_note(event):
         return find_long_passages(event.text)
     return ()
@@ -68,12 +68,12 @@ def typed_spans(event: Event) -> tuple[Span, ...]:
 
 
 def typed_text(event: Event) -> str:
-    """The words of an event that the person typed, a blank line between spans."""
+    """The words of an event that the person typed, with a blank line between spans."""
     return "\n\n".join(words for span in typed_spans(event) if (words := event.text[span.start : span.end].strip()))
 
 
 def quote_origin(event: Event, quote: str) -> Origin:
-    """How far words of an event can be trusted: those of a person's prompt are theirs only where they lie in a span they typed."""
+    """How far a quote from an event can be trusted: in a person's prompt it is theirs only if it is in a typed span."""
     if event.origin is not Origin.USER:
         return origin_of(event.author)
     words = one_line(quote).casefold()
@@ -85,7 +85,7 @@ def quote_origin(event: Event, quote: str) -> Origin:
 
 
 def label_event_text(event: Event, start: int = 0, end: int | None = None) -> str:
-    """A part of an event's text as it is shown: what stands in a person's prompt and is not theirs in brackets, with what it is."""
+    """A part of an event's text for display: foreign spans of a person's prompt are in brackets, with their kind."""
     stop = len(event.text) if end is None else end
     if event.kind is not EventKind.PROMPT or event.author is not Author.HUMAN:
         return event.text[start:stop]
@@ -93,7 +93,7 @@ def label_event_text(event: Event, start: int = 0, end: int | None = None) -> st
 
 
 def label_text(text: str, found: tuple[Span, ...], start: int, stop: int) -> str:
-    """A part of a prompt with these spans as it is shown."""
+    """A part of a prompt with these spans for display: foreign spans are in brackets, with their kind."""
     inside = ((max(span.start, start), min(span.end, stop), span.kind) for span in found)
     return "".join(_format_label(text[low:high], kind) for low, high, kind in inside if low < high)
 
@@ -115,7 +115,7 @@ def _author_span_kind(author: Author) -> SpanKind:
 
 
 def _visible_with_offsets(text: str) -> tuple[str, list[int]]:
-    """The text without characters that nobody sees, and the place in the whole text of each of its characters and of its end."""
+    """The text without invisible characters, and for each remaining character, and the end, its offset in the original text."""
     if text.isascii():
         return text, list(range(len(text) + 1))
     places = [place for place, char in enumerate(text) if unicodedata.category(char) != "Cf"]

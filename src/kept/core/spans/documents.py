@@ -1,5 +1,7 @@
-"""Documents: where in a prompt a text begins that somebody else wrote as a whole, by its front matter, headings, days or labels;
-and which paragraphs begin a mail, a licence, a chat or a conversation. A brief that asks for something is the person's own.
+"""Finds documents in a prompt: where a text by somebody else begins, by its front matter, headings, days or labels.
+
+Also recognises paragraphs that begin an e-mail, a licence, a chat or a conversation. A brief that asks for something is the
+person's own text, even with headings.
 """
 
 from kept.core.pattern import Pattern
@@ -11,59 +13,61 @@ HEADING = Pattern(r"^\s{0,3}#{1,6}\s+\S")
 INTRO = Pattern(r"[:：]\s*$")
 CLAUSE = Pattern(r"[.!?;。！？；] ?|, ")
 _POLITE = fill_pattern(r"(?i)^\W*(?:‹polite› )*")
-# Where a mail, a licence, a chat or a conversation with an assistant begins: what follows was written elsewhere.
+# Beginnings of an e-mail, a licence, a chat or a conversation with an assistant: the text after them was written elsewhere.
 _MAIL = fill_pattern(
     r"(?mi)^\W*-{3,} ?‹forwarded›\b.*-{3,}$|^‹mail_from›:[ \t]+\S.*\n(?:‹mail_fields›:.*\n?){2,}"
     r"|^‹mail_from›:[ \t]+[^\n@]{0,60}<?[\w.+-]+@[\w-]+\.[\w.]+>?[ \t]*$|^‹mail_on› .{6,80}\b‹wrote›\b.{0,60}:$"
 )
 _SCRIPT = Pattern(r"(?i)^\W*(?:you are (?:an? |the |\w+ [\d.]+)|act as an? |your task is )")
-# What a page, a file, a ticket, a forum or a list of releases shows above its text.
+# Lines that a web page, a file, a ticket, a forum or release notes show above their text.
 _PAGE = fill_pattern(r"(?m)^\W{0,6}(?:‹shapes:documents.page›)$")
-# A letter, from its greeting to who signs it.
+# A letter, from its greeting to its signature.
 _LETTER = fill_pattern(r"(?mi)^‹greetings›\b[^\n]{0,40},[ \t]*\n+(?s:.+?)\n‹closings›\b[^\n]{0,40}\n+[ \t]*\p{Lu}")
-# The titles of a finding's sections.
+# Section titles of a bug report or review finding.
 _FINDING = Pattern(r"(?mi)^[*#> ]{0,4}(problem|issue|root cause|cause|solution|impact|recommendation|suggested fix)[*: ]{0,3}$")
 _NOTICE = Pattern(r"(?mi)^\W{0,6}(?:copyright (?:\(c\)|©)|©) ?\d{4}")
 _ROLES = Pattern(r"(?mi)^\W{0,4}(?:assistant|ai|bot|system|chatgpt|claude|gemini|copilot|model|human|user)\W{0,3}:\W{0,3}\s*\S")
 _SPEAKER = Pattern(r"(?m)^(?:\[[^\]\n]+\][ \t]*)?(\p{Lu}[^\n:<>|`(\[\]]{0,24}):[ \t]+\S")
-# Who wrote a chat's message and when: names above their words, or a time in brackets before them. A sentence may end with a time.
+# Author and time of a chat message, above its words or before them on the same line. A sentence may end with a time, too.
 _STAMPED = Pattern(
     r"(?m)^(?:[^\s\d:]+|[\p{Lu}\p{Lo}][^\s\d:]*(?:[ \t]+[\p{Lu}\p{Lo}(][^\s\d:]*){1,3})[ \t]+"
     r"[(\[]?\d{1,2}:\d\d(?::\d\d)?(?:[ \t]*[AaPp]\.?[Mm]\.?)?[)\]]?:?[ \t]*\n[ \t]*\S"
     r"|^[^\W\d][^\n\d:(\[]{0,40}[ \t][(\[]\d{1,2}:\d\d(?::\d\d)?[)\]]:[ \t]+\S"
 )
-# A line with a day alone: a diary's heading.
+# A line that holds only a date: the heading of a diary entry.
 _DAY = Pattern(r"(?i)^\s*(?:#+ )?(?:\pL+,? )?\d{4}-\d\d-\d\d(?:,? \(?\pL+\)?)?:?\s*$")
-# A command as scripts hold it; a comment stands above it.
+# A shell command as in scripts, where a line with "#" above it is a comment.
 _SCRIPTED = Pattern(r"^\s*(?:sudo|chmod|chown|mkdir|apt(?:-get)?|systemctl|docker|curl|echo|export) [\w./$\"'-]")
 _UNDERLINE = Pattern(r"^(?:={3,}|-{3,})\s*$")
-_HEADED = Pattern(r"[-=]{3}|\d{4}-\d\d-\d\d|#[#\s]")  # stands in every text that has one of them
-_TITLE = 60  # characters of a heading that is underlined
+_HEADED = Pattern(r"[-=]{3}|\d{4}-\d\d-\d\d|#[#\s]")  # a cheap test: every text with a heading or a date line matches
+_TITLE = 60  # an underlined heading has at most this many characters
 _FRONT = Pattern(r"(?m)^---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n|-[ \t].*\n){1,20}---[ \t]*$")
 _LABEL_LINE = Pattern(r"(?m)^\*\*[^*\n]{2,60}(?::\*\*|\*\*:)")
-_LABELS = 3  # labelled paragraphs of a report
-_ARTICLE = 400  # characters outside of fences of a text with one heading
+_LABELS = 3  # this many labelled paragraphs make a report
+_ARTICLE = 400  # a text with a single heading is a document if it has more than this many characters outside fences
 
 
 def is_text_task(words: str) -> bool:
-    """Whether somebody asks for a text to be worked on."""
+    """True if the last clause asks to work on a text: to summarize, translate or review it."""
     return opens_with("digests", _POLITE.sub("", CLAUSE.split(words[-200:].strip())[-1]))
 
 
 def is_text_announced(words: str) -> bool:
-    """Whether words announce a text by somebody else, or one to work on. An earlier prompt of their own is the person's."""
+    """True if words announce a text by somebody else or a text to work on, but not an earlier prompt of the person's own."""
     return is_text_task(words) or (has_word("material", CLAUSE.split(words.strip())[-1]) and not _is_restatement(words))
 
 
 def _is_restatement(words: str) -> bool:
-    """Whether words announce an earlier prompt of the person's own, and nothing else."""
+    """True if words announce an earlier prompt of the person's own, and nothing else."""
     clause = CLAUSE.split(words.strip())[-1]
     return opens_with("restatements", clause) and all("prompt" in word for word in find_words("material", clause))
 
 
 def is_brief(text: str, start: int) -> bool:
-    """Whether the person wrote a text with headings themselves: it asks the assistant for something more than once, or so do their
-    words above it, and they announce no text by somebody else.
+    """True if the person wrote the text with headings that begins at ``start``.
+
+    The text must express several wishes, or the words above it a wish or an earlier prompt of the person's own, and those words
+    must not announce a text by somebody else.
     """
     lead, body = text[:start].strip(), text[start:]
     if INTRO.search(lead) and is_text_announced(lead):
@@ -76,7 +80,10 @@ def is_brief(text: str, start: int) -> bool:
 
 
 def find_document_start(text: str) -> int:
-    """Where a document begins: front matter, a letter, or the first of several headings, days or titles; else behind the text."""
+    """The start of a document: front matter, a letter, or the first of several headings, days or titles.
+
+    The length of the text if there is none.
+    """
     whole = _FRONT.search(text) or _LETTER.search(text)
     if whole:
         return int(whole.start())
@@ -102,16 +109,14 @@ def find_document_start(text: str) -> int:
 
 
 def _is_wishlist(text: str) -> bool:
-    """Whether most labelled lines tell somebody what to do, or the person speaks in them."""
+    """True if most labelled lines are instructions or words of the person."""
     wanted = [text[match.end() :].split("\n", 1)[0].strip() for match in _LABEL_LINE.finditer(text)]
     asked = sum(1 for words in wanted if opens_with("orders", words) or has_word("duties", words) or has_word("selves", words))
     return asked * 2 > len(wanted)
 
 
 def _is_comment(lines: list[str], place: int) -> bool:
-    """Whether a line with one number sign is a comment in a program rather than a heading: code stands directly before or behind
-    it.
-    """
+    """True if a line with one "#" is a comment rather than a heading: the line before or after it is code."""
     if lines[place].lstrip().startswith("##"):
         return False
     near = (lines[other] for other in (place - 1, place + 1) if 0 <= other < len(lines) and lines[other].strip())
@@ -119,7 +124,7 @@ def _is_comment(lines: list[str], place: int) -> bool:
 
 
 def is_forwarded(paragraph: str) -> bool:
-    """Whether a paragraph begins a mail, a licence, a chat between others, or a conversation with an assistant."""
+    """True if a paragraph begins an e-mail, a licence, a chat between others or a conversation with an assistant."""
     if _SCRIPT.match(paragraph) and len(paragraph.split()) >= ARTICLE:
         return True
     if _PAGE.match(paragraph) or any(shape.search(paragraph) for shape in (_MAIL, _NOTICE, _ROLES, _STAMPED)):

@@ -1,7 +1,7 @@
-"""What stands around words and says that they are not the person's: tags of a harness, fences, block quotes, quotations.
+"""Marks text inside delimiters that make it foreign: tags of a harness, code fences, triple quotation marks, block quotes.
 
-A tag is told by its form, not by its name, so a harness of tomorrow is found too; it may be closed or not, and may hide characters
-that nobody sees. Inline code, a person's emphasis and placeholders ("git show <commit>") are typed.
+A tag is recognised by its form rather than its name, so tags of unknown harnesses are found too, even if they are never closed.
+Inline code, a person's emphasis and placeholders ("git show <commit>") count as typed.
 """
 
 from collections.abc import Iterator
@@ -11,26 +11,26 @@ from kept.core.spans.marks import SpanKind, SpanMarks
 from kept.core.words import fill_pattern, opens_with
 
 _TAG = Pattern(r"[<＜]\s?(/?)\s?([A-Za-z](?:[\w:.-]*\w)?)((?:\s[^<>＜＞\n]*)?)(/?)[>＞]")
-# Elements of a text that a person marks up by hand: what stands in them is theirs.
+# Elements that a person types as markup; the text inside them is theirs.
 _EMPHASIS = frozenset(
     {"b", "i", "em", "strong", "u", "s", "kbd", "code", "br", "hr", "sub", "sup", "small", "mark", "wbr", "del", "ins"}
 )
-# Elements that nothing closes.
+# HTML elements without a closing tag.
 _VOID = frozenset({"link", "meta", "img", "input", "area", "base", "col", "embed", "param", "track"})
-# Words in the names of tags by which programs speak to a model.
+# Words in the names of tags that programs use to address a model.
 _HARNESS = fill_pattern(r"(?i)‹shapes:clients.tags›")
 _TOKEN = Pattern(r"<\|[\w -]{2,40}\|>|\[/?INST\]|<</?SYS>>")
 _FENCE = Pattern(r"(?m)^[ \t]*(?:[-*>][ \t]+)?(`{3,}|~{3,})[ \t]*([^`\n]*)$")
 _OPENS_LATE = Pattern(r"(?m)\S[ \t]*(`{3,})[ \t]*([A-Za-z0-9+#-]{0,20})[ \t]*$")
 _ONE_LINE = Pattern(r"`{3,}[^`\n]+`{3,}")
-# Three quotation marks: at the beginning of a line they open a text, later ones end it.
+# Three quotation marks: at the beginning of a line they open a quoted text, the next ones close it.
 _TRIPLE = Pattern(r"\"\"\"|\'\'\'")
 _QUOTE = Pattern(r"(?m)^[ \t]{0,3}>(?:[ \t>]|$|[^\s=\w]|\w).*$")
 _CODE = Pattern(r"(`{1,2})[^`\n]+(`{1,2})")
 
 
 def mark_tags(marks: SpanMarks) -> None:
-    """Mark what stands in tags, the tags included."""
+    """Mark tags and the text inside them."""
     text = marks.text
     if "<" not in text and "＜" not in text and "[" not in text:
         return
@@ -51,7 +51,7 @@ def mark_tags(marks: SpanMarks) -> None:
             marks.mark(opened[place][1], match.end(), _tag_span_kind(name))
             del opened[place:]
         elif _is_compound(name):
-            # The end of an envelope whose beginning was cut off.
+            # A closing tag whose opening tag was cut off.
             marks.mark(0, match.end(), SpanKind.HARNESS)
     for name, start, end in opened:
         if _is_open_envelope(text, name, start, end):
@@ -72,7 +72,7 @@ def _is_compound(name: str) -> bool:
 
 
 def _is_open_envelope(text: str, name: str, start: int, end: int) -> bool:
-    """Whether a tag without an end opens an envelope, rather than being a placeholder in a sentence."""
+    """True if a tag that is never closed opens a block, rather than being a placeholder in a sentence."""
     line = text[text.rfind("\n", 0, start) + 1 : start].strip(" \t>*-")
     after = text[end : end + 1]
     if not line:
@@ -83,7 +83,7 @@ def _is_open_envelope(text: str, name: str, start: int, end: int) -> bool:
 
 
 def mark_fences(marks: SpanMarks) -> None:
-    """Mark code blocks; one that is never closed goes to the end."""
+    """Mark code blocks and triple-quoted text; a block that is never closed extends to the end of the prompt."""
     text = marks.text
     _mark_triple_quotes(marks)
     if "```" not in text and "~~~" not in text:
@@ -102,7 +102,7 @@ def mark_fences(marks: SpanMarks) -> None:
 
 
 def _mark_triple_quotes(marks: SpanMarks) -> None:
-    """Mark what stands between three quotation marks and the next three; a text that they open and do not end goes to the end."""
+    """Mark text between triple quotation marks; if they open a line and are never closed, it extends to the end of the prompt."""
     text, at = marks.text, 0
     while opening := _TRIPLE.search(text, at):
         closing = text.find(opening[0], opening.end())
@@ -113,7 +113,7 @@ def _mark_triple_quotes(marks: SpanMarks) -> None:
 
 
 def _find_fences(text: str) -> Iterator[tuple[int, int, str, str]]:
-    """The fences in order: where each stands, its characters and its language. One may stand at the end of a sentence."""
+    """The fences in order: start, end, characters and language of each. An opening fence may be at the end of a sentence."""
     whole = {match.start(1): match for match in _FENCE.finditer(text)}
     late = {match.start(1): match for match in _OPENS_LATE.finditer(text) if match.start(1) not in whole}
     ends = {match.end() for match in _ONE_LINE.finditer(text)}
@@ -123,7 +123,7 @@ def _find_fences(text: str) -> Iterator[tuple[int, int, str, str]]:
 
 
 def is_prompt_log(text: str) -> bool:
-    """Whether a text is nothing but quoted requests as people type them, without a capital, which a log of prompts marks so."""
+    """True if a text is a log of the person's prompts: nothing but block quotes, each a request without an initial capital."""
     paragraphs = [line for line in text.splitlines() if line.strip()]
     requests = [line[2:] for line in paragraphs if line.startswith("> ")]
     return bool(requests) and len(requests) == len(paragraphs) and all(_is_request(words) for words in requests)
@@ -135,6 +135,6 @@ def _is_request(words: str) -> bool:
 
 
 def mark_quotes(marks: SpanMarks) -> None:
-    """Mark lines of block quotes."""
+    """Mark the lines of block quotes."""
     for match in _QUOTE.finditer(marks.text) if ">" in marks.text else ():
         marks.mark(match.start(), match.end(), SpanKind.QUOTED)

@@ -1,4 +1,4 @@
-"""The kinds of spans, and a text's characters marked with them. First marks stay: what was decided early is not decided again."""
+"""The kinds of spans, and marks that assign a kind to each character of a text. The first mark of a character is final."""
 
 import re
 from enum import StrEnum
@@ -7,17 +7,17 @@ from kept.core.value import dataclass
 
 
 class SpanKind(StrEnum):
-    """Whose words a span is made of. All but ``typed`` are foreign."""
+    """Whose words a span holds. All kinds but ``typed`` are foreign."""
 
     TYPED = "typed"  # by the person
     COMMAND = "command"  # the name of a slash command
-    PASTED = "pasted"  # what a program printed, code, a diff, a table
-    QUOTED = "quoted"  # a block quote, a fence, a quotation
-    DOCUMENT = "document"  # an article, a README, a mail, a conversation with somebody else
-    REPORTED = "reported"  # what somebody else says, in the person's sentence or a reviewer's
-    HARNESS = "harness"  # an envelope that a client or a tool put there
+    PASTED = "pasted"  # program output, code, a diff, a table
+    QUOTED = "quoted"  # a block quote, a code fence, a quotation
+    DOCUMENT = "document"  # an article, a README, an e-mail, a conversation with somebody else
+    REPORTED = "reported"  # somebody else's statement, within the person's sentence or on its own (a review)
+    HARNESS = "harness"  # text that a client or a tool inserted
     PROGRAM = "program"  # a prompt that a program wrote
-    REPEATED = "repeated"  # came back identically in another session
+    REPEATED = "repeated"  # text that occurs identically in another session
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,7 +30,7 @@ class Span:
 
     @property
     def is_typed(self) -> bool:
-        """Whether these are the person's own words."""
+        """True if these are the person's own words."""
         return self.kind is SpanKind.TYPED
 
 
@@ -43,25 +43,25 @@ _EQUAL = re.compile(rb"(?s)(.)\1*")
 
 
 class SpanMarks:
-    """Marks of a text's characters, all typed at first."""
+    """A kind for each character of a text; typed at first."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._codes = bytearray(len(text))
 
     def mark(self, start: int, end: int, kind: SpanKind) -> None:
-        """Mark the characters ``[start, end)`` that have no mark yet."""
+        """Mark those of the characters ``[start, end)`` that have no mark yet."""
         code = _CODES[kind]
         part = self._codes[start:end]
         self._codes[start:end] = part.replace(b"\0", bytes([code])) if code else part
 
     def typed_parts(self, start: int, end: int) -> list[tuple[int, int]]:
-        """The runs of ``[start, end)`` without a mark that hold something visible."""
+        """The unmarked runs within ``[start, end)`` that are not only white space."""
         runs = _UNMARKED.finditer(self._codes, start, end)
         return [run.span() for run in runs if self.text[run.start() : run.end()].strip()]
 
     def to_spans(self) -> tuple[Span, ...]:
-        """The runs of equal marks in order; white space between foreign ones is theirs."""
+        """The spans of equal kind, in order; white space after a span belongs to it."""
         runs: list[tuple[int, int, int]] = []
         for run in _EQUAL.finditer(self._codes):
             (start, end), code = run.span(), run[0][0]

@@ -1,25 +1,26 @@
-"""Prompts that a program wrote, and what clients put around a person's: scripted roles, IDE blocks, hooks, plans, slash
-commands.
+"""Marks prompts that a program wrote, and text that clients add to a person's prompt: scripted roles, IDE blocks, hooks, plans,
+slash commands.
 """
 
 from kept.core.pattern import Pattern
 from kept.core.spans.marks import SpanKind, SpanMarks
 from kept.core.words import fill_pattern, list_shapes
 
-# What clients write in the person's name, and lines by which a harness announces words that it passes on.
+# Openings of texts that clients write in the person's name, and lines by which a harness announces text that it inserts.
 _OPENINGS = fill_pattern(r"^\s*(?:‹shapes:clients.openings›)")
 _ANNOUNCED = fill_pattern(r"(?m)^[ \t]*(?:‹shapes:clients.announced›)")
-# A client's stand-in for a paste, and how many lines were pasted.
+# A client's placeholder for a paste, with the number of pasted lines.
 _PASTED = Pattern(r"\[(?:Pasted|Truncated) text #\d+(?: \+(\d{1,5}) lines?)?[^\]\n]{0,20}\]")
-# What a client puts where it cut a conversation; it may stand below words that were queued.
+# The text a client inserts where it compacted a conversation; queued words of the person may come before it.
 _CONTINUED = Pattern(r"(?m)^This session is being continued from a previous conversation")
-# The editor's words for a prompt file that the person chose; what stands behind them is the person's.
+# The editor's text for a prompt file that the person chose; the words after it are the person's.
 _PROMPT_FILE = Pattern(r"^\s*Follow instructions in \[[^\]\n]*\]\([^)\n]*\)\.?")
 _ROLE = fill_pattern(r"(?i)^\s*(?:#[^\n]*\n+)?\s*‹roles›\s*\S")
 _SCRIPTED = fill_pattern(r"(?i)\b‹scripted:spaced›\b|‹scripted:unspaced›")
 _IDE = Pattern(r"(?m)^\s*# Context from my IDE setup:")
 _REQUEST = Pattern(r"(?m)^#{1,3} My request for \w+:[ \t]*\n?")
-# A program's template that puts what it retrieved before a person's question: the line of the question, and what names the rest.
+# A program's template that puts retrieved material before a person's question: the line before the question, and the words that
+# announce the material.
 _QUESTION = fill_pattern(r"(?im)^[ \t#*]*(?:the |my )?(?:user(?:['’]s)? |human |original |final )?‹questions›[ \t*]*[:：]")
 _RETRIEVED = fill_pattern(
     r"(?i)\b(?:following|below|provided|given|retrieved|relevant|supplied)\b[^.\n]{0,40}?\b‹supplies›\b"
@@ -30,7 +31,7 @@ _WRAPPED = Pattern(r"<command-(?:name|message)>\s*/?([\w:-]{1,60})\s*</command-(
 
 
 def mark_program(marks: SpanMarks) -> None:
-    """Mark a prompt that a program wrote; of an IDE's block the person's request is left."""
+    """Mark a prompt that a program wrote; the person's request within an IDE block stays typed."""
     text = marks.text
     continued = _CONTINUED.search(text)
     announced = _ANNOUNCED.search(text)
@@ -53,13 +54,13 @@ def mark_program(marks: SpanMarks) -> None:
 
 
 def _template_end(text: str) -> int:
-    """Where the question begins in a prompt that a program filled with what it retrieved; 0 in any other."""
+    """The start of the question in a prompt that a program filled with retrieved material; 0 in any other prompt."""
     questions = list(_QUESTION.finditer(text)) if ":" in text or "：" in text else []
     return questions[-1].end() if questions and _RETRIEVED.search(text[: questions[-1].start()]) else 0
 
 
 def _mark_pastes(marks: SpanMarks) -> None:
-    """Mark the stand-ins for pastes, with as many lines below each as were pasted; all of them where no number is named."""
+    """Mark each placeholder for a paste and the pasted lines below it; all lines below it if it gives no number."""
     text = marks.text
     for match in _PASTED.finditer(text) if "[" in text else ():
         end = match.end()
@@ -71,12 +72,12 @@ def _mark_pastes(marks: SpanMarks) -> None:
 
 
 def _is_scripted_prompt(text: str) -> bool:
-    """Whether a prompt gives a role to a model, as programs do: with instructions for its output, or at length."""
+    """True if a prompt assigns a role to a model and either gives instructions for its output or is long."""
     return bool(_ROLE.match(text)) and (bool(_SCRIPTED.search(text)) or text.count("\n") > 5 or len(text) > 600)
 
 
 def mark_command(marks: SpanMarks) -> None:
-    """Mark the name of a slash command, and all of one that takes no words."""
+    """Mark the name of a slash command; the whole prompt if the command takes no free text."""
     match = _COMMAND.match(marks.text)
     if match:
         closed = match[1][1:].casefold() in list_shapes("clients", "commands")

@@ -1,6 +1,6 @@
-"""Paragraphs: which are a person's prose, and which are output, documents, mails and reviews that they passed on.
+"""Marks the paragraphs of a prompt that are not the person's prose: program output, documents, e-mails and reviews they pasted.
 
-Goes through a prompt from its beginning. After a paste words count as the person's again only where they show it.
+Goes through a prompt from its beginning. After a paste, words count as the person's again only if they show signs of it.
 """
 
 from dataclasses import dataclass
@@ -21,41 +21,42 @@ from kept.core.spans.output import find_screen_lists, has_inline_output, is_agen
 from kept.core.spans.reports import ARTICLE, find_steps_start, is_long_line, is_report, is_statement, is_wrapped
 from kept.core.words import fill_pattern, has_word, opens_with
 
-# A typed command, or the times of a subtitle: what stands below it in the same paragraph was printed.
+# A command at a shell prompt, or the times of a subtitle: the lines below it in the same paragraph are output.
 _COMMAND = Pattern(r"^\s*(?:\d\d:\d\d:\d\d[,.]\d{3} -->|[❯➜»]|[$%>]|PS [^>\n]{1,60}>|\S+@\S+[:~][^\n]{0,60}[$#%])\s+\S")
 _BLANK = Pattern(r"\n(?:[ \t]*\n)+")
 _RULER = Pattern(r"^\s*[-=_*]{3,}\s*$")
 # A comment of a program.
 _REMARK = Pattern(r"^\s*(?:--|#|;|%)\s+\S")
-# What a compiler, an exception or a browser says of a place, wherever it stands in a line.
+# A location as a compiler, an exception or a browser prints it, anywhere in a line.
 _LOCATED = fill_pattern(r"(?:^|\s)(‹shapes:documents.located›)")
-# A line that begins with a place in a file: all of it was printed.
+# A line that begins with a location in a file: the whole line is output.
 _PLACE = Pattern(r"^\s*\S+:\d+(?::\d+)?\s")
-# A file or a name in code, as people write them into sentences.
+# A file name or identifier, as people write them in sentences.
 _NAMED = Pattern(r"^['\"`(]?(?:[a-z]+(?:_[a-z]+)+|[\w/-]+\.[a-z]{2,4})[)'\"`]?[.,:;?!]*$")
 _WORD = Pattern(r"^[\"'“”‘’(*`-]*\pL[\pL\pM'’,。、！？：；「」-]*[\"'“”’)*`.,!?:;]*$")
-# Two words of a person's list; a cell of a table begins with a capital or is one word.
+# The first two words of an item in a person's list; a table cell begins with a capital or is a single word.
 _LISTED = Pattern(r"^\p{Ll}[\p{Ll}\d]*:? \p{Ll}")
-# A program that names itself before what it says.
+# A message that begins with the program's name.
 _TOOL = Pattern(r"^[\w./-]+: ")
-# A part of a program, named by a compound, that says what it did.
+# A log message that begins with a component's compound name.
 _PART = Pattern(r"^\p{Ll}+(?:[-_.]\p{Ll}+)+: \p{Lu}")
-# A line that begins with a call explains code.
+# A line that begins with a function call: it explains code.
 _CALL = Pattern(r"^[\w.]+\(")
-# Brackets of data on one line, what names them an example, and a clause that goes on behind them.
+# Bracketed data on one line. Before it, words such as "for example" (_EXAMPLE), or after it the rest of the sentence
+# (_CLAUSE_BEHIND), show that the data belongs to the person's sentence.
 _DATA = Pattern(r"[\[{].*[\]}]")
-# All that points at the words that follow.
+# "This:" or "these:", which points to pasted words on the same line.
 _POINTED = Pattern(r"^(?:this|these)[ \t]*:[ \t]+(\p{Lu})")
 _EXAMPLE = fill_pattern(r"(?i)(?:\b‹examples:spaced›|‹examples:unspaced›)[\s,:：]*$")
 _CLAUSE_BEHIND = Pattern(r"^, \p{Ll}+ \p{Ll}")
-# What a program calls the data that it dumps.
+# The heading of data that a program dumps.
 _DUMP = Pattern(r"(?m)^\p{Lu}\pL+(?:ed|ing) [\w ]{2,40}:\s*(?:\w*\(\d+\) ?)?(?:[\[{]|<\w)")
 _LABEL = Pattern(r"^\p{Ll}\pL*(?: \p{Ll}\pL*){0,2}(:?)\s*$")
-_QUESTION = 4  # words of a question that stands for itself
+_QUESTION = 4  # a question of at most this many words counts as the person's
 _JOINT = Pattern(r"[:：.?!]\s+")
-_COLUMN = 5  # short lines below each other
-_REPLY = 60  # words of what a person says after a paste
-_TYPED = 4  # words of a line without a capital that is no output
+_COLUMN = 5  # this many short lines in a row are a column
+_REPLY = 60  # a person's words after a paste are at most this many
+_TYPED = 4  # a line without initial capital that has at least this many words may be typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,20 +70,20 @@ class _Line:
 
 @dataclass(slots=True)
 class _State:
-    """What stands before a paragraph: a paste goes on, the last paragraph was output, a list was announced."""
+    """What is known before a paragraph is classified."""
 
-    closing: int  # where the paragraph begins with which the person ends their prompt
-    labels: bool = False  # the person's label opens the prompt: later ones above commands are theirs too
-    pasted: SpanKind | None = None
-    shaped: bool = False
-    listing: bool = False
-    announced: bool = False  # and nothing of it came yet
-    spoken: int = 0  # words that the person typed so far
-    terse: bool = True  # and they wrote them without capitals
+    closing: int  # start of the person's closing paragraph
+    labels: bool = False  # a label by the person opens the prompt, so later labels above commands are theirs too
+    pasted: SpanKind | None = None  # the kind of a paste that continues
+    shaped: bool = False  # the last paragraph was output
+    listing: bool = False  # the person announced a list of their own
+    announced: bool = False  # the person announced a paste, and none of it has come yet
+    spoken: int = 0  # number of words the person has typed so far
+    terse: bool = True  # the person's paragraphs so far begin without a capital
 
 
 def mark_paragraphs(marks: SpanMarks) -> None:
-    """Mark the paragraphs, and the lines of them, that are not the person's."""
+    """Mark the paragraphs, and lines within paragraphs, that are not the person's."""
     text = marks.text
     start, closing = find_document_start(text), _find_closing_start(text)
     brief = start < len(text) and is_brief(text, start)
@@ -99,7 +100,7 @@ def _mark_paragraph(marks: SpanMarks, lines: list[_Line], state: _State) -> None
     start, end = lines[0].start, lines[-1].end
     words = marks.text[start:end]
     if lines[0].marked:
-        # What was announced was a block that is marked already.
+        # The announced paste was this block, which is marked already.
         state.pasted = None if state.announced else state.pasted
         state.shaped, state.listing, state.announced = True, False, False
         return
@@ -121,14 +122,14 @@ def _mark_paragraph(marks: SpanMarks, lines: list[_Line], state: _State) -> None
         return
     state.listing = False
     forwarded = is_forwarded(words)
-    # A title between what a program printed above and below.
+    # A title between two blocks of output.
     titled = state.shaped and is_list_item(bare[0]) and _is_introduction(bare[0]) and not has_word("person", bare[0])
     shaped = shaped or (titled and len(lines) == 1)
     if forwarded or shaped:
         kind = SpanKind.PASTED if shaped and not forwarded else SpanKind.DOCUMENT
         lead, screen = int(labelled) or (0 if titled else _count_lead_lines(lines)), is_agent_screen(words)
         own = _mark_output(marks, lines, kind, lead=lead, resumable=not forwarded and not screen)
-        # One line alone (an address, an error) is no beginning of a paste that goes on.
+        # A single line (a URL, an error) does not begin a longer paste.
         goes_on = not own and (forwarded or len(lines) - lead > 1 or screen)
         state.pasted, state.shaped = kind if goes_on else None, shaped and not forwarded and not own
     elif (step := find_steps_start(bare)) < len(lines):
@@ -152,8 +153,9 @@ def _mark_paragraph(marks: SpanMarks, lines: list[_Line], state: _State) -> None
 
 
 def _mark_output(marks: SpanMarks, lines: list[_Line], kind: SpanKind, *, lead: int = 0, resumable: bool) -> bool:
-    """Mark the lines of a paste but for those that lead to it and, where the person may resume, those in which they go on. Says
-    whether the last line is theirs.
+    """Mark the lines of a paste, except the ``lead`` lines before it and, if ``resumable``, lines in which the person resumes.
+
+    Returns True if the last line is the person's.
     """
     own = False
     for place, line in enumerate(lines):
@@ -165,7 +167,7 @@ def _mark_output(marks: SpanMarks, lines: list[_Line], kind: SpanKind, *, lead: 
 
 
 def _note_announcement(marks: SpanMarks, lines: list[_Line], state: _State) -> None:
-    """Note what the last line of a paragraph announces: a paste, or a list of the person's own."""
+    """Record what the last line of a paragraph announces: a paste, or a list of the person's own."""
     last = lines[-1]
     parts = marks.typed_parts(last.start, last.end)
     if not parts or not INTRO.search(last.text) or parts[-1][1] < last.start + len(last.text.rstrip()):
@@ -177,8 +179,8 @@ def _note_announcement(marks: SpanMarks, lines: list[_Line], state: _State) -> N
 
 
 def _mark_lines(marks: SpanMarks, lines: list[_Line], state: _State) -> None:
-    """Mark the lines of a mixed paragraph: foreign ones, what a command printed, a text to work on, and what follows output until a
-    person speaks.
+    """Mark lines of a mixed paragraph: foreign lines, output of a command, a text to work on, and lines after output until the
+    person resumes.
     """
     printed = handed = shown = lead = False
     for place, line in enumerate(lines):
@@ -205,7 +207,7 @@ def _mark_lines(marks: SpanMarks, lines: list[_Line], state: _State) -> None:
             marks.mark(line.start, line.end, SpanKind.PASTED)
             shown, lead = True, False
         else:
-            # A list below the person's own lead-in is theirs; anything else that they announce so is a paste.
+            # A list below the person's lead-in is theirs; anything else below it is a paste.
             handed = bool(INTRO.search(line.text)) and is_text_task(line.text)
             shown = lead = handed or (bool(INTRO.search(line.text)) and is_text_announced(line.text[-200:]))
     state.shaped = shown
@@ -213,7 +215,7 @@ def _mark_lines(marks: SpanMarks, lines: list[_Line], state: _State) -> None:
 
 
 def _find_attachment_start(line: str) -> int:
-    """Where output or somebody's text begins that a person pasted behind their words on the same line; 0 where none does."""
+    """The start of output or of somebody's text that the person pasted after their words on the same line; 0 if there is none."""
     if (pointed := _POINTED.match(line)) and not has_word("person", line):
         return int(pointed.start(1))
     for match in _JOINT.finditer(line):
@@ -235,7 +237,7 @@ def _find_attachment_start(line: str) -> int:
 
 
 def _is_example(line: str, joint: int) -> bool:
-    """Whether data up to a joint belongs to the person's sentence: named as an example, or the sentence goes on behind it."""
+    """True if bracketed data before ``joint`` belongs to the person's sentence: an example, or the sentence continues after it."""
     data = _DATA.search(line)
     if not data or data.start() > joint or not _is_natural_language(line[: data.start()]):
         return False
@@ -248,19 +250,19 @@ def _is_own_words(words: str) -> bool:
 
 
 def _is_label(lines: list[_Line]) -> bool:
-    """Whether the first line is a person's label of what was pasted below it; one with a colon stands above a typed command."""
+    """True if the first line is the person's label for a paste below it; a label with a colon must be above a shell command."""
     label = _LABEL.match(lines[0].text) if len(lines) > 1 else None
     return label is not None and (bool(_COMMAND.match(lines[1].text)) if label[1] else lines[1].foreign)
 
 
 def _is_code_comment(lines: list[_Line], place: int) -> bool:
-    """Whether a line is a comment that stands directly above or below code."""
+    """True if a line is a comment directly above or below code."""
     near = (lines[other].text for other in (place - 1, place + 1) if 0 <= other < len(lines))
     return bool(_REMARK.match(lines[place].text)) and any(is_output_line(text) and not _REMARK.match(text) for text in near)
 
 
 def _is_column(lines: list[_Line], place: int) -> bool:
-    """Whether a line stands in a run of short ones in which nobody speaks: a column of a table, or a page as it was copied."""
+    """True if a line is one of several short lines in a row without words of a person: a table column or a copied page."""
     low = high = place
     while low > 0 and _is_cell(lines[low - 1].text):
         low -= 1
@@ -275,13 +277,13 @@ def _is_cell(line: str) -> bool:
 
 
 def _is_mostly_foreign(lines: list[_Line]) -> bool:
-    """Whether most lines of a paragraph, those that introduce them aside, have the shape of output."""
+    """True if most lines of a paragraph, not counting those that introduce them, have the shape of output."""
     strange = sum(1 for line in lines if line.foreign)
     return strange > 0 and strange * 2 > len(lines) - _count_lead_lines(lines)
 
 
 def _count_lead_lines(lines: list[_Line]) -> int:
-    """How many lines before the first foreign one are the person's: all up to the last that speaks or introduces what follows."""
+    """The number of the person's lines before the first foreign line: up to the last that is spoken or an introduction."""
     first = next((place for place, line in enumerate(lines) if line.foreign), len(lines))
     spoken = [place for place in range(first) if _is_spoken_sentence(lines[place].text) or _is_introduction(lines[place].text)]
     if not spoken and first and not lines[0].start and lines[0].text[:1].islower() and _is_natural_language(lines[0].text):
@@ -290,8 +292,10 @@ def _count_lead_lines(lines: list[_Line]) -> int:
 
 
 def _is_person_resuming(lines: list[_Line], place: int, *, own: bool) -> bool:
-    """Whether the person goes on in this line, directly below output or, where the line above is their ``own``, below that: at the
-    left edge, in natural words, and as people type (without a capital) or speak.
+    """True if the person resumes in this line, or continues, if the line above is their ``own``.
+
+    The line must be natural language at the left edge. To resume below output, it must also look typed, without an initial capital,
+    or contain words of a person.
     """
     line, above = lines[place], lines[place - 1]
     words = line.text.strip()
@@ -316,7 +320,7 @@ def _is_person_resuming(lines: list[_Line], place: int, *, own: bool) -> bool:
 
 
 def _is_wrapped_to(lines: list[_Line], place: int) -> bool:
-    """Whether a terminal may have broken the line above, and this one is the rest of its sentence."""
+    """True if this line may be the rest of the sentence above it, wrapped by a terminal."""
     above, words = lines[place - 1].text, lines[place].text.strip()
     broken = place > 0 and is_long_line(above) and _is_natural_language(" ".join(above.split()[-3:]))
     return broken and words[:1].islower() and not _is_question(words) and not INTRO.search(words)
@@ -327,7 +331,7 @@ def _is_introduction(line: str) -> bool:
 
 
 def _is_spoken_sentence(line: str) -> bool:
-    """Whether a line is a sentence of somebody who speaks."""
+    """True if a line is a sentence as people type it, rather than output."""
     start = line.strip()
     if is_indented(line) or is_output_line(line) or _CALL.match(start) or _PART.match(start):
         return False
@@ -338,19 +342,19 @@ def _is_spoken_sentence(line: str) -> bool:
 
 
 def _first_words(words: str, length: int) -> str:
-    """The first words of a passage, whole ones, within a length."""
+    """The first whole words of a passage, at most ``length`` characters."""
     return words if len(words) <= length else words[: length + 1].rpartition(" ")[0]
 
 
 def _is_natural_language(words: str) -> bool:
-    """Whether nearly all of some words are words as people write them."""
+    """True if at least four fifths of the words are plain words rather than code or data."""
     parts = [part for place, part in enumerate(words.split()) if not place or not _NAMED.match(part)]
     plain = sum(1 for part in parts if _WORD.match(part))
     return (len(parts) >= 2 or not words.isascii()) and plain * 5 >= len(parts) * 4
 
 
 def _is_list(lines: list[_Line]) -> bool:
-    """Whether short lines are a person's list: an order announces them, most begin as people type, or one is a sentence."""
+    """True if short lines are a person's list: an instruction announces them, most look typed, or one is a sentence."""
     first = lines[0].text
     typed = sum(1 for line in lines if _LISTED.match(line.text))
     return (
@@ -368,7 +372,7 @@ def _is_question(line: str) -> bool:
 
 
 def _is_output(lines: list[_Line], words: str) -> bool:
-    """Whether a paragraph was copied off a screen: padded or indented throughout, or short lines in which nobody speaks."""
+    """True if a paragraph was copied from a screen: padded or indented throughout, or short lines without words of a person."""
     if all(is_indented(line.text) for line in lines) or any(line.text.endswith(" " * 8) for line in lines):
         return True
     if len(lines) > 1 and all(line.text.startswith("  ") and not is_list_item(line.text) for line in lines):
@@ -381,7 +385,7 @@ def _is_output(lines: list[_Line], words: str) -> bool:
 
 
 def _find_report_start(marks: SpanMarks, start: int) -> int:
-    """Where a report begins whose first paragraph begins here: at the line above where that is its title."""
+    """The start of a report whose first paragraph is at ``start``: the line above, if that is its title, else ``start``."""
     above = marks.text[:start].rstrip()
     line = above[above.rfind("\n") + 1 :]
     is_title = (
@@ -396,8 +400,9 @@ def _find_report_start(marks: SpanMarks, start: int) -> int:
 
 
 def _is_resumption(words: str, *, after_output: bool) -> bool:
-    """Whether the person speaks again after something pasted: short, and as people speak. After pasted prose they must also ask, or
-    write as people type: without a capital.
+    """True if the person resumes after a paste, with a short paragraph that contains words of a person.
+
+    After pasted prose it must also be a question or begin without a capital.
     """
     if words[:2].isspace() and not _is_question(words):
         return False
@@ -420,8 +425,9 @@ def _is_resumption(words: str, *, after_output: bool) -> bool:
 
 
 def _find_closing_start(text: str) -> int:
-    """Where the last paragraph begins, if the person speaks in it: asks something, or says it below a ruler; behind the text
-    otherwise.
+    """The start of the last paragraph if it is the person's: a question, a wish, or their words below a ruler.
+
+    The length of the text otherwise.
     """
     *_, blank = (0, *(match.end() for match in _BLANK.finditer(text.rstrip())))
     start, words = blank, text[blank:]
@@ -433,8 +439,9 @@ def _find_closing_start(text: str) -> int:
 
 
 def _split_paragraphs(marks: SpanMarks, *, brief: bool) -> list[list[_Line]]:
-    """The paragraphs of a text as their lines, without line ends. What is marked already stands apart. In a
-    person's own brief headings are theirs.
+    """The paragraphs of a text as lists of lines; lines that are marked already form paragraphs of their own.
+
+    Headings are foreign, except in a person's own brief.
     """
     found: list[list[_Line]] = [[]]
     dumps = {match.start() for match in _DUMP.finditer(marks.text)}

@@ -1,5 +1,6 @@
-"""Long passages of prompts, by hash: text of more than 25 words or of several lines that comes back identically in another session
-was not typed anew. Which hashes came back only a store can tell; capitals and white space do not count.
+"""Hashes of long passages of prompts: text that occurs identically in another session was pasted, not typed again.
+
+A passage is a line of more than 25 words, or two lines. The store knows which hashes occur again. Case and white space are ignored.
 """
 
 from datetime import datetime
@@ -9,14 +10,14 @@ from typing import NamedTuple
 
 from kept.core.text import is_cjk
 
-_WORDS = 25  # a line of more words is a passage
-_LINES = 6  # words of two lines together from which on they are one
-_MOST = 400  # passages of one prompt
-_COPY_SECONDS = 120.0  # an event of another session at the same moment is a copy of this one
+_WORDS = 25  # a line with more words than this is a passage
+_LINES = 6  # two consecutive lines with at least this many words together are a passage
+_MOST = 400  # at most this many passages per prompt
+_COPY_SECONDS = 120.0  # equal events of two sessions within this time are copies of one event
 
 
 class LongPassage(NamedTuple):
-    """The characters ``[start, end)`` of a text, and their hash, a signed number of 64 bits."""
+    """The characters ``[start, end)`` of a text, and their hash, a signed 64-bit number."""
 
     start: int
     end: int
@@ -25,7 +26,7 @@ class LongPassage(NamedTuple):
 
 @lru_cache(maxsize=512)
 def find_long_passages(text: str) -> tuple[LongPassage, ...]:
-    """Each line of more than 25 words, and each two lines that follow each other."""
+    """The long passages of a text: lines of more than 25 words, and pairs of consecutive lines with six words or more."""
     found: list[LongPassage] = []
     before: tuple[int, str, int] | None = None
     at = 0
@@ -52,7 +53,7 @@ def _hash_words(words: str) -> int:
 
 
 def is_copy(one: datetime | None, other: datetime | None) -> bool:
-    """Whether two tellings of the same words are one: of the same moment, or both without any."""
+    """True if two events with the same words are copies of one event: at the same moment, or both undated."""
     if one is None or other is None:
         return one is other
     return abs((one - other).total_seconds()) <= _COPY_SECONDS

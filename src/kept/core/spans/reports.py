@@ -1,6 +1,6 @@
-"""Prose that somebody else wrote, told by how it is written: reviews, reports of issues, tutorials, lines wrapped by a terminal.
+"""Recognises prose by somebody else from its style: reviews, issue reports, tutorials, lines wrapped by a terminal.
 
-Knows sentences and their style; where such prose begins and ends in a prompt decides ``prose.py``.
+Judges passages; ``prose.py`` decides where such prose begins and ends in a prompt.
 """
 
 from collections.abc import Sequence
@@ -10,35 +10,36 @@ from kept.core.pattern import Pattern
 from kept.core.spans.output import is_list_item
 from kept.core.words import has_word, opens_with
 
-ARTICLE = 25  # words of a passage that nobody speaks in, from which on it is a text
+ARTICLE = 25  # a passage without words of a person is somebody's text if it has at least this many words
 _SENTENCE = Pattern(r"[.!?]\s+|\n+")
 _NAME = Pattern(
     r"`[^`\n]+`|\b[A-Za-z]*[a-z][A-Z]\w+|\b\w+_\w+|\b\w+\.(?:\w+\(|[A-Z]\w+)"
     r"|\b[\w/-]+/[\w.-]+\.\w{1,5}\b|\b\w+\(\)"
 )
-# A file that somebody hands to an assistant.
+# An @-mention of a file.
 _MENTION = Pattern(r"(?:^|\s)@[\w.~-]*/[\w./-]+\.\w{1,5}\b")
-_NAMES = 2  # names of code in a report about it
-_STEPS = 3  # lines of instructions below each other
-_WRAP = 60  # characters of a line, from which on a terminal may have wrapped it
+_NAMES = 2  # a report about code contains at least this many names of code
+_STEPS = 3  # pasted instructions have at least this many lines that end as sentences
+_WRAP = 60  # a terminal may have wrapped a line of at least this many characters
 
 
 def split_passage(words: str) -> list[str]:
-    """The sentences of a passage, without outer white space and the mark that ends them."""
+    """The sentences of a passage, without surrounding white space and final punctuation."""
     return [sentence for part in _SENTENCE.split(words) if (sentence := part.strip())]
 
 
 def is_faultless(words: str) -> bool:
-    """Whether a passage is written with care: each sentence begins with a capital or a name of code, and the last one ends."""
+    """True if each sentence begins with a capital, quotation mark or bracket, and the last one ends with a full stop or colon."""
     parts = split_passage(words)
     return bool(parts) and words.rstrip()[-1:] in ".:。" and all(part[0].isupper() or part[0] in "`'\"(" for part in parts)
 
 
 def is_report(words: str, *, alone: bool, terse: bool, answered: bool) -> bool:
-    """Whether a paragraph is a reviewer's, or long faultless prose in which nobody speaks, is spoken to or gives an order.
+    """True if a paragraph is a review, or long and careful prose without words of a person and without instructions.
 
-    Such prose counts where it stands ``alone``, as one who wrote much before it goes on describing; a faultless report about code
-    counts where it is all of the prompt or where the person's own words are ``terse``.
+    Such prose counts only if it is ``alone``, with little of the person's own text before it, and if it names code or is
+    ``answered`` by a line that begins without a capital. A report about code counts if the person's own words are ``terse``
+    (without capitals) or there are none.
     """
     if has_word("reviews", words):
         return not any(opens_with("pleas", sentence) for sentence in split_passage(words))
@@ -53,7 +54,7 @@ def is_report(words: str, *, alone: bool, terse: bool, answered: bool) -> bool:
 
 
 def is_code_report(words: str) -> bool:
-    """Whether a passage is a faultless report that names code and orders nothing."""
+    """True if a passage is a carefully written report that names code and gives no instructions."""
     parts = split_passage(words)
     return (
         len(parts) > 1
@@ -65,7 +66,7 @@ def is_code_report(words: str) -> bool:
 
 
 def is_statement(words: str) -> bool:
-    """Whether the rest of a line is a text of its own: long and faultless, and nobody speaks, is spoken to or gives an order."""
+    """True if the rest of a line is somebody's text: long and careful, without words of a person and without instructions."""
     return (
         len(words.split()) >= ARTICLE
         and is_faultless(words)
@@ -75,7 +76,7 @@ def is_statement(words: str) -> bool:
 
 
 def find_steps_start(lines: Sequence[str]) -> int:
-    """The first line of instructions that a person pasted below their own terse words; the number of lines where there are none."""
+    """The index of the first line of instructions pasted below a person's terse words; the number of lines if there are none."""
     first = next((place for place, line in enumerate(lines) if place and line[:1].isupper()), len(lines))
     own, steps = lines[:first], [line for line in lines[first:] if line.strip()]
     terse = all(line[:1].islower() and not line.rstrip().endswith((".", ":")) for line in own)
@@ -87,12 +88,12 @@ def find_steps_start(lines: Sequence[str]) -> int:
 
 
 def is_wrapped(lines: Sequence[str]) -> bool:
-    """Whether a terminal broke the lines of a paragraph: each goes on with the sentence of the line above it, two columns in."""
+    """True if a terminal wrapped the lines of a paragraph: each continues the sentence above it, indented by two columns."""
     return len(lines) > 1 and not is_list_item(lines[0]) and all(_is_wrapped_pair(above, line) for above, line in pairwise(lines))
 
 
 def is_long_line(line: str) -> bool:
-    """Whether a terminal may have broken a sentence at the end of a line."""
+    """True if a terminal may have wrapped a sentence at the end of this line."""
     return len(line.strip()) >= _WRAP and line.rstrip()[-1] not in ".!?:"
 
 
@@ -101,7 +102,7 @@ def _is_wrapped_pair(above: str, line: str) -> bool:
 
 
 def _is_order(sentence: str) -> bool:
-    """Whether a sentence tells somebody what to do. A condition alone orders nothing: "When x is staged, y is read"."""
+    """True if a sentence is an instruction. A condition alone is none: "When x is staged, y is read"."""
     if opens_with("pleas", sentence) or has_word("duties", sentence):
         return True
     if opens_with("conditions", sentence):

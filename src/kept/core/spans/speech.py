@@ -1,4 +1,4 @@
-"""What a person quotes or reports inside of their own sentences: quotations, "the docs say …", "reviewer: …", "X claims …"."""
+"""Marks what a person quotes or reports inside their own sentences: quotations, "the docs say …", "reviewer: …", "X claims …"."""
 
 from functools import cache
 
@@ -7,11 +7,11 @@ from kept.core.spans.marks import SpanKind, SpanMarks
 from kept.core.words import fill_pattern, spaced_pattern, unspaced_pattern
 
 _QUOTATION = Pattern(r"[“«„]([^“”«»„\n]+)[”»“]|(?:^|[\s(:])\"([^\"\n]+)\"|「([^「」\n]+)」|『([^『』\n]+)』")
-# A line that is one quotation, below other words; it may hold shorter ones.
+# A line that is a single quotation, below other words; it may contain shorter quotations.
 _QUOTED_LINE = Pattern(r"(?m)^[ \t]*(\"[^\n]+\"|“[^\n]+”)[ \t]*$")
-_LONG_QUOTATION = 8  # words: a shorter one names something
+_LONG_QUOTATION = 8  # a quotation of fewer words is a name or label
 _END = fill_pattern(r"[.!?](?:\s|$)|[。！？;；]|\n|,? ‹contrasts:spaced› |‹contrasts:unspaced›")
-# The text that something is to show is the person's.
+# Words before a text that a program shall show: that text is the person's.
 _WANTED = fill_pattern(r"(?i)\b‹wanted›\s+(?:\pL+\s+)?\W*$")
 _CLAIMS = Pattern(
     r"(?:^|[.!?]\s+|\n)\s*(?:\p{Lu}[\w.-]{0,30}(?: \p{Lu}[\w.-]{1,30})?) "
@@ -21,7 +21,7 @@ _OWN_VOICE = Pattern(r"\b(?:We|You|I|What|Who|This|That|It|Nobody|Somebody|Someo
 
 
 def mark_speech(marks: SpanMarks) -> None:
-    """Mark quotations and what is reported of somebody else. Of the person's sentence the words around it stay typed."""
+    """Mark quotations and reported statements of somebody else. The rest of the person's sentence stays typed."""
     _mark_quotations(marks)
     _mark_reports(marks)
 
@@ -39,9 +39,7 @@ def _mark_quotations(marks: SpanMarks) -> None:
 
 
 def _is_attributed(text: str, start: int, end: int) -> bool:
-    """Whether a quotation is somebody's words rather than a label the person speaks about: announced, on a line of its own, or
-    signed.
-    """
+    """True if a quotation is somebody's words rather than a label: announced by a verb or colon, on its own line, or signed."""
     before, after = text[max(0, start - 60) : start + 1], text[end : end + 20]
     if _WANTED.search(before):
         return False
@@ -56,13 +54,13 @@ def _saying_end_pattern() -> Pattern:
     )
 
 
-# Between who speaks and "says": a word or two, no comma.
+# Up to two words, without a comma, between a source and "says".
 _BETWEEN = r"(?:[ \t]+[\pL\pN'’-]+){0,2}?[ \t]+"
 
 
 @cache
 def _saying_pattern() -> Pattern:
-    """Somebody says something, up to where what they say begins."""
+    """Matches a source and a verb of saying, up to the start of the statement."""
     return Pattern(
         rf"(?i)(?:\b{spaced_pattern('sources')}{_BETWEEN}{spaced_pattern('says')}"
         rf"(?:[ \t]+(?:that|dass|que)\b)?(?:[ \t]*[:,])?(?:[ \t]+|$)"
@@ -72,7 +70,7 @@ def _saying_pattern() -> Pattern:
 
 @cache
 def _according_pattern() -> Pattern:
-    """A sentence is a source's: "according to the docs …", "laut Handbuch …"."""
+    """Matches the attribution of a sentence to a source: "according to the docs …", "laut Handbuch …"."""
     return Pattern(
         rf"(?i)(?:\b{spaced_pattern('according')}{_BETWEEN}{spaced_pattern('sources')}\b"
         rf"|{unspaced_pattern('according')}[^。！？\n]{{0,12}}?{unspaced_pattern('sources')}[^。！？\n，：:,]{{0,12}}[，：:,]"
@@ -82,7 +80,7 @@ def _according_pattern() -> Pattern:
 
 @cache
 def _source_lead_pattern() -> Pattern:
-    """A sentence names where the rest of it is from: "from the vendor docs: …"."""
+    """Matches a source at the start of a sentence, up to the colon: "from the vendor docs: …"."""
     return Pattern(
         rf"(?im)(?:^|[.!?][ \t]+)[\s>*_-]{{0,4}}(?:\pL+[ \t]+)??{spaced_pattern('taken')}{_BETWEEN}"
         rf"{spaced_pattern('sources')}\b[^.!?\n:：]*[:"
@@ -93,7 +91,7 @@ def _source_lead_pattern() -> Pattern:
 
 @cache
 def _speaker_label_pattern() -> Pattern:
-    """A line that begins with who speaks, and a colon."""
+    """Matches a speaker and a colon at the start of a line."""
     return Pattern(
         rf"(?im)^[ \t*_>#-]{{0,6}}(?:(?:the|a|an|our|my|their|der|die|das|le|la|les|el|los|o|a)[ \t]+)?(?:[\pL\pN-]+[ \t]+)??"
         rf"(?:{spaced_pattern('speakers')}|{unspaced_pattern('speakers')})(?:[ \t]+(?:comments?|feedback|notes?"
@@ -111,7 +109,7 @@ def _mark_reports(marks: SpanMarks) -> None:
             if pattern is _CLAIMS and _OWN_VOICE.search(match[0]):
                 continue
             if text[match.end() - 1] == "\n" or text[match.end() : match.end() + 1] == "\n":
-                # Their words stand below.
+                # The statement is below.
                 end = text.find("\n\n", match.end())
                 marks.mark(match.start(), len(text) if end < 0 else end, SpanKind.REPORTED)
             stop = _END.search(text, match.end())
