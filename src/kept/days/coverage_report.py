@@ -1,4 +1,4 @@
-"""Coverage of a run or a day: the topics of its sessions, and what memory has of each. Read-only."""
+"""Coverage of a run or a day: the topics of its sessions, and how memories cover them. Read-only."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -12,13 +12,13 @@ from kept.profiles.language import choose_lexicon
 from kept.store.values import Thread
 from kept.workspace import Workspace
 
-WINDOW = 4_000  # events looked at together: bounds memory whatever the length of a session
+WINDOW = 4_000  # events that are processed together: bounds memory for sessions of any length
 _MISSED_KEPT = 50
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MissedTopic:
-    """A topic of which nothing is remembered although the user's words look worth it: what was said, its words, where and when."""
+    """A topic without a memory although the user's words look worth remembering (``told``), with its words, session and time."""
 
     session: str
     path: str
@@ -29,7 +29,7 @@ class MissedTopic:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CoverageReport:
-    """How many topics there were and what memory has of them; at most 50 of the missed ones are listed."""
+    """The number of topics by coverage; at most 50 of the missed ones are listed."""
 
     topics: int = 0
     covered: int = 0
@@ -38,7 +38,7 @@ class CoverageReport:
 
 
 class CoverageCounter:
-    """An account under way; only of the topics that begin in [start, stop) where ``within`` is given."""
+    """Counts topics; if ``within`` is given, only those that begin in [start, stop)."""
 
     def __init__(self, workspace: Workspace, within: tuple[datetime, datetime] | None = None) -> None:
         self._desk = workspace
@@ -48,7 +48,7 @@ class CoverageCounter:
         self._missed: dict[tuple[str, str], MissedTopic] = {}
 
     def count_topics(self, thread: Thread, events: Sequence[Event], found: Sequence[Topic]) -> None:
-        """Count the topics found in some events of a thread. Raises StoreError."""
+        """Count the topics in some events of a thread. Raises StoreError."""
         for topic in mark_topics(found, self._load_coverage(thread)):
             at = events[topic.start].at
             if self._within is not None and (at is None or not self._within[0] <= at < self._within[1]):
@@ -59,7 +59,7 @@ class CoverageCounter:
                 self._missed.setdefault((thread.session, topic.told), missed_topic)
 
     def done(self) -> CoverageReport:
-        """The account of what was taken."""
+        """The report of what was counted."""
         return CoverageReport(
             topics=self._states.total(),
             covered=self._states[Coverage.COVERED],
@@ -68,7 +68,7 @@ class CoverageCounter:
         )
 
     def _load_coverage(self, thread: Thread) -> MemoryCoverage:
-        """What is remembered where a thread belongs, and everywhere; each group is looked up once."""
+        """The coverage by the memories of a thread's scope and the user scope, cached per group."""
         profile = self._desk.profile_for(thread.source, thread.project, thread.path).id
         group = profile, self._desk.scope(thread.project, thread.path)
         if group not in self._known:
@@ -80,7 +80,9 @@ class CoverageCounter:
 def report_coverage(
     workspace: Workspace, threads: Iterable[Thread], within: tuple[datetime, datetime] | None = None
 ) -> CoverageReport:
-    """The account of the topics of some threads; of those that begin in ``within`` [start, stop). Raises StoreError."""
+    """Report the coverage of the topics of some threads; with ``within``, only of those that begin in [start, stop). Raises
+    StoreError.
+    """
     covering = CoverageCounter(workspace, within)
     for thread in threads:
         for base in range(0, thread.events, WINDOW):

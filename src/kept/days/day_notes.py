@@ -1,5 +1,5 @@
-"""Summarising: what was worked on in each thread that grew → notes in the store; and what a day was, read off the daybook, notes
-and memories; and a person's edits of a day's lines, as operations of the log.
+"""Day notes: summarize threads as notes in the store, compose a day from day summaries, notes and memories, and convert a person's
+edits of a day's lines to operations.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,8 +27,8 @@ from kept.profiles.language import choose_lexicon
 from kept.store.values import Thread, ThreadNote
 from kept.workspace import Workspace
 
-_LINE = 640  # characters of a line in the note of a day
-_WRITTEN = 20  # the weight of a line that somebody put together
+_LINE = 640  # characters of a line in a day note
+_WRITTEN = 20  # the weight of a line from a day summary
 YOU = "you"
 PARTS = {
     "problems": SummaryPart.WORKED,
@@ -36,7 +36,7 @@ PARTS = {
     "decisions": SummaryPart.DECIDED,
     "questions": SummaryPart.OPEN,
 }
-WINDOW = 4_000  # events looked at together: bounds memory whatever the length of a session; windows begin at its multiples
+WINDOW = 4_000  # events that are processed together, which bounds memory; windows begin at multiples of this
 
 
 Take = Callable[[Thread, Sequence[Event], Sequence[Topic]], None]
@@ -51,12 +51,12 @@ def summarize_threads(
     workers: Workers | None = None,
     progress: Progress = ignore_progress,
 ) -> int:
-    """Note what was worked on in the threads of ``grown``, and in all (or those that the file ``only`` tells) that were not looked
-    at yet.
+    """Note what was worked on in the ``grown`` threads, and in all threads (or those of the file ``only``) without up-to-date
+    notes.
 
-    ``grown`` says from which ordinal on the episodes of a thread were open, for what it tells may have changed from there on.
-    ``take`` is told the topics of each of them from its start, as they are found; ``workers`` find them, where there are any.
-    Returns how many threads were looked at. Raises StoreError.
+    ``grown`` maps thread ids to the ordinal of their first open episode, from which notes may change. ``take`` is called with the
+    topics of these threads from their start. ``workers`` find the topics, if given. Returns the number of threads. Raises
+    StoreError.
     """
     noted = dict(workspace.store.days.list_threads_without_notes())
     if only:
@@ -67,7 +67,7 @@ def summarize_threads(
 
     def prepare() -> Iterator[tuple[list[tuple[Thread, int, _Window | None]], list[_Window | None] | None]]:
         for batch in split_batches(workspace.store.archive.threads_by_id(pending), lambda each: each.events, WINDOW):
-            # A long thread is looked at window by window, here.
+            # A thread longer than a window is processed window by window in this process.
             windows = [_load_window(workspace, thread, 0) if workers and thread.events <= WINDOW else None for thread in batch]
             starts = [_first_to_note(workspace, thread, noted, grown) for thread in batch]
             yield list(zip(batch, starts, windows, strict=True)), windows if workers else None
@@ -86,14 +86,14 @@ def summarize_threads(
 
 
 def _first_to_note(workspace: Workspace, thread: Thread, *places: Mapping[int, int]) -> int:
-    """The ordinal from which a thread is to be noted: where its episodes were open; its start where somebody went back in it."""
+    """The ordinal from which a thread is noted: the window of its first open episode, or its start if it contains a rewind."""
     first = min(item[thread.id] for item in places if thread.id in item) // WINDOW * WINDOW
     return 0 if first and workspace.store.archive.has_rewinds(thread.id) else first
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Window:
-    """Events of a thread from the ordinal ``base`` on that are looked at together."""
+    """Events of a thread from the ordinal ``base`` on that are processed together."""
 
     events: Sequence[Event]
     base: int
@@ -103,7 +103,7 @@ class _Window:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Described:
-    """The topics of a window, and what was worked on in it with the words that find it."""
+    """The topics of a window, and its work notes, each with the text of its bullets as search words."""
 
     topics: tuple[Topic, ...]
     notes: tuple[tuple[WorkNote, str], ...]
@@ -119,7 +119,7 @@ def _describe_windows(windows: Sequence[_Window | None]) -> list[_Described | No
 
 
 def _describe_window(window: _Window) -> _Described:
-    """What a window is about. Values in, values out."""
+    """Find the topics and notes of a window. Values in, values out."""
     lexicon = choose_lexicon(window.events, window.languages)
     found = tuple(topics(window.events, lexicon=lexicon))
     runs = [(topic.start, topic.stop) for topic in found]
@@ -130,7 +130,7 @@ def _describe_window(window: _Window) -> _Described:
 def _thread_notes(
     workspace: Workspace, thread: Thread, start: int, take: Take | None, whole: tuple[_Window, _Described] | None
 ) -> Iterator[tuple[WorkNote, str]]:
-    """What was worked on in a thread from an ordinal on; ``whole`` is all of it with what another process found."""
+    """Yield the work notes of a thread from an ordinal on; ``whole`` is the whole thread with another process's result."""
     for base in range(0 if take else start, thread.events, WINDOW):
         window = whole[0] if whole else _load_window(workspace, thread, base)
         described = whole[1] if whole else _describe_window(window)
@@ -141,11 +141,11 @@ def _thread_notes(
 
 
 def build_summary(workspace: Workspace, first: date, last: date | None = None, *, scopes: frozenset[str] = frozenset()) -> Summary:
-    """What a day was, or the days from ``first`` to ``last``; of some projects only where ``scopes`` are given. Changes nothing.
+    """Summarize a day, or the days from ``first`` to ``last``; only some scopes if given. Changes nothing.
 
-    What was worked on is told by the daybook where a model wrote of the day, and in the words used then where none did; the
-    detailed form has both. What was decided, learnt and is open are memories of those days as they stand now; a question that was
-    answered since is told by its answer.
+    Work comes from the day summary if a model wrote one, otherwise from the notes in the words of that time; the detailed form has
+    both. Decisions, learnings and open questions are the memories of those days in their present state, so a question answered
+    since then appears as its answer.
     """
     last = last or first
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(last)[1]
@@ -166,7 +166,7 @@ def build_summary(workspace: Workspace, first: date, last: date | None = None, *
 
 
 def day_note_lines(workspace: Workspace) -> dict[date, tuple[Line, ...]]:
-    """What each day came to, as the lines of its note; each says whose it is, so that an edit of it is understood."""
+    """The lines of each day note; each line's key says what it shows, so that an edit of it is understood."""
     noted: dict[date, list[SummaryBullet]] = {}
     for note, bullet in _notes_between(workspace, *ALWAYS):
         noted.setdefault(note.note.at.astimezone(workspace.zone).date(), []).append(bullet)
@@ -188,7 +188,7 @@ def _note_lines_of_day(
 
 
 def format_authors(found: Sequence[SummaryBullet]) -> str:
-    """Whose words the lines under a heading are: those used then, a model's that put them together, or both."""
+    """Whose words the lines under a heading are: those used then, a model's, or both."""
     names = sorted({bullet.by.partition(",")[0] for bullet in found if bullet.by and bullet.by != YOU})
     if not names:
         return "in the words used then, without a model"
@@ -197,7 +197,7 @@ def format_authors(found: Sequence[SummaryBullet]) -> str:
 
 
 def bullet_key(bullet: SummaryBullet) -> str:
-    """What a line of a day is known by where it is written: 14 hex digits."""
+    """The key of a day's line in a file: 14 hex digits."""
     return bullet.source if bullet.by else digest("noted", bullet.source, size=7)
 
 
@@ -217,12 +217,12 @@ def _summary_bullets(page: DaySummary) -> Iterator[SummaryBullet]:
 
 
 def _passage_text(passage: Passage) -> str:
-    """A passage as its line: a problem says that it is one, for what worked stands beside it."""
+    """A passage as a line; a problem is marked as one, because solutions are listed beside it."""
     return f"Problem: {passage.text}" if passage.kind == "problems" and passage.form is not PassageForm.OWN else passage.text
 
 
 def _is_in_summary(workspace: Workspace, bullet: SummaryBullet, book: Mapping[date, DaySummary]) -> bool:
-    """Whether the daybook tells what a note does: by a model that day in that project, or in a person's other words."""
+    """True if the day summary covers a note: a model wrote of that day and scope, or a person reworded the line."""
     page = book.get(bullet.at.astimezone(workspace.zone).date()) if bullet.at else None
     if page is None:
         return False
@@ -237,7 +237,7 @@ def week_bounds(day: date) -> tuple[date, date]:
 
 
 def notes_of_day(workspace: Workspace, day: date) -> Iterator[tuple[ThreadNote, SummaryBullet]]:
-    """What was worked on a day, each thing once, with every line it is told in."""
+    """What was worked on during a day, each note once, with all its bullets."""
     return _notes_between(workspace, *workspace.day_bounds(day))
 
 
@@ -248,7 +248,7 @@ def _notes_between(workspace: Workspace, start: datetime, stop: datetime) -> Ite
 
 
 def drop_repeated_notes(found: Iterable[ThreadNote]) -> Iterator[ThreadNote]:
-    """What copies of a session tell twice, once."""
+    """Yield each note once, although copies of a session contain it again."""
     seen: set[str] = set()
     for note in found:
         if note.note.event not in seen:
@@ -266,7 +266,7 @@ def _active_memories(workspace: Workspace, memories: Iterable[Memory]) -> Iterat
 
 
 def reword_line(passage: Passage, words: str, now: datetime) -> Reword:
-    """The operation that puts a person's words (none: it is deleted) in the place of a line, or of their own earlier ones."""
+    """The operation that replaces a line, or a person's earlier rewording of it, by their words (empty: deletes it)."""
     if passage.form is not PassageForm.OWN:
         name = digest("own", str(passage.day), passage.scope, passage.id, size=7)
         passage = replace(passage, id=name, form=PassageForm.OWN, thread=0, by="you", made_of="", instead=passage.id, text="")
@@ -275,7 +275,7 @@ def reword_line(passage: Passage, words: str, now: datetime) -> Reword:
 
 
 def restore_lines(workspace: Workspace, ids: Iterable[str]) -> None:
-    """Have the lines that a person reworded as the log says they stand: by the last of the operations that are not undone.
+    """Restore reworded lines to what the log says: the last of the operations that are not undone.
 
     Raises StoreError.
     """

@@ -1,8 +1,7 @@
-"""The sentences that say most of some exchanges: what was wanted, what came of it, what was settled, and what stayed open.
+"""Gist: choose the sentences that say most about some exchanges: what was wanted, the outcome, what was decided, and what is open.
 
-Every sentence is one that was said; none is built, and none is cut. Which one is chosen by what prompts, answers, commits and file
-names share.
-Pure; knows no event, store or profile.
+Every sentence is quoted; none is composed or truncated. The choice depends on the words that prompts, answers, commits and file
+names share. Pure; knows no event, store or profile.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,18 +20,18 @@ from kept.extraction.rules.assertion import is_question
 from kept.extraction.rules.patterns import compile_pattern, has_match, skip_filler
 from kept.profiles.lexicons import TellingPatterns, join_alternatives
 
-_LONG = 240  # characters of a sentence beyond which a shorter one is told rather
-_LONGEST = 1_000  # characters of what is no sentence any more
+_LONG = 240  # characters; a longer sentence is less likely to be chosen
+_LONGEST = 1_000  # characters; longer text is not a sentence
 _READ = 4_000  # characters of each turn
 _LEAST_WORDS = 3
-_ENOUGH = 8  # telling words beyond which a sentence does not say more
-_AGAIN = 0.6  # likeness from which a prompt asks for the same again
-_VERDICT, _VERDICT_CHARS = 3, 80  # sentences and characters at the start of a prompt that judge what was done before it
-_NEAR = 5  # first words among which one that points outside makes a sentence lean on what stands before it
+_ENOUGH = 8  # content words; more do not make a sentence more informative
+_AGAIN = 0.6  # word overlap from which a prompt repeats an earlier request
+_VERDICT, _VERDICT_CHARS = 3, 80  # sentences and characters at the start of a prompt that may judge what was done before
+_NEAR = 5  # if one of this many first words refers outside, the sentence depends on what precedes it
 _MARKS = Pattern(r"^(?:\s*(?:[>#*\-+•|\x{2190}-\x{2BFF}\x{FE0F}\x{1F000}-\x{1FAFF}]+|\d{1,3}[.)])\s*)+|\*\*|__|^\s+")
 _LINK = Pattern(r"\[([^\]\n]{1,200})\]\([^)\n]{1,400}\)")
 _ITEM = Pattern(r"^(?:[*+•-]|\d{1,3}[.)])\s")
-# A label with its value: true, but not what came of it.
+# A label with its value; not an outcome.
 _LABEL = Pattern(r"(?i)^[a-z][\w ()/-]{0,30}: ")
 _AT_START = {  # what follows those that open a sentence
     "opener": r"(?:[\s,.!:;–—-]+|$)",
@@ -43,7 +42,7 @@ _CLOSED = ".!?。！？…:;)\"'`”’"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Sentence:
-    """A sentence: without markup and the words that only open it; its telling words; how many sentences of its turn come before."""
+    """A sentence without markup and opening words; its content words; ``place``: the number of sentences before it in its turn."""
 
     text: str
     content: frozenset[str]
@@ -53,7 +52,7 @@ class _Sentence:
 
 @cache
 def _pattern(name: str) -> Pattern:
-    """The forms that all languages have under a name of their table ``days``."""
+    """The pattern for all languages' forms of a list in the table ``days``."""
     spaced, unspaced = join_alternatives("days", name, spaced=True), join_alternatives("days", name, spaced=False)
     if name in _AT_START:
         return compile_pattern(f"(?i)^(?:{spaced}){_AT_START[name]}")
@@ -61,16 +60,16 @@ def _pattern(name: str) -> Pattern:
 
 
 def telling_words(texts: Iterable[str]) -> frozenset[str]:
-    """The words that carry matter in some texts."""
+    """The content words of some texts."""
     return frozenset(word for text in texts for word in find_content(text[:_READ]))
 
 
 def find_request(prompts: Sequence[str], subject: AbstractSet[str], spoken: Sequence[TellingPatterns]) -> str:
-    """The sentence of what was typed that says most of what was wanted; ``subject`` are telling words of what came of it."""
+    """The typed sentence that best says what was wanted; ``subject`` are content words of the outcome."""
     best, fallback = ("", 0.0), ""
     for prompt in prompts:
         if best[0] and not _has_unresolved_reference(best[0], spoken):
-            break  # what follows puts right how it was done
+            break  # later prompts correct how it was done
         for line in _prose_sentences(prompt):
             if FORGOTTEN_MARK in line.text or _pattern("cut").search(_strip_end(line.text)):
                 continue
@@ -96,7 +95,7 @@ def find_request(prompts: Sequence[str], subject: AbstractSet[str], spoken: Sequ
 
 
 def continues_attempt(prompt: str, said: Sequence[str], *, same_topic: bool) -> bool:
-    """Whether a prompt goes on with what was ``said`` before it: it says that it failed, asks for it again, or asks for nothing."""
+    """True if a prompt continues what was ``said`` before: it says that it failed, repeats the request, or contains no request."""
     words, told = tokenize(prompt), telling_words((prompt,))
     return (
         (same_topic and len(told) < _LEAST_WORDS)
@@ -107,28 +106,28 @@ def continues_attempt(prompt: str, said: Sequence[str], *, same_topic: bool) -> 
 
 
 def find_verdict(prompt: str, *names: str) -> str:
-    """The one of the first sentences of a prompt that judges what was done before it: it ``failed`` (or ``fails``, which some new
-    problem may be as well), or the person ``ended`` it.
+    """The first sentence at the start of a prompt that judges what was done before: it ``failed`` (or ``fails``, which may also be
+    a new problem), or the person ``ended`` it.
     """
     lines = [line.text for line in islice(_prose_sentences(prompt), _VERDICT)]
     return next((_strip_end(line) for line in lines if any(_pattern(name).search(line) for name in names)), "")
 
 
 def confirms_outcome(prompt: str) -> bool:
-    """Whether a prompt says that what was done before it works."""
+    """True if a prompt says that what was done before works."""
     return _pattern("worked").search(prompt[:_VERDICT_CHARS]) is not None and not find_verdict(prompt, "failed")
 
 
 def withdraws_outcome(reply: str, outcome: str) -> bool:
-    """Whether a reply begins by taking back what was said before it, and is about the same as an outcome."""
+    """True if a reply begins by withdrawing what was said before, and is about the same as an outcome."""
     opening = reply.lstrip()[: 2 * _LONG]
     return _pattern("withdraws").search(opening) is not None and len(find_content(opening) & find_content(outcome)) > 1
 
 
 def find_outcome(replies: Sequence[str], wanted: AbstractSet[str], done: AbstractSet[str]) -> str:
-    """The sentence of the latest replies (the last first) that tells what is so now; empty where none does.
+    """The sentence of the latest replies (the last one first) that says what holds now; empty if there is none.
 
-    ``wanted`` are telling words of what was asked for, ``done`` those of commits and of the names of changed files.
+    ``wanted`` are content words of the request, ``done`` those of commits and changed file names.
     """
     best = ("", 2.0)
     for number, reply in enumerate(replies):
@@ -153,7 +152,7 @@ def find_outcome(replies: Sequence[str], wanted: AbstractSet[str], done: Abstrac
                 - 1.5 * number
             )
             if score + 1 <= best[1]:
-                continue  # what is dearest to find out adds one at most
+                continue  # the check that is left out here is expensive and adds at most one
             score += bool(find_artifacts(line.text))
             if score > best[1] and not is_status_report(line.text):
                 best = line.text, score
@@ -161,8 +160,8 @@ def find_outcome(replies: Sequence[str], wanted: AbstractSet[str], done: Abstrac
 
 
 def find_open_question(prompts: Sequence[str], *, answered: bool) -> str:
-    """The last sentence typed that says it is open, or question that is put off at once, or that ends the last prompt and nothing
-    was ``answered`` to it. A question that the assistant replied to counts as answered.
+    """The last typed sentence that says it is open, or a question that is put off at once, or that ends the last prompt if nothing
+    was ``answered``. A question to which the assistant replied counts as answered.
     """
     for number, prompt in enumerate(reversed(prompts)):
         lines = list(_prose_sentences(prompt))
@@ -178,14 +177,14 @@ def find_open_question(prompts: Sequence[str], *, answered: bool) -> str:
 
 
 def find_closing_question(reply: str) -> str:
-    """The question that a reply ends with, where it says by itself what is to be decided."""
+    """The question at the end of a reply, if it can be understood alone."""
     lines = list(_prose_sentences(reply[-_READ:]))
     asks = bool(lines) and reply.rstrip().endswith(lines[-1].text) and is_question(lines[-1].text)
     return lines[-1].text if asks and len(lines[-1].content) > _LEAST_WORDS else ""
 
 
 def find_decision(prompts: Sequence[str], spoken: Sequence[TellingPatterns]) -> str:
-    """The sentence typed that says most of how something is to be: chosen, ruled out, corrected; empty where none does."""
+    """The typed sentence that best says how something should be: chosen, rejected, corrected; empty if there is none."""
     best = ("", 2)
     for prompt in prompts:
         for line in _prose_sentences(prompt):
@@ -202,7 +201,7 @@ def find_decision(prompts: Sequence[str], spoken: Sequence[TellingPatterns]) -> 
 
 
 def _prose_sentences(text: str) -> Iterator[_Sentence]:
-    """The sentences of the prose of a text: no code blocks, tables, headings or lines that only lead to what follows."""
+    """Yield the prose sentences of a text, without code blocks, tables, headings and markup lines."""
     fenced, place = False, 0
     for raw in text[:_READ].splitlines():
         line = raw.strip()
@@ -219,7 +218,7 @@ def _prose_sentences(text: str) -> Iterator[_Sentence]:
 
 
 def _strip_opener(sentence: str) -> str:
-    """A sentence without the words that only open it."""
+    """A sentence without its opening words."""
     for _ in range(3):
         shorter = _pattern("opener").sub("", sentence)
         if shorter == sentence:
@@ -230,7 +229,7 @@ def _strip_opener(sentence: str) -> str:
 
 
 def _is_request(text: str, spoken: Sequence[TellingPatterns]) -> bool:
-    """Whether a sentence orders or requests something, by its shape: "can you", or no subject of a description."""
+    """True if a sentence has the form of an order or request: "can you", or no description with a subject."""
     for patterns in spoken:
         words = text[skip_filler(text, patterns) :]
         if has_match(patterns.request, words) or has_match(patterns.goal, words):
@@ -242,18 +241,18 @@ def _is_request(text: str, spoken: Sequence[TellingPatterns]) -> bool:
 
 
 def _has_unresolved_reference(text: str, spoken: Sequence[TellingPatterns]) -> bool:
-    """Whether one of the first words points at something that stands before the sentence."""
+    """True if one of the first words refers to something before the sentence."""
     return any(
         has_match(patterns.outside, " ".join(text.split()[:_NEAR]) if patterns.spaced else text[: 2 * _NEAR]) for patterns in spoken
     )
 
 
 def count_words(text: str) -> int:
-    """How many words a text has; two characters of a script without spaces count as one."""
+    """The number of words; two characters of a script without spaces count as one."""
     spaced = len(text.split())
     return spaced if spaced > 1 else sum(is_cjk(char) for char in text) // 2 or spaced
 
 
 def _strip_end(text: str) -> str:
-    """A sentence without the mark that ends it, unless that says what it is."""
+    """A sentence without its final punctuation, unless that is meaningful."""
     return text.rstrip(" .;,:")

@@ -1,7 +1,7 @@
 """Day summaries by a model, from the points it noted while reading.
 
-A day is written once it is over, one question for each project, and again only where its points changed. What cannot be asked now
-waits for the next night; until then its points stand as they were noted. Knows no prompt's text and no file.
+A day is written once it is over, with one question per scope, and again only if its points change. Questions that cannot be asked
+now wait for the next night; until then the day shows the points as noted. Knows no prompt's text and no file.
 """
 
 from collections import defaultdict
@@ -19,22 +19,22 @@ from kept.profiles.prompts import question_text
 from kept.store.values import ThreadPoint
 from kept.workspace import Workspace
 
-_FEW = 3  # points that need no putting together
-_MOST = 120  # points of one question: what is more is asked about in parts, so that nothing is skimmed
+_FEW = 3  # points; so few are not condensed
+_MOST = 120  # points per question; more are split over several questions, so that the model does not skim
 
 Place = tuple[date, str]  # a day and a scope
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DaySummaryReport:
-    """What writing came to: days (each of one project) that were written, and those that wait for the next night."""
+    """The number of days (per scope) that were written, and of those that wait for the next night."""
 
     written: int = 0
     left: int = 0
 
 
 def write_day_summaries(workspace: Workspace, asking: Asking, *, by: str) -> DaySummaryReport:
-    """Have each finished day written of which points came since. ``by`` names the model. Raises StoreError, ConfigError."""
+    """Write each finished day whose points changed. ``by`` is the model's name. Raises StoreError, ConfigError."""
     today = workspace.clock().astimezone(workspace.zone).date()
     noted = {place: points for place, points in _points_by_place(workspace, *ALWAYS).items() if place[0] < today}
     if not noted:
@@ -77,7 +77,7 @@ def write_day_summaries(workspace: Workspace, asking: Asking, *, by: str) -> Day
 
 
 def _points_by_place(workspace: Workspace, start: datetime, stop: datetime) -> dict[Place, list[Passage]]:
-    """The points of each day and scope, in the order of their times; what copies of a session tell twice, once."""
+    """The points of each day and scope in order of time; points from copies of a session occur once."""
     scopes: dict[tuple[str, str], str] = {}
     found: dict[Place, dict[tuple[str, str, tuple[str, ...]], Passage]] = defaultdict(dict)
     for point in workspace.store.days.points_between(start, stop):
@@ -96,14 +96,14 @@ def _scope_of_point(workspace: Workspace, pointed: ThreadPoint, known: dict[tupl
 
 
 def _points_digest(points: Sequence[Passage]) -> str:
-    """What tells whether a day's points are those that its lines were put together of."""
+    """A digest that shows whether a day's lines were made from its present points."""
     return digest(*sorted(f"{passage.kind} {passage.text} {' '.join(passage.events)}" for passage in points))
 
 
 def _summary_lines(
     workspace: Workspace, place: Place, points: Sequence[Passage], put_together: Sequence[SummaryPoint], by: str
 ) -> list[Passage]:
-    """What a day came to, as lines to store; its points themselves where they are few, or nothing usable was put together."""
+    """The lines of a day to store: the condensed points, or the points themselves if they are few or no usable reply came."""
     day, scope = place
     sums, by = (tuple(put_together), by) if put_together else (merge_points(passage.point for passage in points), points[0].by)
     forgotten, mark = workspace.store.log.forgotten_fingerprints(), _points_digest(points)
@@ -132,8 +132,8 @@ def _summary_lines(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DaySummary:
-    """A day as the daybook has it: by scope what stands (lines and a person's words), and what a person took away or put otherwise,
-    by id and by the events it rested on.
+    """A stored day: its lines by scope (a model's and the person's), the ids of lines that a person deleted or reworded, and the
+    events that those lines cited.
     """
 
     lines: Mapping[str, tuple[Passage, ...]]
@@ -142,7 +142,7 @@ class DaySummary:
 
 
 def load_day_summaries(workspace: Workspace, first: date, last: date) -> dict[date, DaySummary]:
-    """What the daybook says of some days. A day that is not written yet has its points, as they were noted. Changes nothing."""
+    """Load the day summaries of some days. A day not yet written shows its points as noted. Changes nothing."""
     written = workspace.store.days.passages_of_days(first, last)
     start = workspace.day_bounds(first)[0] if first > date.min else ALWAYS[0]
     noted = _points_by_place(workspace, start, workspace.day_bounds(last)[1] if last < date.max else ALWAYS[1])

@@ -1,6 +1,6 @@
-"""Summarise days without a model: what was worked on, in the words used then, and which lines matter later.
+"""Summarize days without a model: what was worked on, in the words of that time, and which lines matter later.
 
-Knows no session, no store and no clock: it gets runs of events about one thing, and bullets.
+Knows no session, store and clock: its inputs are runs of events about one topic, and bullets.
 """
 
 from collections import Counter
@@ -20,12 +20,12 @@ from kept.extraction.rules.patterns import is_prompt
 from kept.profiles.lexicons import TellingPatterns
 
 MOST = 15  # lines of a condensed day (K10: 30 to 50 become 10 to 15)
-_CLOSING = 3  # replies at the end of what was worked on, among which the outcome stands
+_CLOSING = 3  # replies at the end of an attempt that are searched for the outcome
 _RESULT = " → "
-_ASKED = 15  # the weight of a question that stayed open
-_FEW = 5  # words of a request of which nothing came that are not worth a line
-_TELLING = 15  # words beyond which a line does not say more
-_LIKE = 0.5  # likeness from which two lines of a day tell the same
+_ASKED = 15  # the weight of an open question
+_FEW = 5  # words; a shorter request without an outcome is not worth a line
+_TELLING = 15  # words; more do not make a line more informative
+_LIKE = 0.5  # word overlap from which two lines of a day count as the same
 _CHANGING = frozenset({"edit", "write", "multiedit", "notebookedit", "apply", "str", "create", "update", "patch", "save"})
 _COMMIT = Pattern(r"(?s)\b(?:git\b[^|;&\n]{0,80}?\bcommit|gh\s+(?:pr|release)\s+create)\b(.*)")
 _MESSAGE = Pattern(r"""^[^&]*?\s(?:-a?m|--message|-t|--title)[ =]+(?:"((?:[^"\\\n$]|\\.)+)(?:"|\n)|'([^'\n]+)(?:'|\n))""")
@@ -41,10 +41,10 @@ def build_notes(
     spoken: Sequence[TellingPatterns] = (),
     base: int = 0,
 ) -> Iterator[WorkNote]:
-    """What was worked on in each run ``[start, stop)`` of events about one thing, one note a day of it.
+    """Yield a note for each attempt in the runs ``[start, stop)``, each run being about one topic; a new day starts a new attempt.
 
-    ``base`` is the ordinal of the first event in its thread, ``spoken`` the patterns of the languages of the events. A prompt that
-    says that what was done failed, or asks for it again, goes on with it. What nobody asked for, and undated prompts, give none.
+    ``base`` is the ordinal of the first event in its thread, ``spoken`` the patterns of the events' languages. A prompt that says
+    that the work failed, or repeats the request, continues the attempt. Runs without a request and undated prompts yield no note.
     """
     attempts: list[list[int]] = []
     stop = 0
@@ -72,7 +72,7 @@ def _summarize_attempt(
     at = events[first].at
     typed = [typed_text(events[place]) for place in prompts]
     if any(FORGOTTEN_MARK in event.text for event in span):
-        span = ()  # what was answered to it may tell it again
+        span = ()  # replies may repeat what was forgotten
     commits = tuple(dict.fromkeys(subject for event in span if (subject := commit_subject(event))))
     changed = [name for event in span if (name := _changed_file(event)) is not None]
     names = tuple(name for name, _ in sorted(Counter(filter(None, changed)).items(), key=lambda each: (-each[1], each[0])))[:5]
@@ -119,7 +119,7 @@ def _is_answer(event: Event) -> bool:
 
 
 def commit_subject(event: Event) -> str:
-    """The subject of the commit a tool call made; empty where it made none."""
+    """The subject of the commit that a tool call made; empty if it made none."""
     if event.kind is not EventKind.TOOL_CALL or event.tool is None or not is_shell(event.tool) or "git init" in event.tool.target:
         return ""
     made = _COMMIT.search(event.tool.target)
@@ -128,7 +128,7 @@ def commit_subject(event: Event) -> str:
 
 
 def _changed_file(event: Event) -> str | None:
-    """The name of the file that a tool call changed; empty where what it made is no file, None where it changed nothing."""
+    """The name of the file that a tool call changed; empty if the target is not a file, None if it changed nothing."""
     if event.kind is not EventKind.TOOL_CALL or event.tool is None or not event.tool.target:
         return None
     name = event.tool.name.rsplit("__", 1)[-1].casefold()
@@ -140,7 +140,7 @@ def _changed_file(event: Event) -> str | None:
 
 
 def work_bullet(note: WorkNote, scope: str) -> SummaryBullet:
-    """A note as a line: what was asked, and what came of it."""
+    """A note as a bullet: the request and its outcome."""
     result = "; ".join(note.commits[:2]) or note.outcome
     files = f" ({', '.join(note.names[:3])})" if note.names and not any(name in result for name in note.names) else ""
     same = result and jaccard_similarity(tokenize(note.asked), tokenize(result)) > 0.6
@@ -149,9 +149,7 @@ def work_bullet(note: WorkNote, scope: str) -> SummaryBullet:
 
 
 def to_bullets(note: WorkNote, scope: str) -> tuple[SummaryBullet, ...]:
-    """The lines of a note: what was worked on, what was settled meanwhile, and a question that stayed open; what one says already
-    once.
-    """
+    """The bullets of a note: the work, a decision made in it, and an open question; duplicates are left out."""
     worked = work_bullet(note, scope)
     weight = min(note.weight, _ASKED)
     decided = replace(worked, part=SummaryPart.DECIDED, text=note.decision, source=f"{note.event}!", weight=weight)
@@ -162,14 +160,14 @@ def to_bullets(note: WorkNote, scope: str) -> tuple[SummaryBullet, ...]:
 
 
 def part_of_category(category: str) -> SummaryPart:
-    """Under which heading of a day the memories of a category are told."""
+    """The part of a day that lists the memories of a category."""
     if "question" in category:
         return SummaryPart.OPEN
     return SummaryPart.DECIDED if category in _DECIDED else SummaryPart.LEARNT
 
 
 def memory_bullet(memory: Memory) -> SummaryBullet:
-    """A memory as a line."""
+    """A memory as a bullet."""
     return SummaryBullet(
         part=part_of_category(memory.category),
         text=memory.content,
@@ -182,7 +180,7 @@ def memory_bullet(memory: Memory) -> SummaryBullet:
 
 
 def order_bullets(bullets: Iterable[SummaryBullet]) -> tuple[SummaryBullet, ...]:
-    """Bullets as a day tells them: by part, busiest projects first, by time; what is said twice once, where it weighs most."""
+    """Sort bullets by part, busiest projects first, then time; of duplicates the weightiest is kept."""
     listed, done = list(bullets), Counter[str]()
     best: dict[tuple[SummaryPart, str, str], int] = {}
     for place in sorted(range(len(listed)), key=lambda place: (-listed[place].weight, listed[place].source)):
@@ -197,9 +195,9 @@ def order_bullets(bullets: Iterable[SummaryBullet]) -> tuple[SummaryBullet, ...]
 
 
 def condense_bullets(bullets: Sequence[SummaryBullet], most: int = MOST) -> tuple[SummaryBullet, ...]:
-    """The lines of a day that matter later: half of them what was decided, learnt or is open, the rest the topics of the day.
+    """The bullets that matter later: up to half decisions, learnings and open questions, the rest topics of the day.
 
-    No bullet is changed. A few words ("go on") of which nothing came are left to the detailed form.
+    No bullet is changed. A short request ("go on") without an outcome is only in the detailed form.
     """
     topics = [bullet for bullet in bullets if bullet.part is SummaryPart.WORKED]
     others = [bullet for bullet in bullets if bullet.part is not SummaryPart.WORKED]
@@ -210,7 +208,7 @@ def condense_bullets(bullets: Sequence[SummaryBullet], most: int = MOST) -> tupl
 
 
 def heaviest_bullets(bullets: Sequence[SummaryBullet], most: int) -> list[SummaryBullet]:
-    """At most so many bullets, none like another: the weightiest of each project first, then the weightiest."""
+    """At most ``most`` bullets without near duplicates: first the weightiest of each project, then the weightiest of all."""
     ranked = sorted(bullets, key=lambda one: (-one.weight, -min(len(tokenize(one.text)), _TELLING), one.source))
     first = {bullet.scope: bullet.source for bullet in reversed(ranked)}
     chosen: list[SummaryBullet] = []

@@ -1,1 +1,1 @@
-"""Asking a language model: adapters, retries, budget, usage, the memory of replies."""
+"""Ask a language model: adapters, retries, budget, usage, stored replies."""

@@ -1,4 +1,4 @@
-"""Questions for a language model, how large they may be, and the ways a reply can turn out. Knows no model, network or cache."""
+"""Questions for a language model, their size limits, and the possible outcomes of asking. Knows no model, network or cache."""
 
 import hashlib
 import json
@@ -6,19 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from kept.core.fence import GUARD as GUARD  # noqa: PLC0414 - who asks must set it; hooks know it without knowing asks
+from kept.core.fence import GUARD as GUARD  # noqa: PLC0414 - whoever asks must set it; hooks know it without importing this module
 from kept.core.value import dataclass, field
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ask:
-    """One question to a language model; stateless, everything it may know is in it.
+    """One question to a language model; it is stateless, so it contains everything the model may know.
 
-    ``purpose`` names what it is paid for (``extract``, ``curate``, ``summary``, ``journal``), ``version`` the prompt it was made
-    with. ``system`` is the stable prefix that many asks share, ``prompt`` what differs. ``schema`` is the JSON Schema of the reply
-    (of :func:`kept.llm.reply.schema_of`: every field required, no further ones). ``most`` bounds the reply, in tokens. ``about``
-    are the sessions whose words stand in it, so that forgetting one reaches its replies. ``waits`` says that the reply may come in
-    a later run, at half the price, where the user wants that.
+    ``purpose`` is what the cost is booked under (``extract``, ``curate``, ``summary``, ``journal``), ``version`` the version of the
+    prompt. ``system`` is the stable prefix that many questions share, ``prompt`` the rest. ``schema`` is the JSON Schema of the
+    reply (from :func:`kept.llm.reply.schema_of`: all fields required, no others). ``most`` limits the reply, in tokens. ``about``
+    are the sessions whose words it contains, so that forgetting a session erases the replies. ``waits``: if the user allows
+    batches, the reply may come in a later run at half the price.
     """
 
     purpose: str
@@ -31,14 +31,14 @@ class Ask:
     waits: bool = False
 
     def key(self, model: str) -> str:
-        """What the reply is remembered under: content, prompt version, model and schema; 64 hex digits."""
+        """The key under which the reply is stored: a hash of content, prompt version, model and schema; 64 hex digits."""
         parts = [model, self.purpose, self.version, self.system, self.prompt, self.schema, self.most]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Usage:
-    """What a question cost: tokens in (those read from a provider's cache among them), tokens out, money in USD (None: unknown)."""
+    """What questions cost: input tokens (including those from a provider's cache), output tokens, and USD (None: unknown)."""
 
     calls: int = 0
     input_tokens: int = 0
@@ -60,14 +60,14 @@ class Usage:
 class Fault(StrEnum):
     """What is wrong with a reply, or why there is none."""
 
-    # Something came back, and nothing may be taken from it.
+    # There was a reply, but nothing in it may be used.
     EMPTY = "empty"
     REFUSAL = "refusal"
     TRUNCATED = "truncated"
     MALFORMED = "malformed"
     AMBIGUOUS = "ambiguous"
     SCHEMA = "schema"
-    # Nothing came back.
+    # There was no reply.
     SETUP = "setup"  # no such program, no key, not logged in, no such model: asking again in this run cannot help
     RATE_LIMIT = "rate_limit"
     OVERLOADED = "overloaded"
@@ -78,7 +78,7 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CompleteReply:
-    """A complete reply that fits the schema. It may say that there is nothing; ``cached`` means that it was not paid for again."""
+    """A complete reply that fits the schema; it may say that there is nothing. ``cached``: it was not paid for again."""
 
     body: Mapping[str, Any]
     usage: Usage = field(default_factory=Usage)
@@ -87,7 +87,7 @@ class CompleteReply:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UnreadableReply:
-    """Something came back that is no complete reply of the schema, also when asked once more: nothing may be taken from it."""
+    """A reply that is not complete or does not fit the schema, even after asking once more; nothing in it may be used."""
 
     reason: str
     fault: Fault = Fault.MALFORMED
@@ -96,7 +96,7 @@ class UnreadableReply:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UnreachableReply:
-    """No reply came: the model could not be reached, refused to serve, or ran out of time. Asking later may help."""
+    """No reply: the model could not be reached, refused to serve, or timed out. Asking later may help."""
 
     reason: str
     fault: Fault = Fault.FAILED
@@ -113,7 +113,7 @@ class UnaffordableReply:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PendingReply:
-    """The question is with the provider, in a batch at half the price; a later run gets the reply by asking the same again."""
+    """The question is in a provider's batch at half the price; asking it again in a later run returns the reply."""
 
     reason: str
     usage: Usage = field(default_factory=Usage)
@@ -121,19 +121,19 @@ class PendingReply:
 
 Reply = CompleteReply | UnreadableReply | UnreachableReply | UnaffordableReply | PendingReply
 
-# Asks in, replies out, in the same order. Whoever implements it does caching, retrying, budgets and recording.
+# Takes asks and returns replies in the same order. Implementations do caching, retrying, budgets and recording.
 Asking = Callable[[Sequence[Ask]], Sequence[Reply]]
 
 
-#: What one question shows of a conversation at most: little enough for a small model to keep in view, far below every price step.
+#: How much of a conversation one question shows at most: few enough for a small model, far below every price step.
 PART_TOKENS = 12_000
 REPLY_TOKENS = 4_096
-VENDORS = 128_000  # tokens of context that every model of a large vendor has
-UNKNOWN_LOCAL = 4_000  # tokens of context that a local model is taken to have where nobody says
-_FIXED = 1_000  # the stable text with its example, the reminder
-_SPARE = 0.85  # what stands before a part, hints, and tokens that are counted too low
+VENDORS = 128_000  # tokens of context that all models of the large vendors have
+UNKNOWN_LOCAL = 4_000  # tokens of context assumed for a local model of unknown size
+_FIXED = 1_000  # tokens of the stable text with its example, and of the reminder
+_SPARE = 0.85  # leaves room for the lead before a part, hints, and underestimated tokens
 _LEAST = 300
-# The context of models that are known, by how their names begin.
+# The context of known models, by the beginning of their names.
 _KNOWN = {
     "claude": 200_000,
     "gpt": 128_000,
@@ -148,20 +148,20 @@ _KNOWN = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TokenLimits:
-    """The most tokens that a question shows of what it is about, and that its reply may have."""
+    """Limits in tokens: how much of its subject a question shows, and how long its reply may be."""
 
     part: int = PART_TOKENS
     reply: int = REPLY_TOKENS
 
 
 def known_context(model: str) -> int:
-    """The tokens of context of a model by its name; 0 where it is not known."""
+    """The context size in tokens of a model, by its name; 0 if unknown."""
     plain = model.rpartition("/")[2].lower()
     return next((tokens for name, tokens in _KNOWN.items() if plain.startswith(name)), 0)
 
 
 def token_limits_for(context: int, *, most: int = 0) -> TokenLimits:
-    """What fits into a context of so many tokens, with questions of at most ``most`` (0: as large as they fit)."""
+    """The limits for a context of ``context`` tokens, with questions of at most ``most`` tokens (0: no further limit)."""
     reply = min(REPLY_TOKENS, context // 4)
     asked = context - reply if not most else min(context - reply, most)
     return TokenLimits(part=max(_LEAST, min(PART_TOKENS, int((asked - _FIXED) * _SPARE))), reply=reply)

@@ -1,4 +1,4 @@
-"""Which programs and servers on this machine could answer as a language model. Asks none of them anything but what it has."""
+"""Find the programs and servers on this machine that could answer as a language model. Asks them only which models they have."""
 
 import json
 import shlex
@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from kept.core.value import dataclass, field
 from kept.local.settings import LlmSettings
 
-PROGRAMS: Mapping[str, tuple[str, str]] = {  # what a program is called, and the model it is asked for (empty: its own choice)
+PROGRAMS: Mapping[str, tuple[str, str]] = {  # title of a program, and the model requested from it (empty: its own default)
     "claude": ("Claude Code", "claude-haiku-5-5"),
     "codex": ("Codex", ""),
     "gemini": ("Gemini CLI", ""),
@@ -18,7 +18,7 @@ PROGRAMS: Mapping[str, tuple[str, str]] = {  # what a program is called, and the
 SERVERS: Mapping[str, int] = {"Ollama": 11434, "LM Studio": 1234, "llama.cpp": 8080}
 NOWHERE = "nothing leaves this machine"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-_CLOUD = "cloud"  # how models are called that Ollama only passes on
+_CLOUD = "cloud"  # suffix of Ollama models that run in the cloud
 OLLAMA_URL = f"http://127.0.0.1:{SERVERS['Ollama']}"
 _SECONDS = 0.3
 _MOST = 1_000_000  # bytes of a list of models
@@ -26,7 +26,7 @@ _MOST = 1_000_000  # bytes of a list of models
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AvailableModel:
-    """A model that could be asked: what it is called, the settings that have it asked, whether nothing leaves this machine."""
+    """A model that could be used: its title, the settings that select it, and whether everything stays on this machine."""
 
     title: str
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -34,12 +34,12 @@ class AvailableModel:
 
     @property
     def reach(self) -> str:
-        """How far what is asked goes, in words."""
+        """Where questions are sent, in words."""
         return NOWHERE if self.local else "what is asked goes to its provider"
 
 
 def tell_reach(chosen: LlmSettings) -> str:
-    """Who gets what the model of the settings is asked, in words."""
+    """Who receives the questions to the model of the settings, in words."""
     if chosen.adapter == "command":
         return f"what is asked goes to the program {chosen.command}, and to whom that hands it on"
     address = chosen.base_url or (OLLAMA_URL if chosen.adapter == "ollama" else "")
@@ -51,12 +51,12 @@ def tell_reach(chosen: LlmSettings) -> str:
 
 
 def find_models(env: Mapping[str, str]) -> tuple[AvailableModel, ...]:
-    """What could be asked: the known programs on the path, and the servers on this machine that answer."""
+    """The models that could be used: the known programs on the path, and the servers that answer on this machine."""
     return (*programs(env), *servers())
 
 
 def choosing_command(chosen: Mapping[str, str]) -> str:
-    """The commands that make settings hold."""
+    """The shell commands that apply settings."""
     return " && ".join(f"kept config set {name} {shlex.quote(value)}" for name, value in chosen.items() if value)
 
 
@@ -70,25 +70,25 @@ def programs(env: Mapping[str, str]) -> tuple[AvailableModel, ...]:
 
 
 def servers(ports: Mapping[str, int] | None = None) -> tuple[AvailableModel, ...]:
-    """The servers with OpenAI's interface that answer on the loopback address and could be asked, each with its first model."""
+    """The usable servers with OpenAI's API that answer on the loopback address, each with its first model."""
     found, library = [], find_spec("openai") is not None
     for title, port in (SERVERS if ports is None else ports).items():
         if (library or title == "Ollama") and (model := _first_model(port)):
             settings = (
                 local_settings(port, model) if library else {"llm.adapter": "command", "llm.command": "ollama", "llm.model": model}
             )
-            local = not model.endswith(_CLOUD)  # Ollama hands what such a model is asked on to its maker
+            local = not model.endswith(_CLOUD)  # Ollama forwards questions to such a model to the cloud
             found.append(AvailableModel(title=f"{title} ({model})", settings=settings, local=local))
     return tuple(found)
 
 
 def local_settings(port: int, model: str) -> dict[str, str]:
-    """The settings that have a server with OpenAI's interface on this machine asked for a model."""
+    """The settings for a model of a server with OpenAI's API on this machine."""
     return {"llm.adapter": "openai", "llm.base_url": f"http://127.0.0.1:{port}/v1", "llm.model": model}
 
 
 def _first_model(port: int) -> str:
-    """The first model a server lists; empty where nobody listens or it speaks something else."""
+    """The first model that a server lists; empty if there is no server or its response is not understood."""
     from http.client import HTTPConnection, HTTPException  # noqa: PLC0415 - it loads TLS and e-mail
 
     connection = HTTPConnection("127.0.0.1", port, timeout=_SECONDS)

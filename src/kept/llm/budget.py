@@ -1,6 +1,6 @@
-"""What asking costs: limits, what a run spent, what a number of questions would cost, by a dated table of prices.
+"""Costs: limits, what a run spent, and estimates of questions, from a dated table of prices.
 
-Knows no vendor's bill: where caching is in play, what it says is an upper bound. Pure but for what it is told.
+Does not know the vendor's bill; with caching, the estimate is an upper bound. Pure.
 """
 
 import tomllib
@@ -16,8 +16,8 @@ from kept.llm.ask import Ask, CompleteReply, PendingReply, Reply, UnaffordableRe
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Price:
-    """USD for a million tokens, up to ``tier`` prompt tokens and above; ``read`` is what cached input costs of it, ``batch`` a
-    batch.
+    """USD per million tokens, for prompts of up to ``tier`` tokens and above. ``read`` and ``batch`` are the factors for cached
+    input and for batches.
     """
 
     input: float
@@ -29,7 +29,7 @@ class Price:
     batch: float = 1.0
 
     def cost(self, *, tokens_in: int, tokens_out: int, cached: int = 0, batched: bool = False) -> float:
-        """What one question costs, in USD."""
+        """The cost of one question, in USD."""
         above = bool(self.tier) and tokens_in > self.tier
         each_in, each_out = (self.input_above, self.output_above) if above else (self.input, self.output)
         plain = each_in * (tokens_in - cached * (1 - self.read)) + each_out * tokens_out
@@ -37,7 +37,7 @@ class Price:
 
 
 def price_of(model: str) -> Price | None:
-    """The price of a model by its name, whatever stands before the last ``:`` or ``/``; None where the table does not know it."""
+    """The price of a model by its name after the last ``:`` and ``/``; None if the table does not contain it."""
     plain = model.rpartition(":")[2].rpartition("/")[2]
     known = _load_price_table()["models"]
     found = max((item for item in known if plain.startswith(item)), key=len, default="")
@@ -45,7 +45,7 @@ def price_of(model: str) -> Price | None:
 
 
 def price_table_date() -> str:
-    """The day the table is of."""
+    """The date of the table."""
     return str(_load_price_table()["date"])
 
 
@@ -69,7 +69,7 @@ def _load_price_table() -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """The most that may be spent: USD, calls, tokens in and out. 0 is no limit. ``span`` is "a run" or "a day"."""
+    """The most that may be spent: USD, calls, tokens in and out. 0 means no limit. ``span`` is "a run" or "a day"."""
 
     span: str
     usd: float = 0.0
@@ -77,7 +77,7 @@ class Limits:
     tokens: int = 0
 
     def over(self, usage: Usage) -> str:
-        """Which limit a usage is over, in words; empty where it is within all."""
+        """The limit that a usage exceeds, in words; empty if it exceeds none."""
         if self.usd and (usage.cost or 0.0) > self.usd:
             return f"{self.usd:.2f} USD {self.span} (llm.{self._key}_usd)"
         if self.calls and usage.calls > self.calls:
@@ -93,7 +93,7 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Estimate:
-    """What questions would cost: how many are new, how many have their reply already, tokens, USD (None: unknown)."""
+    """The estimated cost of questions: how many are new, how many have a stored reply, tokens, USD (None: unknown)."""
 
     questions: int = 0
     cached: int = 0
@@ -107,9 +107,9 @@ class Estimate:
 
 @dataclass(kw_only=True, slots=True)
 class Tally:
-    """What was asked so far, and how it turned out. ``secrets`` were redacted on the way out or in.
+    """What was asked so far, with the outcomes. ``secrets`` counts redactions in questions and replies.
 
-    ``reasons`` are sentences to tell, by what they are about: ``unreadable``, ``unreachable``, ``unaffordable``, ``budget``.
+    ``reasons`` are messages to show, by topic: ``unreadable``, ``unreachable``, ``unaffordable``, ``budget``.
     """
 
     questions: int = 0
@@ -126,16 +126,16 @@ class Tally:
 
     @property
     def partly(self) -> bool:
-        """Whether a question got no reply that could be used."""
+        """True if a question got no usable reply."""
         return bool(self.unreadable or self.unreachable or self.unaffordable)
 
     def add(self, purpose: str, usage: Usage) -> None:
-        """Count what was spent on a purpose."""
+        """Add what was spent on a purpose."""
         self.usage += usage
         self.purposes[purpose] = self.purposes.get(purpose, Usage()) + usage
 
     def count_outcome(self, reply: Reply) -> None:
-        """Count how a question turned out; one with a usable reply was counted when it was paid."""
+        """Count the outcome of a question; complete replies were counted when they were paid for."""
         match reply:
             case UnreadableReply(fault=fault):
                 self.unreadable[fault.value] += 1
@@ -152,13 +152,13 @@ class Tally:
                 pass
 
     def note(self, what: str, sentence: str) -> None:
-        """Take note of a sentence, once."""
+        """Record a message, once."""
         known = self.reasons.setdefault(what, [])
         if sentence not in known:
             known.append(sentence)
 
     def body(self) -> dict[str, Any]:
-        """What ``kept run --json`` says, and what the run's record in the store keeps."""
+        """The tally as JSON, for ``kept run --json`` and for the run's record in the store."""
         made = usage_body(self.usage) | {
             "questions": self.questions,
             "from_cache": self.cached,
@@ -174,7 +174,7 @@ class Tally:
 
 
 def usage_body(usage: Usage) -> dict[str, Any]:
-    """A usage as JSON; ``cost`` is null where it is unknown."""
+    """A usage as JSON; ``cost`` is null if unknown."""
     return {
         "calls": usage.calls,
         "input_tokens": usage.input_tokens,
@@ -190,14 +190,14 @@ def estimate_body(estimate: Estimate) -> dict[str, Any]:
 
 
 def estimate_ask_usage(ask: Ask, tokens: int, price: Price | None, *, share: float = 1.0, batched: bool = False) -> Usage:
-    """What a question of so many tokens costs where its reply takes up the given share of what it may."""
+    """The usage of a question with ``tokens`` tokens, if its reply takes up ``share`` of the allowed length."""
     out = int(ask.most * share)
     cost = None if price is None else price.cost(tokens_in=tokens, tokens_out=out, batched=batched)
     return Usage(calls=1, input_tokens=tokens, output_tokens=out, cost=cost)
 
 
 def add_usage_cost(usage: Usage, price: Price | None, *, batched: bool = False) -> Usage:
-    """A usage with its cost, where the model did not tell it: by its price, if that is known."""
+    """Add the cost to a usage if the model did not report it and the price is known."""
     if usage.cost is not None or price is None:
         return usage
     cost = price.cost(tokens_in=usage.input_tokens, tokens_out=usage.output_tokens, cached=usage.cached_tokens, batched=batched)

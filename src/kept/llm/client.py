@@ -1,9 +1,8 @@
-"""Asking a language model: the one place where questions leave and replies arrive.
+"""The language model client: all questions are sent and all replies received here.
 
-Every question is redacted once more on its way out. A reply that is known is not asked for again; a new one is remembered the
-moment it arrives, so a run cut short repeats no paid question. What fails for a while is tried again after a growing pause; what
-has no complete reply is asked for once more and then left; what a budget does not allow is not asked. Knows no prompt and no
-meaning.
+Every question is redacted once more before it is sent. Stored replies are not requested again. Each reply is stored as it arrives,
+so an interrupted run pays for nothing twice. Temporary failures are retried with growing pauses; after an incomplete reply the
+question is asked once more. Questions beyond a budget are not asked. Knows no prompt and no meaning.
 """
 
 from collections import deque
@@ -37,21 +36,20 @@ from kept.llm.retry import SECONDS, AskOutcome, OpenQuestion, Plan, RetryPolicy,
 from kept.local.batches import split_batches
 from kept.local.progress import Progress, ignore_progress
 
-_SILENCES = 3  # questions in a row without a reply after which no more are asked
-_TYPICAL = 0.25  # of the tokens a reply may have, what it has; only for estimates
-_BATCH_BYTES = 32 * 2**20  # far below what the vendors take at once (256 MB, 100,000 questions), so that little is at stake
-_BATCH_HOURS = 26  # both vendors end a batch within a day; what is not there by then is asked for again
+_SILENCES = 3  # consecutive questions without a reply, after which no more are asked
+_TYPICAL = 0.25  # the typical share of the allowed reply length; only for estimates
+_BATCH_BYTES = 32 * 2**20  # far below the vendors' limits (256 MB, 100,000 questions), so that a failed batch loses little
+_BATCH_HOURS = 26  # both vendors end a batch within a day; after this, missing replies are requested again
 
 Redact = Callable[[str], tuple[str, int]]
 
 
 class LlmClient:
-    """Asks in, replies out (an :data:`kept.llm.ask.Asking`), for the time of one run.
+    """Takes asks and returns replies (an :data:`kept.llm.ask.Asking`), during one run.
 
-    ``made`` gives the model, when it is first needed; a ConfigError of it makes every reply a failure. ``plan`` is the
-    subscription that answers: no token is paid then, so that money bounds nothing and the plan's share does. ``day_start`` is the
-    instant at which the day of the budget began. ``program`` identifies what answers: replies that another could not give are asked
-    for again. ``tell`` is told at once what a person should know before money is spent.
+    ``made`` creates the model on first use; if it raises ConfigError, every question fails. ``plan`` is the subscription that
+    answers: its share of calls is the limit then, since tokens cost nothing. ``day_start`` returns when the budget's day began.
+    ``program`` identifies what answers; a new one is asked again what an old one failed at. ``tell`` gets warnings about costs.
     """
 
     def __init__(
@@ -75,7 +73,7 @@ class LlmClient:
         self.tell: Callable[[str], None] = lambda _: None
         self.progress: Progress = ignore_progress
         self.dry = False
-        self.retry = False  # whether questions that were set aside are asked again
+        self.retry = False  # if true, questions that were set aside are asked again
         self._measure = room
         self._plan = plan
         self._program = program
@@ -89,22 +87,22 @@ class LlmClient:
         self._pace = pace or RetryPolicy()
         self._price = price
         self._redact = redact
-        self.batch = batch  # whether what can wait is handed to the provider's batch interface, where there is one
-        self._run = Usage()  # what is known of this run's cost, and of the day's below
+        self.batch = batch  # if true, questions that can wait go to the provider's batch interface, if there is one
+        self._run = Usage()  # the known cost of this run, and below that of the day
         self._today = Usage()
-        self._awaited = Usage()  # what batches that are not collected may cost
-        self._announced = 0  # questions that a person was told of and that were not sent yet
+        self._awaited = Usage()  # the maximum cost of batches that are not collected yet
+        self._announced = 0  # announced questions that were not sent yet
         self._silences = 0
         self._stopped: UnreachableReply | None = None
         self._next = 0.0
 
     @cached_property
     def token_limits(self) -> TokenLimits:
-        """How large questions and replies may be; found out, perhaps from a server, when it is first needed."""
+        """The size limits of questions and replies; determined on first use, which may ask a server."""
         return self._measure()
 
     def __call__(self, asks: Sequence[Ask]) -> Sequence[Reply]:
-        """Ask, and wait for all the replies; one a question, in their order. Raises StoreError."""
+        """Ask all questions and wait for the replies; one reply per question, in order. Raises StoreError."""
         try:
             model = self._load_model()
         except ConfigError as error:
@@ -146,34 +144,36 @@ class LlmClient:
         return [replies[key] for key in keys]
 
     def estimate(self, asks: Sequence[Ask]) -> Estimate:
-        """What asking would cost now, also where the settings lack a key or a library. Asks nothing. Raises StoreError."""
+        """Estimate the cost of asking, even if a key or library is missing. Asks nothing. Raises StoreError."""
         made = {ask.key(self._name): ask for ask in map(self._redact_ask, asks)}
         waiting = [OpenQuestion(key=key, ask=ask) for key, ask in made.items() if self._replies.find_reply(key) is None]
         return self._estimate(waiting) + Estimate(cached=len(made) - len(waiting))
 
     def measure_pace(self) -> float | None:
-        """The seconds that a reply takes, by the last ones; None where the model has hardly replied. Raises StoreError."""
+        """The typical seconds between the last replies; None if there are too few. Raises StoreError."""
         return self._replies.measure_pace(self._name)
 
     def stored_replies(self, asks: Sequence[Ask]) -> list[Reply]:
-        """What is known of the replies to questions. Asks nothing. Raises StoreError."""
+        """The stored replies to questions. Asks nothing. Raises StoreError."""
         keys = [self._redact_ask(ask).key(self._name) for ask in asks]
         return [self._find_known_reply(key, set()) or PendingReply(reason="not asked yet") for key in keys]
 
     def resume(self) -> None:
-        """Ask on where what answers was reached and failed at some questions in a row: it may answer those of another kind."""
+        """Resume asking after several questions in a row failed although the model was reached: it may answer another kind of
+        question.
+        """
         if self._stopped is not None and self._stopped.fault is Fault.FAILED:
             self._stopped, self._silences = None, 0
 
     def close(self) -> None:
-        """End what is under way and close what is open."""
+        """Stop what is running and release resources."""
         if self._model is not None:
             self._model.close()
         self._replies.close()
 
     @property
     def missing(self) -> str:
-        """What the settings lack for the model to be asked; empty where nothing."""
+        """What the settings lack for asking the model; empty if nothing."""
         try:
             self._load_model()
         except ConfigError as error:
@@ -182,7 +182,7 @@ class LlmClient:
 
     @property
     def _name(self) -> str:
-        """What replies are remembered under; empty where none can be, because the model cannot be asked."""
+        """The name under which replies are stored; empty if the model cannot be asked."""
         return "" if self.missing else self._load_model().name
 
     def _load_model(self) -> Model:
@@ -192,7 +192,7 @@ class LlmClient:
         return self._model
 
     def _redact_ask(self, ask: Ask) -> Ask:
-        """The question without secrets: the archive has none, and this is the last gate."""
+        """Redact a question once more: the archive contains no secrets, but this is the last check."""
         system, one = self._redact(ask.system)
         prompt, two = self._redact(ask.prompt)
         self.tally.secrets += one + two
@@ -222,7 +222,7 @@ class LlmClient:
         return Estimate(questions=len(waiting), usage=sum(usages, Usage()))
 
     def announce(self, coming: Estimate) -> None:
-        """Say before anything is sent what is coming, and that a budget will not do, where it will not."""
+        """Announce the questions before they are sent, and warn if a budget does not suffice."""
         self._announced, would = coming.questions, coming.usage
         many = "questions" if coming.questions != 1 else "question"
         told = f"{coming.questions:,} {many}, about {would.input_tokens:,} tokens{self._format_cost(coming)}"
@@ -240,7 +240,7 @@ class LlmClient:
         self.tell(sentence)
 
     def find_shortfall(self, coming: Estimate) -> str:
-        """Which budget does not allow all that is coming, with what was spent today; empty where none. Raises StoreError."""
+        """The budget that does not allow all coming questions, including what was spent today; empty if none. Raises StoreError."""
         self._load_today()
         return self._exceeded_budget(replace(coming.usage, cost=coming.usage.cost or 0.0))
 
@@ -263,13 +263,13 @@ class LlmClient:
         return (*self._limits, *((self._day,) if self._day else ()))
 
     def _exceeded_budget(self, more: Usage) -> str:
-        """Which budget would be over with so much more and what is awaited of batches; empty where none."""
+        """The budget that would be exceeded by this additional usage and the pending batches; empty if none."""
         more += self._awaited
         run = next((told for limits in self._limits if (told := limits.over(self._run + more))), "")
         return run or (self._day.over(self._today + more) if self._day else "")
 
     def _send_questions(self, model: Model, questions: Sequence[OpenQuestion]) -> dict[str, Reply]:
-        """Send the questions, several at a time; every reply is remembered as it arrives."""
+        """Send the questions concurrently; every reply is stored as it arrives."""
         waiting = deque(questions)
         flying: dict[Future[AskOutcome], OpenQuestion] = {}
         replies: dict[str, Reply] = {}
@@ -279,7 +279,7 @@ class LlmClient:
                     while waiting and len(flying) < max(1, self._pace.concurrency):
                         reply = self._refuse_question(waiting[0], flying.values())
                         if reply is not None and flying and isinstance(reply, UnaffordableReply):
-                            break  # what is under way may cost less than was put aside for it
+                            break  # running questions may cost less than was reserved for them
                         open_question = waiting.popleft()
                         if reply is not None:
                             replies[open_question.key] = reply
@@ -291,15 +291,15 @@ class LlmClient:
                         self._store_outcome(entry.result(), flying.pop(entry), waiting, replies)
                     self.progress("asking", len(replies), len(replies) + len(waiting) + len(flying))
             except BaseException:
-                model.close()  # what is under way ends now, not after its timeout
+                model.close()  # ends running requests now, not after their timeout
                 for entry in [item for item in flying if item.done() and item.exception() is None]:
-                    self._store_outcome(entry.result(), flying.pop(entry), waiting, replies)  # paid for, so remembered
+                    self._store_outcome(entry.result(), flying.pop(entry), waiting, replies)  # paid for, so stored
                 pool.shutdown(cancel_futures=True)
                 raise
         return replies
 
     def _refuse_question(self, one: OpenQuestion, flying: Sequence[OpenQuestion] | Any) -> Reply | None:
-        """Why a question is not sent: nobody answers, or a budget does not allow it. None where it may be sent."""
+        """Why a question is not sent: the model does not answer, or a budget does not allow it. None if it may be sent."""
         if self._stopped:
             return one.unread() or self._stopped
         no_second = one.unread("; the budget allows no second try")
@@ -311,7 +311,7 @@ class LlmClient:
         return None
 
     def _max_usage(self, ask: Ask, *, batched: bool = False) -> Usage:
-        """What a question may cost at most; where its price is unknown, what the questions before it cost on average."""
+        """The maximum cost of a question; if its price is unknown, the average cost of the run's earlier questions."""
         usage = estimate_ask_usage(ask, estimate_tokens(format_full_prompt(ask)), self._price, batched=batched)
         average = (self._run.cost or 0.0) / self._run.calls if self._run.calls else 0.0
         return usage if usage.cost is not None else replace(usage, cost=average)
@@ -326,7 +326,7 @@ class LlmClient:
     def _store_outcome(
         self, outcome: AskOutcome, one: OpenQuestion, waiting: deque[OpenQuestion], replies: dict[str, Reply]
     ) -> None:
-        """Remember what came back and what it cost; put a question that needs a second try at the head of those that wait."""
+        """Store a reply and its cost; a question that needs a second try goes to the front of the queue."""
         usage = self._price_usage(outcome.lost)
         if isinstance(outcome.spoken, AdapterReply):
             usage += self._price_usage(outcome.spoken.usage)
@@ -350,7 +350,7 @@ class LlmClient:
                 replies[one.key] = self._store_reply(one.note(), body or {}, one.spent)
 
     def _price_usage(self, usage: Usage) -> Usage:
-        """A usage with what the person pays for it: nothing through a plan."""
+        """A usage with the cost for the person: nothing through a plan."""
         return replace(usage, cost=0.0) if self._plan is not None else add_usage_cost(usage, self._price)
 
     def _store_reply(self, note: QuestionNote, body: Mapping[str, Any], usage: Usage) -> CompleteReply:
@@ -392,7 +392,7 @@ class LlmClient:
             )
 
     def _submit_batches(self, model: Model, waiting: Sequence[OpenQuestion]) -> dict[str, Reply]:
-        """Hand what can wait to the provider's batch interface, where the user wants that; the rest is asked now."""
+        """Submit questions that can wait to the provider's batch interface, if the user wants that; the others are asked now."""
         if not self.batch or not isinstance(model, BatchModel):
             return {}
         chosen: list[OpenQuestion] = []
@@ -420,7 +420,7 @@ class LlmClient:
         return replies
 
     def _collect_batches(self, model: Model) -> None:
-        """Take in what batches of earlier runs have brought. What a batch did not answer is asked for again."""
+        """Collect the replies of earlier runs' batches. Questions that a batch did not answer are asked again."""
         if not isinstance(model, BatchModel):
             return
         for batch in self._replies.pending_batches(model.name):

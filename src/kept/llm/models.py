@@ -1,4 +1,4 @@
-"""From settings to a language model: which one is asked, with which limits. Sends no question and starts no program."""
+"""Create the language model and its client from the settings. Sends no question and starts no program."""
 
 import shlex
 import shutil
@@ -18,9 +18,9 @@ from kept.llm.replies import ReplyCache
 from kept.llm.retry import RetryPolicy, plan_for
 from kept.local.settings import LlmSettings
 
-OLLAMA_MOST = 16_384  # tokens of context that an Ollama server is asked for: each takes memory of the machine
-_PROGRAMS = ("claude", "codex", "gemini")  # that answer with models of large vendors
-_WORDS = 4  # of a command line, in which its program and its script stand
+OLLAMA_MOST = 16_384  # tokens of context requested from an Ollama server, at most: each uses memory of the machine
+_PROGRAMS = ("claude", "codex", "gemini")  # programs that use models of large vendors
+_WORDS = 4  # words of a command line among which are its program and script
 
 
 def create_llm_client(
@@ -32,7 +32,7 @@ def create_llm_client(
     day_start: Callable[[], datetime],
     redact: Redact,
 ) -> LlmClient | None:
-    """What asks the model of the settings; None where none is set, and in a process that itself answers for kept."""
+    """Create the client for the settings' model; None if no model is set, or this process itself answers for kept."""
     if settings.adapter == "none" or env.get(GUARD):
         return None
     own = settings.price_input or settings.price_output
@@ -58,7 +58,7 @@ def create_llm_client(
 
 
 def context_of(settings: LlmSettings) -> int:
-    """The tokens of context that the model has: as set, as its name tells, as its server says; little where nobody does."""
+    """The model's context size in tokens: from the settings, its name or its server; a small default if unknown."""
     if settings.context or settings.adapter in ("scripted", "recorded"):
         return settings.context or VENDORS
     if settings.adapter == "ollama":
@@ -71,7 +71,7 @@ def context_of(settings: LlmSettings) -> int:
 
 
 def _identify_program(settings: LlmSettings, env: Mapping[str, str]) -> str:
-    """What identifies the program or server that answers, and this one; a program that was replaced is another."""
+    """A hash that identifies the program or server that answers and kept's version; a replaced program is another one."""
     from importlib.metadata import version  # noqa: PLC0415 - takes long to load, and few ask a model
 
     parts = [version("kept"), settings.adapter, settings.command, settings.base_url]
@@ -84,7 +84,7 @@ def _identify_program(settings: LlmSettings, env: Mapping[str, str]) -> str:
 
 
 def create_model(settings: LlmSettings, env: Mapping[str, str]) -> Model:
-    """The model of the settings, recorded where they say so. Raises ConfigError where something is missing."""
+    """The model of the settings, with a recording if they name one. Raises ConfigError if something is missing."""
     made = _create_adapter(settings, env)
     if settings.recording and settings.adapter != "recorded":
         return RecordingModel(made, Path(settings.recording).expanduser())
@@ -117,7 +117,7 @@ def _create_adapter(settings: LlmSettings, env: Mapping[str, str]) -> Model:
 
 
 def _load_api_key(settings: LlmSettings, env: Mapping[str, str], usual: str) -> str:
-    """The key out of the environment; a server of the user's own may want none."""
+    """The API key from the environment; a server of the user's own may need none."""
     name = settings.key_env or usual
     key = env.get(name, "")
     if not key and not (settings.base_url and not settings.key_env):

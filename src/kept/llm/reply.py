@@ -1,12 +1,11 @@
-"""Reading what a language model wrote: one complete JSON object of the schema of a frozen dataclass, or nothing at all.
+"""Read a language model's reply: one JSON object that is fitted to the schema of a frozen dataclass, or a fault.
 
-Thinking before the answer, fences and prose around it are passed over. What is nearly JSON is read as JSON, and the items of a list
-alone as the object that holds them; an object is never completed or chosen among several. Knows neither who wrote it nor what was
-asked.
+Thinking, code fences and prose around the object are ignored. Nearly valid JSON is repaired, and list items without their object
+are wrapped in it. A truncated object is never closed, and none is chosen among several different ones. Knows neither who wrote the
+reply nor the question.
 
-The schema is the part of JSON Schema that all vendors' models know: objects whose every property is required and that have no
-others, arrays, strings, integers, numbers, booleans, null, enum and anyOf. Bounds of lengths and numbers are not among it;
-whoever reads a reply checks them.
+The schema uses the part of JSON Schema that all vendors support: objects with only required properties and no others, arrays,
+strings, integers, numbers, booleans, null, enum and anyOf. It contains no bounds of lengths and numbers; the caller checks them.
 """
 
 import json
@@ -40,11 +39,11 @@ _WHOLE = re.compile(r"-?\d{1,9}")
 
 
 def schema_of(kind: Any, **choices: Sequence[str]) -> dict[str, Any]:
-    """The schema of the JSON that :func:`parse_as` makes a value of ``kind`` of.
+    """The schema of the JSON from which :func:`parse_as` makes a value of ``kind``.
 
-    ``kind`` is made of dataclasses, strings, numbers, booleans, None, enums, tuples of one kind, and unions of those; a field's
-    ``metadata["description"]`` goes with it. ``choices`` narrows string fields, by their name wherever they stand, to given values
-    (``category=("decision", "problem")``). Raises TypeError for a type that has no such schema.
+    ``kind`` consists of dataclasses, strings, numbers, booleans, None, enums, tuples of one kind, and unions of those; the schema
+    includes a field's ``metadata["description"]``. ``choices`` restricts string fields of that name, at any depth, to the given
+    values (``category=("decision", "problem")``). Raises TypeError for a type without a schema.
     """
     if kind in _PLAIN:
         return {"type": _PLAIN[kind]}
@@ -87,11 +86,13 @@ def _properties(kind: Any, choices: Mapping[str, Sequence[str]]) -> dict[str, An
 
 
 def fit_to_schema(schema: Mapping[str, Any], value: object, place: str = "reply") -> Any:
-    """The value in the schema's form, read as models write: what is missing takes the empty value of its type, keys that nobody
-    asked for are left, one plain value is a list of one and the other way around, a text alone is the object that begins with it;
-    of what does not fit an item is lost alone, and inside of an item a count, a list or an object.
+    """Fit a value to a schema, tolerating what models write.
 
-    Raises ValueError that says what does not fit and where, where nothing of a list, or no key at all, is what was asked for.
+    A missing value becomes the empty value of its type, unknown keys are dropped, a single value counts as a list of one (and the
+    other way round), and a text counts as an object whose first property it is. An item of a list of objects that does not fit is
+    dropped; within an item, a count, a list or an object that does not fit becomes empty.
+
+    Raises ValueError with the mismatch and its location, if no item of a list or no key of an object is what was requested.
     """
     if "anyOf" in schema:
         return _fit_first(schema["anyOf"], value, place)
@@ -105,7 +106,7 @@ def fit_to_schema(schema: Mapping[str, Any], value: object, place: str = "reply"
             if plain is None and name != "null":
                 raise ValueError(f"{place}: expected {name}, found {_json_type_name(value)}")
             if "enum" in schema and plain not in schema["enum"]:
-                raise ValueError(f"{place}: none of the allowed values")  # what it is instead goes into no message
+                raise ValueError(f"{place}: none of the allowed values")  # the message does not quote the value
             if isinstance(plain, str) and any("\ud800" <= char <= "\udfff" for char in plain):
                 raise ValueError(f"{place}: half a character")
             return plain
@@ -126,7 +127,7 @@ def _fit_first(schemas: Sequence[Mapping[str, Any]], value: object, place: str) 
 def _fit_object(schema: Mapping[str, Any], value: object, place: str) -> dict[str, Any]:
     properties = schema["properties"]
     if isinstance(value, str) and properties and next(iter(properties.values())).get("type") == "string":
-        value = {next(iter(properties)): value}  # the text alone, where an object that begins with its text was asked for
+        value = {next(iter(properties)): value}  # a text stands for the object that begins with it
     if isinstance(value, dict):
         value = {str(name).strip().lower(): each for name, each in value.items()} | value
     if told := _find_object_mismatch(properties, value):
@@ -139,8 +140,8 @@ def _fit_object(schema: Mapping[str, Any], value: object, place: str) -> dict[st
 
 
 def _fit_property(schema: Mapping[str, Any], value: object, place: str) -> Any:
-    """A value of an object; what is meant as nothing, or is not needed to understand the rest of it, is empty where it does not
-    fit.
+    """Fit a property of an object; a value that means nothing, or is not needed to understand the rest, becomes empty if it does
+    not fit.
     """
     kind, inside = schema.get("type"), "[" in place or value in (None, "", [], {})
     try:
@@ -152,7 +153,7 @@ def _fit_property(schema: Mapping[str, Any], value: object, place: str) -> Any:
 
 
 def _find_object_mismatch(properties: Mapping[str, Any], value: object) -> str:
-    """Why a value is none of the objects with these properties; empty where it is one."""
+    """Why a value is not an object with these properties; empty if it is."""
     if not isinstance(value, dict):
         return f"expected object, found {_json_type_name(value)}"
     return f"{next(iter(properties))!r} is missing" if properties and not value.keys() & properties.keys() else ""
@@ -167,14 +168,14 @@ def _fit_list(schema: Mapping[str, Any], value: object, place: str) -> list[Any]
             good.append(fit_to_schema(schema, each, f"{place}[{index}]"))
         except ValueError as error:
             told = told or str(error)
-    # Plain values belong together: half a list of numbers says something else than the whole.
+    # A list of plain values fits as a whole or not at all: part of it would say something else.
     if told and (not good or "properties" not in schema):
         raise ValueError(told)
     return good
 
 
 def _listed(schema: Mapping[str, Any], value: object) -> list[Any]:
-    """The items that a value in the place of a list says: its own, by name or number, or it alone."""
+    """The items of a value in place of a list: those of a mapping by name or number, or the value alone."""
     names = list(schema.get("properties", ()))
     if not names or not isinstance(value, dict) or value.keys() & set(names):
         return [value]
@@ -182,7 +183,7 @@ def _listed(schema: Mapping[str, Any], value: object) -> list[Any]:
 
 
 def _empty(schema: Mapping[str, Any]) -> Any:
-    """What stands for a value that is missing."""
+    """The empty value of a schema."""
     if "anyOf" in schema:
         return None
     if schema["type"] == "object":
@@ -192,7 +193,7 @@ def _empty(schema: Mapping[str, Any]) -> Any:
 
 
 def _plain_value(name: str, value: Any) -> str | int | float | bool | None:
-    """The value as a plain one of that type, where it surely is meant as one; else None."""
+    """The value as a plain one of that type, if it is certainly meant as one; else None."""
     match value:
         case bool() if value or name != "string":
             return value if name == "boolean" else None
@@ -216,18 +217,16 @@ def _json_type_name(value: object) -> str:
 
 
 def parse_as(kind: type[T], body: Any, **choices: Sequence[str]) -> T:
-    """The value that a reply's body says, read as :func:`fit_to_schema` does. Raises ValueError that says what does not fit and
-    where.
-    """
+    """The value in a reply's body, fitted as by :func:`fit_to_schema`. Raises ValueError with the mismatch and its location."""
     made: T = codec.load(kind, fit_to_schema(schema_of(kind, **choices), body))
     return made
 
 
 _THINKING = ("think", "thinking", "reasoning")
 _OVER = {"rate_limit_error": Fault.RATE_LIMIT, "overloaded_error": Fault.OVERLOADED, "rate_limit_exceeded": Fault.RATE_LIMIT}
-# Where an object or a list of objects may begin; one without the quotation marks of JSON may also be a brace of the prose.
+# Where an object or list of objects may begin; without JSON's quotation marks it may also be a brace in prose.
 _OBJECT = re.compile(r"""(?:\[\s*)?\{\s*(?:["}]|(?P<loose>['“]|//|/\*|[A-Za-z_]+\s*:))""")
-# What stands behind the end of a string: everything else stands behind a quotation mark inside of it.
+# What follows the end of a string; a quotation mark with anything else after it is inside the string.
 _AFTER_STRING = re.compile(r"""\s{0,200}(?:[:\]}]|,\s*(?:["'“{\[\d}\]/-]|[A-Za-z_]+\s*[,:\]}])|\Z)""")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _TRAILING = re.compile(r",(?=\s*[}\]])")
@@ -239,14 +238,14 @@ _REFUSING = ("i can't", "i can’t", "i cannot", "i'm unable", "i am unable", "i
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class InvalidReply:
-    """A text nothing may be taken from; ``reason`` says why, in words that hold nothing of it."""
+    """A text that cannot be used; ``reason`` says why, without quoting it."""
 
     fault: Fault
     reason: str
 
 
 def parse_reply(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | InvalidReply:
-    """The one object in a text that fits the schema, or what is wrong with the text."""
+    """The one object in a text that fits the schema, or the fault of the text."""
     said = _strip_thinking(text)
     if said is None:
         return InvalidReply(fault=Fault.TRUNCATED, reason="the reply ends in the middle of its thinking")
@@ -278,8 +277,8 @@ def parse_reply(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | Invali
 
 
 def _choose_body(schema: Mapping[str, Any], found: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """The object that was asked for: the one there is, the one inside of it, or the one that holds those there are as its items;
-    None where there are several.
+    """Choose the requested object: the only one, the one inside it, or a new one with all of them as its items; None if it is
+    ambiguous.
     """
     known, first = schema["properties"].keys(), found[0]
     if all(each == first for each in found[1:]):
@@ -291,14 +290,14 @@ def _choose_body(schema: Mapping[str, Any], found: Sequence[dict[str, Any]]) -> 
 
 
 def _hold_items(schema: Mapping[str, Any], found: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """The object with these as the items of a list; None where they are no items, or of more than one list."""
+    """An object with these as the items of one of its lists; None if they do not fit, or fit several lists."""
     lists = {name: each["items"].get("properties", {}).keys() for name, each in schema["properties"].items() if "items" in each}
     fitting = [name for name, keys in lists.items() if all(len(keys & each.keys()) > 1 for each in found)]
     return {fitting[0]: list(found)} if len(fitting) == 1 else None
 
 
 def _parse_server_error(body: Mapping[str, Any]) -> InvalidReply | None:
-    """What a server's error says that came in the place of a reply."""
+    """The fault in a server's error message that came instead of a reply."""
     error = body.get("error")
     if not isinstance(error, dict) or not isinstance(error.get("message"), str):
         return None
@@ -307,7 +306,7 @@ def _parse_server_error(body: Mapping[str, Any]) -> InvalidReply | None:
 
 
 def _strip_thinking(text: str) -> str | None:
-    """The text after the thinking; None where the thinking does not end."""
+    """The text after the thinking; None if the thinking does not end."""
     said = text.strip().removeprefix("\ufeff")
     while name := next((item for item in _THINKING if said.startswith(f"<{item}>")), ""):
         _, end, rest = said.partition(f"</{name}>")
@@ -315,13 +314,13 @@ def _strip_thinking(text: str) -> str | None:
             return None
         said = rest.strip()
     if not said.startswith("{"):
-        for name in _THINKING:  # some servers cut off the opening mark
+        for name in _THINKING:  # some servers drop the opening tag
             said = said.rpartition(f"</{name}>")[2]
     return said
 
 
 def _parse_objects(said: str) -> Iterator[dict[str, Any]]:
-    """Every JSON object that stands in a text by itself or in a list. Raises ValueError where one begins that is not whole."""
+    """Yield every JSON object that stands alone or in a list. Raises ValueError if one begins but is incomplete."""
     place, mended = 0, False
     while opening := _OBJECT.search(said, place):
         place = opening.start()
@@ -337,14 +336,14 @@ def _parse_objects(said: str) -> Iterator[dict[str, Any]]:
             except json.JSONDecodeError:
                 if not opening["loose"]:
                     raise error from None
-                place = opening.end()  # a brace of the prose
+                place = opening.end()  # a brace in prose
                 continue
         yield from (each for each in (found if isinstance(found, list) else [found]) if isinstance(each, dict))
 
 
 def _mend_json(text: str) -> str:
-    """JSON out of what is nearly JSON: other quotation marks, some inside of strings, bare words, comments, a comma too many.
-    Nothing is closed that was left open.
+    """Repair nearly valid JSON: other quotation marks, quotation marks inside strings, bare words, comments, extra commas. Nothing
+    that was left open is closed.
     """
     made: list[str] = []
     place, ends = 0, ""

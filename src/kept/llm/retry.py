@@ -1,6 +1,6 @@
-"""Asking one question until there is a reply, or trying again is of no use; what it costs meanwhile; what a subscription allows.
+"""Ask one question until there is a reply or retrying is useless; the cost of the attempts; the limits of a subscription.
 
-Touches nothing shared, so several may run at once.
+Shares no state, so several questions can run at once.
 """
 
 import random
@@ -19,7 +19,7 @@ _AGAIN = "Your last reply could not be used: {reason}. Reply again with one comp
 
 @dataclass(kw_only=True, slots=True)
 class OpenQuestion:
-    """A question under way: what it is remembered under, what it cost so far, whether it is the second try."""
+    """A question in progress: its key, its cost so far, and whether this is the second try."""
 
     key: str
     ask: Ask
@@ -28,16 +28,16 @@ class OpenQuestion:
     told: InvalidReply | None = None
 
     def note(self) -> QuestionNote:
-        """What is remembered of the question, under which key its reply is found."""
+        """The stored description of the question."""
         ask = self.ask
         return QuestionNote(key=self.key, purpose=ask.purpose, version=ask.version, schema=ask.schema, about=ask.about)
 
     def unread(self, more: str = "") -> UnreadableReply | None:
-        """How it stands where there is no second reply: its first one could not be used. None where there was none."""
+        """The outcome if there is no second reply: the first one could not be used. None if there was no first reply."""
         return UnreadableReply(reason=self.told.reason + more, fault=self.told.fault, usage=self.spent) if self.told else None
 
     def ask_again(self, wrong: InvalidReply) -> "OpenQuestion":
-        """The one question that may follow a reply nobody can use: with what was wrong, and more room where it was cut."""
+        """The second and last try after an unusable reply: names the fault, and allows a longer reply if it was truncated."""
         room = 2 if wrong.fault is Fault.TRUNCATED else 1
         again = replace(self.ask, prompt=f"{self.ask.prompt}\n\n{_AGAIN.format(reason=wrong.reason)}", most=room * self.ask.most)
         return replace(self, ask=again, again=True, told=wrong)
@@ -50,10 +50,9 @@ _REACHED = {Fault.EMPTY, Fault.REFUSAL, Fault.TRUNCATED, Fault.MALFORMED, Fault.
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RetryPolicy:
-    """How fast and how often is asked: ``rate`` in questions a minute (0: as fast as it goes). ``insists`` says that a server that
-    asks to wait is asked again.
+    """How fast and how often to ask: ``rate`` in questions per minute (0: no limit). ``insists``: retry if the server asks to wait.
 
-    ``monotonic``, ``sleep`` and ``jitter`` (a number in [0, 1)) are the time, so that a test need not wait.
+    ``monotonic``, ``sleep`` and ``jitter`` (a number in [0, 1)) are injectable, so that tests need not wait.
     """
 
     attempts: int = 4
@@ -67,7 +66,7 @@ class RetryPolicy:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AskOutcome:
-    """What came of a question: what was said, what it means, and what was spent on tries that brought nothing."""
+    """The outcome of a question: the last result, its content, and the usage of failed attempts."""
 
     spoken: Spoken
     read: Mapping[str, Any] | InvalidReply | None
@@ -75,7 +74,7 @@ class AskOutcome:
 
 
 def ask_with_retries(model: Model, ask: Ask, pace: RetryPolicy) -> AskOutcome:
-    """Ask until there is a reply, or trying again is of no use. Runs beside others; touches nothing shared."""
+    """Ask until there is a reply or retrying is useless. Shares no state, so calls can run concurrently."""
     lost = Usage()
     for attempt in range(1, max(1, pace.attempts) + 1):
         spoken = model.ask(ask)
@@ -85,7 +84,7 @@ def ask_with_retries(model: Model, ask: Ask, pace: RetryPolicy) -> AskOutcome:
             return AskOutcome(spoken=spoken, read=read, lost=lost)
         lost += spoken.usage
         if fault is Fault.TIMEOUT and not spoken.usage.calls:
-            lost += Usage(calls=1, input_tokens=model.count(ask), cost=None)  # it may be on the bill
+            lost += Usage(calls=1, input_tokens=model.count(ask), cost=None)  # it may be billed
         last = attempt >= (2 if fault is Fault.TIMEOUT else pace.attempts) or (fault is Fault.RATE_LIMIT and not pace.insists)
         if fault not in _PASSING or last or (after or 0.0) > _LONGEST_PAUSE:
             reason = (
@@ -98,7 +97,7 @@ def ask_with_retries(model: Model, ask: Ask, pace: RetryPolicy) -> AskOutcome:
 
 
 def read_adapter_reply(spoken: Spoken, schema: Mapping[str, Any]) -> Mapping[str, Any] | InvalidReply | None:
-    """What a reply says, or what is wrong with it; None where there is none."""
+    """The content of a reply, or its fault; None if there is no reply."""
     match spoken:
         case AdapterFailure():
             return None
@@ -111,7 +110,7 @@ def read_adapter_reply(spoken: Spoken, schema: Mapping[str, Any]) -> Mapping[str
 
 
 def _find_fault(spoken: Spoken, read: Mapping[str, Any] | InvalidReply | None) -> tuple[Fault | None, float | None]:
-    """Why this is no reply at all, an error told in its place included, and how long the server asks to wait."""
+    """The fault if there is no real reply (including an error message instead of one), and the time the server asks to wait."""
     if isinstance(spoken, AdapterFailure):
         return spoken.fault, spoken.after
     if isinstance(read, InvalidReply) and read.fault not in _REACHED:
@@ -119,13 +118,13 @@ def _find_fault(spoken: Spoken, read: Mapping[str, Any] | InvalidReply | None) -
     return None, None
 
 
-# Questions that the smallest plan of a program allows in so many hours, and the variables with which tokens are paid instead.
+# Questions that a program's smallest plan allows per number of hours, and the variables with which tokens are paid instead.
 _PLANS = {
     "claude": (45, 5, ("ANTHROPIC_API_KEY", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX")),
     "codex": (45, 5, ("CODEX_API_KEY", "OPENAI_API_KEY")),
     "gemini": (1_000, 24, ("GEMINI_API_KEY", "GOOGLE_API_KEY")),
 }
-SECONDS = 20  # that a question takes through such a program
+SECONDS = 20  # typical duration of a question through such a program
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -138,7 +137,7 @@ class Plan:
 
     @property
     def reason(self) -> str:
-        """Why a question is not asked that goes beyond it."""
+        """Why a question beyond the plan is not asked."""
         return (
             f"kept's share of your plan with {self.program} is used up ({self.calls} questions in {self.hours} hours, "
             "llm.plan_share); a later run asks the rest"
@@ -146,7 +145,7 @@ class Plan:
 
 
 def plan_for(program: str, env: Mapping[str, str], *, calls: int, share: float) -> Plan | None:
-    """The plan behind a program; None where tokens are paid. ``calls`` is what the person says that theirs allows (0: unknown)."""
+    """The plan behind a program; None if tokens are paid. ``calls`` is the plan's limit according to the person (0: unknown)."""
     if program not in _PLANS:
         return None
     usual, hours, keys = _PLANS[program]

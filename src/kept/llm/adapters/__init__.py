@@ -1,6 +1,6 @@
-"""Language models, each behind one protocol (:class:`Model`): a program, two vendors' interfaces, a script, a recording.
+"""Adapters to language models, all with the protocol :class:`Model`: a program, two vendors' APIs, Ollama, a script, a recording.
 
-An adapter asks once and tells what came. It does not retry, remember, count money or check replies: that exists once, above it.
+An adapter asks once and returns the result. Retries, stored replies, costs and checks of replies are implemented once, above it.
 """
 
 from kept.llm.adapters.anthropic import Anthropic

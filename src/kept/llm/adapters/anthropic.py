@@ -1,8 +1,7 @@
-"""Claude over Anthropic's interface, one question at a time or in batches. The vendor's library is imported when it is first
-needed.
+"""Claude over Anthropic's API, one question at a time or in batches. The vendor's library is imported on first use.
 
-The stable part of a question goes first and is marked for the provider's cache. The library's own retries are off: there is one
-place for those.
+The stable part of a question comes first and is marked for the provider's cache. The library's own retries are disabled, because
+:mod:`kept.llm.retry` does them.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class Anthropic(LibraryModel):
-    """A model of Anthropic's, or of a server that speaks its language (``base_url``). ``timeout`` is in seconds.
+    """A model of Anthropic, or of a server with the same API (``base_url``). ``timeout`` is in seconds.
 
-    Raises ConfigError where the library is not installed.
+    Raises ConfigError if the library is not installed.
     """
 
     def __init__(self, model: str, *, key: str, base_url: str = "", timeout: float = 180.0) -> None:
@@ -37,7 +36,7 @@ class Anthropic(LibraryModel):
         return self._catch_api_errors(lambda: _parse_api_message(self._client.messages.create(**self._request(ask)), ask))
 
     def count(self, ask: Ask) -> int:
-        """The tokens of a question as the vendor counts them, which costs nothing; else an estimate."""
+        """The number of tokens of a question as the vendor counts them (free of charge); an estimate if that fails."""
         request = {name: value for name, value in self._request(ask).items() if name != "max_tokens"}
         try:
             return int(self._client.messages.count_tokens(**request).input_tokens)
@@ -45,7 +44,7 @@ class Anthropic(LibraryModel):
             return estimate_tokens(format_full_prompt(ask))
 
     def submit(self, asks: Mapping[str, Ask]) -> str | AdapterFailure:
-        """Hand in a batch."""
+        """Submit a batch."""
         requests: Any = [{"custom_id": name, "params": self._request(ask)} for name, ask in asks.items()]
         return self._catch_api_errors(lambda: str(self._client.messages.batches.create(requests=requests).id))
 

@@ -1,4 +1,4 @@
-"""What a language model must do, whatever it is, and what an error of a server means. Knows no program, vendor or protocol."""
+"""The protocol of a language model, and the meaning of a server's errors. Knows no program, vendor or API."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -11,13 +11,13 @@ from kept.core.value import dataclass, field
 from kept.llm.ask import Ask, Fault, Usage
 
 T = TypeVar("T")
-_NO_KEY = "none"  # a server of the user's own may want none, the libraries want one
-MOST_BYTES = 8 * 2**20  # of a reply; what is longer is no reply
+_NO_KEY = "none"  # the libraries require a key, but a server of the user's own may need none
+MOST_BYTES = 8 * 2**20  # of a reply; a longer one is rejected
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AdapterReply:
-    """What came back, word for word. ``cut`` where it ended at a limit, ``refused`` where the vendor says so."""
+    """What came back, verbatim. ``cut``: it ended at a limit; ``refused``: the vendor says that the model refused."""
 
     text: str
     usage: Usage
@@ -27,7 +27,7 @@ class AdapterReply:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AdapterFailure:
-    """Nothing came back. ``reason`` is a clause; ``after`` are the seconds that the server asks to wait; ``usage`` what it cost."""
+    """No reply. ``reason`` is a clause; ``after`` is how many seconds the server asks to wait; ``usage`` is what it cost."""
 
     fault: Fault
     reason: str
@@ -43,19 +43,19 @@ class Model(Protocol):
 
     @property
     def name(self) -> str:
-        """What its replies are remembered under, and what its price is found by after the last ``:``."""
+        """The name under which replies are stored; the part after the last ``:`` identifies the price."""
         ...
 
     def ask(self, ask: Ask) -> Spoken:
-        """Ask once. Usage has tokens as the model tells them, else an estimate; ``cost`` is None where it does not tell."""
+        """Ask once. Usage has the tokens that the model reports, or an estimate; ``cost`` is None if it reports none."""
         ...
 
     def count(self, ask: Ask) -> int:
-        """The tokens of a question: as the vendor counts them where that costs nothing, else an estimate."""
+        """The number of tokens of a question: from the vendor if that is free of charge, else an estimate."""
         ...
 
     def close(self) -> None:
-        """End what is under way and what is open."""
+        """Stop what is running and release resources."""
         ...
 
 
@@ -64,35 +64,37 @@ class BatchModel(Protocol):
     """A model that also takes many questions at once, at half the price, and answers within a day."""
 
     def submit(self, asks: Mapping[str, Ask]) -> str | AdapterFailure:
-        """Hand in questions under names of ours (at most 64 of ``a-zA-Z0-9_-``); the batch's id."""
+        """Submit questions under names of ours (at most 64 of ``a-zA-Z0-9_-``); returns the batch's id."""
         ...
 
     def collect(self, batch: str) -> Mapping[str, Spoken] | AdapterFailure | None:
-        """The replies by name; None while the batch is under way; an AdapterFailure where it cannot be told, or will never end."""
+        """The replies by name; None while the batch is running; an AdapterFailure if its state cannot be read or it will never
+        end.
+        """
         ...
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens a text has: a third of its bytes, which is near for English and one a character for Chinese."""
+    """Estimate the tokens of a text: a third of its bytes, which is close for English, and one per character for Chinese."""
     return len(text.encode("utf-8", "replace")) // 3 + 1
 
 
 def format_full_prompt(ask: Ask) -> str:
-    """A question as one text: the stable part, which shows the form of the reply, first."""
+    """A question as one text: the stable part, which shows the form of the reply, comes first."""
     return f"{ask.system}\n\n{ask.prompt}\n"
 
 
 def estimate_usage(ask: Ask, text: str) -> Usage:
-    """The usage of a question and its reply where nobody tells it."""
+    """Estimate the usage of a question and its reply if nobody reports it."""
     return Usage(calls=1, input_tokens=estimate_tokens(format_full_prompt(ask)), output_tokens=estimate_tokens(text), cost=None)
 
 
 _FAULTS = {401: Fault.SETUP, 402: Fault.SETUP, 403: Fault.SETUP, 404: Fault.SETUP, 408: Fault.OVERLOADED, 429: Fault.RATE_LIMIT}
-_TOLD = 200  # characters of a server's sentence that are passed on
+_TOLD = 200  # characters of a server's message that are passed on
 
 
 def from_status(status: int, headers: Mapping[str, str], body: object) -> AdapterFailure:
-    """Why a server that answered with an error status gave no reply, and how long it asks to wait."""
+    """The failure for an HTTP error status, with the time that the server asks to wait."""
     fault = _FAULTS.get(status, Fault.OVERLOADED if status >= 500 else Fault.FAILED)
     told = _sentence(body)
     reason = f"the server answered {status}{': ' if told else ''}{told}"
@@ -100,14 +102,14 @@ def from_status(status: int, headers: Mapping[str, str], body: object) -> Adapte
 
 
 def from_error(error: Exception, *, connection: bool) -> AdapterFailure:
-    """Why there is no reply where the server could not be reached, the connection broke, or what came was no message."""
+    """The failure if the server could not be reached, the connection broke, or the response was not a valid message."""
     if connection:
         return AdapterFailure(fault=Fault.CONNECTION, reason="the server cannot be reached, or the connection broke")
     return AdapterFailure(fault=Fault.FAILED, reason=f"what the server sent is no reply of its kind ({type(error).__name__})")
 
 
 def _sentence(body: object) -> str:
-    """What the server says in its error, as one short line."""
+    """The message in a server's error, as one short line."""
     error: Any = body.get("error", body) if isinstance(body, dict) else body
     message = error.get("message") if isinstance(error, dict) else error
     return one_line(strip_invisible(message)[0])[:_TOLD] if isinstance(message, str) else ""
@@ -117,13 +119,13 @@ def _parse_seconds(text: str) -> float | None:
     try:
         return max(0.0, float(text))
     except ValueError:
-        return None  # a date, or nothing: our own pause will do
+        return None  # a date, or nothing: the default pause applies
 
 
 class LibraryModel:
-    """A model behind a vendor's library: those of Anthropic and OpenAI have one form. The library's own retries are off.
+    """A model behind the library of Anthropic or OpenAI, which have the same structure. The library's own retries are disabled.
 
-    Raises ConfigError where the library is not installed. ``base`` is the class of all its errors, ``timeout`` is in seconds.
+    Raises ConfigError if the library is not installed. ``base`` is the base class of its errors, ``timeout`` is in seconds.
     """
 
     def __init__(self, vendor: str, what: str, model: str, *, base: str, key: str, base_url: str, timeout: float) -> None:

@@ -1,9 +1,9 @@
-"""A model behind a program: the question on its input, the reply on its output. The program can answer and nothing else.
+"""A model behind a program: the question on standard input, the reply on standard output. The program can only answer.
 
-The known ones (``claude``, ``codex``, ``gemini``, ``llm``, ``ollama``) are called so that they have no tools, run no hooks, load
-no settings and leave no transcript (that of ``gemini`` opts out of being read). Every program gets an empty folder, an environment
-of only what it needs to run and to log in, and a variable (:data:`kept.llm.ask.GUARD`) by which kept's own hooks know that they
-are not to act.
+Known programs (``claude``, ``codex``, ``gemini``, ``llm``, ``ollama``) are called without tools, hooks and settings, and leave no
+transcript (that of ``gemini`` is marked as off the record). Every program runs in an empty folder, with only the environment
+variables that it needs to run and log in, and with a variable (:data:`kept.llm.ask.GUARD`) that tells kept's own hooks to do
+nothing.
 """
 
 import json
@@ -56,12 +56,12 @@ _PASSED = (
     "XDG_CACHE_HOME",
     "XDG_RUNTIME_DIR",
 )
-_TOLD = 200  # characters of a complaint that are passed on
+_TOLD = 200  # characters of an error message that are passed on
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _ProgramCall:
-    """How to put a question to a program: its arguments and input, and how to read what it left behind."""
+    """A call of a program: its arguments and input, and how to read its result."""
 
     argv: Sequence[str]
     text: str
@@ -70,7 +70,7 @@ class _ProgramCall:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _ProgramAsk:
-    """A question to a program, the options that the user gives it, and a folder for files beside the call."""
+    """A question to a program, the user's options for it, and a folder for files of the call."""
 
     program: str
     model: str
@@ -81,9 +81,10 @@ class _ProgramAsk:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _ProgramAdapter:
-    """A way of calling a program: how a question becomes a call (files go into the given folder), and which variables it needs.
+    """How a program is called: a function that makes the call for a question, and the environment variables it needs.
 
-    ``passed`` are prefixes of variables that pass as they are; ``given`` are set; ``own`` are words that the call has anyway.
+    ``passed`` are prefixes of variables that are passed on, ``given`` are variables to set, ``own`` are options that the call adds
+    anyway.
     """
 
     call: Callable[[_ProgramAsk], _ProgramCall]
@@ -95,9 +96,9 @@ class _ProgramAdapter:
 class Command:
     """A program as a model.
 
-    ``command`` is the name or path of a known program, with further options if need be; it is called so that it can only answer.
-    Any other command line gets the question on its input and prints the reply. ``model`` is handed to
-    a known program; ``more`` names further variables of ``env`` to pass on. ``timeout`` is in seconds.
+    ``command`` is the name or path of a known program, optionally with more options; it is called so that it can only answer. Any
+    other command line gets the question on standard input and prints the reply. ``model`` is passed to a known program; ``more``
+    names further variables of ``env`` to pass on. ``timeout`` is in seconds.
     """
 
     def __init__(
@@ -149,29 +150,29 @@ class Command:
         if ended.code != 0:
             told = call.read(text)
             if isinstance(told, AdapterFailure):
-                return told  # it says itself what is wrong
+                return told  # its output already says what is wrong
             return AdapterFailure(
                 fault=Fault.FAILED, reason=f"{name} ended with code {ended.code}{_format_error_line(ended.errors)}"
             )
         return call.read(text)
 
     def count(self, ask: Ask) -> int:
-        """About how many tokens a question has."""
+        """The approximate number of tokens of a question."""
         return estimate_tokens(format_full_prompt(ask))
 
     def close(self) -> None:
-        """Kill what is running."""
+        """Kill the running programs."""
         self._programs.close()
 
 
 def scrub_env(env: Mapping[str, str], prefixes: Sequence[str], more: Sequence[str]) -> dict[str, str]:
-    """What of an environment a program gets: what it needs to run, what is asked for, and the guard."""
+    """The environment for a program: the variables it needs, those requested, and the guard."""
     passed = {name: each for name, each in env.items() if name in _PASSED or name in more or name.startswith(tuple(prefixes))}
     return passed | {GUARD: "1", "TERM": "dumb", "NO_COLOR": "1"}
 
 
 def _decode_output(output: bytes) -> str:
-    """What a program wrote, without what cannot be seen; quoted text keeps its line ends as JSON writes them."""
+    """Decode a program's output, without invisible characters; escapes in JSON strings stay as they are."""
     return strip_invisible(output.decode("utf-8", "replace"))[0]
 
 
@@ -219,7 +220,7 @@ def _parse_claude_result(text: str, ask: Ask) -> Spoken:
         return AdapterFailure(
             fault=Fault.FAILED, reason=f"claude printed no result of its own form{_format_error_line(text.encode())}"
         )
-    if failed:  # and not by its subtype, which says "success" of a dead server too
+    if failed:  # the subtype is ignored: it says "success" even for a dead server
         return AdapterFailure(
             fault=_claude_fault(result, body.get("api_error_status")),
             reason=f"claude says: {one_line(result)[:_TOLD]}",
@@ -328,7 +329,7 @@ def _ollama_call(asked: _ProgramAsk) -> _ProgramCall:
 
 
 def _gemini_call(asked: _ProgramAsk) -> _ProgramCall:
-    """Gemini CLI keeps a transcript of what it is asked: the question says itself that it is off the record."""
+    """Gemini CLI keeps a transcript of its input, so the question itself says that it is off the record."""
     ask = asked.ask
     argv = [
         asked.program,
@@ -363,7 +364,7 @@ def _option_args(option: str, value: str) -> tuple[str, ...]:
     return (option, value) if value else ()
 
 
-# What Codex could do beside answering, and what it would say beside the question; a version that does not know one ignores it.
+# Codex features besides answering, and what it adds to the question; versions ignore those they do not know.
 _CODEX_OFF = (
     "shell_tool",
     "unified_exec",

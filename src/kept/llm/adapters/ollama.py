@@ -1,6 +1,6 @@
-"""Ollama by its own interface, which alone takes the size of the context and a schema; and what servers say of their context.
+"""Ollama by its native API, which accepts both a context size and a schema; also the context sizes that servers report.
 
-Only the standard library is needed.
+Needs only the standard library.
 """
 
 import json
@@ -23,11 +23,11 @@ from kept.llm.adapters.base import (
 from kept.llm.ask import Ask, Fault, Usage
 from kept.llm.available import OLLAMA_URL
 
-_ASKING_SECONDS = 5.0  # for what a server says of itself
+_ASKING_SECONDS = 5.0  # timeout for a server's description of itself
 
 
 class Ollama:
-    """A model of an Ollama server, given ``context`` tokens of context. ``timeout`` is in seconds."""
+    """A model of an Ollama server with ``context`` tokens of context. ``timeout`` is in seconds."""
 
     def __init__(self, model: str, *, context: int, base_url: str = "", timeout: float = 180.0) -> None:
         self._model = model
@@ -60,15 +60,15 @@ class Ollama:
             return from_error(error, connection=isinstance(error, OSError))
 
     def count(self, ask: Ask) -> int:
-        """About how many tokens a question has."""
+        """The approximate number of tokens of a question."""
         return estimate_tokens(format_full_prompt(ask))
 
     def close(self) -> None:
-        """Do nothing: nothing is open."""
+        """Do nothing: there is nothing to release."""
 
 
 def ollama_context(model: str, base_url: str = "") -> int:
-    """The tokens of context that an Ollama server says a model has; 0 where it does not say."""
+    """The context size of a model in tokens, as an Ollama server reports it; 0 if it does not."""
     body = _ask_server(f"{(base_url or OLLAMA_URL).rstrip('/')}/api/show", {"model": model})
     return max(
         (_number(value) for name, value in _mapping(body, "model_info").items() if name.endswith(".context_length")), default=0
@@ -76,7 +76,7 @@ def ollama_context(model: str, base_url: str = "") -> int:
 
 
 def served_context(model: str, base_url: str) -> int:
-    """The context in tokens that a server says a model has (vLLM, LM Studio, llama.cpp); 0 where it does not say."""
+    """The context size of a model in tokens, as a server reports it (vLLM, LM Studio, llama.cpp); 0 if it does not."""
     parts = urlsplit(base_url)
     settings = _mapping(_ask_server(f"{parts.scheme}://{parts.netloc}/props"), "default_generation_settings")
     if context := _number(settings.get("n_ctx")):
@@ -91,7 +91,7 @@ def served_context(model: str, base_url: str) -> int:
 
 
 def is_on_this_machine(url: str) -> bool:
-    """True of an address of this machine: what is sent there passes no proxy, for nothing may leave."""
+    """True for an address of this machine; requests to it bypass proxies, because nothing may leave the machine."""
     host = urlsplit(url).hostname or ""
     return host in ("localhost", "::1") or host.startswith("127.")
 
@@ -108,7 +108,7 @@ def _fetch(url: str, timeout: float, body: Mapping[str, Any] | None = None) -> A
     if urlsplit(url).scheme not in ("http", "https"):
         raise ValueError("no address of a server")
     data = None if body is None else json.dumps(body).encode()
-    request = Request(url, data=data, headers={"Content-Type": "application/json"})  # noqa: S310 - its scheme is looked at above
+    request = Request(url, data=data, headers={"Content-Type": "application/json"})  # noqa: S310 - its scheme was checked above
     opener = build_opener(ProxyHandler({})) if is_on_this_machine(url) else build_opener()
     with opener.open(request, timeout=timeout) as response:
         return json.loads(response.read(MOST_BYTES))

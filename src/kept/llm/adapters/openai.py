@@ -1,7 +1,7 @@
-"""Any server that speaks OpenAI's chat completions: OpenAI's own, Ollama, vLLM, llama.cpp, LM Studio. The library is imported late.
+"""Any server with OpenAI's chat completions API: OpenAI, Ollama, vLLM, llama.cpp, LM Studio. The library is imported on first use.
 
-A server that does not know JSON schemas is asked for plain JSON, and one that does not know that either for a text; the schema then
-stands in the question. The library's own retries are off.
+A server without support for JSON schemas is asked for plain JSON, and one without that for text; the question then contains the
+schema. The library's own retries are disabled.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     import openai
 
 _ENDED = ("completed", "expired", "cancelled", "failed")
-_FORMS = ("schema", "json", "text")  # how strictly a server can be held to a form, strictest first
+_FORMS = ("schema", "json", "text")  # reply formats, from the strictest to the loosest
 
 
 class OpenAI(LibraryModel):
-    """A model behind chat completions, OpenAI's or that of another server (``base_url``). ``timeout`` is in seconds.
+    """A model behind chat completions, of OpenAI or of another server (``base_url``). ``timeout`` is in seconds.
 
-    Raises ConfigError where the library is not installed.
+    Raises ConfigError if the library is not installed.
     """
 
     def __init__(self, model: str, *, key: str, base_url: str = "", timeout: float = 180.0) -> None:
@@ -49,7 +49,9 @@ class OpenAI(LibraryModel):
         return client
 
     def ask(self, ask: Ask) -> Spoken:
-        """Ask once; where the server does not know the form it is asked for, once more with a plainer one, and so from then on."""
+        """Ask once. If the server does not support the reply format, ask again with a looser one, which is then used from the
+        start.
+        """
         for form in _FORMS[_FORMS.index(self._form) :]:
             spoken = self._catch_api_errors(partial(self._complete, ask, form))
             if spoken is not None:
@@ -58,11 +60,11 @@ class OpenAI(LibraryModel):
         return AdapterFailure(fault=Fault.FAILED, reason="the server does not take the question in any form")
 
     def count(self, ask: Ask) -> int:
-        """About how many tokens a question has."""
+        """The approximate number of tokens of a question."""
         return estimate_tokens(format_full_prompt(ask))
 
     def submit(self, asks: Mapping[str, Ask]) -> str | AdapterFailure:
-        """Hand in a batch."""
+        """Submit a batch."""
         url: Literal["/v1/chat/completions"] = "/v1/chat/completions"
         rows = [
             {"custom_id": name, "method": "POST", "url": url, "body": self._request(ask, self._form)} for name, ask in asks.items()
@@ -80,7 +82,7 @@ class OpenAI(LibraryModel):
         return self._catch_api_errors(lambda: self._collect_replies(batch))
 
     def _complete(self, ask: Ask, form: str) -> AdapterReply | None:
-        """The reply; None where the server does not know the form."""
+        """The reply; None if the server does not support the reply format."""
         try:
             return _read_completion(self._client.chat.completions.create(**self._request(ask, form)).to_dict(), ask)
         except self._library.BadRequestError as error:

@@ -1,6 +1,6 @@
-"""Running a program that answers: its own process group, an empty folder, a bounded time and a bounded output.
+"""Run a program in its own process group, in an empty folder, with limits on time and output.
 
-Whatever the program does (hang, flood, never read, leave children behind), this ends in time. It does not know what was asked.
+Whatever the program does (hang, flood, never read, leave children behind), the call ends in time. Knows nothing of questions.
 """
 
 import os
@@ -17,14 +17,14 @@ from typing import IO
 from kept.core.value import dataclass
 
 _PIECE = 65_536
-_MOST_ERRORS = 65_536  # bytes of what it complains about; the rest is read and dropped
-_GRACE = 5.0  # seconds for a killed program to be gone
-_AFTERMATH = 0.5  # seconds for its killed children to be gone; where nobody collects the dead, they stay listed
+_MOST_ERRORS = 65_536  # bytes of standard error that are kept; the rest is read and discarded
+_GRACE = 5.0  # seconds until a killed program must be gone
+_AFTERMATH = 0.5  # seconds until its killed children must be gone; without a reaper, dead processes stay listed
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProcessResult:
-    """How a program ended: its exit code, what it wrote, and what cut it short (``timeout``, ``flood``, or nothing)."""
+    """The result of a program: its exit code, its output, and what stopped it (``timeout``, ``flood``, or empty)."""
 
     code: int
     output: bytes
@@ -33,7 +33,7 @@ class ProcessResult:
 
 
 class RunningPrograms:
-    """The programs that are running, so that all of them can be ended at once."""
+    """The running programs, so that all of them can be stopped at once."""
 
     def __init__(self, *, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
@@ -44,9 +44,9 @@ class RunningPrograms:
     def run(
         self, argv: Sequence[str], *, text: bytes, folder: Path, env: Mapping[str, str], timeout: float, most: int
     ) -> ProcessResult:
-        """Run a program with ``text`` as its input, until it ends or ``timeout`` seconds have passed or it wrote ``most`` bytes.
+        """Run a program with ``text`` as its input until it ends, ``timeout`` seconds pass, or it writes more than ``most`` bytes.
 
-        Its whole process group is killed then and at the end. Raises OSError where it cannot be started.
+        Its whole process group is killed at the end in any case. Raises OSError if it cannot be started.
         """
         with subprocess.Popen(  # noqa: S603 - the user's own command, without a shell
             argv,
@@ -70,7 +70,7 @@ class RunningPrograms:
                     self._running.discard(process)
 
     def close(self) -> None:
-        """End every program that is running, and every one that is started after this."""
+        """Kill every running program, and every one that is started later."""
         with self._lock:
             self._closed = True
             for process in self._running:
@@ -118,7 +118,7 @@ def _write(stream: IO[bytes], waiting: memoryview) -> memoryview:
     try:
         return waiting[os.write(stream.fileno(), waiting[:_PIECE]) :]
     except BrokenPipeError:
-        return waiting[len(waiting) :]  # it wants to hear no more; what it says may be an answer all the same
+        return waiting[len(waiting) :]  # it stopped reading, but its output may still be an answer
 
 
 def _append_output(gathered: bytearray, piece: bytes, most: int) -> None:
@@ -131,20 +131,20 @@ def _close(stream: object) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill what is left of the program's group, and collect the program."""
+    """Kill the rest of the program's group, and reap the program."""
     _kill(process)
     with suppress(subprocess.TimeoutExpired):
         process.wait(timeout=_GRACE)
     until = monotonic() + _AFTERMATH
     while _kill(process) and monotonic() < until:
-        sleep(0.01)  # a killed child of the program is gone a moment later
+        sleep(0.01)  # a killed child of the program disappears a moment later
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
             _close(stream)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> bool:
-    """Kill the program's group; whether there still was one."""
+    """Kill the program's group; return True if it still existed."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):

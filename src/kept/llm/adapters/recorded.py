@@ -1,7 +1,7 @@
-"""Models that ask nobody: one answers by a rule, from a file or a function; one replays what another model replied.
+"""Models that ask nobody: one answers from a file or function, one replays another model's recorded replies.
 
-A recording has a JSON object a line. It holds replies, not questions: a question is known by its hash, whatever the model is
-called, and by the sessions it is about.
+A recording has one JSON object per line. It stores replies, not questions: a question is identified by a hash that is independent
+of the model's name, and by the sessions it is about.
 """
 
 import json
@@ -21,16 +21,14 @@ Answer = Callable[[Ask], Spoken | Mapping[str, Any] | str]
 
 
 class ScriptedModel:
-    """A model whose replies a function makes: as it would say them (a text), as what they mean (a mapping), or as what became of
-    it.
-    """
+    """A model whose replies come from a function: as text, as the reply's JSON object (a mapping), or as an adapter's result."""
 
     def __init__(self, answer: Answer, *, name: str = "scripted") -> None:
         self.name = name
         self._answer = answer
 
     def ask(self, ask: Ask) -> Spoken:
-        """Ask the function."""
+        """Call the function."""
         match self._answer(ask):
             case str() as text:
                 return _scripted_reply(ask, text)
@@ -40,11 +38,11 @@ class ScriptedModel:
                 return spoken
 
     def count(self, ask: Ask) -> int:
-        """About how many tokens a question has."""
+        """The approximate number of tokens of a question."""
         return estimate_tokens(format_full_prompt(ask))
 
     def close(self) -> None:
-        """Do nothing: nothing is open."""
+        """Do nothing: there is nothing to release."""
 
 
 def _scripted_reply(ask: Ask, text: str) -> AdapterReply:
@@ -61,10 +59,10 @@ class _Rule:
 
 
 def load_script(path: Path) -> ScriptedModel:
-    """A model that answers by the first line of a file that fits the question.
+    """A model that answers with the first line of a file that matches the question.
 
-    Each line is a JSON object: ``reply`` (an object or a text), and which questions it is for: ``purpose`` and ``contains`` (words
-    of the prompt), where they are given. What no line fits gets an empty reply. Raises ConfigError.
+    Each line is a JSON object: ``reply`` (an object or a text), and optionally the questions it is for: ``purpose`` and
+    ``contains`` (words of the prompt). Questions without a matching line get an empty reply. Raises ConfigError.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -90,7 +88,7 @@ def _find_scripted_reply(rules: Sequence[_Rule], ask: Ask) -> str:
 
 
 class RecordingModel:
-    """A model whose replies are written down on their way."""
+    """A model that records the replies of another one."""
 
     def __init__(self, model: Model, path: Path) -> None:
         self._model = model
@@ -99,7 +97,7 @@ class RecordingModel:
         self.name = model.name
 
     def ask(self, ask: Ask) -> Spoken:
-        """Ask the model, and write down what it says. Raises ConfigError where that cannot be written."""
+        """Ask the model and record its reply. Raises ConfigError if the recording cannot be written."""
         spoken = self._model.ask(ask)
         if isinstance(spoken, AdapterReply):
             row = {"key": ask.key(""), "purpose": ask.purpose, "version": ask.version, "about": list(ask.about)} | _reply_row(
@@ -109,7 +107,7 @@ class RecordingModel:
         return spoken
 
     def count(self, ask: Ask) -> int:
-        """The tokens of a question as the model counts them."""
+        """The number of tokens of a question as the model counts them."""
         return self._model.count(ask)
 
     def close(self) -> None:
@@ -127,9 +125,7 @@ class RecordingModel:
 
 
 class ReplayModel:
-    """A recording as a model: it says what was said, and nothing to what was not asked. Raises ConfigError for a file it cannot
-    read.
-    """
+    """A model that replays a recording; unrecorded questions fail. Raises ConfigError for a file that it cannot read."""
 
     def __init__(self, path: Path) -> None:
         self.name = f"recorded:{path.name}"
@@ -140,22 +136,23 @@ class ReplayModel:
             raise ConfigError(f"the recording cannot be read: {error}", where=str(path), hint="set llm.recording to one") from error
 
     def ask(self, ask: Ask) -> Spoken:
-        """What was said to this question."""
+        """The recorded reply to this question."""
         silence = AdapterFailure(fault=Fault.FAILED, reason="the recording has no reply to this question")
         return self._said.get(ask.key(""), silence)
 
     def count(self, ask: Ask) -> int:
-        """About how many tokens a question has."""
+        """The approximate number of tokens of a question."""
         return estimate_tokens(format_full_prompt(ask))
 
     def close(self) -> None:
-        """Do nothing: nothing is open."""
+        """Do nothing: there is nothing to release."""
 
 
 def remove_recorded_replies(text: str, sessions: Collection[str], tells: Callable[[str], bool]) -> tuple[str, int]:
-    """A recording without the replies about those sessions and without those that ``tells`` recognises; and how many those were.
+    """Remove from a recording the replies about these sessions and those for which ``tells`` is true. Returns the rest and the
+    number removed.
 
-    A line that cannot be read goes where it tells, and stays as it is otherwise.
+    An unreadable line is removed if ``tells`` is true for it.
     """
     lines = [part for part in text.split("\n") if part.strip()]
     left = [line for line in lines if not _is_removed(line, sessions, tells)]

@@ -1,7 +1,7 @@
-"""What language models replied and what it cost, in an SQLite file of its own. Each entry commits at once. Knows no model and no
-budget.
+"""Stored replies of language models and their costs, in an SQLite file of their own. Each entry commits at once. Knows no model and
+no budget.
 
-Rollback journal and ``synchronous=FULL`` as in the store; deleted words are overwritten.
+Uses a rollback journal and ``synchronous=FULL`` like the store; deleted text is overwritten.
 """
 
 import json
@@ -22,15 +22,15 @@ from kept.core.value import dataclass, replace
 from kept.llm.ask import Usage
 
 FORMAT = 2
-TRIES = 3  # runs in which an unreadable reply is asked for again
+TRIES = 3  # runs in which a question with an unreadable reply is asked again
 _BUSY_MS = 30_000
-_PAUSE = 600.0  # seconds between two replies from which on nothing was asked meanwhile
+_PAUSE = 600.0  # seconds; a longer gap between two replies is a pause in which nothing was asked
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QuestionNote:
-    """What is known of a question that was asked: what its reply is remembered under, what it was for, whom it is about; and in a
-    batch, what the reply may cost at ``most``.
+    """What is stored about a question: the key of its reply, its purpose, its sessions, and in a batch, the maximum cost
+    (``most``).
     """
 
     key: str
@@ -43,7 +43,7 @@ class QuestionNote:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Batch:
-    """Questions handed in together at ``at``, by the names the provider knows them under."""
+    """Questions submitted together at ``at``, by the names that the provider knows."""
 
     id: str
     model: str
@@ -53,7 +53,7 @@ class Batch:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UsageSum:
-    """What was spent on a purpose, with a model, in a span of time."""
+    """What was spent on a purpose, with a model, in a time span."""
 
     purpose: str
     model: str
@@ -61,9 +61,9 @@ class UsageSum:
 
 
 class ReplyCache:
-    """The file of replies, made when something is first written; reading where there is none finds nothing.
+    """The file of stored replies. It is created on the first write; reading without a file finds nothing.
 
-    Every method raises StoreError where the file cannot be read or written. One thread at a time.
+    Every method raises StoreError if the file cannot be read or written. Use it from one thread at a time.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -82,26 +82,26 @@ class ReplyCache:
         return json.loads(row[0]) if row else None
 
     def save_reply(self, note: QuestionNote, model: str, body: Mapping[str, Any], at: datetime) -> None:
-        """Remember a reply."""
+        """Store a reply."""
         values = (note.key, model, note.purpose, note.version, format_instant(at), json.dumps(note.about), json.dumps(body))
         self._write("put_reply", *values)
         self._write("drop_failures", note.key)
 
     def failed(self, note: QuestionNote, fault: str, program: str) -> None:
-        """Count a reply that could not be read; ``program`` identifies what answered."""
+        """Count an unreadable reply; ``program`` identifies what answered."""
         self._write("count_failure", note.key, fault, json.dumps(note.about), program)
 
     def failures(self, key: str, program: str) -> tuple[int, str]:
-        """How often a program's reply to a question could not be read, and what was wrong the last time."""
+        """How often a program's reply to a question was unreadable, and the last fault."""
         row = self._fetch_one("failures", key, program)
         return (row[0], row[1]) if row else (0, "")
 
     def quarantined_sessions(self, tries: int) -> dict[str, str]:
-        """The sessions of which a question got no readable reply in so many runs, with what was wrong the last time."""
+        """The sessions of questions whose replies were unreadable in at least ``tries`` runs, with the last fault."""
         return {session: row[2] for row in self._rows("every_failure") if row[1] >= tries for session in json.loads(row[3])}
 
     def save_usage(self, purpose: str, model: str, usage: Usage, at: datetime) -> None:
-        """Note what a question cost."""
+        """Record what a question cost."""
         values = (
             format_instant(at),
             purpose,
@@ -115,7 +115,9 @@ class ReplyCache:
         self._write("spend", *values)
 
     def usage_between(self, start: datetime, stop: datetime | None = None) -> tuple[UsageSum, ...]:
-        """What was spent in [start, stop), by purpose and model; unknown costs count as nothing, unless there are no others."""
+        """What was spent in [start, stop), by purpose and model; unknown costs count as zero, but if no cost is known it is
+        None.
+        """
         rows = self._rows("spent", format_instant(start), format_instant(stop) if stop else "9")
         return tuple(
             UsageSum(
@@ -133,7 +135,7 @@ class ReplyCache:
         )
 
     def measure_pace(self, model: str) -> float | None:
-        """The seconds between the last replies of a model, pauses left out (median); None where it has hardly replied."""
+        """The median seconds between the last replies of a model, without pauses; None if there are too few."""
         moments = [parse_stored_instant(at) for (at,) in self._rows("moments", model)]
         gaps = [(later - earlier).total_seconds() for later, earlier in pairwise(moments)]
         from statistics import median  # noqa: PLC0415 - it loads fractions and decimals, and few commands ask
@@ -141,7 +143,7 @@ class ReplyCache:
         return median(some) if (some := [gap for gap in gaps if gap < _PAUSE]) else None
 
     def pending_batches(self, model: str = "") -> tuple[Batch, ...]:
-        """The batches (of a model) that were handed in and not collected."""
+        """The batches (of a model) that were submitted and not collected."""
         rows = [row for row in self._rows("batches") if model in ("", row[1])]
         return tuple(
             Batch(
@@ -154,7 +156,7 @@ class ReplyCache:
         )
 
     def save_batch(self, batch: Batch) -> None:
-        """Note a batch that was handed in."""
+        """Store a submitted batch."""
         items = {
             name: [note.key, note.purpose, note.version, note.schema, list(note.about), json_fields(note.most)]
             for name, note in batch.items.items()
@@ -162,16 +164,18 @@ class ReplyCache:
         self._write("put_batch", batch.id, batch.model, batch.at, json.dumps(items))
 
     def drop_batch(self, batch: str) -> None:
-        """Note that a batch is collected."""
+        """Delete a collected batch."""
         self._write("drop_batch", batch)
 
     def find_reply_keys(self, sessions: Iterable[str], tells: Callable[[str], bool]) -> tuple[str, ...]:
-        """The keys of the replies about those sessions and of those whose text ``tells`` recognises."""
+        """The keys of the replies about these sessions, and of those for whose text ``tells`` is true."""
         gone = set(sessions)
         return tuple(row[0] for row in self._rows("every_reply") if gone & set(json.loads(row[1])) or tells(row[2]))
 
     def erase_replies(self, sessions: Iterable[str], tells: Callable[[str], bool]) -> int:
-        """Erase the replies of :meth:`find_reply_keys`, and leave out what a batch will bring of the sessions. Returns how many."""
+        """Erase the replies of :meth:`find_reply_keys`, and exclude the sessions from what pending batches will return. Returns the
+        number of replies.
+        """
         gone = set(sessions)
         keys = self.find_reply_keys(gone, tells)
         for key in keys:
@@ -228,7 +232,7 @@ def _read_sql(name: str) -> str:
 
 
 def _question_note_from_row(row: Iterable[Any]) -> QuestionNote:
-    key, purpose, version, schema, about, *most = row  # an older kept noted no cost
+    key, purpose, version, schema, about, *most = row  # older versions stored no cost
     usage = Usage(**most[0]) if most else Usage()
     return QuestionNote(key=key, purpose=purpose, version=version, schema=schema, about=tuple(about), most=usage)
 
@@ -236,7 +240,7 @@ def _question_note_from_row(row: Iterable[Any]) -> QuestionNote:
 def _open(path: Path | None) -> sqlite3.Connection:
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with suppress(FileExistsError):  # made by hand so that it is never readable by others
+        with suppress(FileExistsError):  # created explicitly, so that it is never readable by others
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     connection = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
     pragmas = (
@@ -250,7 +254,7 @@ def _open(path: Path | None) -> sqlite3.Connection:
         connection.execute(f"PRAGMA {pragma}")
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version < FORMAT:
-        # Format 1 noted failures without their sessions: those questions are asked again.
+        # Format 1 stored failures without their sessions: those questions are asked again.
         drop = "DROP TABLE IF EXISTS unreadable;"
         connection.executescript(f"BEGIN EXCLUSIVE; {drop} {_read_sql('schema.sql')} PRAGMA user_version = {FORMAT}; COMMIT;")
     elif version != FORMAT:
