@@ -1,1 +1,1 @@
-"""Events into the archive: discovery, reading, cleaning, identity of projects."""
+"""Bring events into the archive: discovery, reading, cleaning, identity of projects."""

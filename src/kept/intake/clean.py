@@ -1,8 +1,8 @@
-"""Clean an event: remove invisible text, binary bulk, secrets, and what a tool merely dumped.
+"""Clean an event: remove invisible text, binary data, secrets, and the bulk of tool output.
 
-Text is stripped, freed of what kept itself put there, freed of blobs and redacted whole before anything is cut, so that no secret
-is halved first. What people and assistants said stays whole up to a generous cap; of a tool's output the head, the tail and the
-lines that tell of an error stay. It does not know which secrets there are (the redactor is given), nor what an event is worth.
+The whole text is stripped of invisible characters, kept's own blocks, blobs and secrets before anything is truncated, so that no
+secret is cut in half. What people and assistants said stays whole up to a generous limit. Of a tool's output the beginning, the end
+and the lines about errors stay. The redactor is given; this module knows neither what a secret is nor what an event is worth.
 """
 
 import re
@@ -29,18 +29,18 @@ class Redaction(Protocol):
 
     @property
     def text(self) -> str:
-        """The text with a mark in the place of each secret."""
+        """The text with a mark in place of each secret."""
 
     @property
     def found(self) -> Sized:
-        """One entry for each secret."""
+        """One entry per secret."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """The most characters that stay: of what was said, of injected text, of a tool's output where it failed or does not say, where
-    it passed, of a file that a tool showed, of the lines about errors within an output, of a tool's target, of the detail of a
-    change, of a path or a branch.
+    """Limits in characters: for what was said, for injected text, for a tool's output (``output`` if it failed or its status is
+    unknown, ``passed`` if it succeeded), for a file that a tool showed, for lines about errors within an output, for a tool's
+    target, for the detail of a change, and for a path or branch.
     """
 
     said: int = 32_000
@@ -55,9 +55,9 @@ class Limits:
 
 
 class CleanedEvent(NamedTuple):
-    """The clean event, the bytes (UTF-8) that went by reason, and how many secrets were found.
+    """The cleaned event, the number of removed bytes (UTF-8) by reason, and the number of secrets found.
 
-    The sum of ``removed`` is the event's reduction; "secrets" is negative where the marks are longer than what they replace.
+    The sum of ``removed`` is the event's reduction; "secrets" is negative if the marks are longer than what they replace.
     """
 
     event: Event
@@ -66,7 +66,7 @@ class CleanedEvent(NamedTuple):
 
 
 def clean_all(events: Iterable[Event], *, redact: Callable[[str], Redaction], limits: Limits) -> Iterator[CleanedEvent]:
-    """The events of a file as they may be stored, each read with what the assistant said before it in its session."""
+    """Clean the events of a file, each with the assistant's previous text in its session."""
     said: dict[str, str] = {}
     for event in events:
         cleaned = clean(event, redact=redact, limits=limits, said=said.get(event.session, ""))
@@ -76,8 +76,8 @@ def clean_all(events: Iterable[Event], *, redact: Callable[[str], Redaction], li
 
 
 def clean(event: Event, *, redact: Callable[[str], Redaction], limits: Limits, said: str = "") -> CleanedEvent:
-    """The event as it may be stored and shown to a model; ``said`` is the clean text that a prompt may answer. Pure; cleaning a
-    clean event changes nothing.
+    """Return the event as it may be stored and shown to a model; ``said`` is the cleaned text that a prompt may answer. Pure;
+    cleaning a clean event changes nothing.
     """
     tally = _RemovalTally()
     text = tally.purge(event.text, redact)
@@ -103,7 +103,7 @@ def clean(event: Event, *, redact: Callable[[str], Redaction], limits: Limits, s
 
 
 def _redact_names(event: Event, redact: Callable[[str], Redaction]) -> Event:
-    """The event without secrets in what it is called and where it stands: names that a client chose, and paths, may hold one.
+    """Redact the event's ids and path: client-chosen names and paths may contain a secret.
 
     Equal names stay equal, so records, threads and files still belong together.
     """
@@ -117,12 +117,12 @@ def _redact_names(event: Event, redact: Callable[[str], Redaction]) -> Event:
 
 @lru_cache(maxsize=256)
 def _holds_secret(names: tuple[str, ...], redact: Callable[[str], Redaction]) -> bool:
-    """Whether there is a secret in names that many events share."""
+    """True if names that many events share contain a secret."""
     return bool(redact(" ".join(names)).found)
 
 
 class _RemovalTally:
-    """What went of an event so far."""
+    """Counts what was removed from an event."""
 
     __slots__ = ("removed", "secrets")
 
@@ -131,13 +131,13 @@ class _RemovalTally:
         self.secrets = 0
 
     def shorten(self, reason: str, before: str, after: str) -> str:
-        """Count what is missing in a text, and give what is left."""
+        """Count what a step removed from a text, and return the rest."""
         if before is not after:
             self.removed[reason] = self.removed.get(reason, 0) + _count_bytes(before) - _count_bytes(after)
         return after
 
     def purge(self, text: str, redact: Callable[[str], Redaction]) -> str:
-        """The text without what is invisible, binary or secret."""
+        """Remove invisible, binary and secret text."""
         purged = _purge_again(text, redact) if len(text) <= _REMEMBERED else _purge(text, redact)
         if purged is None:
             return text
@@ -148,7 +148,7 @@ class _RemovalTally:
         return text
 
     def hide_password(self, text: str, redact: Callable[[str], Redaction]) -> str:
-        """A prompt that is nothing but a password, which no word beside it tells, without it."""
+        """Redact a prompt that is only a password, without any word that announces it."""
         word = text.strip()
         kinds = sum(kind.search(word) is not None for kind in _KINDS_OF_CHARACTERS)
         if not _LONE_PASSWORD.fullmatch(word) or kinds < _LEAST_KINDS or not any(map(str.isdigit, word)):
@@ -156,8 +156,8 @@ class _RemovalTally:
         return self._hide_behind("password", text, redact)
 
     def hide_answer(self, text: str, redact: Callable[[str], Redaction], said: str) -> str:
-        """A prompt of one word, groups of digits or a phrase ("it's …") without the secret that the assistant asked for: as if the
-        question told it in one word.
+        """Redact a prompt of one word, groups of digits or a phrase ("it's …") if it is the secret that the assistant asked for: it
+        is checked as if the question and the answer were one text.
         """
         answer = _ANSWER.fullmatch(text.strip())
         if answer is None or not common_words().isdisjoint(answer[2].casefold().split()):
@@ -170,7 +170,7 @@ class _RemovalTally:
         return text
 
     def _hide_behind(self, lead: str, text: str, redact: Callable[[str], Redaction]) -> str:
-        """A text of one word without the secret that it is behind what leads to it."""
+        """Redact a one-word text if it is a secret when preceded by ``lead``."""
         asked = f"{lead}: "
         told = redact(asked + text.strip())
         if not told.text.startswith(asked) or told.text == asked + text.strip():
@@ -179,9 +179,7 @@ class _RemovalTally:
         return self.shorten("secrets", text, told.text.removeprefix(asked))
 
     def cut(self, text: str, redact: Callable[[str], Redaction], most: int) -> str:
-        """The text purged, without its middle where it is long. Of an edit what stood there and what stands there now stay in
-        equal parts.
-        """
+        """Purge a text and remove its middle if it is long. Of an edit, the old and new text keep equal parts."""
         purged = self.purge(text, redact)
         halves = purged.split(_BECAME) if len(purged) > most else ()
         if len(halves) == 2:
@@ -189,7 +187,7 @@ class _RemovalTally:
         return self.shorten("long", purged, _cut_middle(purged, most))
 
     def name(self, text: str, redact: Callable[[str], Redaction], most: int) -> str:
-        """A path or a name: one line, cut at the end."""
+        """Purge a path or name: one line, truncated at the end."""
         purged = self.purge(text, redact)
         if len(purged) <= most and purged.isprintable():
             return purged
@@ -201,7 +199,7 @@ def _count_bytes(text: str) -> int:
 
 
 def _purge(text: str, redact: Callable[[str], Redaction]) -> tuple[str, str, str, str, int] | None:
-    """The text after each step of purging it, and how many secrets there were; None where nothing was to be purged."""
+    """The text after each purging step, and the number of secrets; None if nothing was removed."""
     visible, _ = strip_invisible(text)
     foreign = _remove_kept_blocks(visible)
     plain = _without_blobs(foreign)
@@ -209,7 +207,7 @@ def _purge(text: str, redact: Callable[[str], Redaction]) -> tuple[str, str, str
     return None if redacted.text is text else (visible, foreign, plain, redacted.text, len(redacted.found))
 
 
-# A digit, and two of small letters, capitals and signs; no sign that paths, names and addresses have.
+# A digit and at least two of lower case, upper case and signs, but no sign that occurs in paths, names and addresses.
 _LONE_PASSWORD = re.compile(r"[A-Za-z0-9!#$%&*+?^~=]{8,64}")
 _KINDS_OF_CHARACTERS = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[^A-Za-z0-9]")))
 _LEAST_KINDS = 2
@@ -219,20 +217,21 @@ _ANSWER = compile_late(
     r"|[0-9]{2,8}(?:[ -][0-9]{2,8}){1,7}|[^\W\d_]{3,12}(?: [^\W\d_]{3,12}){2,11})"
 )
 _END_SIGNS = " \t\n.?!:*_`。？！："
-_ASKED, _SENTENCES_ASKED = 400, 3  # characters, and sentences, at the end of what was said
-_REMEMBERED = 8_000  # characters
-# Each event names the same directory, branch and tool again, and what a call worked on is also its text and its output's target.
+_ASKED, _SENTENCES_ASKED = 400, 3  # characters and sentences at the end of what the assistant said
+_REMEMBERED = 8_000  # characters; shorter texts are cached
+# Events repeat directories, branches and tools, and the target of a call occurs again in its text and output.
 _purge_again = lru_cache(maxsize=1024)(_purge)
 
 
-# What kept put before a session or gave to a tool, wherever it turns up again: as it was, quoted, or as JSON writes it; cut short
+# Blocks that kept added to a session or returned from a tool, wherever they occur again: verbatim, quoted or in JSON, complete or
+# truncated.
 # or not.
 _OWN = Pattern(rf"(?s)<{TAG}>(?:\s|\\n|>)*{re.escape(NOTICE[:30])}.*?(?:<\\?/{TAG}>|\z)")
 _REMINDER = Pattern(rf"(?s)<{FENCE}>.+?<\\?/{FENCE}>")
 
 
 def _remove_kept_blocks(text: str) -> str:
-    """The text without the blocks that kept itself gave: what it remembers is not learnt again."""
+    """Remove kept's own blocks, so that memories are not learnt again."""
     text = _OWN.sub("", text) if f"<{TAG}>" in text else text
     return _REMINDER.sub("", text) if f"<{FENCE}>" in text else text
 
@@ -256,7 +255,7 @@ _SHOWING = Pattern(
 
 
 def _shorten(event: Event, text: str, limits: Limits) -> tuple[str, str]:
-    """The text as short as its kind asks for, and the reason."""
+    """The text shortened according to its kind, and the reason."""
     match event.kind:
         case EventKind.PROMPT | EventKind.RESPONSE:
             if event.author in (Author.INJECTED, Author.COMPACTION):
@@ -274,24 +273,24 @@ def _shorten(event: Event, text: str, limits: Limits) -> tuple[str, str]:
 
 
 def _is_file_content(tool: ToolUse | None) -> bool:
-    """Whether an output is what stands in a file, and the file is still there to be read."""
+    """True if an output is the content of a file, which can still be read there."""
     if tool is None or tool.ok is False or tool.exit_code:
         return False
     return _is_named(tool, _SHOWS_FILES) or bool(_SHOWING.search(tool.target[:1000]))
 
 
 def _has_passed(tool: ToolUse | None, *, lists: bool) -> bool:
-    """Whether a tool did what it was asked: as it says, or where it only lists and says nothing of a failure."""
+    """True if a tool succeeded: it says so, or it only lists and reports no failure."""
     return tool is not None and tool.ok is not False and not tool.exit_code and (lists or tool.ok is True or tool.exit_code == 0)
 
 
 def _is_named(tool: ToolUse | None, names: frozenset[str]) -> bool:
-    """Whether a tool goes by one of these names, however its words are joined and whoever serves it."""
+    """True if a tool has one of these names, in any spelling and behind any server prefix."""
     return tool is not None and "".join(char for char in tool.name.rsplit("__", 1)[-1].lower() if char.isalnum()) in names
 
 
 def _cut_middle(text: str, most: int, *, errors: int = 0) -> str:
-    """The head and the tail of a text longer than ``most`` characters, and between them the lines that tell of an error."""
+    """The beginning and end of a text longer than ``most`` characters, with the lines about errors in between."""
     if len(text) <= most:
         return text
     mark = f"\n[… {len(text) - most:,} characters cut …]\n"
@@ -305,7 +304,7 @@ def _cut_middle(text: str, most: int, *, errors: int = 0) -> str:
 
 
 def _cut_at_boundary(text: str) -> str:
-    """The text up to its last line end, else its last space, where that costs less than a quarter of it."""
+    """Cut the text after its last line end, or else its last space, if that removes less than a quarter."""
     for end in ("\n", " "):
         at = text.rfind(end)
         if at * 4 > len(text) * 3:
@@ -326,13 +325,13 @@ _LONGEST_ERROR = 200
 
 
 def _errors(text: str, most: int) -> str:
-    """Lines that tell of an error, in order, each kind once, together no longer than ``most`` characters."""
+    """Lines about errors, in order, each kind once, together at most ``most`` characters."""
     kept: list[str] = []
     seen: set[str] = set()
     room, end = most, -1
     for hit in _ERROR.finditer(text):
         if hit.start() < end:
-            continue  # in a line that was looked at
+            continue  # in a line that was already checked
         start, end = text.rfind("\n", 0, hit.start()) + 1, text.find("\n", hit.start())
         end = end if end >= 0 else len(text)
         short = text[start:end].strip()[:_LONGEST_ERROR].rstrip()
@@ -354,7 +353,7 @@ _VARYING = Pattern(r"[\d\s█▉▊▋▌▍▎▏▓▒░━╸╺=#>.|/\\⠀-
 
 
 def _without_repeats(text: str) -> str:
-    """The text with runs of equal lines, and of lines that differ only in how far something got, shortened to the last of each."""
+    """Shorten runs of equal lines, and of progress lines that differ only in their values, to the last line of each run."""
     telling = _find_progress_lines(text)
     lines = text.split("\n")
     if not telling and not any(map(eq, lines, lines[1:])):
@@ -379,7 +378,7 @@ def _shorten_runs(lines: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _find_progress_lines(text: str) -> set[int]:
-    """The numbers of the lines that tell how far something got: looked for in one pass, for most texts have none."""
+    """The numbers of progress lines; found with one pattern over the whole text, because most texts have none."""
     data = text.encode("utf-8", "surrogatepass")
     found: set[int] = set()
     number = start = 0
@@ -405,7 +404,7 @@ _MIXED = (range(48, 58), range(65, 91), range(97, 123))
 
 
 def _without_blobs(text: str) -> str:
-    """The text with data URIs, long base64 and broken binary replaced by a mark of what and how much it was."""
+    """Replace data URIs, long base64 and broken binary data by a mark with their kind and size."""
     if len(text) < 64 or not (_may_hold_blobs(text)):
         return text
     data = text.encode("utf-8", "surrogatepass")
@@ -428,7 +427,7 @@ def _may_hold_blobs(text: str) -> bool:
 
 
 def _is_dense(run: bytes) -> bool:
-    """Whether a run is encoded bytes rather than a ruler, a path or one long word."""
+    """True if a run is encoded data rather than a ruler, a path or one long word."""
     sample = run[:512]
     return all(any(byte in letters for byte in sample) for letters in _MIXED) or all(
         byte in b"0123456789abcdef\n" for byte in sample

@@ -1,6 +1,4 @@
-"""Cleaned files: what a transcript file says, without secrets, as values. Reads one file and nothing else, so that any process may
-do it that sees the file.
-"""
+"""Read and clean one transcript file into values. Touches nothing else, so that any process that sees the file can do it."""
 
 import json
 import os
@@ -26,8 +24,8 @@ from kept.sources.json_lines import REWRITTEN
 
 Redact = Callable[[str], RedactionResult]
 LIMITS = Limits()
-_LEAST_BYTES = 4096  # what an empty file counts for, so that a batch is no more than two thousand files
-_PROSE = 4  # records are mostly names, and what tools showed of files: little of it is kept
+_LEAST_BYTES = 4096  # the weight of an empty file, so that a batch has at most two thousand files
+_PROSE = 4  # a byte of prose costs as much as this many bytes of records, which are mostly names and tool output that is dropped
 _LINE = re.compile(r"\S[^\n]*")
 _OFF_COMMAND = Pattern(r"<command-name>\s*/?kept:off\s*</command-name>")  # as Claude Code writes a command without arguments
 
@@ -42,13 +40,13 @@ class InputFile:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FilesToRead:
-    """What there is to read: files with their format, and the paths that are not read, each with the reason.
+    """The files to read with their formats, and the paths that are not read, each with the reason.
 
-    ``files`` are those to open, by path: a path takes a fifth of what its parts do, and there may be hundreds of thousands.
-    ``unchanged`` counts by format the files that look as they did when they were read to their end; they are not opened.
-    ``skipped`` should have been read: a person named them or the folder above them, or their tool calls them transcripts. ``left``
-    are what else lies in a tool's folder, and what a person excluded or switched off. ``named`` are the paths that a person gave,
-    ``hooked`` the files that hooks named. ``before`` and ``after`` are the bytes of what the same run reads earlier and later.
+    ``files`` maps paths to formats; plain strings use a fifth of the memory of Path objects, and there may be hundreds of
+    thousands. ``unchanged`` counts, by format, files with the stat they had when they were read to the end; they are not opened.
+    ``skipped`` should have been read: a person named them or a folder above them, or their tool calls them transcripts. ``left``
+    are other files in a tool's folder, and files that a person excluded or switched off. ``named`` are the paths that a person
+    gave, ``hooked`` the files that hooks named. ``before`` and ``after`` weigh the files that the same run reads earlier and later.
     """
 
     files: Mapping[str, Source]
@@ -61,7 +59,7 @@ class FilesToRead:
     after: int = 0
 
     def as_hooked(self) -> "FilesToRead":
-        """The same files, named by hooks and not by a person."""
+        """The same files, named by hooks instead of a person."""
         return replace(self, named=(), hooked=frozenset(self.files))
 
     @property
@@ -70,7 +68,9 @@ class FilesToRead:
         return (InputFile(path=Path(path), source=source) for path, source in self.files.items())
 
     def split_newest(self, most: int) -> "tuple[FilesToRead, FilesToRead]":
-        """The files that changed last, ``most`` bytes of them, and the rest, with every file that is larger by itself."""
+        """Split off the most recently changed files, up to weight ``most``; the rest includes every file that is larger by
+        itself.
+        """
         first: dict[str, Source] = {}
         size = 0
         for _, path, each in sorted((_stat_file(path) for path in self.files), reverse=True):
@@ -87,17 +87,16 @@ class FilesToRead:
 
     @property
     def sources(self) -> Counter[str]:
-        """How many transcripts there are of each format."""
+        """The number of transcripts by format."""
         return Counter(source.name for source in self.files.values()) + self.unchanged
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UnreadFile:
-    """A file to read on from a cursor, and all that reading and cleaning it depends on.
+    """A file to read from a cursor on, with everything that reading and cleaning it depends on.
 
-    ``shared`` tells that others write to it too, ``project`` the directory its events are filed under whatever they say (empty:
-    what they say), ``exclude`` the directories whose events are left out; ``key`` marks secrets. ``stamp`` is what the file looked
-    like before.
+    ``shared``: others write to it too. ``project`` is the directory for all its events (empty: what they say). Events in
+    ``exclude`` directories are left out. ``key`` is the key for redaction marks, ``stamp`` the file's stat entry before reading.
     """
 
     path: Path
@@ -112,10 +111,11 @@ class UnreadFile:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CleanedSlice:
-    """A piece of a file: its events with their sessions as the file names them, what became of its records, where it ends.
+    """A piece of a file: its events with their sessions as the file names them, the account of its records, and the cursor after
+    it.
 
-    ``opted_out`` are the sessions that are not to be remembered by what is said here, each with where that stands. ``restarted``
-    tells that it begins at the start of the file; ``size`` counts the bytes that were read.
+    ``opted_out`` are (session, path) pairs of sessions that are opted out here. ``restarted``: the piece begins at the start of the
+    file. ``size`` is the number of bytes read.
     """
 
     events: tuple[tuple[str, CleanedEvent], ...]
@@ -128,26 +128,26 @@ class CleanedSlice:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CleanedFile:
-    """What there is to read in a file, and why the rest of it could not be read (empty: it could)."""
+    """The new slices of a file, and the error that stopped reading (empty: none)."""
 
     slices: tuple[CleanedSlice, ...]
     failed: str
 
 
 def weigh_files(paths: Iterable[str]) -> int:
-    """What files weigh together."""
+    """The total weight of files."""
     return sum(map(weigh_file, paths))
 
 
 def weigh_file(path: str, read: int = 0) -> int:
-    """What a file weighs from so many bytes on: its bytes, those of prose as often as reading one takes longer than one of a
-    record. An empty one weighs something as well.
+    """The weight of a file from byte ``read`` on: its bytes, multiplied for prose, which takes longer to process than records;
+    never 0.
     """
     return _stat_file(path, read)[2]
 
 
 def _stat_file(path: str, read: int = 0) -> tuple[float, str, int]:
-    """When a file changed last, its path, and what it weighs."""
+    """A file's modification time, its path, and its weight."""
     try:
         info = os.stat(path)  # noqa: PTH116 - there may be hundreds of thousands
     except OSError:
@@ -157,7 +157,7 @@ def _stat_file(path: str, read: int = 0) -> tuple[float, str, int]:
 
 
 def read_whole(files: Sequence[UnreadFile]) -> tuple[CleanedFile, ...]:
-    """What some files say, each with why it could not be read. They have one key."""
+    """Read some files, which share one key; each result includes the error that stopped it."""
     without_secrets = create_redaction(files[0].key)
     return tuple(_read_to_end(file, without_secrets) for file in files)
 
@@ -172,11 +172,11 @@ def _read_to_end(file: UnreadFile, without_secrets: Redact) -> CleanedFile:
 
 
 def read_slices(file: UnreadFile, without_secrets: Redact) -> Iterator[CleanedSlice]:
-    """What is new in a file, slice by slice. Raises SourceError."""
+    """Yield the new slices of a file. Raises SourceError."""
     cursor = file.cursor
     for piece in _read_pieces(file):
         if piece.cursor == cursor:
-            continue  # nothing but an unfinished last record: nothing is written
+            continue  # only an incomplete last record: nothing is written
         restarted = cursor == Cursor() or REWRITTEN in piece.account.noted
         opted_out = tuple((event.session, event.pointer.path) for event in piece.events if event.session and is_opt_out(event))
         told = label_shared(_file_under(piece, file.project), shared=file.shared)
@@ -196,18 +196,18 @@ def read_slices(file: UnreadFile, without_secrets: Redact) -> Iterator[CleanedSl
 
 
 def _file_under(piece: Slice, project: str) -> Slice:
-    """A slice with its events filed under a project, where there is one."""
+    """Set the project of all events in a slice, if one is given."""
     return replace(piece, events=tuple(replace(event, project=project) for event in piece.events)) if project else piece
 
 
 def note_left_out(account: RecordAccount, reason: str, count: int) -> RecordAccount:
-    """An account that says as well how many events are left out for a reason."""
+    """An account that also counts events left out for a reason."""
     return replace(account, noted=dict(Counter(account.noted) + Counter({reason: count}))) if count else account
 
 
 def is_opt_out(event: Event) -> bool:
-    """Whether the user says here that the conversation is not to be remembered: by a command, or on a line of its own, outside of
-    code, which is the first or the last of a prompt or none of what they pasted. A page that they paste says nothing.
+    """True if the user opts the conversation out here: by a command, or by a line of its own outside code that is the first or last
+    of the prompt or not pasted. Pasted pages do not count.
     """
     if event.kind is not EventKind.PROMPT or "kept:" not in event.text.lower():
         return False
@@ -228,7 +228,7 @@ def is_opt_out(event: Event) -> bool:
 
 
 def _read_pieces(file: UnreadFile) -> Iterator[Slice]:
-    """What the format reads, slice by slice; whatever its reader raises is a SourceError."""
+    """Yield the slices of a file; any error of the reader becomes a SourceError."""
     with isolate_errors("its reader failed", str(file.path)):
         slices = iter(file.source.read(file.path, file.cursor))
     while True:
@@ -240,12 +240,12 @@ def _read_pieces(file: UnreadFile) -> Iterator[Slice]:
 
 
 def create_redaction(key: bytes) -> Redact:
-    """A redaction under a key, with the further scanner that is installed."""
+    """Create a redaction with a key, including the additional scanner if one is installed."""
     return partial(redact, key=key, more=load_scanner())
 
 
 def _redact_carry(carry: str, without_secrets: Redact) -> str:
-    """What a reader carries on, without secrets in its names of folders and branches."""
+    """Redact the folder and branch names in a reader's saved state."""
     state = json.loads(carry or "{}")
     if not isinstance(state, dict):
         return carry

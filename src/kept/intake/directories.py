@@ -1,11 +1,11 @@
-"""What each directory is, noted when it is first seen."""
+"""Record what a directory is when it is first seen."""
 
 from kept.core.project import Project, directory_name
 from kept.workspace import Workspace
 
 
 def note_directory(workspace: Workspace, place: str) -> None:
-    """Note what a directory is, where that is not known yet."""
+    """Record what a directory is, unless it is known."""
     if workspace.store.archive.project(place) is None:
         identity = workspace.detect_identity(place)
         workspace.store.archive.save_project(

@@ -1,4 +1,4 @@
-"""Discovery: which files are to be read, of which format, and which are left out and why."""
+"""Discovery: find the files to read and their formats, and the files that are left out, with the reason."""
 
 import os
 from collections import Counter
@@ -24,15 +24,16 @@ from kept.sources.stat_cache import FOLLOWED, is_unchanged, make_stat_entry
 from kept.workspace import Workspace
 
 _NOTES = (".md", ".markdown", ".mdx", ".txt")
-_WORDS = (".md", ".markdown", ".mdx", ".txt", ".log", ".jsonl", ".ndjson", ".json")  # files that may be of the format a root names
+# files that may have the format that a root names
+_WORDS = (".md", ".markdown", ".mdx", ".txt", ".log", ".jsonl", ".ndjson", ".json")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _PathCandidate:
-    """A path to examine. ``owner`` is the format whose tool's folder it lies in.
+    """A path to examine. ``owner`` is the format of the tool whose folder contains it.
 
-    ``named`` tells that a person named this very file, ``asked`` that they named it or a folder above it. ``root`` is the root of
-    the settings that it lies in.
+    ``named``: a person named this very file. ``asked``: they named it or a folder above it. ``root`` is the root of the settings
+    that contains it.
     """
 
     path: str
@@ -43,9 +44,10 @@ class _PathCandidate:
 
 
 def discover(workspace: Workspace, paths: Sequence[Path], *, force: bool = False) -> FilesToRead:
-    """The files to read: those below the given paths, or every known place of every enabled source; ``force``: also unchanged ones.
+    """Find the files to read: those below the given paths, or in every known place of every enabled source; ``force`` includes
+    unchanged ones.
 
-    Raises UsageError where a given path does not exist.
+    Raises UsageError if a given path does not exist.
     """
     files: dict[str, Source] = {}
     unchanged: dict[str, str] = {}
@@ -94,12 +96,12 @@ def discover(workspace: Workspace, paths: Sequence[Path], *, force: bool = False
 def format_of(
     path: Path, sources: Sequence[Source], root: SourceRoot | None = None, *, named: bool = False, owner: str = ""
 ) -> Source | SkippedFile:
-    """The format of a file as :func:`identify_file` tells it, with what a person says of the root it lies in."""
+    """The format of a file from :func:`identify_file`, with what the settings say about its root."""
     source = identify_file(path, sources=sources, named=named, owner=owner)
     if root is None:
         return source
     if isinstance(source, SkippedFile):
-        # What no format claims in a vault is a note, not a conversation.
+        # An unrecognized file in a vault is a note, not a conversation.
         name = "journal" if root.format == "vault" else root.format
         chosen = next((source for source in sources if source.name == name), None)
         words = _NOTES if name == "journal" else _WORDS
@@ -113,7 +115,7 @@ def format_of(
 
 
 def is_own_output(workspace: Workspace, path: Path) -> bool:
-    """Whether kept noted that it wrote a whole file, whatever stands in it now. Raises DamagedError."""
+    """True if kept wrote this whole file according to its records, whatever it contains now. Raises DamagedError."""
     root, real = workspace.paths.root, workspace.paths.root.resolve()
     known = root / path.relative_to(real) if path.is_relative_to(real) else path
     states = workspace.store.output_states(str(known)) if path.suffix.lower() in _NOTES else ()
@@ -121,20 +123,20 @@ def is_own_output(workspace: Workspace, path: Path) -> bool:
 
 
 def printable(path: Path | str) -> str:
-    """A path as text, whatever bytes its name holds."""
+    """A path as text, even if its name is not valid UTF-8."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _is_missed(candidate: _PathCandidate, skipped: SkippedFile) -> bool:
-    """Whether a path that is not read is a loss: not what else lies in a tool's folder, nor a program's own folder."""
+    """True if skipping a path loses something: not for other files in a tool's folder or in a program's own folder."""
     if skipped.reason in (SkipReason.MACHINERY, SkipReason.OWN):
         return False
     return candidate.asked or skipped.reason not in (SkipReason.UNKNOWN_FORMAT, SkipReason.EMPTY)
 
 
 def _unchanged_format(workspace: Workspace, path: str, known: tuple[str, str] | None) -> str:
-    """The format of a file that looks as it did when it was read to its end, and is not left out; else empty."""
-    if known is None and printable(path) == path:  # what is no text cannot be noted
+    """The format of a file whose stat has not changed since it was read to the end, unless its source is off; else empty."""
+    if known is None and printable(path) == path:  # other names cannot be in the cache
         known = workspace.store.archive.stat_cache_entry(path)
     if (
         known is None
@@ -146,13 +148,13 @@ def _unchanged_format(workspace: Workspace, path: str, known: tuple[str, str] | 
 
 
 def make_stat_stamp(workspace: Workspace, path: str, source: str) -> str:
-    """What a file looks like now, and whose words its root says it holds: where that changes, the file is read again."""
+    """The stat entry of a file, including the author that its root sets: if that changes, the file is read again."""
     root = find_root_above(workspace.settings.root, path, workspace.paths.user)
     return make_stat_entry(path, source, f"{FOLLOWED}{root.author}" if root else "")
 
 
 def list_source_places(workspace: Workspace) -> tuple[tuple[Source, Path], ...]:
-    """The known places of all sources that exist on this machine, also below a ``--home`` other than the user's."""
+    """The known places of all sources that exist on this machine, including below a ``--home`` other than the user's."""
     roots = dict.fromkeys((workspace.paths.user, workspace.paths.root))
     found = [(source, place) for root in roots for source in SOURCES for place in source.places(root, workspace.env)]
     found += [(source, workspace.paths.agents) for source in SOURCES if source.name == "generic"]
@@ -167,7 +169,7 @@ def list_source_places(workspace: Workspace) -> tuple[tuple[Source, Path], ...]:
 
 
 def _paths_to_examine(workspace: Workspace, paths: Sequence[Path]) -> Iterator[_PathCandidate]:
-    """The given files and those below the given folders; where none are given, those of every known place and followed root."""
+    """Yield the given files and those below the given folders; without arguments, those in all known places and roots."""
     if not paths:
         for source, place in list_source_places(workspace):
             yield from (_PathCandidate(path=path, owner=source.name) for path in find_file_names(place))
@@ -185,5 +187,5 @@ def _paths_to_examine(workspace: Workspace, paths: Sequence[Path]) -> Iterator[_
 
 
 def _owner(path: Path, known: Sequence[tuple[str, Path]]) -> str:
-    """The format whose tool's folder a file lies in: a folder of this machine, or one that is laid out like a tool's."""
+    """The format of the tool whose folder contains a file: a known place of this machine, or a folder with a tool's layout."""
     return next((name for name, place in known if path.is_relative_to(place)), "") or tool_folder_format(path)

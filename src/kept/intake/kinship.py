@@ -1,6 +1,7 @@
-"""Which directories are one project, by evidence: git's own output in transcripts, a common first commit, a manager's layout.
+"""Which directories are one project, by evidence: git's output in transcripts, a common first commit, the layout of a workspace
+manager.
 
-Gives identities; records and moves nothing.
+Computes identities; moves nothing.
 """
 
 import hashlib
@@ -25,19 +26,19 @@ Branches = dict[str, set[str]]
 
 _COMMITS = "first_commits.json"
 _BRANCHES = "branches.json"
-_BRANCHES_KEPT = 200  # of a directory
-_SHARED_BRANCHES = 2  # so many in common, which no third project has, suggest that two are one
-# A name of a single word is no evidence: many repositories have `main`, `fix` or `release`.
+_BRANCHES_KEPT = 200  # branches per directory
+_SHARED_BRANCHES = 2  # branches that two projects, and no third one, must share to suggest that they are one
+# A one-word name is no evidence: many repositories have `main`, `fix` or `release`.
 _WORDS = re.compile(r"[^\W_]+")
-_OUTPUT = 20_000  # characters of an output that are looked at
-_SHARE = 0.8  # of what git named in a project's directories, one repository must have so much
-# `git push`, `git fetch`, `git remote -v`: a line of git's own.
+_OUTPUT = 20_000  # characters of an output that are examined
+_SHARE = 0.8  # share of all mentions by git in a project's directories that one repository must have
+# Lines of `git push`, `git fetch`, `git remote -v`.
 _NAMED = re.compile(r"^(?:To|From|(?:origin)[ \t]+)[ \t]*(\S{5,300}?)(?:[ \t]+\((?:fetch|push)\))?[ \t]*$", re.MULTILINE)
 _GIT = re.compile(r"\bgit\b[^|;&]*\b(?:push|pull|fetch|remote)\b")
 
 
 def note_remotes(remotes: Remotes, events: Iterable[Event]) -> None:
-    """Count the repositories that git named in the outputs among some events."""
+    """Count the repositories that git named in the output events."""
     for event in events:
         if event.kind is EventKind.TOOL_OUTPUT and event.tool and event.project and _GIT.search(event.tool.target):
             for search_match in _NAMED.finditer(event.text[:_OUTPUT]):
@@ -46,7 +47,7 @@ def note_remotes(remotes: Remotes, events: Iterable[Event]) -> None:
 
 
 def note_branches(branches: Branches, events: Iterable[Event]) -> None:
-    """Note the branches that events were recorded on, where a name has several words as a person's own names have."""
+    """Record the branches of events whose names have several words, since those are chosen by a person."""
     for name, directory in {(event.branch, event.project) for event in events if event.branch and event.project}:
         if len(_WORDS.findall(name)) > 1:
             branches.setdefault(directory, set()).add(hashlib.sha256(name.encode()).hexdigest()[:16])
@@ -65,14 +66,14 @@ def save_branches(home: Paths, branches: Branches) -> None:
 
 
 def load_branches(home: Paths) -> Branches:
-    """The branches known from transcripts."""
+    """Load the branches known from transcripts."""
     return {directory: set(names) for directory, names in _load(home.state / _BRANCHES).items() if isinstance(names, list)}
 
 
 def identities(projects: Sequence[Project], remotes: Remotes, commits: Mapping[str, str]) -> dict[str, str]:
-    """The identity of every directory after the evidence: what git named, then a common first commit, then the name a manager gave.
+    """The identity of each directory by the evidence: first what git named, then a common first commit, then a manager's name.
 
-    ``commits`` are first commits by directory. Evidence that points two ways decides nothing.
+    ``commits`` maps directories to first commits. Contradictory evidence is ignored.
     """
     found = {project.directory: project.identity for project in projects}
     _join_by_remote(found, remotes)
@@ -82,7 +83,7 @@ def identities(projects: Sequence[Project], remotes: Remotes, commits: Mapping[s
 
 
 def _join_by_remote(found: dict[str, str], remotes: Remotes) -> None:
-    """A folder is the repository that git pushed to and fetched from there."""
+    """Give a folder the identity of the repository that git pushed to or fetched from there."""
     named: dict[str, Counter[str]] = {}
     for directory, counted in remotes.items():
         if directory in found:
@@ -94,7 +95,7 @@ def _join_by_remote(found: dict[str, str], remotes: Remotes) -> None:
 
 
 def _join_by_commit(found: dict[str, str], commits: Mapping[str, str]) -> None:
-    """Repositories whose histories begin with one commit are one, whatever they are called by now."""
+    """Join repositories with the same first commit, whatever their present names."""
     groups: dict[str, Counter[str]] = {}
     for directory, commit in commits.items():
         if commit and directory in found:
@@ -106,7 +107,7 @@ def _join_by_commit(found: dict[str, str], commits: Mapping[str, str]) -> None:
 
 
 def _join_by_layout(found: dict[str, str]) -> None:
-    """A workspace of a manager is of the repository that the manager names, where one project alone is called so."""
+    """Join a manager's workspace with the repository that it names, if exactly one project has that name."""
     managed = {
         identity: name.casefold()
         for directory, identity in found.items()
@@ -125,9 +126,7 @@ def _join_identities(found: dict[str, str], identity: str, other: str) -> None:
 
 
 def first_commits(workspace: Workspace, projects: Sequence[Project], *, keep: bool) -> dict[str, str]:
-    """The first commit of each directory that is a checkout now or was one when it was last looked at; ``keep`` notes what is
-    new.
-    """
+    """The first commit of each directory that is or was a checkout when last examined; ``keep`` saves new ones."""
     known = _load_commits(workspace.paths)
     now = dict(known)
     for project in projects:
@@ -154,11 +153,11 @@ def _load(place: Path) -> dict[str, object]:
 
 
 def suggest_same_projects(projects: Sequence[Project], branches: Branches) -> tuple[tuple[str, str, str], ...]:
-    """Pairs of identities that may be one project, with the evidence, which is too weak to decide."""
+    """Pairs of identities that may be one project, with evidence that is too weak to decide."""
     pairs = _pair_by_branches(projects, branches)
     known = sorted({project.identity for project in projects})
     first_called: dict[str, str] = {}
-    for identity in known:  # each with the first of its name: whoever joins these pairs has joined them all
+    for identity in known:  # each is paired with the first of its name, so joining all pairs joins the whole group
         first = first_called.setdefault(directory_name(identity).casefold(), identity)
         if first != identity:
             pairs[first, identity] = f"both are called {directory_name(first)}"
@@ -172,7 +171,7 @@ def suggest_same_projects(projects: Sequence[Project], branches: Branches) -> tu
 
 
 def _pair_by_branches(projects: Sequence[Project], branches: Branches) -> dict[tuple[str, str], str]:
-    """Pairs of identities in which branches of the same names were worked on, and in no third one."""
+    """Pairs of identities that share branch names with each other and with no third one."""
     workers: dict[str, set[str]] = {}
     for project in projects:
         for name in branches.get(project.directory, ()):

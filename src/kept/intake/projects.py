@@ -1,4 +1,4 @@
-"""Projects: what each directory is, recorded when it is first seen; and memories that move when a person corrects that."""
+"""Record what each directory is when it is first seen, and move memories when a person or new evidence corrects that."""
 
 from collections import Counter
 from pathlib import Path
@@ -20,15 +20,15 @@ from kept.workspace import Workspace, project_directory
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MoveReport:
-    """What a correction of projects did: the scopes that memories left or came to, and how many moved."""
+    """The result of a correction: the scopes that memories left or entered, and the number moved."""
 
     scopes: frozenset[str] = frozenset()
     memories: int = 0
 
 
 def note_evidence_of_waiting(workspace: Workspace, reading: ReadingReport) -> None:
-    """Add what threads that wait for extraction say of their projects: a run that was cut short may have archived them and noted
-    nothing. What the reading itself brought counts twice by it, which changes no share. Raises StoreError.
+    """Add evidence from threads that wait for extraction: an interrupted run may have archived them without recording it. Evidence
+    of the present reading is counted twice then, which does not change shares. Raises StoreError.
     """
     archive = workspace.store.archive
     for thread in tuple(archive.threads(pending=True)):
@@ -38,12 +38,11 @@ def note_evidence_of_waiting(workspace: Workspace, reading: ReadingReport) -> No
 
 
 def record_projects(workspace: Workspace, reading: ReadingReport, *, keep: bool = True) -> None:
-    """Note what every directory is that was not seen before, and what evidence says of those that were.
+    """Record new directories, and apply the evidence about known ones.
 
-    One that disappears later keeps what was noted. The repositories that git named and the branches are those of the ``reading``:
-    no later one sees these transcripts again. With ``keep`` the branches are noted for good.
-    Where evidence gives a known directory another identity, its memories lie elsewhere than they belong: see
-    :func:`list_misplaced_directories`. Raises StoreError.
+    A directory that disappears keeps its record. Git remotes and branches come from ``reading``, because later readings do not see
+    these transcripts again; with ``keep`` the branches are saved permanently. If a known directory gets another identity, its
+    memories are in the wrong scope: see :func:`list_misplaced_directories`. Raises StoreError.
     """
     archive, remotes = workspace.store.archive, reading.remotes
     if keep and reading.branches:
@@ -61,16 +60,16 @@ def record_projects(workspace: Workspace, reading: ReadingReport, *, keep: bool 
             if found[project.directory] != project.identity:
                 identity = found[project.directory]
                 archive.save_project(replace(project, identity=identity, name=directory_name(identity)))
-        for place in fresh:  # nothing of it is remembered yet: its memories lie where they belong from the beginning
+        for place in fresh:  # it has no memories yet, so its scope can be set directly
             if (noted := archive.project(place)) is not None:
                 archive.save_project(replace(noted, scope=workspace.scope(place)))
 
 
 def move_memories(workspace: Workspace, run: int, progress: Progress = ignore_progress) -> MoveReport:
-    """Bring memories to where a person's corrections in the settings say their directories belong, as one pass.
+    """Move memories to the scopes that their directories now belong to, as one pass.
 
-    What was said in such a directory is extracted again, so that its candidates stand in the new scope; a memory that rests on
-    nothing else goes with them, with its id, its history and what a person made of it. Raises StoreError.
+    Threads in such directories are extracted again, so that their candidates are in the new scope. A memory that rests only on them
+    moves with them, keeping its id, its history and a person's changes. Raises StoreError.
     """
     changed = {project.directory: project for project in list_misplaced_directories(workspace)}
     if not changed:
@@ -108,7 +107,7 @@ def move_memories(workspace: Workspace, run: int, progress: Progress = ignore_pr
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProjectFamily:
-    """One project: its scope, what it is called, its identity, its directories, and how many active memories are filed under it."""
+    """A project: its scope, name, identity and directories, and its number of active memories."""
 
     scope: str
     name: str
@@ -118,7 +117,7 @@ class ProjectFamily:
 
 
 def list_project_families(workspace: Workspace) -> tuple[ProjectFamily, ...]:
-    """Every project, by name."""
+    """All projects, sorted by name."""
     names, held = (
         workspace.scope_names(),
         Counter(memory.scope for memory in workspace.store.log.memories() if memory.status_at(workspace.clock()) is Status.ACTIVE),
@@ -140,7 +139,7 @@ def list_project_families(workspace: Workspace) -> tuple[ProjectFamily, ...]:
 
 
 def find_project_family(workspace: Workspace, word: str) -> ProjectFamily:
-    """The project that a person means: by a directory of it, its name or its scope. Raises UsageError where none or several fit."""
+    """Find a project by a directory, its name or its scope. Raises UsageError if none or several match."""
     project_families = list_project_families(workspace)
     place = str(Path(word).expanduser().absolute())
     fits = [
@@ -158,7 +157,7 @@ def find_project_family(workspace: Workspace, word: str) -> ProjectFamily:
 
 
 def list_misplaced_directories(workspace: Workspace) -> tuple[Project, ...]:
-    """The directories whose memories lie elsewhere than the settings say."""
+    """The directories whose memories are in another scope than the settings and evidence say."""
     return tuple(project for project in workspace.store.archive.projects() if workspace.scope(project.directory) != project.scope)
 
 
@@ -172,7 +171,7 @@ def _place_project(workspace: Workspace, project: Project) -> Project:
 
 
 def _match_renamed(before: tuple[Proposal, ...], after: tuple[CandidateVerdict, ...]) -> dict[str, CandidateVerdict]:
-    """What each candidate became, by its old id."""
+    """The new version of each candidate, by its old id."""
     found = {_identity_of(candidate_verdict): candidate_verdict for candidate_verdict in after}
     return {
         proposal.judged.candidate.id: found[_identity_of(proposal.judged)]
@@ -194,9 +193,7 @@ def _identity_of(judged: CandidateVerdict) -> tuple[object, ...]:
 
 
 def _targets(workspace: Workspace, changed: dict[str, Project]) -> dict[str, str]:
-    """Where a scope that no directory belongs to any more goes as a whole: to where all its directories went, where that is one
-    place.
-    """
+    """The new scope of a scope without directories, if all its directories went to the same one."""
     held = {project.scope for project in workspace.store.archive.projects()}
     reached: dict[str, set[str]] = {}
     for directory, each in changed.items():
@@ -217,7 +214,7 @@ def _moves(workspace: Workspace, scopes: set[str], renamed: dict[str, CandidateV
 
 
 def _target(workspace: Workspace, memory: Memory, renamed: dict[str, CandidateVerdict], whole: dict[str, str]) -> str:
-    """Where a memory goes: with the candidates it rests on if all that live went; else with its scope, if that went as a whole."""
+    """The new scope of a memory: that of its candidates if all of them moved, else that of its scope if it moved as a whole."""
     stay = {proposal.judged.candidate.id for proposal in workspace.store.log.proposals(memory.profile, memory.scope)}
     if stay & set(memory.candidates):
         return ""

@@ -1,4 +1,4 @@
-"""Reading: transcript files → cleaned turns in the archive. Each slice commits with its cursor, so an interruption loses
+"""Read transcript files into cleaned events in the archive. Each slice commits with its cursor, so an interruption loses
 nothing.
 """
 
@@ -46,16 +46,16 @@ from kept.store.values import Draft
 from kept.workspace import Workspace
 
 BATCH_BYTES = 8 * 2**20
-_SHARED_BYTES = 2 * 2**20  # of a batch that another process reads: small enough that all have work, and nobody waits for the last
-_WHOLE_BYTES = 64 * 2**20  # of what another process reads at once: it gives all of it at its end
+_SHARED_BYTES = 2 * 2**20  # of a batch for another process: small enough to keep all processes busy until the end
+_WHOLE_BYTES = 64 * 2**20  # that another process reads at once, because it returns everything at its end
 
 
 @dataclass(kw_only=True, slots=True)
 class ReadingReport:
-    """What was read so far: files that had something new, its days, the accounts by source, bytes before and after cleaning.
+    """What was read so far: files with something new, their days, accounts by source, bytes before and after cleaning.
 
-    ``opted_out`` are the sessions that are not to be remembered; ``erased`` counts the archived events of theirs that were erased.
-    ``remotes`` counts by directory the repositories that git named there, ``branches`` holds what was worked on there.
+    ``opted_out`` are the sessions that are not to be remembered; ``erased`` counts their archived events that were erased.
+    ``remotes`` counts the repositories that git named, by directory; ``branches`` holds hashed branch names by directory.
     """
 
     files: int = 0
@@ -89,11 +89,11 @@ def archive_files(
     progress: Progress = ignore_progress,
     late: Late = never_late,
 ) -> ReadingReport:
-    """Archive what is new in the files. A file that cannot be read is skipped, counted and named; the rest goes on.
+    """Archive what is new in the files. An unreadable file is skipped, counted and named; the others are read.
 
-    ``force`` reads every file again from its start; what is known already is not stored twice. ``workers`` read the files, where
-    there are any. Where ``late`` says so no further files are opened. ``report`` is what the same run read before, and is added to.
-    ``progress`` is told what was read as :func:`weigh_file` weighs it. Raises StoreError.
+    ``force`` reads every file from its start; known events are not stored twice. ``workers`` read the files, if given. Once
+    ``late`` is true, no more files are opened. ``report`` is the report of an earlier part of the same run, and is added to.
+    ``progress`` gets amounts in the unit of :func:`weigh_file`. Raises StoreError.
     """
     result = report or ReadingReport()
     result.opted_out |= {opted_out.session for opted_out in workspace.store.archive.opted_out_sessions()}
@@ -106,7 +106,8 @@ def archive_files(
     for batch, read in map_ahead(workers, read_whole, _prepare_batches(workspace, found, key, most, force=force)):
         if late():
             break
-        # A file that is a batch of its own commits slice by slice, so that a run cut short goes on within it; one that is compared
+        # A batch of one file commits slice by slice, so that an interrupted run continues within it; a file that is compared with
+        # its previous version commits as a whole.
         # with what it said before commits whole.
         with workspace.store.transaction() if len(batch) > 1 or _is_compared(batch[0].source) else nullcontext():
             for place, file in enumerate(batch):
@@ -123,7 +124,9 @@ def archive_files(
 def _prepare_batches(
     workspace: Workspace, found: FilesToRead, key: bytes, most: int, *, force: bool
 ) -> Iterator[tuple[list[UnreadFile], list[UnreadFile] | None]]:
-    """The files in batches, each with those that another process may read whole: a very large one is read bit by bit, here."""
+    """Yield the files in batches, and the same batch for another process, unless it is very large: that is read slice by slice
+    here.
+    """
     own = list_own_places(workspace.settings.root, list_source_places(workspace), workspace.paths.user)
     for batch in split_batches(found.inputs, lambda item: weigh_file(str(item.path)), most):
         files = [
@@ -132,11 +135,12 @@ def _prepare_batches(
                 source=item.source,
                 cursor=Cursor() if force or _is_followed_since(workspace, item) else _load_cursor(workspace, item),
                 shared=is_in_repository(item.path, own, workspace.paths.user, found.named)
-                or (str(item.path) in found.hooked and not is_own(item.path, own)),  # whoever runs a hook names any file
+                or (str(item.path) in found.hooked and not is_own(item.path, own)),  # whoever runs a hook can name any file
                 project=_root_project(workspace, item.path),
                 exclude=workspace.settings.exclude,
                 key=key,
-                stamp=make_stat_stamp(workspace, str(item.path), item.source.name),  # before: what comes later is a change
+                # taken before reading, so that later writes count as a change
+                stamp=make_stat_stamp(workspace, str(item.path), item.source.name),
             )
             for item in batch
         ]
@@ -148,8 +152,8 @@ def _load_cursor(workspace: Workspace, item: InputFile) -> Cursor:
 
 
 def _is_followed_since(workspace: Workspace, item: InputFile) -> bool:
-    """Whether a file was read before the person named a folder above it as theirs: then it is read from its start again, since
-    what waited as a repository's may now count as theirs.
+    """True if a file was read before the person named a folder above it as theirs. It is then read from its start again, because
+    what was held as a repository's may now count as theirs.
     """
     if find_root_above(workspace.settings.root, item.path, workspace.paths.user) is None:
         return False
@@ -158,7 +162,7 @@ def _is_followed_since(workspace: Workspace, item: InputFile) -> bool:
 
 
 def weigh_new(workspace: Workspace, found: FilesToRead) -> int:
-    """What the files weigh that was not read yet."""
+    """The weight of what was not read yet."""
     size, cursor = weigh_files(found.files), workspace.store.archive.cursor
     if size <= BATCH_BYTES:
         return size
@@ -167,7 +171,7 @@ def weigh_new(workspace: Workspace, found: FilesToRead) -> int:
 
 
 def _replay(cleaned_file: CleanedFile) -> Iterator[CleanedSlice]:
-    """What another process read in a file, and the error that it met. Raises SourceError."""
+    """Yield the slices that another process read, then raise its error if there was one. Raises SourceError."""
     yield from cleaned_file.slices
     if cleaned_file.failed:
         raise SourceError(cleaned_file.failed)
@@ -177,7 +181,7 @@ def _archive_file(workspace: Workspace, file: UnreadFile, slices: Iterator[Clean
     archive, path, source = workspace.store.archive, str(file.path), file.source.name
     grown, rewritten = False, False
     forgotten = workspace.store.log.forgotten_fingerprints() if _is_compared(file.source) else frozenset[str]()
-    now: list[Event] | None = None  # what a file that is read from its start says, where that is compared
+    now: list[Event] | None = None  # all events of a file that is read from its start, if it is compared with its previous version
     for piece in slices:
         rewritten = rewritten or REWRITTEN in piece.account.noted
         usable, account = _drop_opted_out(workspace, piece, result)
@@ -208,7 +212,7 @@ def _archive_file(workspace: Workspace, file: UnreadFile, slices: Iterator[Clean
 
 
 def _without_forgotten(workspace: Workspace, event: Event, forgotten: Collection[str]) -> Event:
-    """An entry of a note without what was forgotten: its author wrote on in it, so that it is another entry than the erased one."""
+    """Remove forgotten statements from an entry of a note: its author continued it, so it is not the entry that was erased."""
     if not (forgotten and is_note(event)):
         return event
     text = mark_known_statements(event.text, forgotten, workspace.store.key("forget"), FORGOTTEN_MARK)
@@ -216,12 +220,12 @@ def _without_forgotten(workspace: Workspace, event: Event, forgotten: Collection
 
 
 def _is_compared(source: Source) -> bool:
-    """Whether a file of a format may say less than before, or be of another author: see :func:`_mark_outdated_events`."""
+    """True if a file of this format may have lost text or changed its author: see :func:`_mark_outdated_events`."""
     return source.name == ENTRY or hasattr(source, "author")
 
 
 def _root_project(workspace: Workspace, path: Path) -> str:
-    """The directory of the project that a file's root names; empty where it names none."""
+    """The project directory that a file's root names; empty if it names none."""
     root = find_root_above(workspace.settings.root, path, workspace.paths.user)
     if root is None or not root.project:
         return ""
@@ -229,8 +233,8 @@ def _root_project(workspace: Workspace, path: Path) -> str:
 
 
 def _mark_outdated_events(workspace: Workspace, path: str, now: Sequence[Event], *, whole: bool) -> None:
-    """Note which events of a file do not count any more: what has another author since, and of a ``whole`` file (an entry of the
-    journal) also what is not there.
+    """Mark the events of a file that no longer count: those that have another author now, and in a ``whole`` file (a journal entry)
+    also those that are gone.
     """
     archive, there = workspace.store.archive, {event.key for event in now}
     authors = {item: event.author for event in now for item in (event.text, event.pointer)}
@@ -247,8 +251,8 @@ def _mark_outdated_events(workspace: Workspace, path: str, now: Sequence[Event],
 
 
 def _drop_opted_out(workspace: Workspace, piece: CleanedSlice, result: ReadingReport) -> tuple[list[CleanedEvent], RecordAccount]:
-    """The events that are to be remembered, and the account that says how many are not. What was archived of the others is
-    erased.
+    """The events of sessions that are not opted out, and the account with the number of others. Archived events of newly opted-out
+    sessions are erased.
     """
     for session, path in piece.opted_out:
         if session not in result.opted_out:
@@ -264,8 +268,8 @@ def _drop_opted_out(workspace: Workspace, piece: CleanedSlice, result: ReadingRe
 
 
 def _claim_suggestions(workspace: Workspace, events: Sequence[Event], sessions: Collection[str]) -> None:
-    """Tie what agents suggested by a call to the sessions, not to be remembered, whose calls have the same words: a call does not
-    say its session, and what rests on these sessions alone is erased.
+    """Attach suggestions that agents made by a call to the opted-out sessions whose calls have the same words. A suggestion does
+    not record its session, but what rests only on these sessions is erased.
     """
     called = {
         normal_form(suggestion.text): evidence_of(suggestion.event, "")

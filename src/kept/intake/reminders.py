@@ -1,7 +1,7 @@
-"""Reminders: what hooks tell the agent of a session about handing over the person's words, when, and what that costs.
+"""Reminders: what hooks tell a session's agent about handing over the person's words, when, and at which cost.
 
-Hooks wait for this module: it imports next to nothing. What it notes of a session is one small file beside what was shown in it;
-the file of costs tells ``kept status`` what was spent.
+Hooks wait for this module, so it imports next to nothing. The state of a session is one small file beside the record of what it was
+shown; another file records the costs for ``kept status``.
 """
 
 import json
@@ -17,23 +17,23 @@ from kept.intake.triggers import has_trigger
 from kept.local import queue
 from kept.local.queue import queue_path, session_file_name
 
-OFF, REMIND, ASKING = "off", "remind", "ask"  # the setting `handover`
+OFF, REMIND, ASKING = "off", "remind", "ask"  # values of the setting `handover`
 ENDING = ".turns"
 OPEN_ENDING = ".open"
-_SHARE = 0.01  # of the session so far that reminders may make up
-# A client's own instructions and tools stand before the first prompt and in no transcript: 12,000 tokens and more.
+_SHARE = 0.01  # maximum share of the session so far that reminders may take up
+# tokens of a client's own instructions and tools, which are not in the transcript; at least 12,000
 _BEFORE = 12_000
-_BYTES = 12  # of a transcript for one token that the session holds: most of a record is not shown to the model
-_TAIL = 1_000_000  # bytes of the end of a transcript that are searched for a hand-over
-_COSTS = 64_000  # bytes of the file of costs
+_BYTES = 12  # bytes of a transcript per token of the session: most of a record is not shown to the model
+_TAIL = 1_000_000  # bytes at the end of a transcript that are searched for a hand-over
+_COSTS = 64_000  # maximum bytes of the file of costs
 _INTERACTIVE = ("cli", "claude-vscode", "claude-desktop")
 _GENERATIONS = 12
 
 
-# Patterns are compiled where they are first needed: most prompts fire no trigger.
+# Patterns are compiled on first use, because most prompts have no trigger.
 @cache
 def _call_pattern() -> re.Pattern[bytes]:
-    """A call as transcripts write it."""
+    """A hand-over call as transcripts write it."""
     return re.compile(
         rb'"name"\s*:\s*"(?:[^"\\]{0,80}[_./])?kept(?:__?|[./])(?:save_what_user_said|suggest)"'
         rb'|"(?:command|cmd)"\s*:\s*"(?:[^"\\]|\\.){0,200}?\bkept suggest '
@@ -48,19 +48,19 @@ def _client_pattern() -> re.Pattern[str]:
 
 @cache
 def _prints_pattern() -> re.Pattern[str]:
-    """The command line of a client that answers a program."""
+    """The command line of a client that answers another program."""
     return re.compile(r"\0(?:-p|--print)(?:[\0=]|$)")
 
 
 @cache
 def _opt_out_pattern() -> re.Pattern[bytes]:
-    """What keeps a session off the record, as JSON writes it on a line of its own, or Claude Code a command."""
+    """An opt-out, as JSON writes it on a line of its own, or as Claude Code writes a command."""
     said = b"|".join(re.escape(words.encode()) for words in OPT_OUT)
     return re.compile(rb'(?i)(?:"|\\n)\s*(?:' + said + rb')[.!]*\s*(?:"|\\n)|<command-name>\s*/?kept:off\s*</command-name>')
 
 
 class ReminderState(NamedTuple):
-    """What is noted of a session: tokens of reminders so far, where its turn began in the transcript, and if the turn was
+    """The state of a session: tokens of reminders so far, the transcript size at the start of the turn, and whether the turn was
     reminded.
     """
 
@@ -70,9 +70,7 @@ class ReminderState(NamedTuple):
 
 
 def start_reminder(state: str, session: str, source: str) -> str:
-    """What a session is told at its start, once; after a compaction with the prompts that were open. Empty where it knows
-    already.
-    """
+    """The text for a session's start, once; after a compaction it includes the open prompts. Empty for a resumed session."""
     if source in ("resume", "fork"):
         return ""
     lines = [fence_text(START)]
@@ -89,7 +87,7 @@ def start_reminder(state: str, session: str, source: str) -> str:
 
 
 def prompt_reminder(state: str, session: str, transcript: str, prompt: str) -> str:
-    """The reminder for a prompt; empty where no trigger fires, the session has had its share, or the agent handed over in this
+    """The reminder for a prompt; empty if it has no trigger, the session's share is used up, or the agent handed over in this
     turn.
     """
     if not session or not has_trigger(prompt):
@@ -103,10 +101,9 @@ def prompt_reminder(state: str, session: str, transcript: str, prompt: str) -> s
 
 
 def stop_question(state: str, session: str, payload: Mapping[str, Any], env: Mapping[str, str], *, asking: bool) -> str:
-    """The question at the end of a turn that was reminded and handed nothing over; asked once, of a person's own session, if at
-    all.
+    """The question at the end of a turn that was reminded but handed nothing over; asked once, and only in a person's own session.
 
-    The turn ends here: the next prompt begins another.
+    Also ends the turn in the state.
     """
     if not session:
         return ""
@@ -123,15 +120,15 @@ def stop_question(state: str, session: str, payload: Mapping[str, Any], env: Map
 
 
 def is_off_the_record(transcript: str, prompt: str) -> bool:
-    """Whether a session, or its prompt now, seems to say that it is not to be remembered; what a tool printed says nothing.
+    """True if a session or its present prompt seems to be opted out; tool output does not count.
 
-    Only reading decides; in doubt True here: that costs no more than a reminder.
+    Only reading a transcript decides. In doubt this is True, which only costs a reminder.
     """
     if _opt_out_pattern().search(json.dumps(prompt).encode()):
         return True
     try:
         with open(transcript, "rb") as file:  # noqa: PTH123 - as in local/queue.py
-            # Found in one look at most: nearly no session has these words, and to match each line takes ten times as long.
+            # one search first: nearly no session contains these words, and matching each line takes ten times as long
             said = file.read().lower()
             if not any(words.strip("/").encode() in said for words in OPT_OUT):
                 return False
@@ -142,9 +139,9 @@ def is_off_the_record(transcript: str, prompt: str) -> bool:
 
 
 def is_interactive(env: Mapping[str, str]) -> bool:
-    """True if a person sits before the session: the client says so, and no client was started by another one or to print an answer.
+    """True if a person uses the session: the client says so, and it was not started by another client or to print an answer.
 
-    In doubt False: an answer that is printed for a program must not be held up.
+    In doubt False, because an answer that is printed for a program must not be delayed.
     """
     if env.get("CLAUDE_CODE_ENTRYPOINT") not in _INTERACTIVE:
         return False
@@ -153,7 +150,7 @@ def is_interactive(env: Mapping[str, str]) -> bool:
 
 
 def _ancestor_commands(process: int) -> Iterable[str]:
-    """The command lines of a process and of those that started it, where the system tells them by files."""
+    """Yield the command lines of a process and its ancestors, if the system has them in /proc."""
     for _ in range(_GENERATIONS):
         try:
             with open(f"/proc/{process}/cmdline", encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - as in local/queue.py
@@ -167,7 +164,7 @@ def _ancestor_commands(process: int) -> Iterable[str]:
 
 
 def save_open_prompts(state: str, session: str, lines: Iterable[str]) -> None:
-    """Note what a session has open before its conversation is compacted; replaces what was noted before. Raises OSError."""
+    """Save a session's open prompts before its conversation is compacted; replaces earlier ones. Raises OSError."""
     path = _path(state, session, OPEN_ENDING)
     queue.delete_if_present(path)
     for line in lines:
@@ -175,7 +172,7 @@ def save_open_prompts(state: str, session: str, lines: Iterable[str]) -> None:
 
 
 def load_reminder_costs(state: str) -> dict[str, tuple[int, int]]:
-    """What was told sessions so far, as far as it is noted: how often and how many tokens, by kind."""
+    """The recorded reminders: {kind: (number, tokens)}."""
     return _totals(queue_path(state, "handover"))
 
 
@@ -190,12 +187,12 @@ def _totals(path: str) -> dict[str, tuple[int, int]]:
 
 
 def count_put(state: str, day: str, text: str) -> None:
-    """Note what was put before a session or a prompt of a day. Raises OSError."""
+    """Record text that was added to a session or prompt on a day. Raises OSError."""
     _append_bounded(queue_path(state, "put"), f"{day} {estimate_token_count(text)}")
 
 
 def put_by_day(state: str) -> dict[str, tuple[int, int]]:
-    """How often, and how many tokens, hooks put before sessions and prompts, by day (UTC), the latest last."""
+    """How often, and how many tokens, hooks added to sessions and prompts, by day (UTC), in order."""
     return _totals(queue_path(state, "put"))
 
 
@@ -205,7 +202,7 @@ def _count_cost(state: str, kind: str, text: str) -> str:
 
 
 def _append_bounded(path: str, line: str) -> None:
-    """Add a line; the older half goes where there is no room."""
+    """Append a line; if the file is full, its older half is dropped."""
     if not queue.append_line(path, line, _COSTS):
         kept = queue.read_lines(path)
         queue.delete_if_present(path)
@@ -229,7 +226,7 @@ def _save_reminder_state(state: str, session: str, turns: ReminderState) -> None
 
 
 def _has_handed_over(transcript: str, began: int, size: int) -> bool:
-    """True if the agent handed something over since a turn began."""
+    """True if the agent handed something over since the turn began."""
     if size <= began:
         return False
     try:

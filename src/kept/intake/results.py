@@ -1,5 +1,5 @@
-"""What clients put around a tool's result: tags, lines above it about how the call went, lines below. The result alone is what it
-is compared and quoted by, so that the same result through two clients is one.
+"""Remove what clients put around a tool's result: tags, and status lines above and below. The bare result is used for comparing and
+quoting, so that the same result through two clients is equal.
 """
 
 from kept.core.pattern import Pattern
@@ -20,11 +20,11 @@ _BELOW = Pattern(
     r"|-?\d+)[ \t]*(?:\n|$))+\s*$"
 )
 _NOTHING = frozenset({"(empty)", "(none)"})
-_LAYERS = 4  # envelopes within each other
+_LAYERS = 4  # nested envelopes
 
 
 def unwrap_result(text: str) -> str:
-    """A result without the envelopes around all of it; unwrapping it again changes nothing."""
+    """A result without the envelopes around it; idempotent."""
     for _ in range(_LAYERS):
         inner = _without_lines(_without_tag(text))
         if inner == text:

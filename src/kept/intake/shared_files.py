@@ -1,6 +1,6 @@
-"""Files that other people write too: a repository's fixtures, chats and histories are read, and what they tell waits.
+"""Files that other people write too: fixtures, chats and histories in a repository are read, but their statements are held.
 
-Looks at the folders above a file, and at no file.
+Examines the folders above a file, not the file itself.
 """
 
 import os
@@ -17,19 +17,19 @@ from kept.local.files import read_file
 from kept.local.settings.tables import SourceRoot
 from kept.sources.base import Source
 
-# What the folder of a repository holds; of a downloaded copy its manifest stays.
+# Files at the root of a repository. A downloaded copy has no .git, but it has a manifest.
 _REPOSITORIES = (
     *(".git", ".hg", ".jj", ".svn", "package.json", "pyproject.toml", "setup.py", "Cargo.toml", "go.mod", "pom.xml"),
     *("build.gradle", "Gemfile", "composer.json", "CMakeLists.txt", "Makefile", "deno.json", "mix.exs", "pubspec.yaml"),
 )
-_PROJECTS_OWN = ".specstory"  # lies in each project, where every other client's folder lies in the home
+_PROJECTS_OWN = ".specstory"  # a folder in each project, while other clients' folders are in the home
 _INDEX_BYTES = 64 * 2**20
-_SHORTENED = (4).to_bytes(4)  # the version of an index from which on names are shortened
+_SHORTENED = (4).to_bytes(4)  # the index version from which names are compressed
 
 
 def list_own_places(roots: Sequence[SourceRoot], places: Sequence[tuple[Source, Path]], user: Path) -> tuple[Path, ...]:
-    """Where transcripts are a person's own: the roots they named, and their clients' places on this machine, but for those that
-    may have come with a repository. The bundled sample plays a person's.
+    """The places whose transcripts are a person's own: the roots that they named, and their clients' places on this machine unless
+    these may have come with a repository. The bundled sample counts as a person's own.
     """
     named = (root.resolve(user) for root in roots)
     kept = (place for _, place in places if not _may_be_shipped(place, user))
@@ -37,10 +37,10 @@ def list_own_places(roots: Sequence[SourceRoot], places: Sequence[tuple[Source, 
 
 
 def _may_be_shipped(place: Path, home: Path) -> bool:
-    """Whether a folder may have come with a repository or a copy of one, as it stands and where its links lead.
+    """True if a folder may have come with a repository or a copy of one; checked as it is and with links resolved.
 
-    What git's index does not name, in the plain, is a person's. Without git nothing tells a project of theirs from a downloaded
-    one, and their clients' own folders lie in hidden ones of the home.
+    What git's index does not name is a person's. Without git, a person's project cannot be distinguished from a downloaded one; but
+    clients' own folders are in hidden folders of the home.
     """
     for at in dict.fromkeys((place, Path(os.path.realpath(place)))):
         above = takewhile(lambda folder: folder != home, at.parents)
@@ -55,13 +55,13 @@ def _may_be_shipped(place: Path, home: Path) -> bool:
 
 
 def _is_tracked(name: Path, index: bytes) -> bool:
-    """Whether an index names a folder, or a link above it; an index that cannot be read may."""
+    """True if an index names a folder or a link above it, or is unreadable (empty)."""
     links = (f"{part.as_posix()}\0".encode() for part in (name, *name.parents) if part.name)
     return not index or f"{name.as_posix()}/".encode() in index or any(link in index for link in links)
 
 
 def _read_index(git: Path) -> bytes:
-    """The index of a checkout; of a worktree or submodule that of the folder its file names. Empty for one that shortens names."""
+    """The index of a checkout, or of the folder that a worktree's or submodule's .git file names; empty if it compresses names."""
     try:
         if git.is_file():
             git = git.parent / read_file(git).data.decode(errors="replace").removeprefix("gitdir:").strip()
@@ -72,13 +72,13 @@ def _read_index(git: Path) -> bytes:
 
 
 def is_own(path: Path, own: Sequence[Path]) -> bool:
-    """Whether a file lies in one of the person's ``own`` places."""
+    """True if a file is in one of the person's ``own`` places."""
     return any(Path(os.path.realpath(path)).is_relative_to(place) for place in own)
 
 
 def is_in_repository(path: Path, own: Sequence[Path], home: Path, named: Sequence[Path] = ()) -> bool:
-    """Whether a file lies in a repository, which many people write, and in none of the person's ``own`` places. A home that is
-    itself one is no sign, nor is one above a path that the person ``named``: they chose what they named in it.
+    """True if a file is in a repository, which many people write to, and in none of the person's ``own`` places. A repository that
+    is the home itself, or above a path that the person ``named``, does not count: they chose what they named.
     """
     if is_own(path, own):
         return False
@@ -89,7 +89,7 @@ def is_in_repository(path: Path, own: Sequence[Path], home: Path, named: Sequenc
 
 
 def label_shared(piece: Slice, *, shared: bool) -> Slice:
-    """A slice whose prompts wait where its file is shared: fixtures and others' histories lie beside a person's own."""
+    """Mark the prompts of a shared file as unconfirmed: fixtures and other people's histories may be among a person's own files."""
     if not shared:
         return piece
     noted = Counter(piece.account.noted)

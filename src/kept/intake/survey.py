@@ -1,5 +1,5 @@
-"""A survey of what is on this machine, tool by tool: what is read, what is not, and why. Opens files as far as their format
-needs.
+"""Survey the transcripts on this machine by tool: what is read, what is not, and why. Opens files only as far as the format
+requires.
 """
 
 from collections import Counter
@@ -22,7 +22,7 @@ from kept.sources.retention import deletion_time, retention_days
 from kept.store.values import OptedOut
 from kept.workspace import Workspace
 
-_NAMED = 20  # files that are no transcripts
+_NAMED = 20  # listed files that are not transcripts
 _OTHERWISE = (".sqlite", ".sqlite3", ".db", ".vscdb", ".zst")  # files whose cursor says nothing about their size
 
 
@@ -30,11 +30,11 @@ _OTHERWISE = (".sqlite", ".sqlite3", ".db", ".vscdb", ".zst")  # files whose cur
 class ToolSurvey:
     """What there is of one tool.
 
-    ``places`` are where it is looked for, with whether anything is there. ``files`` and ``size`` (bytes) are what lies there now,
-    ``fresh`` of them never read, ``grown`` changed since; ``elsewhere`` counts files that were read because the user named them and
-    that are still there. ``sessions`` were archived, from ``first_at`` to ``last_at``; ``gone`` of
-    their files are not there any more. ``unreadable`` are paths with reasons. ``expiring`` are files that the tool deletes within a
-    week and that are not archived whole; ``days_kept`` says after how many days it does.
+    ``places`` are its locations, and whether they exist. ``files`` and ``size`` (bytes) count what is there now; ``fresh`` of these
+    were never read, ``grown`` changed since. ``elsewhere`` counts files that were read because the user named them and that still
+    exist. ``sessions`` were archived, from ``first_at`` to ``last_at``; ``gone`` of their files no longer exist. ``unreadable`` are
+    paths with reasons. ``expiring`` are files that the tool deletes within a week and that are not fully archived; ``days_kept`` is
+    its retention.
     """
 
     name: str
@@ -57,7 +57,7 @@ class ToolSurvey:
 
     @property
     def known(self) -> bool:
-        """Whether there is or was anything of it."""
+        """True if there is or was anything of it."""
         return bool(
             self.files or self.account.records or self.unreadable or self.excluded or any(there for _, there in self.places)
         )
@@ -65,10 +65,10 @@ class ToolSurvey:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Survey:
-    """What is on this machine: by tool; what lies in their places and is no transcript; what is left out by the user's word.
+    """What is on this machine: by tool; files in their places that are not transcripts; and what the user left out.
 
-    ``others`` counts the former by reason, ``named`` are the first of them with theirs; ``excluded`` counts files by pattern.
-    ``unread`` are files that the runs so far should have read and did not, with the reason.
+    ``others`` counts non-transcripts by reason, ``named`` lists the first of them. ``excluded`` counts files by pattern. ``unread``
+    are files that earlier runs should have read but did not, with the reason.
     """
 
     tools: tuple[ToolSurvey, ...]
@@ -82,7 +82,7 @@ class Survey:
 
 
 def survey(workspace: Workspace) -> Survey:
-    """Look at every known place. Reads at most the first 64 KB of a file, and changes nothing."""
+    """Examine all known places. Reads at most the first 64 KB of a file, and changes nothing."""
     accounts: dict[str, RecordAccount] = {}
     states = _states(workspace, accounts)
     tools = {tool_survey.name: tool_survey for tool_survey in _survey_archive(workspace, accounts)}
@@ -123,7 +123,7 @@ _States = Mapping[tuple[str, str], int]
 
 
 def _states(workspace: Workspace, accounts: dict[str, RecordAccount]) -> _States:
-    """How many bytes of each file were looked at, by source and path; the sum of its accounts is added to those of its source."""
+    """The number of bytes read of each file, by source and path; adds up the accounts per source."""
     states: dict[tuple[str, str], int] = {}
     for file_state in workspace.store.archive.files():
         states[intern(file_state.source), file_state.path] = file_state.offset + file_state.account.pending
@@ -132,7 +132,7 @@ def _states(workspace: Workspace, accounts: dict[str, RecordAccount]) -> _States
 
 
 def _survey_archive(workspace: Workspace, accounts: Mapping[str, RecordAccount]) -> Iterator[ToolSurvey]:
-    """Every tool, with what the archive has of it."""
+    """Yield every tool with what the archive has of it."""
     sessions: dict[str, set[str]] = {}
     spans: dict[str, list[datetime]] = {}
     for thread in workspace.store.archive.threads():
@@ -154,7 +154,7 @@ def _survey_archive(workspace: Workspace, accounts: Mapping[str, RecordAccount])
 
 
 def _paths(workspace: Workspace, tools: Mapping[str, ToolSurvey]) -> Iterator[tuple[Path, ToolSurvey, SourceRoot | None]]:
-    """Every file in the places of a tool, then in the roots of the settings (with the root), each once."""
+    """Yield every file in the places of a tool, then in the roots of the settings (with the root), each once."""
     seen: set[Path] = set()
     for source in SOURCES:
         roots = dict.fromkeys((workspace.paths.user, workspace.paths.root))
@@ -169,7 +169,7 @@ def _paths(workspace: Workspace, tools: Mapping[str, ToolSurvey]) -> Iterator[tu
                     seen.add(path)
                     yield path, tools[source.name], None
         if source.name == ENTRY:
-            tools[source.name].places = ((journal, bool(found)),)  # of what lies there, the entries alone are looked at
+            tools[source.name].places = ((journal, bool(found)),)  # only the entries in the journal folder are examined
     for root in workspace.settings.root:
         place = root.resolve(workspace.paths.user)
         for path in find_files(place) if place.exists() else ():
@@ -181,7 +181,9 @@ def _paths(workspace: Workspace, tools: Mapping[str, ToolSurvey]) -> Iterator[tu
 def _count_file(
     workspace: Workspace, path: Path, lies: tuple[ToolSurvey, SourceRoot | None], tools: Mapping[str, ToolSurvey], states: _States
 ) -> str:
-    """Count one file; the reason where it is no transcript. ``lies`` tells in whose place it lies, or in which root."""
+    """Count one file; returns the reason if it is not a transcript. ``lies`` is the tool whose place, and the root, that contains
+    it.
+    """
     place_of, root = lies
     owner = tool_folder_format(path) if root else place_of.name
     found = format_of(path, with_zone(workspace.zone), root, owner=owner)
@@ -206,7 +208,7 @@ def _count_file(
 
 
 def _projects(workspace: Workspace) -> dict[str, tuple[str, ...]]:
-    """The directories of every project, by what it is called."""
+    """The directories of each project, by its name."""
     names = workspace.scope_names()
     found: dict[str, list[str]] = {}
     for project in workspace.store.archive.projects():

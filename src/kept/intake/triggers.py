@@ -1,18 +1,18 @@
-"""Loose triggers: whether a typed prompt may hold something that later sessions need. A reminder follows, never a memory.
+"""Loose triggers: could a typed prompt contain something that later sessions need? The result is a reminder, never a memory.
 
-Recall counts more than precision here: a reminder costs a few tokens, a miss costs the memory. Words and phrases of all languages
-are looked for at once, without a pattern, because a hook waits for this module. It knows nothing of what a sentence means.
+Recall matters more than precision: a reminder costs a few tokens, a miss costs the memory. The words of all languages are searched
+at once and without a regular expression, because a hook waits for this module. Knows nothing about the meaning of a sentence.
 """
 
 from kept.core.text import word_set
 
-_READ = 8_000  # characters of a prompt that are looked at, half from each end
-_LEAST = 4  # words of a prompt that can hold a passage worth handing over
-_DENSE = 8  # characters of a script without spaces that carry as much
-_TOGETHER = 2  # weak words that fire together
+_READ = 8_000  # characters of a prompt that are examined, half from each end
+_LEAST = 4  # words; a shorter prompt cannot contain a passage worth handing over
+_DENSE = 8  # the same in characters of a script without spaces
+_TOGETHER = 2  # weak words that trigger together
 
 
-# Rules, corrections, decisions, preferences, causes; a line or two a language. One of them is enough.
+# Rules, corrections, decisions, preferences, causes; a line or two per language. One of them is enough.
 _WORDS = word_set(
     "always never must mustn't should shouldn't instead rather actually ensure avoid forbid forbidden remember reminder "
     "decided decide "
@@ -116,7 +116,7 @@ _UNSPACED = word_set(
     "只能 只用 确保 避免 偏好 我们用 我们使用 规则 约定 禁止 必ず いつも 常に 絶対 決して ないで べき 覚えて 決め "
     "ではなく 代わりに ため 理由 原因 今後 これから 毎回 避け ルール 規約 禁止"
 )
-# Denials, wishes and bounds: every report of a defect has one of them, so it takes two that differ.
+# Negations, wishes and limits. Every bug report contains one, so two different ones are needed.
 _WEAK_WORDS = word_set(
     "no not don't dont doesn't doesnt won't wont isn't cannot can't cant wrong incorrect only every each anymore want "
     "wanted like hate "
@@ -129,7 +129,7 @@ _INTERNAL = frozenset("'’-")
 
 
 def has_trigger(prompt: str) -> bool:
-    """True if something in a typed prompt may be a rule, decision, correction, constraint, preference or cause."""
+    """True if a typed prompt may contain a rule, decision, correction, constraint, preference or cause."""
     text = _without_code(prompt if len(prompt) <= _READ else f"{prompt[: _READ // 2]}\n{prompt[-_READ // 2 :]}")
     words = [word.strip("'-") for word in "".join(char if _is_word_part(char) else " " for char in text).replace("’", "'").split()]
     dense = 0 if text.isascii() else sum(1 for char in text if "\u3040" <= char <= "\u9fff")
@@ -147,7 +147,7 @@ def _is_word_part(char: str) -> bool:
 
 
 def _without_code(text: str) -> str:
-    """The text without fenced blocks and quoted lines: nobody types those."""
+    """The text without fenced blocks and quoted lines, which are not typed."""
     lines, fence = [], False
     for line in text.split("\n"):
         bare = line.lstrip()

@@ -1,5 +1,5 @@
-"""What a session has open before its conversation is compacted: typed prompts that fire a trigger and were followed by no
-hand-over.
+"""Open prompts of a session before its conversation is compacted: typed prompts with a trigger, without a hand-over in their
+turn.
 """
 
 from collections.abc import Sequence
@@ -12,13 +12,13 @@ from kept.extraction.rules.patterns import is_prompt
 from kept.intake.triggers import has_trigger
 from kept.workspace import Workspace
 
-_READ = 4_000  # events of the end of a session
-_MOST = 5  # prompts that are listed, the latest
-_LONGEST = 300  # characters of one
+_READ = 4_000  # events at the end of a session
+_MOST = 5  # the latest prompts that are listed
+_LONGEST = 300  # characters of each
 
 
 def open_prompts(workspace: Workspace, path: str) -> tuple[str, ...]:
-    """The open prompts of the session that a transcript tells, the earliest first. Raises StoreError."""
+    """The open prompts of a transcript's session, earliest first. Raises StoreError."""
     archive = workspace.store.archive
     threads = list(archive.threads(path=path))
     return find_unanswered(
@@ -27,7 +27,7 @@ def open_prompts(workspace: Workspace, path: str) -> tuple[str, ...]:
 
 
 def find_unanswered(events: Sequence[Event]) -> tuple[str, ...]:
-    """The typed lines that fire a trigger, of prompts since the last compaction in whose turn nothing was handed over."""
+    """The typed lines with a trigger, from prompts since the last compaction whose turn has no hand-over."""
     found: list[str] = []
     starts = [place for place, event in enumerate(events) if is_prompt(event)]
     for start, stop in zip(starts, [*starts[1:], len(events)], strict=True):

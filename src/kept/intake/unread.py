@@ -1,7 +1,7 @@
-"""The list of files that should have been read and were not, kept between runs for ``kept status`` and ``kept doctor``, the
-files that their tool deletes soon, and what keeps agents from calling kept and kept from reading.
+"""The list of files that should have been read but were not, for ``kept status`` and ``kept doctor``; files that their tool deletes
+soon; and what prevents agents from calling kept, or kept from reading.
 
-Knows paths and reasons. What the files hold is never in it.
+Contains only paths and reasons, never the content of a file.
 """
 
 import json
@@ -25,13 +25,11 @@ if TYPE_CHECKING:
     from kept.intake.cleaned_files import FilesToRead
 
 FILE = "unread.json"
-_MOST = 1000  # entries that are kept; a folder of a hundred thousand strange files needs no list of each
+_MOST = 1000  # entries in the list, at most
 
 
 def load_unread_reasons(home: Paths, excluded: Sequence[str] = ()) -> dict[str, str]:
-    """The reason of each file that was not read, by path, without what patterns exclude since; nothing where there is no list or it
-    cannot be understood.
-    """
+    """Load the reason for each file that was not read, by path, without those excluded since; empty if there is no valid list."""
     try:
         entries = json.loads(files.read_file(home.state / FILE).data or b"{}")
     except ValueError:
@@ -41,9 +39,9 @@ def load_unread_reasons(home: Paths, excluded: Sequence[str] = ()) -> dict[str, 
 
 
 def note_unread(workspace: Workspace, paths: Sequence[Path], found: "FilesToRead", skipped: Sequence[tuple[str, str]]) -> None:
-    """Replace what the list says of the places a run looked at; nothing is written where the list stays as it was.
+    """Update the list for the places that a run examined; an unchanged list is not written.
 
-    Raises KeptError where the list cannot be written.
+    Raises KeptError if the list cannot be written.
     """
     from kept.intake.discovery import list_source_places  # noqa: PLC0415 - loads every format, and `kept status` reads the list alone
 
@@ -65,15 +63,13 @@ def note_unread(workspace: Workspace, paths: Sequence[Path], found: "FilesToRead
 
 
 def _is_still_unread(workspace: Workspace, path: Path, roots: Sequence[Path]) -> bool:
-    """Whether an entry of an earlier run still holds: the file is there, is not excluded, and this run did not look at its
-    place.
-    """
+    """True if an earlier entry still holds: the file exists, is not excluded, and this run did not examine its place."""
     there = os.path.lexists(path) and not is_excluded(str(path), workspace.settings.exclude)
     return there and not any(path.is_relative_to(root) for root in roots)
 
 
 def find_outages(home: Paths) -> Iterator[tuple[str, str]]:
-    """What keeps agents from calling kept, or kept from reading their sessions, as files show it; each with what mends it."""
+    """Yield what prevents agents from calling kept, or kept from reading their sessions, judging by files, with a fix for each."""
     for client in (*CLIENTS, GEMINI):
         folder = home.of(client)
         for place in (folder, *(folder / name for name in TRANSCRIPTS)):
@@ -98,7 +94,7 @@ def _parse_hooks(path: Path) -> dict[str, object]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExpiringFiles:
-    """How many files a tool deletes within a week that are not archived whole, and when the first of them is due."""
+    """How many files that are not fully archived a tool deletes within a week, and when the first one is due."""
 
     source: str
     files: int
@@ -106,12 +102,12 @@ class ExpiringFiles:
 
 
 def find_expiring_files(workspace: Workspace) -> tuple[ExpiringFiles, ...]:
-    """What is lost soon unless it is read. Looks at names and times, and opens only files that are due and not archived."""
+    """Find what is lost soon unless it is read. Looks at names and times, and opens only files that are due and not archived."""
     days = retention_days(CLAUDE_CODE, workspace.paths.user, workspace.env)
     due: list[tuple[Path, os.stat_result, datetime]] = []
     for root in dict.fromkeys((workspace.paths.user, workspace.paths.root)):
         for path in find_files(claude_folder(root, workspace.env) / "projects"):
-            with suppress(OSError):  # gone since it was listed
+            with suppress(OSError):  # it was deleted since it was listed
                 info = path.lstat()
                 if (end := deletion_time(info, days, workspace.clock())) and not is_excluded(str(path), workspace.settings.exclude):
                     due.append((path, info, end))
