@@ -41,6 +41,14 @@ class Paths:
         client = next((known_client for known_client in (*CLIENTS, GEMINI) if parts[:1] == (known_client.folder,)), None)
         return self.of(client).joinpath(*parts[1:]) if client else self.root / path
 
+    def place_now(self, name: str | Path) -> Path:
+        """Where a file lies now that was noted in a home which was moved or copied here: below this home, under the same names."""
+        path = Path(name)
+        if path.is_relative_to(self.root) or path.is_relative_to(self.user):
+            return path
+        here = (self.root.joinpath(*path.parts[start:]) for start in range(1, len(path.parts) - 1))
+        return next((place for place in here if place.is_file()), path)
+
     @property
     def state(self) -> Path:
         """The folder of kept's own state."""

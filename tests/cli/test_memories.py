@@ -337,7 +337,7 @@ def test_forgetting_needs_a_yes_and_leaves_no_word_anywhere(capsys, home, rule):
     assert set(gone.pop("places")) == {"the store", "the files kept writes"}
     (transcript,) = gone.pop("out_of_reach")
     assert transcript.endswith("a.jsonl still says it: the file belongs to another program")
-    assert gone == {"forgotten": [rule], "sessions": [], "items": 0, "near": [], "remains": [], "problems": []}
+    assert gone == {"forgotten": [rule], "sessions": [], "items": 0, "outside": [], "near": [], "remains": [], "problems": []}
     assert told(capsys, "list", "--all")[0]["content"] == ""
     (store,) = home.rglob("kept.db")
     assert b"ISO 8601" not in store.read_bytes()
@@ -348,9 +348,11 @@ def test_forgetting_needs_a_yes_and_leaves_no_word_anywhere(capsys, home, rule):
     assert kept(capsys, "undo", "r2")[0] == 2
 
 
-def test_what_was_forgotten_before_is_not_called_proved(capsys, rule):
-    assert "Proved" in kept(capsys, "forget", rule, "--yes")[1]
-    _, again, _ = kept(capsys, "forget", rule, "--yes")
+def test_what_was_forgotten_before_or_stands_out_of_reach_is_not_called_proved(capsys, home, rule):
+    assert "Proved" not in kept(capsys, "forget", rule, "--yes")[1]
+    own = told(capsys, "add", OTHER, "--type", "constraint")["id"]
+    assert "Proved" in kept(capsys, "forget", own, "--yes")[1]
+    _, again, _ = kept(capsys, "forget", own, "--yes")
     assert "Proved" not in again
     assert "its words are not known any more" in again
 

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import re
+import shutil
 import sqlite3
 from contextlib import closing
 from datetime import timedelta
@@ -150,7 +151,7 @@ def test_what_was_forgotten_since_a_copy_was_made_is_forgotten_again_where_the_c
 ):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
-        moved = create_backup(workspace, tmp_path / "made.db").rename(tmp_path / "moved.db")
+        moved = _take_away(create_backup(workspace, tmp_path / "made.db"))
         gone = next(each.id for each in workspace.store.log.memories() if "ISO 8601" in each.content)
         forget_ids(workspace, [gone])
     before = _turns(moved)
@@ -167,7 +168,7 @@ def test_where_the_store_is_gone_its_own_copies_tell_what_was_forgotten_since(de
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         create_backup(workspace, workspace.paths.backups / "own.db")
-        moved = create_backup(workspace, tmp_path / "made.db").rename(tmp_path / "moved.db")
+        moved = _take_away(create_backup(workspace, tmp_path / "made.db"))
         gone = next(each.id for each in workspace.store.log.memories() if "ISO 8601" in each.content)
         forget_ids(workspace, [gone])
     for path in (workspace.paths.store, *(() if copies else workspace.paths.backups.glob("*.db"))):
@@ -184,13 +185,19 @@ def test_a_second_sentence_of_a_prompt_that_was_forgotten_since_goes_too(desk_at
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         forget(workspace, make_erasure_request(workspace, said=[first]))
-        moved = create_backup(workspace, tmp_path / "made.db").rename(tmp_path / "moved.db")
+        moved = _take_away(create_backup(workspace, tmp_path / "made.db"))
         forget(workspace, make_erasure_request(workspace, said=[second]))
     assert any("heron" in text for text in _turns(moved))
     restore_store(workspace.paths, moved, lambda: desk_at(home))
     (prompt,) = [text for text in _turns(workspace.paths.store) if "look at it" in text]
     assert "gate" not in prompt
     assert "heron" not in prompt
+
+
+def _take_away(backup):
+    """Move a backup to where forgetting does not look for one."""
+    (away := backup.parent / ".stick").mkdir()
+    return backup.rename(away / "moved.db")
 
 
 def _turns(path):
@@ -301,11 +308,45 @@ def test_a_backup_that_a_person_named_keeps_its_name_when_something_is_forgotten
 def test_a_backup_that_is_away_is_named_when_something_is_forgotten(desk_at, home, transcripts, tmp_path):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
-        (stick := tmp_path / "stick").mkdir()
-        made = create_backup(workspace, stick / "mine.db")
-        stick.rename(tmp_path / "drawer")
+        made = create_backup(workspace, tmp_path / "mine.db")
+        _take_away(made)
         gone = forget_ids(workspace, [each.id for each in workspace.store.log.memories() if "ISO 8601" in each.content])
     assert any(each.startswith(f"{made} is not there now") for each in gone.out_of_reach)
+
+
+def test_a_backup_that_was_moved_or_copied_below_the_home_forgets_too(desk_at, home, transcripts, tmp_path):
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        made = create_backup(workspace, tmp_path / "mine.db")
+        for folder in ("drawer", "stick"):
+            (tmp_path / folder).mkdir()
+        copy = Path(shutil.copy(made, tmp_path / "drawer" / "kept of May.db"))
+        moved = made.rename(tmp_path / "stick" / "mine.db")
+        with SqliteStore(tmp_path / "another.db"):
+            pass
+        assert {copy, moved} <= set(find_backups(workspace))
+        assert tmp_path / "another.db" not in find_backups(workspace)
+        gone = forget_ids(workspace, [each.id for each in workspace.store.log.memories() if "ISO 8601" in each.content])
+    assert not any("is not there now" in each for each in gone.out_of_reach)
+    assert not any(b"ISO 8601" in path.read_bytes() for path in (copy, moved))
+
+
+def test_the_backups_of_a_home_that_was_copied_stay_that_homes_and_are_named(desk_at, tmp_path):
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+    say(tmp_path / "old", "a", "From now on always write dates in ISO 8601 format.")
+    with desk_at(tmp_path / "old") as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        made = create_backup(workspace, tmp_path / "old" / "mine.db")
+    shutil.copytree(tmp_path / "old", tmp_path / "new", dirs_exist_ok=True)
+    before = made.read_bytes()
+    with desk_at(tmp_path / "new") as workspace:
+        gone = forget_ids(workspace, [each.id for each in workspace.store.log.memories() if "ISO 8601" in each.content])
+    assert made.read_bytes() == before
+    assert b"ISO 8601" not in (tmp_path / "new" / "mine.db").read_bytes()
+    assert any(each.startswith(f"{made} is a backup in another home") for each in gone.out_of_reach)
+    (transcript,) = (tmp_path / "new/.claude").rglob("*.jsonl")
+    assert any(each.startswith(f"{transcript} still says it") for each in gone.out_of_reach)
 
 
 def test_what_is_forgotten_leaves_a_backup_on_another_disk(desk_at, home, transcripts, tmp_path, monkeypatch):

@@ -160,7 +160,10 @@ def turns_around(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     """The conversation around each piece of evidence, as the archive has it."""
     for evidence, events in trace_memory(workspace, memory, context=_AROUND).evidence:
         yield line()
-        yield line((f"session {evidence.session}", "cyan"), (f"  {show.format_path(evidence.path)}", "dim"))
+        yield line(
+            (f"session {evidence.session}", "cyan"),
+            (f"  {show.format_path(workspace.paths.place_now(evidence.path))}", "dim"),
+        )
         yield from (turn_line(workspace, event, _WHOLE) for event in events)
         if not events:
             yield line(("    these turns are not in the archive", "dim"))
@@ -184,7 +187,10 @@ def show_session(workspace: Workspace, session: str, *, as_json: bool) -> None:
         )
         return
     for thread, events in found:
-        show.write_line((thread.session, "bold"), (f"  {thread.source}  {show.format_path(thread.path)}", "dim"))
+        show.write_line(
+            (thread.session, "bold"),
+            (f"  {thread.source}  {show.format_path(workspace.paths.place_now(thread.path))}", "dim"),
+        )
         show.write_lines(turn_line(workspace, event, _WHOLE) for event in events)
 
 

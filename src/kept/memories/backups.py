@@ -3,10 +3,15 @@
 An older good one never goes for a newer bad one, and nothing is ever overwritten.
 """
 
+import os
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from kept.core.errors import UsageError
-from kept.store.backups import add_backup, list_backups, rotate
+from kept.core.value import replace
+from kept.local.files.walking import MACHINERY
+from kept.paths import Paths
+from kept.store.backups import add_backup, is_copy, list_backups, rotate
 from kept.store.protocol import Log
 from kept.workspace import Workspace
 
@@ -58,7 +63,35 @@ def back_up_now(workspace: Workspace) -> Path:
 
 
 def find_backups(workspace: Workspace) -> tuple[Path, ...]:
-    """Every copy of the store that is still there: kept's own, made by hand, before a migration, put aside."""
-    own = (*workspace.paths.backups.glob("*.db"), *(workspace.paths.state / "aside").glob("*.db*"))
-    found = (*own, *recorded_backups(workspace.store.log))
-    return tuple(sorted({path for path in found if path.is_file()}))
+    """Every copy of the store that is there: kept's own, from before a migration, put aside, and those made by hand, which are also
+    found where they were moved or copied to below the home. What lies in another home is that home's.
+    """
+    home, recorded = workspace.paths, recorded_backups(workspace.store.log)
+    own = {*home.backups.glob("*.db"), *(home.state / "aside").glob("*.db*")}
+    noted = {path for path in recorded if find_other_home(home, path) is None}
+    names = {path.name for path in recorded - own}
+    moved = {path for path in _find_stores(home.root, names) if is_copy(path, workspace.store)}
+    return tuple(sorted(path for path in own | noted | moved if path.is_file()))
+
+
+def _find_stores(root: Path, names: Collection[str]) -> Iterator[Path]:
+    """The files below a folder that may be backups: of such a name, or databases by theirs. Hidden folders are programs' own."""
+    for folder, below, files in os.walk(root) if names else ():
+        below[:] = [name for name in below if not name.startswith(".") and name not in MACHINERY]
+        yield from (Path(folder, name) for name in files if name in names or name.endswith(".db"))
+
+
+def find_other_home(home: Paths, path: Path) -> Path | None:
+    """The home of kept's in which a path lies that does not lie in this one: a store that was copied notes the other's backups."""
+    homes = (replace(home, root=folder) for folder in path.parents if not path.is_relative_to(home.root))
+    return next((other.root for other in homes if other.root != home.root and other.store.exists()), None)
+
+
+def list_unreachable_backups(workspace: Workspace) -> Iterator[str]:
+    """The backups that a person made and that are not looked through: away, or in another home; each as text."""
+    found = {path.name for path in find_backups(workspace) if path not in recorded_backups(workspace.store.log)}
+    for path in sorted(recorded_backups(workspace.store.log)):
+        if other := find_other_home(workspace.paths, path):
+            yield f"{path} is a backup in another home of kept's, and stays as it is: forget it there, with --home {other}"
+        elif path.is_absolute() and path.name not in found and not (path.exists() or path.is_relative_to(workspace.paths.state)):
+            yield f"{path} is not there now: a backup was made there, and may still say it wherever it lies"

@@ -111,6 +111,16 @@ def _swap_in(staged: Path, place: Path, aside: Path) -> Path | None:
     return saved
 
 
+def is_copy(path: Path, store: Store) -> bool:
+    """True if a file is a copy of this store, of whatever age: it has the same key."""
+    query, key = "SELECT EXISTS (SELECT 1 FROM settings WHERE name = 'key:redaction' AND value = ?)", store.key("redaction").hex()
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as other:
+            return bool(other.execute(query, (key,)).fetchone()[0])
+    except (sqlite3.Error, OSError):
+        return False
+
+
 def has_turns(path: Path, keys: Collection[str], sessions: Collection[str]) -> bool:
     """True if a store file may hold any of these archived events or sessions, or cannot be asked."""
     query = (

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from kept.cli import show
-from kept.cli.front import call_options, command_workspace, is_interactive, read_key
+from kept.cli.front import call_options, command_workspace, is_interactive, progress_if_shown, read_key
 from kept.cli.lists import memory_line
 from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.codec import json_fields
@@ -79,21 +79,25 @@ def command(
             )
         )
         chosen = list(also or [])
-        if sys.stderr.isatty():
+        quiet = call_options(context).quiet
+        shown = sys.stderr.isatty() and not quiet
+        if shown:
             show.write_line(("Reading everything that kept has, backups too; that may take minutes.", "dim"), stream=sys.stderr)
         if dry_run or not yes:
-            erasure_matches = find_erasure_places(workspace, request)
+            with progress_if_shown(shown=shown) as progress:
+                erasure_matches = find_erasure_places(workspace, request, progress=progress)
             _show_places(workspace, request, erasure_matches, as_json=as_json and (dry_run or not is_interactive()))
             if dry_run:
                 return 0
             chosen += _confirm_erasure(erasure_matches)
-        gone = forget(workspace, request, also=chosen)
+        with progress_if_shown(shown=shown) as progress:
+            gone = forget(workspace, request, also=chosen, progress=progress)
         if named and not (gone.memories or gone.sessions or gone.items or gone.problems):
             hint = "name a source of `kept sources`, a file, or a session by 8 characters of its id or more"
             raise UsageError(f"nothing that was read comes from {named!r}", hint=hint)
         if as_json:
             show.write_json(erasure_body(gone))
-        elif not call_options(context).quiet:
+        elif not quiet:
             before = tuple(memory.id for memory in request.memories if not memory.content)
             show.write_lines(_format_erasure(gone, proved=not (aged or before or gone.remains)))
             if before:
@@ -107,7 +111,7 @@ def command(
 
 def erasure_body(gone: ErasureReport) -> dict[str, Any]:
     """What was forgotten, as JSON."""
-    names = {"forgotten": "memories", "sessions": "sessions", "items": "items"}
+    names = {"forgotten": "memories", "sessions": "sessions", "items": "items", "outside": "outside"}
     places = {name: count for name, count in gone.places.items() if count}
     near = [json_fields(place, "id", "where", "text") for place in gone.near]
     return json_fields(gone, **names) | {"places": places, "near": near} | json_fields(gone, "remains", "out_of_reach", "problems")
@@ -129,7 +133,11 @@ def _format_erasure(gone: ErasureReport, *, proved: bool) -> Iterator[Line]:
     erased = [f"{name} ({count:,})" for name, count in gone.places.items() if count]
     if erased:
         yield line(("Erased in: ", "green"), ", ".join(erased))
-    if proved:
+    for place in gone.outside:
+        yield line(("Rewritten outside of this home: ", "yellow"), show.format_path(place))
+    if proved and gone.out_of_reach:
+        yield line("Every file, row and backup that kept reaches was read again; none contains the words. What it does not reach:")
+    elif proved:
         yield line(("Proved: ", "green"), "every file, row and backup of kept's was read again; none contains the words")
     if gone.near:
         yield line((f"{format_count(len(gone.near), 'near copy', 'near copies')} stay; --also erases one:", "yellow"))

@@ -169,7 +169,8 @@ def route_lines(told: Sequence[OutputRoute]) -> Iterator[Line]:
 
 def _format_evidence(workspace: Workspace, evidence: Evidence, events: tuple[Event, ...]) -> Iterator[Line]:
     own = next((item for item in events if item.key == evidence.event), None)
-    place = f"{show.format_path(evidence.path)}:{own.pointer.line}" if own is not None else show.format_path(evidence.path)
+    place = show.format_path(workspace.paths.place_now(evidence.path))
+    place += f":{own.pointer.line}" if own is not None else ""
     who = WHOSE.get(evidence.author, evidence.author or evidence.origin.value)
     yield line(
         f"  {format_minute(evidence.at, workspace.zone)}  ", (who, "cyan"), (f"  session {evidence.session}  {place}", "dim")

@@ -14,6 +14,8 @@ from kept.store.sqlite import SqliteStore
 from kept.store.traces import traces
 from kept.workspace import Workspace
 
+BACKUPS = "backups"
+
 
 @dataclass(frozen=True, kw_only=True)
 class BackupCopies:
@@ -23,7 +25,7 @@ class BackupCopies:
 
     workspace: Workspace
     quick: bool = False
-    name: str = "backups"
+    name: str = BACKUPS
     claims: tuple[str, ...] = ("backups/*", "aside/*.db", "aside/*.db.*", "aside/*.db-journal", "erasing/**/*")
 
     def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:

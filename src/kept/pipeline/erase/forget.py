@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import partial
+from pathlib import Path
 
 from kept.changes import apply_person_change
 from kept.core.erasure import ErasureMatch, ErasureWords, Holder
@@ -20,6 +21,7 @@ from kept.local.files import hold_lock
 from kept.local.progress import Progress, ignore_progress
 from kept.local.settings import count_days
 from kept.memories.browse import find_source, select_conversations, select_memories
+from kept.pipeline.erase.backups import BACKUPS
 from kept.pipeline.erase.holders import list_holders
 from kept.pipeline.erase.journal import Span, erase_feed_from_entries
 from kept.pipeline.erase.models import RecordingFile, ReplyFile
@@ -51,15 +53,16 @@ class ErasureRequest:
 class ErasureReport:
     """What was erased: memories by id, sessions, items of external sources, and the number of places by holder.
 
-    ``remains`` lists kept's own places that still hold the words, ``out_of_reach`` what kept may not change, ``near`` the near
-    copies that were not chosen, ``problems`` what went wrong. ``asked`` is the request with all its words, for checking again
-    later: the store no longer has them.
+    ``outside`` are the backups outside of this home that held the words, ``remains`` lists kept's own places that still hold them,
+    ``out_of_reach`` what kept may not change, ``near`` the near copies that were not chosen, ``problems`` what went wrong.
+    ``asked`` is the request with all its words, for checking again later: the store no longer has them.
     """
 
     memories: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
     items: int = 0
     places: Counter[str] = field(default_factory=Counter)
+    outside: tuple[str, ...] = ()
     near: tuple[ErasureMatch, ...] = ()
     remains: tuple[str, ...] = ()
     out_of_reach: tuple[str, ...] = ()
@@ -134,19 +137,19 @@ def make_retention_request(workspace: Workspace) -> ErasureRequest:
     return ErasureRequest(memories=(), words=words)
 
 
-def find_erasure_places(workspace: Workspace, request: ErasureRequest, *, quick: bool = False) -> tuple[ErasureMatch, ...]:
+def find_erasure_places(
+    workspace: Workspace, request: ErasureRequest, *, quick: bool = False, progress: Progress = ignore_progress
+) -> tuple[ErasureMatch, ...]:
     """Return each place that holds the words once, exact matches first. A holder that cannot be read counts as a place. Changes
     nothing.
 
     ``quick``, for a preview, does not search turns of tools and the contents of backups; erasing does.
     """
-    found = (
-        dict.fromkeys(
-            place for holder in list_holders(workspace, quick=quick) for place in _places_of_holder(holder, request.words)
-        )
-        if request.words
-        else {}
-    )
+    found: dict[ErasureMatch, None] = {}
+    holders = list_holders(workspace, quick=quick) if request.words else ()
+    for number, holder in enumerate(holders):
+        progress("looking where the words stand", number, len(holders))
+        found |= dict.fromkeys(_places_of_holder(holder, request.words))
     near = {place.id: place for place in found if place.near and place.where.startswith("memory ")}
     near |= {place.id: place for place in found if place.near and place.id not in near}
     return (*(place for place in found if not place.near), *near.values())
@@ -185,8 +188,7 @@ def forget(
     (also if a run is active).
     """
     with _hold_lock_or_fail(workspace):
-        progress("looking where the words stand", 0, 0)
-        before = find_erasure_places(workspace, request)
+        before = find_erasure_places(workspace, request, progress=progress)
         near = tuple(place for place in before if place.near)
         unknown = set(also) - {place.id for place in near}
         if unknown:
@@ -206,6 +208,11 @@ def forget(
             sessions=tuple(sorted(words.sessions)),
             items=items + erasing.places["external sources"],
             places=Counter({name: found[name] or count for name, count in erasing.places.items() if count}),
+            outside=tuple(
+                place.where
+                for place in before
+                if place.holder == BACKUPS and not Path(place.where).is_relative_to(workspace.paths.root)
+            ),
             near=tuple(place for place in near if place.id not in also),
             remains=find_remaining_words(workspace, words),
             out_of_reach=_list_out_of_reach(workspace, request, words, transcripts),
@@ -265,8 +272,8 @@ class _ErasureRun:
     def erase_everywhere(self) -> None:
         """Erase the words from every holder, then from data derived from the store."""
         holders = list_holders(self.workspace)
-        for number, holder in enumerate(holders, 1):
-            self.progress(f"erasing in {holder.name}", number, len(holders))
+        for number, holder in enumerate(holders):
+            self.progress("erasing", number, len(holders))
             self.places[holder.name] += self.try_erase(holder.name, partial(holder.erase, self.words))
         summarize_threads(self.workspace)
         self.try_erase("the search index", partial(drop_stale_vectors, self.workspace))

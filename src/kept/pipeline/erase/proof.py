@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kept.core.erasure import RUN, ErasureWords
 from kept.local.git import find_checkout
-from kept.memories.backups import find_backups, recorded_backups
+from kept.memories.backups import find_backups, list_unreachable_backups
 from kept.pipeline.erase.journal import Span, entries_between, list_foreign_notes
 from kept.pipeline.erase.models import RecordingFile
 from kept.pipeline.erase.outputs import OutputFiles
@@ -64,18 +64,13 @@ def find_out_of_reach(
     return (*_places_out_of_reach(workspace, words, transcripts), *told)
 
 
-def list_missing_backups(workspace: Workspace) -> Iterator[str]:
-    """The backups that a person made at a path that does not exist now, as text."""
-    for path in sorted(recorded_backups(workspace.store.log)):
-        if path.is_absolute() and not (path.exists() or path.is_relative_to(workspace.paths.state)):
-            yield f"{path} is not there now: a backup was made there, and may still say it wherever it lies"
-
-
 def _places_out_of_reach(workspace: Workspace, words: ErasureWords, transcripts: Iterable[str]) -> Iterator[str]:
-    for path in sorted({*map(Path, transcripts), *list_foreign_notes(workspace)}):
+    known = {*map(Path, transcripts)}
+    for path in sorted({*known, *map(workspace.paths.place_now, known), *list_foreign_notes(workspace)}):
         if path.is_file() and not path.is_relative_to(workspace.paths.state) and next(traces(path, words), None):
             yield f"{path} still says it: the file belongs to another program"
-    for path in sorted({Path(thread.path) for thread in workspace.store.archive.threads() if thread.session in words.sessions}):
+    whole = {Path(thread.path) for thread in workspace.store.archive.threads() if thread.session in words.sessions}
+    for path in sorted({*whole, *map(workspace.paths.place_now, whole)}):
         if path.is_file():
             yield f"{path} still holds the session: the file belongs to another program"
     for path in sorted(workspace.paths.config.rglob("*")):
@@ -86,7 +81,7 @@ def _places_out_of_reach(workspace: Workspace, words: ErasureWords, transcripts:
         if run.command == "export" and path.is_file():
             says = "still says it" if next(traces(path, words), None) else "may say it"
             yield f"{path} {says}: it is an export of {run.started_at.date()}, and there may be copies of it"
-    yield from list_missing_backups(workspace)
+    yield from list_unreachable_backups(workspace)
     for part in names(workspace, words):
         yield f"{part} is the name of a folder or file: kept knows what was read there by that name, and does not erase it"
     roots = {checkout.root for name in workspace.store.outputs() if (checkout := find_checkout(str(Path(name).parent)))}
