@@ -1,3 +1,4 @@
-"""Stores: what they must do (:mod:`kept.store.protocol`), the one in SQLite, and its reader for hooks. Imports nothing: a hook
-waits.
+"""Stores: the protocol (:mod:`kept.store.protocol`), the SQLite store, and its reader for hooks.
+
+Imports nothing, because hooks import this package and a person waits for them.
 """

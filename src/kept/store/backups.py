@@ -1,6 +1,6 @@
-"""Copies of a store file: kept in a folder, rotated, put in the store's place, replaced by a changed copy.
+"""Backups of a store file: create, rotate, restore, and replace by a changed copy.
 
-A kept copy has the hash of its bytes in its name, so that rot shows without opening it.
+A backup has the hash of its bytes in its name, so that corruption is detected without opening it.
 """
 
 import errno
@@ -21,17 +21,18 @@ from kept.store.sqlite import SqliteStore
 
 
 def list_backups(folder: Path) -> tuple[Path, ...]:
-    """The kept copies in a folder, newest first by the name they were given."""
+    """The backups in a folder, newest first by name."""
     return tuple(sorted(folder.glob("kept-*.db"), reverse=True))
 
 
 def add_backup(store: Store, folder: Path, name: str) -> Path:
-    """Keep a copy of a store, verified but for its indexes, as ``kept-<name>`` in a folder. Raises StoreError, with no file left
-    behind.
+    """Write a backup of a store as ``kept-<name>.<hash>.db``, checked except for its indexes.
+
+    Raises StoreError, with no file left behind.
     """
     fresh = folder / "fresh.db"
     try:
-        delete_database(fresh)  # of a copying that was cut short
+        delete_database(fresh)  # left by an interrupted copy
         store.copy_to(fresh, indexes=False)
         return fresh.rename(folder / f"kept-{name}.{_digest(fresh)}.db")
     except OSError as error:
@@ -39,7 +40,7 @@ def add_backup(store: Store, folder: Path, name: str) -> Path:
 
 
 def rotate(folder: Path, keep: int) -> tuple[Path, ...]:
-    """Delete the copies that are older than ``keep`` intact ones, and return them: no good one ever goes for a bad one."""
+    """Delete the backups older than the newest ``keep`` intact ones, and return them. Damaged backups do not count."""
     intact, gone = 0, []
     for path in list_backups(folder):
         if intact >= keep:
@@ -51,7 +52,7 @@ def rotate(folder: Path, keep: int) -> tuple[Path, ...]:
 
 
 def is_intact(path: Path) -> bool:
-    """Whether the bytes of a kept copy are those it was made with."""
+    """True if the bytes of a backup match the hash in its name."""
     try:
         return path.stem.rpartition(".")[2] == _digest(path)
     except OSError:
@@ -64,11 +65,10 @@ def _digest(path: Path) -> str:
 
 
 def restore_backup(backup: Path, place: Path, aside: Path) -> Path | None:
-    """Make a copy of a backup the store at ``place``; what was there is put aside, whole, in a folder. Returns where, if anything
-    was.
+    """Replace the store at ``place`` by a copy of a backup. Returns the new path of the old store, if any, in the folder ``aside``.
 
-    The copy is brought to the newest format and checked before anything is changed. Whoever waits to write to the old store is told
-    that it was replaced. Raises UsageError, StoreError, and DamagedError where the backup is damaged; the old store stays then.
+    The copy is migrated to the newest format and checked before anything is changed. A process that waits to write to the old store
+    gets an error. Raises UsageError, StoreError, and DamagedError if the backup is damaged; then the old store stays.
     """
     if not backup.is_file():
         raise UsageError("there is no such file", where=str(backup))
@@ -82,7 +82,7 @@ def restore_backup(backup: Path, place: Path, aside: Path) -> Path | None:
                 raise DamagedError(
                     f"the backup is damaged: {found[0]}", where=str(backup), hint="use an older one; nothing was changed"
                 )
-            store.unbind()  # else what its server has later would be taken up again
+            store.unbind()  # otherwise the server's newer rows would be fetched again
         return _swap_in(staged, place, aside)
     finally:
         delete_database(staged)
@@ -92,7 +92,7 @@ def _swap_in(staged: Path, place: Path, aside: Path) -> Path | None:
     saved: Path | None = None
     with ExitStack() as held:
         if place.exists():
-            with suppress(StoreError):  # one that does not even open is put aside as it is
+            with suppress(StoreError):  # a store that cannot be opened is moved aside as it is
                 database = Database(place)
                 held.callback(database.close)
                 held.enter_context(database.exclusive_lock())
@@ -104,7 +104,7 @@ def _swap_in(staged: Path, place: Path, aside: Path) -> Path | None:
             except OSError:
                 shutil.copyfile(place, saved)
                 saved.chmod(0o600)
-            if journal.exists():  # without it the file put aside is not whole; beside the new one it would destroy it
+            if journal.exists():  # the old file needs its journal; applied to the new file, it would destroy it
                 journal.rename(saved.with_name(f"{saved.name}-journal"))
         staged.replace(place)
         flush(place.parent)
@@ -122,7 +122,7 @@ def is_copy(path: Path, store: Store) -> bool:
 
 
 def has_turns(path: Path, keys: Collection[str], sessions: Collection[str]) -> bool:
-    """True if a store file may hold any of these archived events or sessions, or cannot be asked."""
+    """True if a store file may hold any of these events or sessions, or cannot be read."""
     query = (
         "SELECT EXISTS (SELECT 1 FROM marks WHERE mark IN (SELECT value FROM json_each(?)))"
         " OR EXISTS (SELECT 1 FROM threads WHERE session IN (SELECT value FROM json_each(?)))"
@@ -139,20 +139,21 @@ def has_turns(path: Path, keys: Collection[str], sessions: Collection[str]) -> b
 
 
 def make_working_copy(path: Path, folder: Path) -> Path:
-    """A working copy of a store file in a folder of its own, which is made empty. Raises StoreError, OSError."""
+    """Make a working copy of a store file in ``folder``, which is emptied before. Raises StoreError, OSError."""
     shutil.rmtree(folder, ignore_errors=True)
     copy = folder / "copy.db"
     with create_file(copy):
         shutil.copyfile(path, copy)
     journal = path.with_name(f"{path.name}-journal")
-    if journal.exists():  # without it the copy is not whole
+    if journal.exists():  # the copy is incomplete without it
         shutil.copyfile(journal, copy.with_name(f"{copy.name}-journal"))
     return copy
 
 
 def replace_with_copy(copy: Path, path: Path) -> Path:
-    """Put a working copy in the place of the store file it was made of. A name that tells the bytes changes with them; one that a
-    person gave stays. Raises OSError.
+    """Replace a store file by its working copy. A hash in the file's name is updated; a name that a person chose stays.
+
+    Raises OSError.
     """
     place = path.with_name(f"{path.stem.rpartition('.')[0]}.{_digest(copy)}.db") if is_intact(path) else path
     flush(copy)
@@ -172,7 +173,7 @@ def replace_with_copy(copy: Path, path: Path) -> Path:
 def _copy_beside(copy: Path, place: Path) -> None:
     fresh = place.with_name(f".{place.name}.new")
     try:
-        delete_database(fresh)  # of a copying that was cut short
+        delete_database(fresh)  # left by an interrupted copy
         with create_file(fresh):
             shutil.copyfile(copy, fresh)
         flush(fresh)

@@ -1,4 +1,4 @@
-"""What is wrong with a store, told from its rows: pure, the same for every store, never mends anything."""
+"""Checks the rows of a store for damage. Pure, the same for every store; repairs nothing."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from kept.store.records import commitment_of, hash_pass
 from kept.store.rows import UNREADABLE, candidates_of, commitments
 from kept.store.values import CandidateRow, FingerprintRow, OperationRow, PassRow
 
-IMPORTED = "imported"  # the trigger of memories that came with evidence of another archive
+IMPORTED = "imported"  # trigger of memories that were imported with evidence from another archive
 _SPEAKING = frozenset({"add", "revise", "reaffirm", "merge"})
 
 
@@ -24,10 +24,10 @@ def check_log(
     candidates: Iterable[CandidateRow],
     forgotten: Iterable[OperationRow],
 ) -> Iterator[str]:
-    """Every way in which the log contradicts its hashes and its numbering.
+    """A message for each contradiction between the log and its hashes or numbering.
 
-    All rows come by pass and then by number; ``forgotten`` are all operations on memories that were forgotten: they say whose words
-    may be gone. One pass at a time is held in memory.
+    All rows come in the order of passes, then numbers. ``forgotten`` are all operations on forgotten memories; they show whose
+    words may be missing. Only one pass at a time is held in memory.
     """
     gone = tuple(forgotten)
     forgets = frozenset(row.memory for row in gone)
@@ -93,7 +93,7 @@ def _check_words(name: str, salt: str | None, words: str | None, commitment: str
 
 
 def fingerprints_of(forgets: Iterable[OperationRow]) -> dict[str, int]:
-    """What must not come back, by its fingerprint, and the first pass that said so; ``forgets`` are all forget operations in
+    """The fingerprints of forgotten statements, each with the first pass that names it; ``forgets`` are all forget operations, in
     order.
     """
     found: dict[str, int] = {}
@@ -104,7 +104,7 @@ def fingerprints_of(forgets: Iterable[OperationRow]) -> dict[str, int]:
 
 
 def check_fingerprints(forgets: Iterable[OperationRow], rows: Iterable[FingerprintRow]) -> Iterator[str]:
-    """Every way in which the kept fingerprints are not those that the log names."""
+    """A message for each difference between the stored fingerprints and those in the log."""
     expected, found = fingerprints_of(forgets), {row.fingerprint: row.pass_id for row in rows}
     for key in sorted(expected.keys() | found.keys()):
         if key not in found:
@@ -114,7 +114,7 @@ def check_fingerprints(forgets: Iterable[OperationRow], rows: Iterable[Fingerpri
 
 
 def check_memories(derived: Mapping[str, Memory], stored: Mapping[str, Memory]) -> Iterator[str]:
-    """Every memory that is not what the log adds up to."""
+    """A message for each difference between the memories derived from the log and the stored ones."""
     for number in sorted(derived.keys() | stored.keys()):
         if number not in stored:
             yield f"memory {number}: in the log, but not among the memories"
@@ -125,7 +125,7 @@ def check_memories(derived: Mapping[str, Memory], stored: Mapping[str, Memory]) 
 
 
 def citations(memories: Iterable[Memory], imported: frozenset[str]) -> dict[str, list[tuple[str, str]]]:
-    """What memories cite, by event: the memory and the words. Those that were ``imported`` may cite another archive."""
+    """The citations of memories, by event key: memory id and quote. ``imported`` memories are skipped; they cite other archives."""
     found: dict[str, list[tuple[str, str]]] = {}
     for memory in memories:
         if memory.id not in imported:
@@ -136,7 +136,7 @@ def citations(memories: Iterable[Memory], imported: frozenset[str]) -> dict[str,
 
 
 def check_quotes(key: str, event: Event | None, cited: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Every memory that cites an event for words it does not say. Where words of it were forgotten, nothing can be told."""
+    """A message for each memory that cites an event for words it does not contain; none if words of the event were erased."""
     if event is None:
         yield from (f"memory {number}: cites event {key}, which is not in the archive" for number, _ in dict(cited).items())
         return

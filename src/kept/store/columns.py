@@ -1,4 +1,4 @@
-"""A block's columns as they lie in its bytes, and the marks by which events are found. Hooks wait for it: it imports little."""
+"""The column encoding of a block's bytes, and the marks by which events are found. Hooks import it, so it imports little."""
 
 import json
 import zlib
@@ -8,15 +8,15 @@ from typing import Any
 
 from kept.core.digest import digest
 
-DAMAGE = (ValueError, LookupError, TypeError, StopIteration, zlib.error)  # what reading damaged bytes raises
-# The letters of a `voice`: an event's kind and its author.
+DAMAGE = (ValueError, LookupError, TypeError, StopIteration, zlib.error)  # the errors that reading damaged bytes can raise
+# The letters of the database column `voice`: an event's kind and author.
 KINDS = {"prompt": "p", "response": "r", "tool_call": "c", "tool_output": "o"}
 AUTHORS = {"human": "h", "assistant": "a", "tool": "t", "injected": "i", "subagent": "s", "compaction": "c", "abandoned": "x"}
-_TEXT = 2  # among the columns of words (kept.store.packing)
+_TEXT = 2  # index of the text column in the second part of a block (kept.store.packing)
 
 
 def decompress(body: bytes) -> Iterator[bytes]:
-    """The parts of a block, each when it is asked for: places, then words. Raises zlib.error where the bytes are damaged."""
+    """The parts of a block, decompressed lazily: places, then words. Raises zlib.error if the bytes are damaged."""
     while body:
         state = zlib.decompressobj()
         yield state.decompress(body)
@@ -26,7 +26,7 @@ def decompress(body: bytes) -> Iterator[bytes]:
 
 
 def refer_up(values: Sequence[Any], named: Sequence[Any] | None = None) -> list[Any]:
-    """A column: each value, or how many rows above ``named`` (without one, the column itself) has it last."""
+    """Encode a column: a repeated value becomes the distance to the last row in which ``named`` (default: the column) has it."""
     last: dict[Any, int] = {}
     column = []
     for row, value in enumerate(values):
@@ -36,7 +36,7 @@ def refer_up(values: Sequence[Any], named: Sequence[Any] | None = None) -> list[
 
 
 def follow_up(column: Sequence[Any], named: Sequence[Any] | None = None) -> list[Any]:
-    """The values of a column of :func:`refer_up`."""
+    """Decode a column of :func:`refer_up`."""
     values: list[Any] = []
     named = values if named is None else named
     for row, value in enumerate(column):
@@ -45,24 +45,24 @@ def follow_up(column: Sequence[Any], named: Sequence[Any] | None = None) -> list
 
 
 def keys_of(body: bytes) -> list[str]:
-    """The keys of a block's events. Raises one of DAMAGE where its bytes are damaged."""
+    """The keys of a block's events. Raises one of DAMAGE if its bytes are damaged."""
     keys, records, *_ = json.loads(next(decompress(body)))
     return join_keys(keys, follow_up(records))
 
 
 def join_keys(keys: Sequence[Any], records: Sequence[str]) -> list[str]:
-    """Keys as they are: those of which a list tells only how they go on begin as their records are called."""
+    """Decode keys: a key given as a list of one suffix is its record's id followed by that suffix."""
     return [key if isinstance(key, str) else record + key[0] for key, record in zip(keys, records, strict=True)]
 
 
 def texts_of(body: bytes) -> list[str]:
-    """The texts of a block's events. Raises one of DAMAGE where its bytes are damaged."""
+    """The texts of a block's events. Raises one of DAMAGE if its bytes are damaged."""
     _, words = decompress(body)
     texts: list[str] = json.loads(words)[_TEXT]
     return texts
 
 
-@lru_cache(maxsize=8192)  # looked for, then noted: those of the two thousand events of a slice
+@lru_cache(maxsize=8192)  # each is searched for and then stored; enough for the two thousand events of a slice
 def mark_of(kind: str, value: str) -> int:
-    """32 bits of a hash of what recognises an event: its ``key``, its ``twin`` or its ``likeness``."""
+    """A 32-bit hash of a value that identifies an event; ``kind`` is ``key``, ``twin`` or ``likeness``."""
     return int(digest(kind, value, size=4), 16) - 2**31

@@ -1,7 +1,8 @@
-"""One SQLite connection with durable settings, named queries and explicit transactions. Knows nothing of what the rows mean.
+"""An SQLite connection with durable settings, named queries and explicit transactions. Knows nothing of what the rows mean.
 
-Rollback journal and ``synchronous=EXTRA``: the SQLite that ships with many Pythons predates the fix of the WAL-reset bug, and a
-power cut after a commit must lose nothing. The file is opened once in a process; a second open and close would drop its locks.
+It uses a rollback journal, because the SQLite that ships with many Pythons lacks the fix of the WAL-reset bug, and
+``synchronous=EXTRA``, because a power cut after a commit must lose nothing. A process opens the file only once: closing a second
+connection would drop the locks of the first.
 """
 
 import os
@@ -20,13 +21,13 @@ from kept.store.paths import flush, free_name, make_folder
 from kept.store.schema import foreign_objects, foreign_programs, migration_statements, schema_statements
 
 FORMAT = 6  # PRAGMA user_version of the newest schema
-ERASING = "erasing"  # the setting that stands from the commit that erases words until the file was rewritten without them
-BINDING = "replica"  # the setting that says which rows of a server this store is of, and how far
-AWAY = "away"  # the setting that stands while changes are here that the server does not have: the last pass that it has
-# Their rows are counted.
+ERASING = "erasing"  # setting that is present after words were erased until the file has been rewritten without them
+BINDING = "replica"  # setting that names the server's store this file is a replica of, and its version
+AWAY = "away"  # setting that is present while the server lacks changes made here; its value is the last pass on the server
+# Tables whose rows are counted, so that missing rows are noticed.
 TALLIED = ("settings", "files", "projects", "opted_out", "runs", "dirty", "outputs", "notes", "summaries")
 _BUSY_MS = 30_000
-_BEFORE_STORE = frozenset({"hooks", "plugin.since", "run.lock"})  # what a plugin's first session and its run leave before it
+_BEFORE_STORE = frozenset({"hooks", "plugin.since", "run.lock"})  # a plugin's first session and run create these before a store
 _HERE = Path(__file__).parent
 
 
@@ -40,18 +41,18 @@ def statements() -> Mapping[str, str]:
 
 @cache
 def _tally_triggers() -> str:
-    """The triggers that count the rows of tables, for a connection."""
+    """The SQL of the temporary triggers that count the rows of tables; each connection creates them."""
     text = (_HERE / "tallies.sql").read_text(encoding="utf-8")
     return "".join(text.replace("TABLE", item) for item in TALLIED)
 
 
-# How often this process is the child of a fork: asking the system for its number at every statement costs a tenth of writing.
+# One entry per fork that this process is a child of. Calling os.getpid() at every statement would cost a tenth of the writing time.
 _forks: list[None] = []
 os.register_at_fork(after_in_child=lambda: _forks.append(None))
 
 
 class _CheckedCursor(sqlite3.Cursor):
-    """A cursor that tells its failures as errors of the store: many show only while its rows are read."""
+    """A cursor that converts SQLite errors to StoreError, because many only occur while rows are read."""
 
     path = Path()
 
@@ -75,15 +76,15 @@ class _CheckedCursor(sqlite3.Cursor):
 
 
 class Database:
-    """A connection to a store file: created with the newest schema where there is none, migrated to it where it is older.
+    """A connection to a store file. A new file gets the newest schema, an older one is migrated to it after a backup.
 
-    Raises StoreError where the file cannot be opened, is no store, or is newer than this program; a migration that fails, or whose
-    backup does, changes nothing.
+    Raises StoreError if the file cannot be opened, is no store, or has a newer format than this program knows. If the migration or
+    its backup fails, nothing is changed.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.safe: Safe = str  # how a text loses its secrets on its way in; the store that opens this says so
+        self.safe: Safe = str  # redacts secrets in a text before it is stored; the store sets it
         self._forks = len(_forks)
         self._depth = 0
         self._proofs: dict[Hashable, Callable[[], bool]] = {}
@@ -123,7 +124,7 @@ class Database:
         elif version < FORMAT:
             self.copy_to(free_name(self.path.parent / "backups" / f"format-{version}.db"))
             self._migrate()
-        pragma("PRAGMA foreign_keys = ON")  # a migration puts tables in the places of others
+        pragma("PRAGMA foreign_keys = ON")  # only now, because a migration replaces tables
         self._connection.executescript(_tally_triggers())
 
     def _version(self) -> int:
@@ -137,13 +138,13 @@ class Database:
                 raise StoreError("this file is a database, but not kept's", where=str(self.path), hint="choose another --home")
             others = (item.name for item in self.path.parent.iterdir() if not item.name.startswith(self.path.name))
             if not self._made and not _BEFORE_STORE.issuperset(others):
-                # A process that died while it created the store, or is about to, left nothing else: whatever is here was written
-                # with a store.
+                # A process that was interrupted while creating the store leaves no other files. If there are others, there was a
+                # store with content.
                 raise DamagedError("the store file is empty", where=str(self.path), hint="restore a backup: kept restore FILE")
             self._migrate_to(FORMAT, schema_statements())
 
     def _migrate(self) -> None:
-        from kept.store.packing import block_hash, repack  # noqa: PLC0415 - a store of today's format needs neither
+        from kept.store.packing import block_hash, repack  # noqa: PLC0415 - only a migration needs them
 
         self._connection.create_function("repack", 2, repack, deterministic=True)
         self._connection.create_function("block_hash", 1, lambda body: body and block_hash(body), deterministic=True)
@@ -162,15 +163,15 @@ class Database:
         self._connection.execute(f"PRAGMA user_version = {version}")
 
     def close(self) -> None:
-        """Close the connection; open transactions are rolled back by SQLite."""
+        """Close the connection; SQLite rolls back an open transaction."""
         self._connection.close()
 
     def run(self, name: str, /, **values: Any) -> sqlite3.Cursor:
-        """Execute a named statement. Raises StoreError where SQLite cannot."""
+        """Execute a named statement. Raises StoreError if it fails."""
         return self._execute(statements()[name], values)
 
     def execute_many(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Execute a named statement for each row. Raises StoreError where SQLite cannot."""
+        """Execute a named statement for each row. Raises StoreError if it fails."""
         self._check_process()
         try:
             self._connection.executemany(statements()[name], rows)
@@ -178,7 +179,7 @@ class Database:
             raise _to_store_error(error, self.path) from error
 
     def execute_sql(self, sql: str, values: Mapping[str, Any] | None = None) -> sqlite3.Cursor:
-        """Execute a statement of the store's own maintenance (never text from outside). Raises StoreError where SQLite cannot."""
+        """Execute a statement for maintenance (never text from outside). Raises StoreError if it fails."""
         return self._execute(sql, values or {})
 
     def fetch_one(self, name: str, /, **values: Any) -> Any:
@@ -199,19 +200,19 @@ class Database:
             raise StoreError("a forked process must open the store itself", where=str(self.path))
 
     def list_foreign_objects(self) -> tuple[str, ...]:
-        """What the file holds that kept did not make, by kind and name."""
+        """The tables, indexes, triggers and views in the file that kept did not create, by kind and name."""
         return tuple(foreign_objects(self._connection))
 
     def data_version(self) -> int:
-        """A number that changes when another connection has changed the store."""
+        """A number that changes whenever another connection changes the store."""
         return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Everything inside commits together or not at all; an inner transaction belongs to the outer one.
+        """A block that commits as a whole or not at all; an inner transaction is part of the outer one.
 
-        Raises StoreError where the commit fails; nothing is changed then. Raises DamagedError where what was committed cannot be
-        read back (see :meth:`verify_after_commit`).
+        Raises StoreError if the commit fails; then nothing is changed. Raises DamagedError if committed data cannot be read back
+        (see :meth:`verify_after_commit`).
         """
         if self._depth:
             self._depth += 1
@@ -237,21 +238,24 @@ class Database:
         self._verify_written(proofs.values())
 
     def _join(self) -> None:
-        """Take up what others wrote elsewhere, when a transaction begins; nothing where this file is the only place."""
+        """Called when a transaction begins: fetch changes from a server. Does nothing without a server."""
 
     def _publish(self) -> None:
-        """Send what a transaction changed where others take it up, before it is committed here."""
+        """Called before a transaction is committed: send its changes to a server. Does nothing without a server."""
 
     def _withdraw(self) -> None:
-        """Undo what was sent of a transaction that failed."""
+        """Called after a transaction failed: roll it back on the server. Does nothing without a server."""
 
     def verify_after_commit(self, what: Hashable, proof: Callable[[], bool]) -> None:
-        """Have something that is being written read back once it is committed: whether it is there as it was written last."""
+        """Register a ``proof`` to run after the commit: it reads ``what`` was written and returns whether it is there unchanged.
+
+        A later proof for the same ``what`` replaces an earlier one.
+        """
         if self._depth:
             self._proofs[what] = proof
 
     def _verify_written(self, proofs: Collection[Callable[[], bool]]) -> None:
-        """A disk may call a write done that it did not do. SQLite would not notice; what is read here comes from the file again."""
+        """Read committed data back from the file: a disk may report writes it did not do as done, which SQLite cannot notice."""
         if not proofs:
             return
         self._execute("PRAGMA shrink_memory", {})
@@ -263,7 +267,7 @@ class Database:
 
     @contextmanager
     def trial_transaction(self) -> Iterator[None]:
-        """Everything inside, transactions too, is rolled back at the end."""
+        """A block whose changes, including inner transactions, are rolled back at the end."""
         self._begin_write()
         try:
             yield
@@ -275,7 +279,7 @@ class Database:
 
     @contextmanager
     def read_transaction(self) -> Iterator[None]:
-        """Everything read inside is of one moment."""
+        """A block whose reads all see the store as of one moment."""
         if self._connection.in_transaction:
             yield
             return
@@ -287,7 +291,7 @@ class Database:
                 self._connection.execute("ROLLBACK")
 
     def _begin_write(self) -> None:
-        """Begin to write. Raises StoreError where the file was replaced meanwhile: what is written here would be lost."""
+        """Begin a write transaction. Raises StoreError if the file was replaced meanwhile, because the changes would be lost."""
         self._execute("BEGIN IMMEDIATE", {})
         try:
             inode = self.path.stat().st_ino
@@ -299,9 +303,9 @@ class Database:
         self._depth = 1
 
     def copy_to(self, path: Path) -> None:
-        """Copy the whole store, as of one moment, durably into a new file (mode 0600).
+        """Write a consistent copy of the whole store durably to a new file (mode 0600).
 
-        Raises StoreError, with no file left behind, where that cannot be done.
+        Raises StoreError, with no file left behind, if that fails.
         """
         with self.read_transaction(), create_file(path), closing(sqlite3.connect(path, isolation_level=None)) as target:
             self._connection.backup(target)
@@ -311,7 +315,7 @@ class Database:
 
     @contextmanager
     def exclusive_lock(self) -> Iterator[None]:
-        """Keep everybody else from reading and writing, so that the file can be replaced inside."""
+        """A block in which no other process can read or write the store, so that its file can be replaced."""
         self._execute("BEGIN EXCLUSIVE", {})
         try:
             yield
@@ -322,7 +326,7 @@ class Database:
 
 @contextmanager
 def create_file(path: Path) -> Iterator[None]:
-    """A new file (0600) that is filled inside, flushed to the disk with its folder at the end, and removed where that fails.
+    """A block that fills a new file (mode 0600). At the end file and folder are flushed to disk; on an error the file is removed.
 
     Raises StoreError.
     """
@@ -350,18 +354,18 @@ def create_file(path: Path) -> Iterator[None]:
 
 
 def checksum(*values: str | int | None) -> int:
-    """The CRC-32 of the columns of a row: names any single run of rotten bits; no protection against intent."""
+    """The CRC-32 of the columns of a row. It detects accidental corruption, not tampering."""
     text = "\x1f".join("\x00" if value is None else str(value) for value in values)
     return zlib.crc32(text.encode("utf-8", "surrogatepass"))
 
 
 def match_any_word(words: Iterable[str]) -> str:
-    """A full-text query that finds any of the words: every one quoted, so no character of it is an operator."""
+    """A full-text query for any of the words; each is quoted, so that no character acts as an operator."""
     return " OR ".join(_quote_words(words)) or '""'
 
 
 def match_all_words(words: Iterable[str]) -> str:
-    """A full-text query that finds all of the words."""
+    """A full-text query for all of the words."""
     return " AND ".join(_quote_words(words)) or '""'
 
 
@@ -370,16 +374,16 @@ def _quote_words(words: Iterable[str]) -> list[str]:
 
 
 def _open(path: Path) -> tuple[sqlite3.Connection, int, bool]:
-    """A connection, the inode of its file, and whether the file was made here."""
+    """A connection, the inode of its file, and True if the file was created here."""
     made = False
     if path.is_symlink():
         raise StoreError("the store is a link", where=str(path), hint="put what it leads to in its place")
     try:
         make_folder(path.parent)
-        with suppress(FileExistsError):  # created by hand so that it is never readable by others, not even for a moment
+        with suppress(FileExistsError):  # created here, not by SQLite, so that others can never read it
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             made = True
-        # Whoever hands a store from thread to thread lets one at a time use it (kept.api).
+        # Callers that share a store between threads use it from one thread at a time (kept.api).
         connection = sqlite3.connect(path, isolation_level=None, cached_statements=256, check_same_thread=False)
         inode = path.stat().st_ino
     except (OSError, sqlite3.Error) as error:

@@ -1,4 +1,4 @@
-"""What a store must do about days: notes of what was worked on, and passages that a model or a person wrote of them."""
+"""The protocol of a store's day data: notes of what was worked on, and passages about days by a model or a person."""
 
 from collections.abc import Collection, Sequence
 from datetime import date, datetime
@@ -9,59 +9,55 @@ from kept.store.values import ThreadNote, ThreadPoint
 
 
 class Days(Protocol):
-    """What days were: notes of each thread, derived from the archive; and passages, which are canonical: what a model wrote and a
-    person.
-    """
+    """Notes of each thread, which are derived from the archive, and passages by a model or a person, which cannot be derived."""
 
     def list_threads_without_notes(self) -> tuple[tuple[int, int], ...]:
-        """Threads of which events were not looked at yet: their numbers, and how many were; in the order of their first events."""
+        """The threads with events not covered by notes: (number, count of covered events), in the order of their first events."""
         ...
 
     def save_notes(self, thread: int, start: int, notes: Sequence[tuple[WorkNote, str]], events: int) -> None:
-        """Have these notes, each with its line of text, in place of a thread's from ordinal ``start`` on; ``events`` were looked
-        at.
-        """
+        """Replace a thread's notes from ordinal ``start`` on by these, each with its line of text; they cover ``events`` events."""
         ...
 
     def notes_between(self, start: datetime, stop: datetime) -> tuple[ThreadNote, ...]:
-        """The notes in [start, stop), in the order of their times."""
+        """The notes with times in [start, stop), in order of time."""
         ...
 
     def drop_notes(self, *, events: Collection[str] = (), sessions: Collection[str] = ()) -> None:
-        """Erase the notes of every thread that tells one of the events, or of the sessions; they are to be made again.
+        """Erase the notes of every thread that contains one of the events or belongs to one of the sessions; they are made again.
 
-        Passages that rest on any of them are erased for good.
+        Passages that rest on any of these events or sessions are erased permanently.
         """
         ...
 
     def clear_notes(self) -> None:
-        """Erase all notes; they are to be made again. Passages stay."""
+        """Erase all notes, so that they are made again. Passages stay."""
         ...
 
     def save_points(self, thread: int, start: int, stop: int, points: Sequence[Passage]) -> None:
-        """Have these points in the place of those of a thread with ordinals in [start, stop)."""
+        """Replace the points of a thread with ordinals in [start, stop) by these."""
         ...
 
     def points_between(self, start: datetime, stop: datetime) -> tuple[ThreadPoint, ...]:
-        """The points in [start, stop), in the order of their times."""
+        """The points with times in [start, stop), in order of time."""
         ...
 
     def save_day_lines(self, day: date, scope: str, lines: Sequence[Passage]) -> None:
-        """Have these lines in the place of those of a day and scope. A person's words stay."""
+        """Replace the lines of a day and scope by these; a person's own words stay."""
         ...
 
     def own(self, passage: Passage) -> None:
-        """Have a person's words, in the place of those of the same id."""
+        """Store a person's words; they replace a passage with the same id."""
         ...
 
     def passages_of_days(self, first: date, last: date) -> tuple[Passage, ...]:
-        """The lines and a person's words of some days, by day, scope and place."""
+        """The lines and a person's words of the days from ``first`` to ``last``, by day, scope and place."""
         ...
 
     def passages(self) -> tuple[Passage, ...]:
-        """Every passage, in the order of their times."""
+        """All passages, in order of time."""
         ...
 
     def erase_passages(self, ids: Collection[str]) -> None:
-        """Erase passages for good."""
+        """Erase passages permanently."""
         ...

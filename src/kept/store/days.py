@@ -1,6 +1,4 @@
-"""What days were. Notes of each thread are made of the archive and never the only place of anything; passages, what a model wrote
-of a day or a person did, are canonical.
-"""
+"""The notes and passages of days in SQLite. Notes are derived from the archive; passages, by a model or a person, are not."""
 
 import json
 import zlib
@@ -28,17 +26,15 @@ class SqliteDays:
         self._database = database
 
     def list_threads_without_notes(self) -> tuple[tuple[int, int], ...]:
-        """Threads of which events were not looked at yet: their numbers, and how many were; in the order of their first events."""
+        """The threads with events not covered by notes: (number, count of covered events), in the order of their first events."""
         return tuple((row["id"], row["noted"]) for row in self._database.run("unnoted"))
 
     def save_notes(self, thread: int, start: int, notes: Sequence[tuple[WorkNote, str]], events: int) -> None:
-        """Have these notes, each with its line of text, in place of a thread's from ordinal ``start`` on; ``events`` were looked
-        at.
-        """
+        """Replace a thread's notes from ordinal ``start`` on by these, each with its line of text; they cover ``events`` events."""
         with self._database.transaction():
             self._drop_thread_notes(thread, start)
             for note, text in notes:
-                number = thread * 2**32 + note.ordinal  # made of what it stands for, so that a rebuilt table is the same
+                number = thread * 2**32 + note.ordinal  # derived from thread and ordinal, so that a rebuilt table has the same ids
                 self._database.run(
                     "add_note",
                     id=number,
@@ -59,7 +55,7 @@ class SqliteDays:
         self._database.run("drop_notes", thread=thread, start=start)
 
     def notes_between(self, start: datetime, stop: datetime) -> tuple[ThreadNote, ...]:
-        """The notes in [start, stop), in the order of their times."""
+        """The notes with times in [start, stop), in order of time."""
         rows = self._database.run("notes_between", start=format_instant(start), stop=format_instant(stop))
         return tuple(
             ThreadNote(
@@ -73,8 +69,9 @@ class SqliteDays:
         )
 
     def drop_notes(self, *, events: Collection[str] = (), sessions: Collection[str] = ()) -> None:
-        """Erase the notes of every thread that tells one of the events, or of the sessions; they are to be made again. Passages for
-        good.
+        """Erase the notes of every thread that contains one of the events or belongs to one of the sessions; they are made again.
+
+        Passages that rest on any of these events or sessions are erased permanently.
         """
         with self._database.transaction():
             self.erase_passages(
@@ -93,7 +90,7 @@ class SqliteDays:
                 self._database.run("drop_noted", thread=row["thread"])
 
     def find_damage(self) -> Iterator[str]:
-        """Every note or passage that cannot be read or lies in another place than it says."""
+        """A message for each note or passage that cannot be read or whose columns differ from its body."""
         for row in self._database.run("passages"):
             try:
                 whole = _columns(_parse_passage(row["body"])) == {
@@ -113,19 +110,19 @@ class SqliteDays:
                 yield f"note {row['ordinal']} of thread {row['thread']}: damaged"
 
     def clear_notes(self) -> None:
-        """Erase all notes, which are to be made again, and make the index of passages anew."""
+        """Erase all notes, so that they are made again, and rebuild the index of passages."""
         with self._database.transaction():
             for row in self._database.run("noted_threads").fetchall():
                 self._drop_thread_notes(row["thread"], 0)
                 self._database.run("drop_noted", thread=row["thread"])
-            self._database.run("drop_all_notes")  # of threads that nothing notes any more
+            self._database.run("drop_all_notes")  # of threads that have no progress row
             self._database.run("recount_notes")
             self._database.run("clear_note_index")
             for passage in self.passages():
                 self._index_passage(passage)
 
     def save_points(self, thread: int, start: int, stop: int, points: Sequence[Passage]) -> None:
-        """Have these points in the place of those of a thread with ordinals in [start, stop)."""
+        """Replace the points of a thread with ordinals in [start, stop) by these."""
         with self._database.transaction():
             for row in self._database.run("points_from", thread=thread, start=start, stop=stop).fetchall():
                 self._database.run("drop_passage", row=row["row"])
@@ -133,7 +130,7 @@ class SqliteDays:
                 self._store_passage(redact_value(passage, self._database.safe))
 
     def points_between(self, start: datetime, stop: datetime) -> tuple[ThreadPoint, ...]:
-        """The points in [start, stop), in the order of their times."""
+        """The points with times in [start, stop), in order of time."""
         rows = self._database.run("points_between", start=format_instant(start), stop=format_instant(stop))
         return tuple(
             ThreadPoint(passage=_parse_passage(row["body"]), session=row["session"], project=row["project"], path=row["path"])
@@ -141,7 +138,7 @@ class SqliteDays:
         )
 
     def save_day_lines(self, day: date, scope: str, lines: Sequence[Passage]) -> None:
-        """Have these lines in the place of those of a day and scope. A person's words stay."""
+        """Replace the lines of a day and scope by these; a person's own words stay."""
         with self._database.transaction():
             for row in self._database.run("lines_of", day=day.isoformat(), scope=scope).fetchall():
                 self._delete_passage(row)
@@ -149,7 +146,7 @@ class SqliteDays:
                 self.own(passage)
 
     def own(self, passage: Passage) -> None:
-        """Have a person's words, in the place of those of the same id."""
+        """Store a person's words; they replace a passage with the same id."""
         passage = redact_value(passage, self._database.safe)
         with self._database.transaction():
             for row in self._database.run("passages_told", id=passage.id).fetchall():
@@ -158,23 +155,23 @@ class SqliteDays:
             self._index_passage(passage)
 
     def passages_of_days(self, first: date, last: date) -> tuple[Passage, ...]:
-        """The lines and a person's words of some days, by day, scope and place."""
+        """The lines and a person's words of the days from ``first`` to ``last``, by day, scope and place."""
         rows = self._database.run("written_between", first=first.isoformat(), last=last.isoformat())
         return tuple(_parse_passage(row["body"]) for row in rows)
 
     def passages(self) -> tuple[Passage, ...]:
-        """Every passage, in the order of their times."""
+        """All passages, in order of time."""
         return tuple(_parse_passage(row["body"]) for row in self._database.run("passages").fetchall())
 
     def erase_passages(self, ids: Collection[str]) -> None:
-        """Erase passages for good."""
+        """Erase passages permanently."""
         with self._database.transaction():
             for item in ids:
                 for row in self._database.run("passages_told", id=item).fetchall():
                     self._delete_passage(row)
 
     def load_passage(self, passage: Passage) -> None:
-        """Take up a passage of a store that is loaded."""
+        """Add a passage of an export that is being loaded."""
         self._store_passage(passage)
         self._index_passage(passage)
 
@@ -182,7 +179,7 @@ class SqliteDays:
         self._database.run("put_passage", body=to_canonical_json(dump(passage)), **_columns(passage))
 
     def _index_passage(self, passage: Passage) -> None:
-        """Points are the detail of what lines tell: they are read by day, not found by words."""
+        """Index a passage by its words, unless it is a point: points are details of the day's lines and are only read by day."""
         if passage.form is not PassageForm.POINT and passage.text:
             self._database.run("index_note", id=_passage_row(passage), words=index_words(passage.text))
             self._database.run("queue_embedding", kind="summary", item=_passage_row(passage))
@@ -196,7 +193,7 @@ class SqliteDays:
 
 
 def _passage_row(passage: Passage) -> int:
-    """The row of a passage, made of its id, so that a store that is loaded elsewhere has the same."""
+    """The row number of a passage, derived from its id so that every store that loads it uses the same number."""
     return _PASSAGES + int(passage.id, 16)
 
 

@@ -1,7 +1,7 @@
-"""The one door of free text: what a person, an agent or metadata says passes it on its way into a store, whoever calls.
+"""Redacts all free text from people, agents and metadata before a store writes it, whoever the caller is.
 
-It knows where words stand in what a store is given, not what a secret is: whoever opens the store says how a text is redacted.
-What a machine proposes is made of archived words, which passed here before, and is quoted as it stands.
+It finds the texts in the values that a store is given; the caller that opens the store supplies the function that redacts a text.
+Passes by kept itself consist of archived words, which were redacted before, and are stored as they are.
 """
 
 import json
@@ -16,25 +16,25 @@ from kept.core.memory import Actor
 from kept.store.values import Draft
 
 T = TypeVar("T")
-Redact = Callable[[str, bytes], str]  # the text without its secrets, marked with a key of the store
+Redact = Callable[[str, bytes], str]  # takes a text and a key of the store for the marks; returns the text without secrets
 Safe = Callable[[str], str]
-# Words as the archive has them. A part of a redacted text is not redacted again: out of its context it could be taken for a secret.
+# Fields with words as in the archive. They are not redacted again: a part of a redacted text could look like a secret.
 _QUOTED = frozenset({"quote"})
 
 
 def skip_store_redaction(text: str, _: bytes) -> str:
-    """The text as it is, for a store that is only copied, checked or compared."""
+    """Return the text unchanged; for a store that is only copied, checked or compared."""
     return text
 
 
 def redact_draft(draft: Draft, safe: Safe) -> Draft:
-    """A pass without secrets in what is said of it, and in what a person or an agent does by it."""
+    """A pass without secrets in its subject and note and, if a person or an agent made it, in its operations."""
     stored_draft = replace(draft, subject=safe(draft.subject), note=safe(draft.note))
     return stored_draft if draft.actor is Actor.MACHINE else replace(stored_draft, operations=redact_value(draft.operations, safe))
 
 
 def redact_cursor(cursor: Cursor, safe: Safe) -> Cursor:
-    """A cursor without secrets in what its reader carries (open tool calls, names)."""
+    """A cursor without secrets in its reader's carried state (open tool calls, names)."""
     carry = safe(cursor.carry)
     return (
         cursor if carry == cursor.carry else replace(cursor, carry=to_canonical_json(redact_value(json.loads(cursor.carry), safe)))
@@ -42,7 +42,7 @@ def redact_cursor(cursor: Cursor, safe: Safe) -> Cursor:
 
 
 def redact_value(value: T, safe: Safe) -> T:
-    """A value without secrets in any of its texts, whatever they are called; the value itself where there are none."""
+    """A value without secrets in any of its texts, except quotes; the same object if it has none."""
     made: Any = value
     match value:
         case Enum():

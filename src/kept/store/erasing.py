@@ -1,7 +1,7 @@
-"""Taking words out of rows by content: pure, the same for every store.
+"""Removes words from rows by content. Pure, the same for every store.
 
-What a forgotten memory said is erased whole (:meth:`kept.store.protocol.Log.erase`). What other rows repeat of it is taken
-out of them here, and the hashes that cover those rows are made anew.
+The rows of a forgotten memory itself are erased whole (:meth:`kept.store.protocol.Log.erase_memory`). Here its words are removed
+from other rows that repeat them, and the hashes that cover those rows are recomputed.
 """
 
 import json
@@ -22,9 +22,7 @@ R = TypeVar("R", OperationRow, CandidateRow)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ErasedRows:
-    """The rows of a log that are others without the words. Of passes also those whose hash covers such a row, and all after
-    them.
-    """
+    """The rows of a log that change when words are erased. A changed row changes the hashes of its pass and of all later passes."""
 
     passes: tuple[PassRow, ...]
     operations: tuple[OperationRow, ...]
@@ -43,7 +41,7 @@ def erase_from_rows(
     words: ErasureWords,
     spared: Collection[str] = (),
 ) -> ErasedRows:
-    """What changes in a log whose rows come in order; memories and candidates that are ``spared`` stay as they are."""
+    """The changed rows of a log, whose rows must be in order; rows of memories and candidates in ``spared`` do not change."""
     done = [row if row.memory in spared else _erase_from_row(row, words) for row in operations]
     rows = [row if row.id in spared else _erase_from_row(row, words) for row in candidates]
     heads = [_erase_from_head(row, words) for row in passes]
@@ -55,7 +53,7 @@ def erase_from_rows(
 
 
 def erase_from_event(event: Event, words: ErasureWords) -> Event:
-    """An event with the words taken out of what was said or done; the very event where they do not stand in it."""
+    """The event with the words removed from its texts; the same object if it does not hold them."""
     if event.key in words.events:
         return replace(strip_event(event, FORGOTTEN_MARK), likeness=likeness_of(event))
 
@@ -70,12 +68,12 @@ def erase_from_event(event: Event, words: ErasureWords) -> Event:
 
 
 def texts_of_event(event: Event) -> tuple[str, ...]:
-    """Every text of an event."""
+    """All texts of an event."""
     return (event.text, event.branch, *((event.tool.target, event.tool.detail) if event.tool else ()))
 
 
 def has_words(event: Event, words: ErasureWords) -> bool:
-    """True if an event holds something that is to be forgotten and is not empty already."""
+    """True if an event holds the words, or is to be erased whole and is not erased yet."""
     quotes = words.quotes.get(event.key, ())
     return (event.key in words.events and event.text != FORGOTTEN_MARK) or any(
         words.is_in_text(item) or any(quote in item for quote in quotes) for item in texts_of_event(event)
@@ -83,7 +81,7 @@ def has_words(event: Event, words: ErasureWords) -> bool:
 
 
 def erase_from_json(text: str, words: ErasureWords) -> str:
-    """A JSON text with the words taken out of its strings; the very text where they do not stand in it."""
+    """A JSON text with the words removed from its strings; the unchanged text if it does not hold them."""
     if not words.is_in_text(text):
         return text
     value: object = json.loads(text)
@@ -91,7 +89,7 @@ def erase_from_json(text: str, words: ErasureWords) -> str:
 
 
 def erase_from_carry(carry: str, words: ErasureWords) -> str:
-    """What a reader carries along without the words, and without the branch of a session that is forgotten whole."""
+    """A reader's carried state without the words, and without the branch name of a session that is forgotten whole."""
     text = erase_from_json(carry, words)
     value = json.loads(text)
     if not (isinstance(value, dict) and value.get("session") in words.sessions and value.get("branch")):
@@ -105,7 +103,7 @@ def cites_erased(evidence: Evidence, words: ErasureWords) -> bool:
 
 
 def log_row_texts(rows: Iterable[OperationRow | CandidateRow]) -> Iterator[tuple[str, str]]:
-    """What rows of a log hold, each with what it is called: the bodies and the words that were not erased."""
+    """The texts of log rows, as pairs (label, text): bodies, and words that are not erased."""
     for row in rows:
         name = f"the history of memory {row.memory}" if isinstance(row, OperationRow) else f"proposal {row.id}"
         yield name, row.body
@@ -114,7 +112,7 @@ def log_row_texts(rows: Iterable[OperationRow | CandidateRow]) -> Iterator[tuple
 
 
 def _erase_citations(text: str, words: ErasureWords) -> str:
-    """Sealed words with a mark for every quote of a session or event that is forgotten whole; the very text where there is none."""
+    """Sealed words with every quote of a session or event that is forgotten whole replaced by a mark."""
     if not (words.events or words.sessions) or '"quote"' not in text:
         return text
     value: object = json.loads(text)
@@ -155,7 +153,7 @@ def _erase_from_head(row: PassRow, words: ErasureWords) -> PassRow:
 def _rehash_passes(
     heads: Iterable[PassRow], operations: Iterable[OperationRow], candidates: Iterable[CandidateRow]
 ) -> Iterator[PassRow]:
-    """The passes with the hashes that their rows have."""
+    """The passes with their hashes recomputed from these rows."""
     done, told = _group_by_pass(operations), _group_by_pass(candidates)
     previous = ""
     for row in heads:

@@ -1,6 +1,6 @@
-"""The log in SQLite: runs, passes, operations and candidates, chained by hash; and the memories they add up to.
+"""The log in SQLite: runs, passes, operations and candidates, chained by hash, and the memories that result from them.
 
-Everything here commits in one transaction. Memories are a projection that :meth:`SqliteLog.rebuild_store` recreates from the log.
+A pass and its effects commit in one transaction. Memories are a projection that :meth:`SqliteLog.rebuild` recreates from the log.
 """
 
 import json
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class SqliteLog(SqliteMemories):
-    """The append-only history and what it adds up to."""
+    """The append-only history and the memories that result from it."""
 
     # Runs
 
@@ -52,7 +52,7 @@ class SqliteLog(SqliteMemories):
         return int(number)
 
     def end_run(self, run: int, now: datetime, report: Mapping[str, Any]) -> None:
-        """Note that a run came to its end, and its report."""
+        """Record the end of a run and its report."""
         self._database.run(
             "end_run",
             id=run,
@@ -78,8 +78,8 @@ class SqliteLog(SqliteMemories):
     def commit(self, draft: Draft) -> Pass:
         """Append a pass and apply it to the memories, in one transaction.
 
-        Raises StoreError, with nothing changed, where the pass does not fit the memories (it names one that does not exist, or
-        would make two memories supersede each other).
+        Raises StoreError, with nothing changed, if the pass does not fit the memories: it names one that does not exist, or would
+        make memories supersede each other in a cycle.
         """
         draft = redact_draft(draft, self._database.safe)
         with self._database.transaction():
@@ -114,7 +114,7 @@ class SqliteLog(SqliteMemories):
             return written.made
 
     def _is_written(self, written: DraftRows) -> bool:
-        """Whether a pass is in the store as it was written."""
+        """True if a pass is in the store exactly as it was written."""
         ids = json_list([written.made.id])
         numbers = [candidate.row for candidate in written.candidates]
         candidates = self._query_candidates("candidates_between", first=min(numbers, default=0), last=max(numbers, default=-1))
@@ -170,7 +170,7 @@ class SqliteLog(SqliteMemories):
         self._update_memories(after | fold(pass_ for pass_ in related if pass_.id not in off))
 
     def undo_redo_passes(self) -> tuple[Pass, ...]:
-        """The passes that undo or redo others, without operations."""
+        """The passes that undo or redo other passes, without operations."""
         return tuple(_pass_from_row(row).head for row in self._database.run("switches"))
 
     def pass_heads(self) -> Iterator[Pass]:
@@ -178,7 +178,7 @@ class SqliteLog(SqliteMemories):
         return (_pass_from_row(row).head for row in self._database.run("passes"))
 
     def passes(self, only: Iterable[int] | None = None) -> Iterator[Pass]:
-        """The whole log in order, or only those passes, with their operations."""
+        """The whole log in order, or only the passes with these ids, with their operations."""
         if only is None:
             return attach_operations(self.pass_heads(), self._query_operations("operations"))
         ids = json_list(only)
@@ -186,7 +186,7 @@ class SqliteLog(SqliteMemories):
         return attach_operations(heads, self._query_operations("operations_of", ids=ids))
 
     def passes_after(self, number: int) -> Iterator[Pass]:
-        """The passes after one, in order, with their operations."""
+        """The passes after the given one, in order, with their operations."""
         last = self._database.fetch_one("last_pass")
         return self.passes(range(number + 1, last["id"] + 1 if last else 0))
 
@@ -197,14 +197,14 @@ class SqliteLog(SqliteMemories):
         return (CandidateRow(**dict(row) | {"live": bool(row["live"])}) for row in self._database.run(name, **values))
 
     def related_passes(self, passes: Iterable[int]) -> tuple[Pass, ...]:
-        """What folds to the memories that the given passes concern, and to all that are tied to those, however indirectly."""
+        """All that is needed to fold the memories that the given passes affect, and all memories linked to those, transitively."""
         given = set(passes)
         rows = tuple(self._query_operations("operations_tied", passes=json_list(given)))
         heads = self._database.run("passes_of", ids=json_list(given.union(row.pass_id for row in rows)))
         return tuple(attach_operations((_pass_from_row(row).head for row in heads), rows))
 
     def operations_on(self, memory: str) -> tuple[tuple[Pass, Operation], ...]:
-        """Everything that happened to a memory, in order, merges into others included; each with the head of its pass."""
+        """All operations that affect a memory, in order, including merges into others; each with the head of its pass."""
         rows = tuple(self._query_operations("operations_on", memory=memory))
         heads = self._database.run("passes_of", ids=json_list({row.pass_id for row in rows}))
         return tuple(
@@ -220,25 +220,23 @@ class SqliteLog(SqliteMemories):
         return self._query_proposals("live_candidates", profile=profile, scope=scope)
 
     def thread_proposals(self, thread: int, start: int, stage: str = EXTRACT, *, stop: int | None = None) -> tuple[Proposal, ...]:
-        """The live candidates of a thread that passes of one stage proposed, from ``start`` on: those with ordinals in [start,
-        stop).
-        """
+        """The live candidates of a thread with ordinals in [start, stop) that passes of one stage proposed; None: no upper end."""
         return self._query_proposals("span_candidates", thread=thread, start=start, stop=stop, stage=stage)
 
     def refused(self, reason: str = "") -> tuple[Proposal, ...]:
-        """The live candidates that were refused, or only those refused for one reason."""
+        """The live candidates that were refused, or only those refused for ``reason``."""
         return self._query_proposals("refused_candidates", verdict=f'%"refused",{to_canonical_json(reason) if reason else "%"}]')
 
     def all_judged_candidates(self) -> tuple[CandidateVerdict, ...]:
-        """Every candidate ever proposed whose words are still there, live or not."""
+        """Every candidate ever proposed, live or not, unless its words were erased."""
         return tuple(proposal.judged for proposal in self._query_proposals("candidate_rows"))
 
     def _query_proposals(self, name: str, **values: Any) -> tuple[Proposal, ...]:
         return tuple(proposal_of(row) for row in self._query_candidates(name, **values) if row.words is not None)
 
     def blocked_candidates(self) -> frozenset[str]:
-        """The candidates that only undone operations rest on: they do not come back by curation, unless a model proposes them that
-        had not proposed them before.
+        """The candidates that only undone operations rest on. Curation does not bring them back, unless a model proposes one of
+        them that had not proposed it before the undo.
         """
         switches = self.undo_redo_passes()
         off = find_undone_passes(switches)
@@ -252,25 +250,25 @@ class SqliteLog(SqliteMemories):
         return gone - {row["id"] for rows in (standing, others) for row in rows}
 
     def groups_to_curate(self) -> tuple[tuple[str, str], ...]:
-        """The groups (profile, scope) to curate."""
+        """The groups (profile, scope) that are queued for curation."""
         return tuple((row["profile"], row["scope"]) for row in self._database.run("dirty"))
 
     def mark_group_curated(self, profile: str, scope: str) -> None:
-        """Note that a group is curated."""
+        """Record that a group has been curated."""
         self._database.run("clean", profile=profile, scope=scope)
 
     def proposals_with(self, profile: str, scope: str, ids: Iterable[str]) -> tuple[Proposal, ...]:
-        """Those live candidates of a group that have these ids."""
+        """The live candidates of a group that have these ids."""
         return self._query_proposals("candidates_with", profile=profile, scope=scope, ids=json_list(ids))
 
     def texts(self, profile: str, scope: str) -> GroupTexts:
-        """What the candidates and memories of a group say, where curation has filed it."""
+        """The index of the texts of a group's candidates and memories, as far as curation has filled it."""
         return GroupTexts(self._database, (profile, scope))
 
     # Forget
 
     def erase_memory(self, memory: str, candidates: Iterable[str], fingerprints: Iterable[str], made: Pass) -> None:
-        """Erase the words of every operation on a memory and of every candidate it rests on; keep the fingerprints."""
+        """Erase the words of all operations on a memory and of the candidates it rests on, and store the fingerprints."""
         self._database.run("put_setting", name=ERASING, value="")
         clear_texts(self._database)
         self._database.run("unseal_operations", memory=memory)
@@ -280,7 +278,7 @@ class SqliteLog(SqliteMemories):
         )
 
     def stored_texts(self) -> Iterator[tuple[str, str]]:
-        """Everything that the log and the runs hold as text, in pieces; each with what it is called."""
+        """All texts in the log and the run reports, piece by piece, as pairs (label, text)."""
         yield from log_row_texts(self._query_operations("operations"))
         yield from log_row_texts(self._query_candidates("candidate_rows"))
         for row in self._database.run("passes"):
@@ -289,7 +287,7 @@ class SqliteLog(SqliteMemories):
             yield f"the report of run {row['id']}", row["report"] or ""
 
     def erase_words(self, words: "ErasureWords", *, spared: Collection[str] = ()) -> int:
-        """Take words out of all rows and reports, and make the hashes and memories that follow from them anew."""
+        """Remove words from all rows and reports, and recompute the hashes and memories that depend on them."""
         run = self._database.run
         with self._database.transaction():
             heads = tuple(_pass_from_row(row) for row in run("passes"))
@@ -319,13 +317,16 @@ class SqliteLog(SqliteMemories):
             return rows.places + len(reports)
 
     def forgotten_fingerprints(self) -> frozenset[str]:
-        """The fingerprints of what must not come back."""
+        """The fingerprints of forgotten statements, which must not be extracted again."""
         return frozenset(row["fingerprint"] for row in self._database.run("forgotten"))
 
     # Check and rebuild
 
     def find_damage(self, stored: Mapping[str, Memory]) -> Iterator[str]:
-        """Every way in which the log contradicts its hashes, or what is derived (``stored``: the memories) contradicts the log."""
+        """A message for each contradiction between the log and its hashes, or between the log and derived data.
+
+        ``stored`` are the memories in the store, by id.
+        """
         yield from check_log(
             (_pass_from_row(row) for row in self._database.run("passes")),
             self._query_operations("operations"),
@@ -355,11 +356,11 @@ class SqliteLog(SqliteMemories):
         return (FingerprintRow(**dict(row)) for row in self._database.run("fingerprints"))
 
     def imported_memories(self) -> frozenset[str]:
-        """The memories that came by an import."""
+        """The ids of memories that were imported."""
         return frozenset(row["memory"] for row in self._database.run("imported", trigger=IMPORTED))
 
     def export_rows(self) -> Iterator[Row]:
-        """The log written out: runs, passes, operations, candidates, fingerprints, groups that wait."""
+        """The log as export rows: runs, passes, operations, candidates, fingerprints, groups queued for curation."""
         for row in self._database.run("all_runs"):
             yield RunRow(
                 id=row["id"],
@@ -375,7 +376,7 @@ class SqliteLog(SqliteMemories):
         yield from (GroupRow(profile=profile, scope=scope) for profile, scope in self.groups_to_curate())
 
     def load_row(self, row: Row) -> None:
-        """Take up a row of :meth:`export_rows`, inside the transaction that loads them all."""
+        """Load a row of :meth:`export_rows`, inside the transaction that loads all rows."""
         match row:
             case RunRow():
                 ended = format_instant(row.ended_at) if row.ended_at else None
@@ -403,7 +404,7 @@ class SqliteLog(SqliteMemories):
                 raise ValueError(f"no row of a log: {type(row).__name__}")
 
     def rebuild(self) -> None:
-        """Recreate the memories and all that is derived from the log alone."""
+        """Rebuild the memories and everything else that is derived from the log."""
         with self._database.transaction():
             clear_texts(self._database)
             self._database.run("drop_memories")

@@ -1,7 +1,7 @@
-"""The memories in SQLite that a log adds up to: a projection, found by id, group, time and words.
+"""The memories in SQLite: a projection of the log, with queries by id, group, time and words.
 
-Beside them lies what large groups say, found by its words, so that curation reads what a new fact has to do with, and no more.
-Curation makes that, for this machine, and it is thrown away whole where the past of the store changes.
+Also holds an index of the texts of large groups (:class:`GroupTexts`), so that curation reads only texts that are related to a
+change. Curation fills the index, on this machine only, and it is cleared when the history of the store changes.
 """
 
 import json
@@ -24,42 +24,45 @@ _HINT = "run `kept check`; `kept rebuild` recreates memories from the log"
 
 
 _MEMORY = "m"
-_ALL = -1  # a limit that is none
+_ALL = -1  # SQLite's "no limit"
 
 
 class SqliteMemories:
-    """What a log adds up to."""
+    """The memories that result from a log."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def memory(self, number: str) -> Memory | None:
-        """The memory of that id, or None."""
+        """The memory with this id, or None."""
         row = self._database.fetch_one("memory", id=number)
         return memory_of_row(row) if row else None
 
     def memories(self, *, group: tuple[str, str] | None = None) -> tuple[Memory, ...]:
-        """All memories by id, or those of a (profile, scope)."""
+        """All memories, or those of a (profile, scope), by id."""
         if group is None:
             return self._query_memories("memories")
         return self._query_memories("memories_of", profile=group[0], scope=group[1])
 
     def outdated_memories(self, retired: Iterable[str], *, verbatim: Iterable[str]) -> tuple[Memory, ...]:
-        """The memories of retired triggers, and those of ``verbatim`` triggers that say what none of their quotes does, by id."""
+        """The memories with a retired trigger, and those with a ``verbatim`` trigger whose content is in none of their quotes.
+
+        In the order of their ids.
+        """
         return self._query_memories("outdated_memories", retired=json_list(retired), verbatim=json_list(verbatim))
 
     def outlines(self, moment: datetime, scope: str | None = None) -> list[Outline]:
-        """What a list of memories (of one scope) is chosen and sorted by, without reading one."""
+        """The outline of every memory (of one scope), by which a list is filtered and sorted without loading memories."""
         return list(
             map(Outline._make, self._database.run("memory_outlines", moment=format_instant(moment), scope=scope).fetchall())
         )
 
     def scopes(self) -> frozenset[str]:
-        """The scopes of which there is a memory."""
+        """The scopes that have a memory."""
         return frozenset(row["scope"] for row in self._database.run("memory_scopes"))
 
     def some(self, ids: Sequence[str]) -> tuple[Memory, ...]:
-        """The memories of these ids that there are, in this order."""
+        """The memories with these ids, in this order; unknown ids are skipped."""
         found = {row["id"]: row for row in self._database.run("memories_with", ids=json_list(ids))}
         return tuple(memory_of_row(found[item]) for item in ids if item in found)
 
@@ -67,16 +70,16 @@ class SqliteMemories:
         return tuple(memory_of_row(row) for row in self._database.run(name, **values))
 
     def held(self) -> tuple[Memory, ...]:
-        """The memories that wait for a decision, by id; expired ones too."""
+        """The held memories, by id, including expired ones."""
         return self._query_memories("memories_held")
 
     def active_counts(self, group: tuple[str, str]) -> Mapping[str, int]:
-        """How many memories of a (profile, scope) are active, by category."""
+        """The number of active memories of a (profile, scope), by category."""
         rows = self._database.run("standing_counts", profile=group[0], scope=group[1])
         return {row["category"]: int(row["number"]) for row in rows}
 
     def ended_memories(self, group: tuple[str, str], categories: Iterable[str], since: datetime) -> tuple[Memory, ...]:
-        """The memories of a (profile, scope) in some categories that ended since then, by id."""
+        """The memories of a (profile, scope) in these categories that ended at ``since`` or later, by id."""
         values = {"categories": json_list(categories), "since": format_instant(since)}
         return self._query_memories("memories_ended", profile=group[0], scope=group[1], **values)
 
@@ -89,21 +92,21 @@ class SqliteMemories:
         return frozenset(row["id"] for row in self._database.run("memory_ids"))
 
     def memory_ids_with_prefix(self, prefix: str) -> tuple[str, ...]:
-        """At most nine ids that begin so, in order."""
+        """At most nine ids that begin with a prefix, in order."""
         return tuple(row["id"] for row in self._database.run("memory_ids_like", prefix=prefix))
 
     def count_memories(self, moment: datetime) -> Mapping[tuple[Status, str, str], int]:
-        """How many memories there are by (status at a moment, profile, category)."""
+        """The number of memories by (status at a moment, profile, category)."""
         rows = self._database.run("census", moment=format_instant(moment))
         return Counter({(Status(row["state"]), row["profile"], row["category"]): row["memories"] for row in rows})
 
     def search(self, words: Iterable[str], limit: int) -> tuple[tuple[Memory, float], ...]:
-        """Memories with any of the words, best first, with their score (higher is better)."""
+        """Memories with any of the words, each with its score, best (highest) first."""
         rows = self._database.run("search_memories", query=match_any_word(words), limit=limit)
         return tuple((memory_of_row(row), -row["rank"]) for row in rows)
 
     def _update_memories(self, after: Mapping[str, Memory | None]) -> None:
-        """Make memories what ``after`` says (None: not there), and their index entries with them."""
+        """Set memories by id (None deletes one), and update the full-text index and the queue of vectors."""
         known = {row["id"]: (row["rowid"], checked_body(row)) for row in self._database.run("memories_with", ids=json_list(after))}
         number = self._last_number("last_memory")
         puts, drops, entries, stale = [], [], [], []
@@ -128,12 +131,12 @@ class SqliteMemories:
             puts.append(values | {"rowid": rowid, "body": body, "checksum": checksum(memory_id, body)})
         for name, rows in (("unindex_memory", stale), ("drop_memory", drops), ("put_memory", puts), ("index_memory", entries)):
             self._database.execute_many(name, rows)
-        # A memory whose words stay has a vector already; but its row may be another's since, so what went is told as well.
+        # A memory whose words did not change keeps its vector. Deleted rows are queued too, because their numbers may be reused.
         changed = {row["rowid"] for rows in (stale, drops, entries) for row in rows}
         self._database.execute_many("queue_embedding", ({"kind": "memory", "item": item} for item in sorted(changed)))
 
     def _unsettle(self, memory_id: str, old: Memory | None, new: Memory | None) -> None:
-        """Note in the groups that are settled that a memory of theirs changed, and in all profiles what a person decides."""
+        """Mark a changed memory in its settled groups, and in those of the other profiles if a person decided on it."""
         versions = [memory for memory in (old, new) if memory is not None]
         decided = {(memory.content, memory.owned or memory.pinned) for memory in versions}
         theirs = any(own for _, own in decided) and (len(decided) > 1 or len(versions) == 1)
@@ -146,7 +149,7 @@ class SqliteMemories:
         return row["body"] == body and is_undamaged(row) if row else not body
 
     def load_readable_memories(self) -> tuple[dict[str, Memory], tuple[str, ...]]:
-        """The memories that can be read, by id, and the ids of those that cannot."""
+        """The readable memories, by id, and the ids of damaged ones."""
         found: dict[str, Memory] = {}
         unreadable: list[str] = []
         for row in self._database.run("memory_bodies"):
@@ -161,22 +164,22 @@ class SqliteMemories:
 
 
 def json_list(values: Iterable[Any]) -> str:
-    """Values for ``json_each``, in order, each once."""
+    """Values as a JSON list for ``json_each``, sorted and without duplicates."""
     return to_canonical_json(sorted(set(values)))
 
 
 def named_fields(value: Any, *names: str) -> dict[str, Any]:
-    """Fields of a value by their names, for a statement."""
+    """The named fields of a value as parameters of a statement."""
     return {name: getattr(value, name) for name in names}
 
 
 def memory_of_row(row: Any) -> Memory:
-    """The memory of a row with ``id``, ``body``, ``checksum``: never one that is not what was written. Raises DamagedError."""
+    """The memory in a row with ``id``, ``body`` and ``checksum``. Raises DamagedError if it is not what was written."""
     return _parse_memory(checked_body(row))
 
 
 def checked_body(row: Any) -> str:
-    """The body of a row, where it is what was written. Raises DamagedError."""
+    """The body of a row. Raises DamagedError if it is not what was written."""
     body: str = row["body"]
     if not is_undamaged(row):
         raise DamagedError(f"memory {row['id']} is damaged", hint=_HINT)
@@ -184,7 +187,7 @@ def checked_body(row: Any) -> str:
 
 
 def is_undamaged(row: Any) -> bool:
-    """Whether a row with ``id``, ``body``, ``checksum`` is what was written."""
+    """True if the checksum of a row with ``id``, ``body`` and ``checksum`` is right."""
     return bool(checksum(row["id"], row["body"]) == row["checksum"])
 
 
@@ -202,13 +205,13 @@ def _index_words_of_body(body: str) -> str:
 
 
 def memory_index_words(memory: Memory) -> str:
-    """The words under which a memory is found."""
+    """The words by which a memory is indexed."""
     return index_words(" ".join((memory.content, *memory.artifacts)))
 
 
 class StoredText(NamedTuple):
-    """A text of a group: where it stands in the order in which texts were first said, its words with what they name, and the tokens
-    that find it.
+    """A text of a group. ``place`` orders texts by when they were first said, ``body`` has its words and artifacts, ``tokens`` are
+    the search tokens that find it.
     """
 
     place: int
@@ -217,13 +220,17 @@ class StoredText(NamedTuple):
 
 
 def clear_texts(database: Database) -> None:
-    """Forget which groups are settled and what they say: the past changed, so that each is to be curated as a whole again."""
+    """Clear the text index of all groups. Call it when the history changed: each group is then curated as a whole again."""
     for name in ("texts", "tellings", "rests", "settled", "unsettled", "text_index"):
         database.run(f"clear_{name}")
 
 
 class GroupTexts:
-    """The texts of one (profile, scope), which candidates and memories say them, and which memories rest on which candidates."""
+    """The text index of one (profile, scope): its texts, the candidates and memories with each text, and the candidates that each
+    memory rests on.
+
+    A group is settled when all of its texts are in the index.
+    """
 
     def __init__(self, database: Database, group: tuple[str, str]) -> None:
         self._database = database
@@ -231,12 +238,12 @@ class GroupTexts:
 
     @property
     def rules(self) -> str | None:
-        """By which rules the group was curated when all of its texts were filed; None where it was not."""
+        """The version of the rules that curated the group when it was settled; None if it is not settled."""
         row = self._database.fetch_one("settled_rules", **self._names)
         return row["rules"] if row else None
 
     def settle(self, rules: str) -> None:
-        """Note that all texts of the group are filed, and by which rules it is curated; where there are none, that it is not."""
+        """Mark the group as settled, curated by this version of the rules; with empty ``rules``, as not settled."""
         self._database.run("drop_unsettled", **self._names)
         if rules:
             self._database.run("settle", rules=rules, **self._names)
@@ -244,18 +251,18 @@ class GroupTexts:
             self._database.run("drop_settled", **self._names)
 
     def changed_items(self) -> tuple[Sequence[str], Sequence[str]]:
-        """The candidates and the memories of the group, by id, that changed since it was settled."""
+        """The ids of the candidates and of the memories of the group that changed since it was settled."""
         items = [row["item"] for row in self._database.run("unsettled", **self._names)]
         return _split(items)
 
     def count_candidates(self) -> int:
-        """How many live candidates the group has."""
+        """The number of live candidates of the group."""
         return int(self._database.fetch_one("count_live", **self._names)["number"])
 
     # Texts
 
     def put(self, text: StoredText, form: str, old: StoredText | None) -> None:
-        """File a text in the place of what it was."""
+        """Add a text, or replace its ``old`` version."""
         if old == text:
             return
         if old is not None:
@@ -264,7 +271,7 @@ class GroupTexts:
         self._database.run("index_text", place=text.place, tokens=text.tokens)
 
     def drop(self, text: StoredText) -> None:
-        """Take a text out."""
+        """Remove a text."""
         self._database.run("drop_tellings_at", place=text.place)
         self._database.run("unindex_text", place=text.place, tokens=text.tokens)
         self._database.run("drop_text", place=text.place)
@@ -278,18 +285,18 @@ class GroupTexts:
         return {row["place"]: StoredText(*row) for row in self._database.run("texts_at", places=json_list(places))}
 
     def of_forms(self, forms: Iterable[str]) -> Sequence[StoredText]:
-        """The texts of these normal forms."""
+        """The texts with these normal forms."""
         return [StoredText(*row) for row in self._database.run("texts_of_form", forms=json_list(forms), **self._names)]
 
     def going_on(self, form: str) -> Sequence[int]:
-        """The places of texts whose normal form goes on from another one."""
+        """The places of texts whose normal form begins with ``form`` and continues with another word."""
         rows = self._database.run("texts_going_on", start=f"{form} ", stop=f"{form}!", **self._names)
         return [row["place"] for row in rows]
 
     def find(
         self, tokens: Iterable[str], any_of: Iterable[str] = (), *, before: int = 0, after: int = 0, most: int = _ALL
     ) -> Sequence[int]:
-        """The places of texts that have all tokens and one of ``any_of``: the nearest before or after a place, or all in order."""
+        """The places of texts with all ``tokens`` and one of ``any_of``: the nearest before or after a place, or all in order."""
         choice = " OR ".join(any_of)
         query = " AND ".join((*tokens, *((f"({choice})",) if choice else ())))
         if before:
@@ -301,37 +308,37 @@ class GroupTexts:
         return [row["place"] for row in rows]
 
     def count_texts(self, token: str, most: int) -> int:
-        """How many texts have a token, counted up to so many."""
+        """The number of texts with a token, counted up to ``most``."""
         return int(self._database.fetch_one("count_texts_with", query=token, most=most)["number"])
 
-    # Who says them
+    # Candidates and memories of the texts
 
     def tell(self, candidates: Mapping[str, int], memories: Mapping[str, int]) -> None:
-        """Note at which place the text stands that a candidate or a memory says."""
+        """Record the place of the text of each candidate and memory."""
         items = {**candidates, **{f"{_MEMORY}{memory}": place for memory, place in memories.items()}}
         self._database.execute_many("put_telling", ({"item": item, "place": place} for item, place in items.items()))
 
     def untell(self, candidates: Iterable[str] = (), memories: Iterable[str] = ()) -> None:
-        """Note that these say nothing any more."""
+        """Drop the places of these candidates and memories."""
         items = (*candidates, *(f"{_MEMORY}{memory}" for memory in memories))
         self._database.execute_many("drop_telling", ({"item": item} for item in items))
 
     def places_of(self, candidates: Iterable[str] = (), memories: Iterable[str] = ()) -> frozenset[int]:
-        """Where the texts stand that these say."""
+        """The places of the texts of these candidates and memories."""
         items = json_list((*candidates, *(f"{_MEMORY}{memory}" for memory in memories)))
         return frozenset(row["place"] for row in self._database.run("tellings_of", items=items))
 
     def tellers(self, places: Iterable[int]) -> tuple[Sequence[str], Sequence[str]]:
-        """The candidates and the memories that say the texts at some places."""
+        """The ids of the candidates and of the memories whose texts are at these places."""
         return _split([row["item"] for row in self._database.run("tellings_at", places=json_list(places))])
 
     def rest(self, memory: str, candidates: Iterable[str]) -> None:
-        """Note which candidates a memory rests on."""
+        """Record which candidates a memory rests on."""
         self._database.run("drop_rests", memory=memory)
         self._database.execute_many("put_rest", ({"candidate": item, "memory": memory} for item in candidates))
 
     def resting_on(self, candidates: Iterable[str]) -> Sequence[str]:
-        """The memories that rest on some candidates, of other groups too."""
+        """The memories that rest on any of these candidates, including memories of other groups."""
         return [row["memory"] for row in self._database.run("memories_resting", candidates=json_list(candidates))]
 
 

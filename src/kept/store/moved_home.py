@@ -1,4 +1,4 @@
-"""A home that was copied or moved: the files it writes are those of where it is now. Told by where its memory files were."""
+"""Adjusts the recorded output paths of a home that was copied or moved, recognised by the paths of its memory files."""
 
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 
 def move_outputs(store: "Store", root: Path, memory_files: Sequence[str]) -> None:
-    """Have the outputs noted below another home be those below ``root``, with what was last written to them.
+    """Change outputs recorded below another home to the same files below ``root``, with their recorded content.
 
-    The other home is recognised by one of the ``memory_files``, which have the same place in every home. Raises StoreError.
+    The other home is recognised by one of the ``memory_files``, which have the same relative path in every home. Raises StoreError.
     """
     stray = [output for output in store.outputs() if not Path(output).is_relative_to(root)]
     names = [f"/{memory_file}" for memory_file in memory_files if memory_file]

@@ -1,4 +1,4 @@
-"""Open a store: a file of this machine, or one whose rows lie on a server too."""
+"""Opens a store: a local file, or a local replica of the rows on a server."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def open_store(path: Path, url: str = "", *, redact: Redact = skip_store_redaction) -> SqliteStore:
-    """The store in a file, with the server of a URL where one is given. Raises StoreError."""
+    """Open the store in a file, as a replica of the server at ``url`` if one is given. Raises StoreError."""
     if not url:
         return SqliteStore(path, redact=redact)
     from kept.store.replica.store import ReplicaStore  # noqa: PLC0415 - few stores have a server
@@ -21,9 +21,9 @@ def open_store(path: Path, url: str = "", *, redact: Redact = skip_store_redacti
 
 
 def connect_server(url: str, *, create: bool = False) -> "PostgresServer":
-    """A connection to the server of a URL; ``create`` makes its tables where there are none. Raises StoreError."""
+    """Connect to the server at a URL; ``create`` creates missing tables. Raises StoreError."""
     try:
-        from kept.store.postgres.server import PostgresServer  # noqa: PLC0415 - an extra
+        from kept.store.postgres.server import PostgresServer  # noqa: PLC0415 - needs the optional extra `postgres`
     except ImportError as error:
         raise StoreError("store.url needs psycopg, which is not installed", hint='pip install "kept[postgres]"') from error
     return PostgresServer(url, create=create)

@@ -1,4 +1,4 @@
-"""How the events of a block lie in its bytes: packed in columns. Knows nothing of SQL."""
+"""Encodes the events of a block as compressed columns, and decodes them. Knows nothing of SQL."""
 
 import json
 import zlib
@@ -13,14 +13,14 @@ from kept.core.event import FORGOTTEN_MARK, Author, Event, EventKind, Pointer, P
 from kept.core.times import from_milliseconds, parse_optional_instant, to_milliseconds
 from kept.store.columns import decompress, follow_up, join_keys, refer_up
 
-# Looked up by their words: calling an enumeration takes longer than all the rest of a row.
+# Tables of enum members by value: calling the enum class takes longer than decoding the rest of a row.
 _KINDS = {each.value: each for each in EventKind}
 _AUTHORS = {each.value: each for each in Author}
 _PRECISIONS = {each.value: each for each in Precision}
 
 
 class Places(NamedTuple):
-    """What recognises the events of a block and places them in their conversation: a list each, of equal length."""
+    """The fields of a block's events that identify them and place them in their conversation; lists of equal length."""
 
     keys: list[str]
     records: list[str]
@@ -31,8 +31,10 @@ class Places(NamedTuple):
 
 
 def pack(events: Sequence[Event]) -> tuple[bytes, str]:
-    """A block and its hash: its events in columns, :class:`Places` compressed before the rest. What other columns or the rows above
-    yield is left out.
+    """Encode events as a block; returns its bytes and their hash.
+
+    The columns of :class:`Places` come first and are compressed separately from the rest. Values that follow from other columns or
+    earlier rows are left out.
     """
     records = [event.record for event in events]
     keys = [[e.key.removeprefix(e.record)] if e.record and e.key.startswith(e.record) else e.key for e in events]
@@ -46,14 +48,15 @@ def pack(events: Sequence[Event]) -> tuple[bytes, str]:
 
 
 def unpack_text(body: bytes) -> str:
-    """A block as the text it is packed from: every word of its events stands in it. Raises zlib.error where the bytes are
-    damaged.
+    """The decompressed columns of a block as one text, which contains every word of its events.
+
+    Raises zlib.error if the bytes are damaged.
     """
     return b"\n".join(decompress(body)).decode("utf-8", "replace")
 
 
 def unpack_places(body: bytes) -> Places:
-    """The places of a block's events. Raises ValueError or zlib.error where the bytes are damaged."""
+    """The places of a block's events. Raises ValueError or zlib.error if the bytes are damaged."""
     try:
         keys, records, parents, turns, kinds, authors = json.loads(next(decompress(body)))
         records = follow_up(records)
@@ -65,12 +68,12 @@ def unpack_places(body: bytes) -> Places:
             [_KINDS[kind] for kind in follow_up(kinds)],
             [_AUTHORS[author] for author in follow_up(authors)],
         )
-    except (LookupError, TypeError, StopIteration) as error:  # no columns, or a kind or an author that is none
+    except (LookupError, TypeError, StopIteration) as error:  # missing columns, or an unknown kind or author
         raise ValueError(str(error)) from error
 
 
 def unpack(body: bytes) -> tuple[Event, ...]:
-    """The events of a block. Raises ValueError or zlib.error where the bytes are damaged."""
+    """The events of a block. Raises ValueError or zlib.error if the bytes are damaged."""
     places = unpack_places(body)
     try:
         _, words = decompress(body)
@@ -80,7 +83,7 @@ def unpack(body: bytes) -> tuple[Event, ...]:
 
 
 def _pack_words(events: Sequence[Event]) -> list[list[Any]]:
-    """The columns of a block that are not its places."""
+    """The columns of a block that are not in :class:`Places`."""
     no_tool, rows = ToolUse(name=""), []
     at, line, end = 0, 0, 0
     for event in events:
@@ -155,8 +158,9 @@ _ROW = (
 
 
 def repack(body: bytes, known: str) -> bytes | None:
-    """A block of the fourth format as :func:`pack` makes it, None where its bytes are damaged; ``known`` is a JSON list of the twin
-    and the mark of likeness that the row of each event told.
+    """Convert a block of store format 4 to the format of :func:`pack`; None if its bytes are damaged.
+
+    ``known`` is a JSON list with the twin and likeness of each event, which format 4 stored in the event's row.
     """
     with suppress(ValueError, LookupError, TypeError, zlib.error):
         return pack(list(_unpack_rows(json.loads(zlib.decompress(body)), json.loads(known))))[0]
@@ -182,5 +186,5 @@ _POINTER = ("path", "line", "start", "end")
 
 
 def block_hash(body: bytes) -> str:
-    """The hash a block must have."""
+    """The hash that is stored with a block."""
     return blake2b(body, digest_size=16).hexdigest()

@@ -1,8 +1,7 @@
-"""A store as one file that any store can load: gzip over JSON lines, one row a line, the kind of each under ``"is"``.
+"""The export file of a store, which any store can load: gzipped JSON lines, one row per line, with the row's kind under ``"is"``.
 
-Knows the form only. Random keys do not travel, with one exception: fingerprints are worthless without the key they were made with,
-and what was forgotten must not come back by an import. Who has the file can test guesses against them, so it is as private as a
-backup.
+Random keys are not exported, except the key of the fingerprints: without it they are useless, and an import could bring back what
+was forgotten. With the file, guesses can be tested against the fingerprints, so it must be kept as private as a backup.
 """
 
 import gzip
@@ -18,11 +17,11 @@ from kept.store.database import create_file
 from kept.store.values import Row, StoreRow
 
 _MAGIC = b"\x1f\x8b"
-_LONGEST = 64 * 2**20  # bytes of one row
+_LONGEST = 64 * 2**20  # at most this many bytes per row
 
 
 def is_portable(path: Path) -> bool:
-    """Whether a file begins like a store written out. Raises UsageError where it cannot be read."""
+    """True if a file begins like an export. Raises UsageError if it cannot be read."""
     try:
         with path.open("rb") as file:
             return file.read(2) == _MAGIC
@@ -31,7 +30,7 @@ def is_portable(path: Path) -> bool:
 
 
 def write_rows(rows: Iterable[Row], path: Path) -> int:
-    """Write rows durably into a new file (mode 0600). Returns how many. Raises StoreError, with no file left behind."""
+    """Write rows durably to a new file (mode 0600). Returns their number. Raises StoreError, with no file left behind."""
     count = 0
     with (
         create_file(path),
@@ -45,7 +44,7 @@ def write_rows(rows: Iterable[Row], path: Path) -> int:
 
 
 def read_rows(path: Path) -> Iterator[Row]:
-    """The rows of a file, one at a time. Raises StoreError where it is cut short, damaged, or of a newer form."""
+    """The rows of an export file, one at a time. Raises StoreError if it is truncated, damaged or of a newer format."""
     number = 0
     try:
         with gzip.open(path, "rb") as file:

@@ -1,4 +1,4 @@
-"""What a store must do, whatever it is made of. Knows no table, file or query language."""
+"""The protocols of a store and its parts, independent of how it is implemented: no table, file or query language."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -33,65 +33,64 @@ if TYPE_CHECKING:
 
 
 class Archive(Protocol):
-    """Cleaned turns, each event once, however many files tell it. Append-only but for forget."""
+    """The archive of cleaned events. Each event is stored once, however many files contain it. Append-only, except for erasure."""
 
     def cursor(self, source: str, path: str) -> Cursor | None:
-        """How far a file was read; None where it never was."""
+        """How far a file was read; None if it never was."""
         ...
 
     def files(self) -> Iterator[FileState]:
-        """Every file ever read, by source and path, one at a time: write nothing before the last."""
+        """Every file ever read, by source and path. An iterator over a cursor: do not write before it is exhausted."""
         ...
 
     def stat_cache_below(self, folder: str) -> dict[str, tuple[str, str]]:
-        """What :meth:`stat_cache_entry` tells of files right below a folder, by path: not of one whose path holds a secret."""
+        """The :meth:`stat_cache_entry` of the files directly in a folder, by path; files whose path holds a secret are missing."""
         ...
 
     def stat_cache_entry(self, path: str) -> tuple[str, str] | None:
-        """The source of a file that was read to its end, and the stamp noted then; None where no stamp is noted."""
+        """The source of a file and the stamp recorded when it was read to its end; None if there is no stamp."""
         ...
 
     def save_stat_cache_entry(self, source: str, path: str, stamp: str) -> None:
-        """Note of a file that was read to its end what it looked like; :meth:`add` forgets that. Of this machine: no
-        backup needs it.
-        """
+        """Record the stamp of a file that was read to its end; :meth:`add` drops it. Local to this machine, not part of backups."""
         ...
 
     def add(self, source: str, path: str, events: Sequence[Event], account: RecordAccount, cursor: Cursor, *, anew: bool) -> int:
-        """Archive a slice of a file and move its cursor, in one transaction. Returns how many of the events were new.
+        """Archive a slice of a file and move its cursor, in one transaction. Returns the number of new events.
 
-        An event is known by its key, by its twin, or by being the same words in the same second of the same session in another
-        file. A copy that knows a better time (:class:`Precision`), or its place in the conversation where the first did not, takes
-        its place under the same key, and the threads that tell it wait for extraction again.
+        An event is known if an archived one has the same key or twin, or if another file has the same words in the same second of
+        the same session. A copy with a better time (:class:`Precision`), with a place in the conversation that the archived event
+        lacks, or that confirms that the person typed it replaces that event under the same key, and the threads with the event are
+        queued for extraction again.
 
-        ``account`` is that of the slice; ``anew`` says that it is the first of the file or of a file read again from its start.
+        ``account`` is that of the slice. ``anew`` means that it is the first slice of a file, or of a file read again from its
+        start.
         """
         ...
 
     def known_keys(self, keys: Iterable[str]) -> frozenset[str]:
-        """Those of some keys under which an event lies here."""
+        """Those of the keys that belong to an archived event."""
         ...
 
     def threads(self, *, pending: bool = False, path: str = "") -> Iterator[Thread]:
-        """All threads in the order of their first event, or only those that grew since they were last extracted, or those of a
-        file.
+        """All threads in the order of their first event; only those pending extraction, or only those of the file at ``path``.
 
-        One at a time, for there may be hundreds of thousands: write nothing before the last.
+        An iterator over a cursor, because there may be hundreds of thousands: do not write before it is exhausted.
         """
         ...
 
     def threads_by_id(self, threads: Iterable[int]) -> Iterator[Thread]:
-        """The threads of these numbers as they are when it is their turn, in this order; writing meanwhile is fine."""
+        """The threads with these numbers, in this order, each read when the iterator reaches it; writing in between is allowed."""
         ...
 
     def threads_ended_between(self, projects: Iterable[str], start: datetime, stop: datetime, limit: int) -> tuple[Thread, ...]:
-        """The threads of these working directories whose last event lies in [start, stop), at most so many, the latest first."""
+        """The threads of these working directories whose last event is in [start, stop), latest first; at most ``limit``."""
         ...
 
     def threads_started_between(self, projects: Iterable[str], start: datetime, stop: datetime) -> Iterator[Thread]:
-        """The threads of these working directories whose first event lies in (start, stop], in its order.
+        """The threads of these working directories whose first event is in (start, stop], in its order.
 
-        One at a time: write nothing before the last.
+        An iterator over a cursor: do not write before it is exhausted.
         """
         ...
 
@@ -100,11 +99,11 @@ class Archive(Protocol):
         ...
 
     def has_rewinds(self, thread: int) -> bool:
-        """Whether any event of a thread may have been, or is marked as, replaced by a rewind; cheap, without the tree in memory."""
+        """True if an event of a thread may have been replaced by a rewind, or is marked so."""
         ...
 
     def mark_abandoned(self, thread: int, changes: Iterable[tuple[int, bool]]) -> None:
-        """Set or clear the mark of events (by ordinal) that a later rewind of the conversation replaced."""
+        """Set or clear the abandoned mark of events (by ordinal), which says that a later rewind replaced them."""
         ...
 
     def events(self, thread: int, start: int, stop: int) -> tuple[Event, ...]:
@@ -116,99 +115,100 @@ class Archive(Protocol):
         ...
 
     def events_around(self, key: str, before: int, after: int) -> tuple[Event, ...]:
-        """An event in its conversation, with so many events before and after it; empty where it is unknown."""
+        """An event with ``before`` events before and ``after`` events after it in its thread; empty if the key is unknown."""
         ...
 
     def save_extraction_progress(self, thread: int, *, extracted: int, seen: int) -> None:
-        """Note that ``seen`` events of a thread were looked at and its episodes are closed before ordinal ``extracted``."""
+        """Record that ``seen`` events of a thread were processed and that its episodes before ordinal ``extracted`` are closed."""
         ...
 
     def list_threads_pending_llm(self) -> tuple[tuple[Thread, int], ...]:
-        """The threads with events that no model has read, in the order of :meth:`list_threads`.
+        """The threads with events that no model has read, in the order of :meth:`threads`.
 
-        Each with the ordinal from which its chunks are open. What changed since (a better copy, a rewind, words that were erased)
-        was not read.
+        Each comes with the ordinal from which its chunks are open. A whole thread counts as unread again after a better copy, a
+        rewind or an opt-out changed it, or when a long passage of it occurs in another session.
         """
         ...
 
     def save_llm_progress(self, thread: int, *, closed: int, seen: int) -> None:
-        """Note that a model has read ``seen`` events of a thread, and its chunks are closed before the ordinal ``closed``."""
+        """Record that a model has read ``seen`` events of a thread and that its chunks before ordinal ``closed`` are closed."""
         ...
 
     def session_activity(self, start: datetime, stop: datetime) -> tuple[SessionActivity, ...]:
-        """Which sessions have events in [start, stop), by the events' own times; an event counts where it was first told."""
+        """The sessions with events in [start, stop), by the events' own times; an event counts only in the first thread with it."""
         ...
 
     def active_minutes(self) -> Iterator[datetime]:
-        """Every minute in which something happened, in order; fine enough for zones whose days begin at a quarter of an hour."""
+        """Every minute with an event, in order; some time zones are offset by quarters of an hour, so hours would be too coarse."""
         ...
 
     def directories(self) -> tuple[tuple[str, str], ...]:
-        """The raw working directories of all threads, in order, each once, with an empty path.
+        """Pairs (directory, path) for all threads, in order, without duplicates.
 
-        Where a thread has none: an empty directory with the path of its file.
+        The raw working directory with an empty path; for threads without one, an empty directory with the path of the file.
         """
         ...
 
     def project(self, directory: str) -> Project | None:
-        """What a directory was found to be, or None where that is not recorded."""
+        """The recorded project of a directory; None if there is none."""
         ...
 
     def save_project(self, project: Project) -> None:
-        """Record what a directory is."""
+        """Record the project of a directory."""
         ...
 
     def projects(self) -> tuple[Project, ...]:
-        """What every directory was found to be, by directory."""
+        """The recorded project of every directory, by directory."""
         ...
 
     def opted_out_sessions(self) -> tuple[OptedOut, ...]:
-        """The conversations that are not to be remembered, by session."""
+        """The conversations that opted out of being remembered, by session."""
         ...
 
     def opt_out(self, session: str, path: str) -> int:
-        """Note that a conversation is not to be remembered; ``path`` is the file that told so.
+        """Record that a conversation opted out; ``path`` is the file that says so.
 
-        The words of its events that no other conversation tells are erased, and its threads wait for extraction. Returns how many.
+        Erases the words of its events, except events that another conversation contains too, and queues its threads for extraction.
+        Returns the number of erased events.
         """
         ...
 
     def count_undated_events(self) -> int:
-        """How many events have no time."""
+        """The number of undated events."""
         ...
 
     def find_mentions(self, name: str, since: datetime) -> tuple[Mention, ...]:
-        """When a name was said last after a moment by the person or the assistant, by working directory and file, in their
-        order.
+        """When the person or the assistant last mentioned a name after ``since``: one entry per working directory and file, in
+        their order.
         """
         ...
 
     def events_with_words(self, words: "ErasureWords") -> Iterator[Event]:
-        """Every archived event in which words stand. Raises DamagedError."""
+        """Every archived event that holds the words. Raises DamagedError."""
         ...
 
     def events_with_similar_words(self, words: "ErasureWords") -> Iterator[Event]:
-        """The prompts and replies (not what tools printed) that may say nearly the same in other words. Raises DamagedError."""
+        """The prompts and replies (not tool outputs) that may be near copies of the words. Raises DamagedError."""
         ...
 
     def erase_words(self, words: "ErasureWords") -> frozenset[str]:
-        """Take words out of every archived event and out of what readers carry along; returns the keys of the events."""
+        """Remove words from every archived event and from the readers' carried state; returns the keys of the changed events."""
         ...
 
     def reindex(self) -> None:
-        """Recreate what turns are found by from the archive alone."""
+        """Rebuild everything that is derived from the archive, such as its full-text indexes."""
         ...
 
 
 class Log(Protocol):
-    """The append-only history of runs, passes, operations and candidates, and the memories it adds up to."""
+    """The append-only history of runs, passes, operations and candidates, and the memories that result from it."""
 
     def start_run(self, command: str, now: datetime) -> int:
         """Begin a run and return its number."""
         ...
 
     def end_run(self, run: int, now: datetime, report: Mapping[str, Any]) -> None:
-        """Note that a run came to its end, and its report."""
+        """Record the end of a run and its report."""
         ...
 
     def runs(self, limit: int = 1000) -> tuple[Run, ...]:
@@ -218,21 +218,21 @@ class Log(Protocol):
     def commit(self, draft: Draft) -> Pass:
         """Append a pass and apply it to the memories, in one transaction.
 
-        Raises StoreError, with nothing changed, where the pass does not fit the memories (it names one that does not exist, or
-        would make two memories supersede each other).
+        Raises StoreError, with nothing changed, if the pass does not fit the memories: it names one that does not exist, or would
+        make memories supersede each other in a cycle.
         """
         ...
 
     def undo_redo_passes(self) -> tuple[Pass, ...]:
-        """The passes that undo or redo others, without operations."""
+        """The passes that undo or redo other passes, without operations."""
         ...
 
     def passes(self, only: Iterable[int] | None = None) -> Iterator[Pass]:
-        """The whole log in order, or only those passes, with their operations."""
+        """The whole log in order, or only the passes with these ids, with their operations."""
         ...
 
     def passes_after(self, number: int) -> Iterator[Pass]:
-        """The passes after one, in order, with their operations."""
+        """The passes after the given one, in order, with their operations."""
         ...
 
     def pass_heads(self) -> Iterator[Pass]:
@@ -240,42 +240,45 @@ class Log(Protocol):
         ...
 
     def related_passes(self, passes: Iterable[int]) -> tuple[Pass, ...]:
-        """What folds to the memories that the given passes concern, and to all that are tied to those, however indirectly.
+        """All that is needed to fold the memories that the given passes affect, and all memories linked to those, transitively.
 
-        Their passes in order, each with only the operations on such memories; the given ones are among them.
+        The passes, in order and including the given ones, each with only the operations on these memories.
         """
         ...
 
     def operations_on(self, memory: str) -> tuple[tuple[Pass, Operation], ...]:
-        """Everything that happened to a memory, in order, merges into others included; each with the head of its pass."""
+        """All operations that affect a memory, in order, including merges into others; each with the head of its pass."""
         ...
 
     def memory(self, number: str) -> Memory | None:
-        """The memory of that id, or None."""
+        """The memory with this id, or None."""
         ...
 
     def memories(self, *, group: tuple[str, str] | None = None) -> tuple[Memory, ...]:
-        """All memories by id, or those of a (profile, scope)."""
+        """All memories, or those of a (profile, scope), by id."""
         ...
 
     def outdated_memories(self, retired: Iterable[str], *, verbatim: Iterable[str]) -> tuple[Memory, ...]:
-        """The memories of retired triggers, and those of ``verbatim`` triggers that say what none of their quotes does, by id."""
+        """The memories with a retired trigger, and those with a ``verbatim`` trigger whose content is in none of their quotes.
+
+        In the order of their ids.
+        """
         ...
 
     def outlines(self, moment: datetime, scope: str | None = None) -> list[Outline]:
-        """What a list of memories (of one scope) is chosen and sorted by, without reading one."""
+        """The outline of every memory (of one scope), by which a list is filtered and sorted without loading memories."""
         ...
 
     def scopes(self) -> frozenset[str]:
-        """The scopes of which there is a memory."""
+        """The scopes that have a memory."""
         ...
 
     def some(self, ids: Sequence[str]) -> tuple[Memory, ...]:
-        """The memories of these ids that there are, in this order."""
+        """The memories with these ids, in this order; unknown ids are skipped."""
         ...
 
     def held(self) -> tuple[Memory, ...]:
-        """The memories that wait for a decision, by id; expired ones too."""
+        """The held memories, by id, including expired ones."""
         ...
 
     def memories_between(self, start: datetime, stop: datetime) -> tuple[Memory, ...]:
@@ -287,17 +290,15 @@ class Log(Protocol):
         ...
 
     def memory_ids_with_prefix(self, prefix: str) -> tuple[str, ...]:
-        """At most nine ids that begin so, in order."""
+        """At most nine ids that begin with a prefix, in order."""
         ...
 
     def count_memories(self, moment: datetime) -> Mapping[tuple[Status, str, str], int]:
-        """How many memories there are by (status at a moment, profile, category)."""
+        """The number of memories by (status at a moment, profile, category)."""
         ...
 
     def search(self, words: Sequence[str], limit: int) -> tuple[tuple[Memory, float], ...]:
-        """Memories with any of the words (of :func:`kept.core.text.query_words`), best first, with their score (higher is
-        better).
-        """
+        """Memories with any of the words (of :func:`kept.core.text.query_words`), each with its score, best (highest) first."""
         ...
 
     def proposals(self, profile: str, scope: str) -> tuple[Proposal, ...]:
@@ -305,78 +306,76 @@ class Log(Protocol):
         ...
 
     def thread_proposals(self, thread: int, start: int, stage: str = EXTRACT, *, stop: int | None = None) -> tuple[Proposal, ...]:
-        """The live candidates of a thread that passes of one stage proposed, from ``start`` on: those with ordinals in [start,
-        stop).
-        """
+        """The live candidates of a thread with ordinals in [start, stop) that passes of one stage proposed; None: no upper end."""
         ...
 
     def refused(self, reason: str = "") -> tuple[Proposal, ...]:
-        """The live candidates that were refused, or only those refused for one reason."""
+        """The live candidates that were refused, or only those refused for ``reason``."""
         ...
 
     def all_judged_candidates(self) -> tuple[CandidateVerdict, ...]:
-        """Every candidate ever proposed whose words are still there, live or not."""
+        """Every candidate ever proposed, live or not, unless its words were erased."""
         ...
 
     def blocked_candidates(self) -> frozenset[str]:
-        """The candidates that only undone operations rest on: they do not come back by curation, unless a model proposes them that
-        had not proposed them before.
+        """The candidates that only undone operations rest on. Curation does not bring them back, unless a model proposes one of
+        them that had not proposed it before the undo.
         """
         ...
 
     def groups_to_curate(self) -> tuple[tuple[str, str], ...]:
-        """The groups (profile, scope) to curate."""
+        """The groups (profile, scope) that are queued for curation."""
         ...
 
     def mark_group_curated(self, profile: str, scope: str) -> None:
-        """Note that a group is curated."""
+        """Record that a group has been curated."""
         ...
 
     def proposals_with(self, profile: str, scope: str, ids: Iterable[str]) -> tuple[Proposal, ...]:
-        """Those live candidates of a group that have these ids."""
+        """The live candidates of a group that have these ids."""
         ...
 
     def texts(self, profile: str, scope: str) -> "GroupTexts":
-        """What the candidates and memories of a group say, where curation has filed it."""
+        """The index of the texts of a group's candidates and memories, as far as curation has filled it."""
         ...
 
     def active_counts(self, group: tuple[str, str]) -> Mapping[str, int]:
-        """How many memories of a (profile, scope) are active, by category."""
+        """The number of active memories of a (profile, scope), by category."""
         ...
 
     def ended_memories(self, group: tuple[str, str], categories: Iterable[str], since: datetime) -> tuple[Memory, ...]:
-        """The memories of a (profile, scope) in some categories that ended since then, by id."""
+        """The memories of a (profile, scope) in these categories that ended at ``since`` or later, by id."""
         ...
 
     def erase_memory(self, memory: str, candidates: Iterable[str], fingerprints: Iterable[str], made: Pass) -> None:
-        """Erase the words of every operation on a memory and of every candidate it rests on; keep the fingerprints."""
+        """Erase the words of all operations on a memory and of the candidates it rests on, and store the fingerprints."""
         ...
 
     def stored_texts(self) -> Iterator[tuple[str, str]]:
-        """Everything that the log and the runs hold as text, in pieces; each with what it is called."""
+        """All texts in the log and the run reports, piece by piece, as pairs (label, text)."""
         ...
 
     def erase_words(self, words: "ErasureWords", *, spared: Collection[str] = ()) -> int:
-        """Take words out of all rows and reports, and make the hashes and memories that follow from them anew.
+        """Remove words from all rows and reports, and recompute the hashes and memories that depend on them.
 
-        Returns the number of rows. For what repeats the words of a memory that is to be forgotten; it and its candidates are
-        ``spared``, for their rows are erased whole.
+        Returns the number of rows. This erases rows that repeat the words of a forgotten memory. Pass that memory and its
+        candidates as ``spared``, because :meth:`erase_memory` erases their rows whole.
         """
         ...
 
     def forgotten_fingerprints(self) -> frozenset[str]:
-        """The fingerprints of what must not come back."""
+        """The fingerprints of forgotten statements, which must not be extracted again."""
         ...
 
     def rebuild(self) -> None:
-        """Recreate the memories and all that is derived from the log alone."""
+        """Rebuild the memories and everything else that is derived from the log."""
         ...
 
 
 class Store(Protocol):
-    """An open store. ``archive`` holds what was said, ``log`` what is remembered of it, ``days`` what was worked on when.
+    """An open store: ``archive`` holds what was said, ``log`` the memories and their history, ``days`` the notes and summaries.
 
-    Closed at the end of a ``with`` block.
+    It is closed at the end of a ``with`` block.
     """
 
     @property
@@ -386,77 +385,75 @@ class Store(Protocol):
 
     @property
     def log(self) -> Log:
-        """What is remembered of it, and how that came about."""
+        """The memories and their history."""
         ...
 
     @property
     def days(self) -> Days:
-        """What was worked on when."""
+        """The notes and summaries of days."""
         ...
 
     def transaction(self) -> AbstractContextManager[None]:
-        """Everything inside commits together or not at all; an inner transaction belongs to the outer one.
+        """A block that commits as a whole or not at all; an inner transaction is part of the outer one.
 
-        Raises StoreError where the commit fails; nothing is changed then.
+        Raises StoreError if the commit fails; then nothing is changed.
         """
         ...
 
     def trial_transaction(self) -> AbstractContextManager[None]:
-        """Everything inside, transactions too, is taken back at the end."""
+        """A block whose changes, including inner transactions, are rolled back at the end."""
         ...
 
     def read_transaction(self) -> AbstractContextManager[None]:
-        """Everything read inside is of one moment."""
+        """A block whose reads all see the store as of one moment."""
         ...
 
     def refresh(self) -> None:
-        """Take up what other machines wrote to the server of this store, where it has one. Raises StoreError."""
+        """Fetch what other machines wrote to this store's server, if it has one. Raises StoreError."""
         ...
 
     @property
     def away_since(self) -> int | None:
-        """The last pass that the server has, where this machine was changed without it since; else None."""
+        """The last pass on the server if this store was changed since without reaching it; otherwise None."""
         ...
 
     def return_to_server(self) -> None:
-        """Have this store hold what the server does and nothing else. Raises UnreachableError, StoreError."""
+        """Replace the content of this store by that of its server. Raises UnreachableError, StoreError."""
         ...
 
     def publish(self) -> None:
-        """Have the server of this store, where it has one, hold what the store does, whatever it held: after a backup was put back.
+        """Replace the content of this store's server, if it has one, by that of the store, after a backup was restored.
 
         Raises StoreError.
         """
         ...
 
     def key(self, name: str) -> bytes:
-        """A random secret of this store (32 bytes), made when it is first asked for."""
+        """A random secret of this store (32 bytes), generated on first use."""
         ...
 
     def note(self, name: str) -> str:
-        """What was noted in this store, on this machine alone, under a name; empty where nothing was."""
+        """The note stored under a name, on this machine only; empty if there is none."""
         ...
 
     def save_note(self, name: str, text: str) -> None:
-        """Note something in this store, on this machine alone."""
+        """Store a note under a name, on this machine only."""
         ...
 
     def output_states(self, path: str) -> tuple[Output, ...]:
-        """What was last written to a file, and after it what is being written where a write was cut short; empty where nothing
-        was.
-        """
+        """What was last written to a file and, if a write was interrupted, what was to be written; empty if nothing was written."""
         ...
 
     def save_pending_output(self, path: str, output: Output) -> None:
-        """Note what is about to be written to a file."""
+        """Record what is about to be written to a file."""
         ...
 
     def save_output(self, path: str, output: Output) -> None:
-        """Note what was written to a file."""
+        """Record what was written to a file."""
         ...
 
     def drop_output(self, path: str) -> None:
-        """Note that a file is no longer kept's."""
+        """Record that kept no longer writes a file."""
         ...
 
     def outputs(self) -> tuple[str, ...]:
@@ -464,37 +461,37 @@ class Store(Protocol):
         ...
 
     def digest_content(self) -> str:
-        """A digest of what the store holds that files are composed of: equal where nothing of it changed."""
+        """A digest of the content that output files are composed from; it is equal as long as that content does not change."""
         ...
 
     def find_damage(self) -> tuple[str, ...]:
-        """Everything that is wrong with the store, in words; empty where nothing is."""
+        """A description of each defect of the store; empty if there are none."""
         ...
 
     def compact(self) -> None:
-        """Leave no trace of erased words."""
+        """Rewrite the store so that no trace of erased words is left."""
         ...
 
     def copy_to(self, path: Path, *, indexes: bool = True) -> None:
-        """Write the whole store, as of one moment, durably into a new file (mode 0600) that opens as a store and has no damage.
+        """Write a consistent copy of the whole store durably to a new file (mode 0600), and check it for damage.
 
-        ``indexes`` says whether what words are found by is proven too: it takes as long as all the rest, and can be made anew.
+        ``indexes`` includes the full-text indexes in the check: this takes as long as all the rest, and indexes can be rebuilt.
 
-        Raises StoreError, with no file left behind, where that cannot be done; DamagedError where the copy has damage.
+        Raises StoreError if the copy cannot be written, DamagedError if it is damaged; no file is left behind then.
         """
         ...
 
     def export_rows(self) -> Iterator[Row]:
-        """The whole store, as of one moment, in a form that any store can load: equal stores give equal rows.
+        """A consistent export of the whole store in a form that any store can load; equal stores give equal rows.
 
-        Not among them: what a store keeps for the machine it is on (outputs, the key that marks secrets) and what it can derive.
+        It leaves out data local to the machine (outputs, the key that marks secrets) and data that can be derived.
         """
         ...
 
     def load_rows(self, rows: Iterable[Row]) -> None:
-        """Take up what :meth:`export_rows` gave, into a store that holds nothing, in one transaction; derive the rest.
+        """Load an export of :meth:`export_rows` into an empty store, in one transaction, and derive the rest.
 
-        Raises UsageError where this store holds something already, DamagedError where the rows contradict their own hashes or each
-        other. Nothing is changed then.
+        Raises UsageError if this store is not empty, DamagedError if the rows contradict their own hashes or each other; then
+        nothing is changed.
         """
         ...

@@ -1,7 +1,7 @@
-"""Read-only reader of the store for hooks: reads beside the writer within a deadline and imports little.
+"""A read-only reader of the store for hooks: it works within a deadline and imports little.
 
-Knows the tables of the store; writes nothing, creates nothing, waits for nobody for long. That it reads what the store's own
-readers read is a test.
+It queries the store's tables directly, never writes or creates anything, and waits at most 0.2 seconds for a lock. Tests check that
+it returns the same data as the store itself.
 """
 
 import json
@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 from kept.core.errors import StoreError
 
 _HERE = os.path.dirname(__file__)  # noqa: PTH120 - pathlib takes longer to import than a search takes
-_STEPS = 2_000  # virtual machine steps between two looks at the clock
+_STEPS = 2_000  # steps of SQLite's virtual machine between two checks of the deadline
 _LONG_WORD = 64
 
 
 class RecallMemory(NamedTuple):
-    """An active memory as recall needs it. Instants are ISO texts, empty where unknown."""
+    """An active memory with the fields that recall needs. Instants are ISO texts, empty if unknown."""
 
     row: int
     id: str
@@ -40,14 +40,14 @@ class RecallMemory(NamedTuple):
 
     @property
     def line(self) -> str:
-        """Its content, and behind it what it is about where the content does not say."""
+        """The content, followed by what it is about, if that is recorded."""
         return f"{self.content} (about: {self.about})" if self.about else self.content
 
 
 class RecallNote(NamedTuple):
-    """What was worked on in a session: the line it is told in, when, how much was done, and whether anything tells what came of it.
+    """A task of a session: its line of text, its time and weight, and whether (``ended``) an outcome or commit is recorded.
 
-    ``key`` is its first event's. ``asked`` is the request, ``result`` what came of it: outcome, commits, files.
+    ``key`` is that of its first event. ``asked`` is the request, ``result`` the outcome, commits and files in one text.
     """
 
     row: int
@@ -62,8 +62,8 @@ class RecallNote(NamedTuple):
 
 
 class RecallPassage(NamedTuple):
-    """What the daybook says of a day in a project: a line that a model put together, or (``own``) a person's words in the place of
-    the line ``instead``; no text: they took it away. ``sessions`` are those it rests on.
+    """A passage about a day in a project: a summary line by a model or, if ``own``, a person's words that replace the line
+    ``instead`` (empty text: they deleted it). ``sessions`` are those it rests on.
     """
 
     id: str
@@ -76,10 +76,11 @@ class RecallPassage(NamedTuple):
 
 
 class RecallTurn(NamedTuple):
-    """What a person said: its text, when, in which session, and the last that the assistant said to it; ``repeated`` are hashes of
-    its long passages that came in other sessions too.
+    """A prompt of a person, and the assistant's last ``reply`` to it; ``repeated`` are hashes of its long passages that occur in
+    other sessions too.
 
-    ``ended`` says that a memory which rests on it does not hold any more, ``instead`` what took that memory's place.
+    ``ended`` means that a memory that rests on the prompt is no longer active, or was edited; ``instead`` is the content that
+    replaced it.
     """
 
     text: str
@@ -92,10 +93,9 @@ class RecallTurn(NamedTuple):
 
 
 class StoreReader:
-    """An open store file, for reading until ``seconds`` have passed.
+    """An open store file that can be read until ``seconds`` have passed.
 
-    Raises StoreError, from every method, where it cannot be read now: there is none, it is damaged, busy, or the deadline has
-    passed.
+    Every method raises StoreError if the store cannot be read: it is missing, damaged or locked, or the deadline has passed.
     """
 
     def __init__(self, path: str, seconds: float) -> None:
@@ -112,7 +112,7 @@ class StoreReader:
         self._statements = _statements()
 
     def extend_deadline(self, seconds: float) -> None:
-        """Let so many seconds not count that passed in waiting for somebody else: what words find is to be read all the same."""
+        """Extend the deadline by the seconds spent waiting for another process, so that they do not count."""
         self._until += seconds
 
     def _late(self) -> bool:
@@ -123,7 +123,7 @@ class StoreReader:
         self._connection.close()
 
     def scope(self, directory: str) -> str:
-        """The recorded scope of a directory or of the nearest one above it; empty where none is recorded."""
+        """The recorded scope of a directory or of its nearest recorded ancestor; empty if there is none."""
         place = directory.rstrip("/\\") or directory
         for _ in range(40):
             rows = self._fetch_all("scope", directory=place)
@@ -136,19 +136,19 @@ class StoreReader:
         return ""
 
     def project_names(self, scopes: list[str]) -> dict[str, str]:
-        """What projects are called, by scope."""
+        """The names of projects, by scope."""
         return {row[0]: row[1] for row in self._fetch_all("names", scopes=json.dumps(scopes))}
 
     def count_texts(self) -> int:
-        """How many memories and turns there are to be found."""
+        """The number of indexed memories and turns."""
         return sum(_parse_varint(row[0]) for row in self._fetch_all("texts"))
 
     def count_texts_with_word(self, word: str) -> int:
-        """How many of them have a word."""
+        """The number of indexed memories and turns that contain a word."""
         return sum(int(self._fetch_all(name, word=_quote_word(word))[0][0]) for name in ("memories_with", "turns_with"))
 
     def memory_rows_with_word(self, word: str, scopes: list[str], profiles: list[str]) -> list[int]:
-        """The rows of the active memories of these scopes that have a word."""
+        """The rows of the active memories in these scopes and profiles that contain a word."""
         return [
             row[0]
             for row in self._fetch_all(
@@ -157,60 +157,58 @@ class StoreReader:
         ]
 
     def memory_rows_with_phrases(self, phrases: Sequence[str], scopes: list[str], profiles: list[str], most: int) -> list[int]:
-        """The rows of the active memories of these scopes that have one of the phrases, at most so many, those of most first."""
+        """The rows of the active memories in these scopes and profiles that contain any of the phrases: the ``most`` best ones."""
         words = " OR ".join(map(_quote_word, phrases))
         rows = self._fetch_all("memories_about", words=words, scopes=json.dumps(scopes), profiles=json.dumps(profiles), most=most)
         return [row[0] for row in rows]
 
     def memory_rows_by_id(self, ids: list[str], scopes: list[str], profiles: list[str]) -> list[int]:
-        """The rows of those of these memories that are active and of these scopes."""
+        """The rows of the memories with these ids that are active and in these scopes and profiles."""
         found = (
             self._fetch_all("rows", ids=json.dumps(ids), scopes=json.dumps(scopes), profiles=json.dumps(profiles)) if ids else []
         )
         return [row[0] for row in found]
 
     def note_rows_with_word(self, word: str, scopes: list[str]) -> list[int]:
-        """The rows of what was worked on in projects of these scopes that has a word."""
+        """The rows of the notes in these scopes that contain a word."""
         return [row[0] for row in self._fetch_all("notes_of", word=_quote_word(word), scopes=json.dumps(scopes))]
 
     def count_notes(self, scopes: list[str]) -> int:
-        """How many things were worked on in projects of these scopes."""
+        """The number of notes in these scopes."""
         return int(self._fetch_all("noted", scopes=json.dumps(scopes))[0][0])
 
     def memories(self, rows: list[int]) -> list[RecallMemory]:
-        """Memories by their rows."""
+        """The memories in these rows."""
         return [_memory_from_row(row) for row in self._fetch_all("memories", rows=json.dumps(rows))]
 
     def always_shown_memories(
         self, scopes: list[str], categories: list[str], profiles: list[str], rules: Sequence[str] | None = ()
     ) -> list[RecallMemory]:
-        """Active memories that are always shown: those of the user's scope in these categories, pinned ones, and those of a
-        project in the categories ``rules`` (None: in all).
+        """The active memories that are always shown: in these categories of the user's scope, pinned ones, and in the categories
+        ``rules`` of a project (None: in all categories).
         """
         lists = {"scopes": scopes, "categories": categories, "profiles": profiles, "rules": rules}
         found = self._fetch_all("core", **{name: None if values is None else json.dumps(values) for name, values in lists.items()})
         return [_memory_from_row(row) for row in found]
 
     def memories_by_fingerprint(self, marks: list[str]) -> list[RecallMemory]:
-        """Active memories with one of these failure fingerprints, whatever their scope."""
+        """The active memories with one of these error fingerprints, in any scope."""
         return [_memory_from_row(row) for row in self._fetch_all("fixes", marks=json.dumps(marks))] if marks else []
 
     def notes(self, rows: list[int]) -> list[RecallNote]:
-        """What was worked on, by its rows."""
+        """The notes in these rows."""
         return [_note_from_row(row) for row in self._fetch_all("notes", rows=json.dumps(rows))]
 
     def notes_between(self, start: str, stop: str, scopes: list[str]) -> list[RecallNote]:
-        """What was worked on in [start, stop) (texts of instants) in projects of these scopes, the latest first."""
+        """The notes in these scopes with times in [start, stop) (instants as text), latest first."""
         return [_note_from_row(row) for row in self._fetch_all("notes_between", start=start, stop=stop, scopes=json.dumps(scopes))]
 
     def passages_of_days(self, first: str, last: str, scopes: list[str]) -> list[RecallPassage]:
-        """What the daybook says of the days from ``first`` to ``last`` (ISO dates) in projects of these scopes, the latest
-        first.
-        """
+        """The passages about the days from ``first`` to ``last`` (ISO dates) in these scopes, latest first."""
         return [_passage_from_row(row) for row in self._fetch_all("passages", first=first, last=last, scopes=json.dumps(scopes))]
 
     def turn(self, key: str) -> RecallTurn | None:
-        """What a person said, by its event's key; None where it is gone, or its session is off the record."""
+        """The prompt with this event key; None if it is gone or its session opted out."""
         from kept.store.columns import keys_of, mark_of, texts_of  # noqa: PLC0415 - few prompts bring a turn
 
         marked = self._fetch_all("marked", mark=mark_of("key", key))
@@ -222,7 +220,7 @@ class StoreReader:
         replies = self._fetch_all("reply", thread=thread, ordinal=ordinal)
         text = self._archived(event, texts_of)
         resting = self._fetch_all("resting", key=key)
-        # Instead of what a memory that a person edited was made of, stands what it says now.
+        # If a memory that rests on the prompt was edited, its present content replaces the prompt's words.
         ended = [
             instead if status != "active" else content
             for status, content, instead in resting
@@ -248,9 +246,7 @@ class StoreReader:
             raise StoreError(f"the archive block of event {event} is damaged", hint="run `kept check`") from error
 
     def outputs(self) -> list[tuple[str, list[tuple[str, str]]]]:
-        """What was last written to each file: its path, and of every line the key (a memory's id, or what else it is) and the
-        text.
-        """
+        """What was last written to each file: its path, and key and text of every line (:class:`kept.core.document.Line`)."""
         return [
             (path, [(load.get("key", ""), load.get("text", "")) for load in json.loads(lines)])
             for path, lines in self._fetch_all("output")
@@ -317,8 +313,8 @@ def _passage_from_row(row: Any) -> RecallPassage:
 
 
 def _parse_varint(record: bytes) -> int:
-    """The number at the beginning of a record of the full-text index: seven bits a byte, the first the highest, until one is below
-    128.
+    """The variable-length integer at the start of a record of the full-text index: seven bits per byte, highest first, up to the
+    first byte below 128.
     """
     number = 0
     for byte in record[:9]:

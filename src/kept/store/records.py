@@ -1,7 +1,7 @@
-"""How events, passes and candidates lie in a store: packed rows, sealed words, hashes. Knows nothing of SQL.
+"""The stored form of operations, passes and candidates: sealed words, hashes; and the copies of events. Knows nothing of SQL.
 
-Words (contents, quotes, artifacts) are sealed apart from everything else, so that forgetting can erase them while the log, its
-order and its hash chain stay whole.
+Words (contents, quotes, artifacts) are stored apart from everything else ("sealed"), so that they can be erased while the log, its
+order and its hash chain stay intact.
 """
 
 import json
@@ -25,7 +25,7 @@ ERASED = "{}"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sealed:
-    """A value in two parts: ``body`` without words, ``words`` apart, ``commitment`` binding them with ``salt``."""
+    """A value in two parts: ``body`` without words, and ``words``; ``commitment`` is the hash of ``words`` with ``salt``."""
 
     body: str
     words: str
@@ -34,19 +34,19 @@ class Sealed:
 
 
 def seal(value: Mapping[str, Any], salt: str) -> Sealed:
-    """Split the JSON form of a value into what stays for good and what can be erased."""
+    """Split the JSON form of a value into a permanent part and an erasable part."""
     body, words = _split_words(value)
     text = to_canonical_json(words)
     return Sealed(body=to_canonical_json(body), words=text, salt=salt, commitment=commitment_of(text, salt))
 
 
 def unseal(body: str, words: str | None) -> dict[str, Any]:
-    """Put both parts together again; words that were erased are empty."""
+    """Join both parts again; erased words are empty."""
     return _join(json.loads(body), json.loads(words or ERASED))
 
 
 def commitment_of(words: str, salt: str) -> str:
-    """The salted hash that binds a body to its words without telling anything about them."""
+    """The salted hash that binds a body to its words without revealing anything about them."""
     return digest(salt, words)
 
 
@@ -73,7 +73,7 @@ def _join(body: dict[str, Any], words: Mapping[str, Any]) -> dict[str, Any]:
     return joined
 
 
-# What a value's required words are once they were erased.
+# The values of required word fields after erasure.
 _BLANK: Mapping[str, dict[str, Any]] = {
     "value": {"content": ""},
     "facts": {"content": "", "artifacts": []},
@@ -82,34 +82,34 @@ _BLANK: Mapping[str, dict[str, Any]] = {
 
 
 def operation_body(operation: Operation) -> dict[str, Any]:
-    """The JSON form of an operation, its kind under ``"is"``."""
+    """The JSON form of an operation, with its kind under ``"is"``."""
     return dump_member(operation)
 
 
 def read_operation(body: Mapping[str, Any]) -> Operation:
-    """Read :func:`operation_body`."""
+    """The inverse of :func:`operation_body`."""
     operation: Operation = load(Operation, body)
     return operation
 
 
 def judged_body(judged: CandidateVerdict) -> dict[str, Any]:
-    """The JSON form of a judged candidate."""
+    """The JSON form of a candidate with its verdict."""
     return {"candidate": dump(judged.candidate), "verdict": dump_member(judged.verdict)}
 
 
 def read_judged(body: Mapping[str, Any]) -> CandidateVerdict:
-    """Read :func:`judged_body`."""
+    """The inverse of :func:`judged_body`."""
     judged: CandidateVerdict = load(CandidateVerdict, body)
     return judged
 
 
 def verdict_slug(verdict: Verdict) -> str:
-    """A verdict for a column: its kind and its reason."""
+    """The database column of a verdict: its kind and reason as JSON."""
     return to_canonical_json([type(verdict).__name__.lower(), getattr(verdict, "reason", "")])
 
 
 def hash_pass(previous: str, made: Pass, commitments: Sequence[str], covers: Sequence[tuple[int, int]]) -> str:
-    """The hash of a pass: over the pass before it, its own head, the commitments of its rows in order and the spans it covers."""
+    """The hash of a pass, over the previous pass's hash, its own head, its rows' commitments in order and the spans it covers."""
     head = to_canonical_json(
         {
             "id": made.id,
@@ -133,7 +133,10 @@ _SPOKEN = frozenset({EventKind.PROMPT, EventKind.RESPONSE})
 
 
 def likeness_of(event: Event) -> str:
-    """What recognises a spoken event in another tool's copy of its session, to the second and by its letters; empty for others."""
+    """A hash that recognises a prompt or response in another tool's copy of its session, by its second and its letters.
+
+    Empty for other events, and for events without a time stamp or session of their own.
+    """
     if event.likeness or event.text == FORGOTTEN_MARK:
         return event.likeness
     if event.at is None or event.precision is not Precision.MESSAGE or event.kind not in _SPOKEN or not event.session:
@@ -141,17 +144,17 @@ def likeness_of(event: Event) -> str:
     return _hash_letters(event.session, event.kind, int(event.at.timestamp()), event.text[:4000])
 
 
-@lru_cache(maxsize=1024)  # looked for, then noted
+@lru_cache(maxsize=1024)  # each is searched for and then stored
 def _hash_letters(session: str, kind: str, second: int, text: str) -> str:
     letters = "".join(filter(str.isalnum, text.casefold()))
     return digest(session, kind, str(second), letters) if letters else ""
 
 
 def merge_event_copy(before: Event, after: Event) -> Event | None:
-    """The event as a copy tells it that knows more of its time, of its place in the tree, or that the person typed it; None where
-    the copy knows no more.
+    """The copy ``after``, under the key of ``before``, if it knows more: a more precise time, the place in the tree, or that the
+    person typed it. None otherwise, and for an event with erased words.
 
-    The key stays, so that evidence finds it. What was forgotten is not told again.
+    The key stays, so that evidence still finds the event.
     """
     if FORGOTTEN_MARK in before.text or _PRECISE.index(after.precision) > _PRECISE.index(before.precision):
         return None
@@ -162,5 +165,5 @@ def merge_event_copy(before: Event, after: Event) -> Event | None:
 
 
 def strip_event(event: Event, mark: str) -> Event:
-    """An event without anything that was said or done in it; what recognises its copies stays."""
+    """An event without its content; the fields that recognise its copies stay."""
     return replace(event, text=mark, tool=None, branch="", label_reason="the conversation is not to be remembered")

@@ -1,4 +1,4 @@
-"""The log as rows, and what appending a pass means: pure, the same for every store.
+"""Converts passes to and from rows of the log, and applies a pass to the memories. Pure, the same for every store.
 
 Rows are numbered from 1 without gaps, in the order they were written.
 """
@@ -28,12 +28,12 @@ from kept.store.records import (
 from kept.store.values import CandidateRow, Draft, OperationRow, PassRow, Proposal
 
 NOTHING_CHANGED = "nothing was changed"
-UNREADABLE = (KeyError, ValueError, TypeError, AttributeError)  # what reading a row that is not as it was written can raise
+UNREADABLE = (KeyError, ValueError, TypeError, AttributeError)  # the errors that reading a damaged row can raise
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DraftRows:
-    """Everything that a draft becomes in the log."""
+    """A draft's pass, and the rows that it becomes in the log."""
 
     made: Pass
     row: PassRow
@@ -42,7 +42,7 @@ class DraftRows:
 
 
 def build_draft_rows(draft: Draft, last: PassRow | None, operations: int, candidates: int) -> DraftRows:
-    """The rows of a draft after the pass ``last``, where there are so many operations and candidates already."""
+    """The rows of a draft that follows the pass ``last``; ``operations`` and ``candidates`` are the last used row numbers."""
     made = Pass(
         id=last.head.id + 1 if last else 1,
         run=draft.run,
@@ -106,12 +106,12 @@ def _candidate_rows(made: int, draft: Draft, before: int) -> Iterator[CandidateR
 
 
 def commitments(operations: Iterable[OperationRow], candidates: Iterable[CandidateRow]) -> list[str]:
-    """What the hash of a pass covers of its rows."""
+    """The parts of a pass's rows that its hash covers: commitments and bodies."""
     return [f"{row.commitment}{row.body}" for rows in (operations, candidates) for row in rows]
 
 
 def operation_of(row: OperationRow) -> Operation:
-    """The operation of a row, its words empty where they were erased. Raises DamagedError."""
+    """The operation in a row; erased words are empty. Raises DamagedError."""
     try:
         return read_operation(unseal(row.body, row.words))
     except UNREADABLE as error:
@@ -119,25 +119,25 @@ def operation_of(row: OperationRow) -> Operation:
 
 
 def proposal_of(row: CandidateRow) -> Proposal:
-    """The proposal of a row."""
+    """The proposal in a row."""
     return Proposal(judged=_read_judged(row.body, row.words), pass_id=row.pass_id, thread=row.thread, ordinal=row.ordinal)
 
 
-@lru_cache(maxsize=20_000)  # a page that counts what waits reads the same rows again with every change
+@lru_cache(maxsize=20_000)  # the web page counts held candidates after every change, and reads the same rows each time
 def _read_judged(body: str, words: str | None) -> CandidateVerdict:
     return read_judged(unseal(body, words))
 
 
 def candidates_of(row: OperationRow) -> tuple[str, ...]:
-    """The candidates that an operation says a memory rests on, whose words may be gone; of a forget, the candidates it erased."""
+    """The candidates that an operation names: those the memory rests on, or for a Forget those that it erased."""
     body = json.loads(row.body)
     return tuple((body.get("value") or body.get("facts") or body).get("candidates", ()))
 
 
 def apply_pass(made: Pass, find: Callable[[str], Memory | None]) -> dict[str, Memory]:
-    """The memories a pass changes, in their new form; ``find`` gives them as they are before it.
+    """The memories that a pass changes, by id, in their new form; ``find`` returns a memory as it was before the pass.
 
-    Raises StoreError where the pass names a memory that does not exist, or would make memories supersede each other.
+    Raises StoreError if the pass names a memory that does not exist, or would make memories supersede each other in a cycle.
     """
     after: dict[str, Memory] = {}
 
@@ -172,7 +172,7 @@ def _check_order(memory: Memory, look: Callable[[str], Memory | None]) -> None:
 
 
 def attach_operations(heads: Iterable[Pass], rows: Iterable[OperationRow]) -> Iterator[Pass]:
-    """Passes with their operations; both come in order."""
+    """Join passes with their operations; both must be in order."""
     groups = groupby(rows, key=lambda each: each.pass_id)
     number, group = next(groups, (0, iter(())))
     for head in heads:

@@ -1,4 +1,4 @@
-"""The number of a run, taken from the log when it is first needed."""
+"""The number of a run, assigned by the log on first use."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -7,7 +7,7 @@ from kept.store.protocol import Log
 
 
 class RunNumber:
-    """The number of the run, which begins when it is first asked for: a run that changes nothing leaves no trace."""
+    """Returns the run's number when called, and starts the run on the first call: a run that changes nothing leaves no trace."""
 
     def __init__(self, log: Log, clock: Callable[[], datetime], command: str = "run") -> None:
         self._log = log
@@ -17,10 +17,10 @@ class RunNumber:
 
     @property
     def started(self) -> bool:
-        """Whether anybody asked."""
+        """True if the run was started."""
         return self._number > 0
 
     def __call__(self) -> int:
-        """The number."""
+        """The number of the run."""
         self._number = self._number or self._log.start_run(self._command, self._clock())
         return self._number

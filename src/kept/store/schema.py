@@ -1,7 +1,6 @@
-"""What a store file is made of: the statements of its schema and migrations, and what in a file is not of them.
+"""The schema of a store file: its SQL statements and migrations, and the detection of foreign objects in a file.
 
-A trigger or a view could change or hide what kept reads and writes, so a store with one of them is not opened. Knows nothing of
-rows.
+A trigger or view could change or hide what kept reads and writes, so a store that has one is not opened.
 """
 
 import sqlite3
@@ -15,22 +14,22 @@ _OBJECTS = "SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%
 
 
 def schema_statements() -> tuple[str, ...]:
-    """The statements of schema.sql, one by one."""
+    """The statements of schema.sql."""
     return _statements("schema.sql")
 
 
 def migration_statements(version: int) -> tuple[str, ...]:
-    """The statements that lead from the format before to a version."""
+    """The statements that migrate a store from the previous format to ``version``."""
     return _statements("migrations", f"{version}.sql")
 
 
 def foreign_programs(connection: sqlite3.Connection) -> Iterator[str]:
-    """The triggers and views of a store, by kind and name: kept never makes any."""
+    """The triggers and views in a store file, by kind and name; kept never creates any in the file."""
     return (f"{kind} {name}" for kind, name in _list_objects(connection) if kind in ("trigger", "view"))
 
 
 def foreign_objects(connection: sqlite3.Connection) -> Iterator[str]:
-    """The tables and indexes (triggers and views too) of a store of the newest format that kept did not make, by kind and name."""
+    """The tables, indexes, triggers and views that kept did not create, by kind and name, in a store of the newest format."""
     return (f"{kind} {name}" for kind, name in _list_objects(connection) if (kind, name) not in _current_objects())
 
 
@@ -40,7 +39,7 @@ def _list_objects(connection: sqlite3.Connection) -> list[tuple[str, str]]:
 
 @cache
 def _current_objects() -> frozenset[tuple[str, str]]:
-    """What a new store is made of."""
+    """The kind and name of every object in a new store."""
     with closing(sqlite3.connect(":memory:")) as made:
         for statement in schema_statements():
             made.execute(statement)

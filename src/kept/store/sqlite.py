@@ -1,4 +1,4 @@
-"""The store in SQLite: one file with the archive, the log, and what derives from them."""
+"""The SQLite store: one file with the archive, the log, and the data derived from them."""
 
 import json
 import secrets
@@ -27,14 +27,14 @@ from kept.store.protocol import Archive, Log
 from kept.store.rows import UNREADABLE
 from kept.store.values import VERSION, EventRow, FileRow, OptedOut, Output, Row, StoreRow, ThreadRow
 
-_REINDEXING = "reindexing"  # a setting that a migration leaves: what is derived of the archive is to be made anew
-_TAKEN = 500  # events of one archive block when a store is loaded
+_REINDEXING = "reindexing"  # setting that a migration leaves: data derived from the archive must be rebuilt
+_TAKEN = 500  # rows loaded at a time; events of one such batch form an archive block
 
 
 class SqliteStore:
-    """An open store file, made where there is none. Raises StoreError where it cannot be opened.
+    """An open store file, created if there is none. Raises StoreError if it cannot be opened.
 
-    ``redact`` takes the secrets out of every text that comes in (see :mod:`kept.store.door`).
+    ``redact`` removes secrets from every text that is stored (see :mod:`kept.store.door`).
     """
 
     def __init__(self, path: Path, *, redact: Redact = skip_store_redaction, database: Database | None = None) -> None:
@@ -46,15 +46,15 @@ class SqliteStore:
         self._log = SqliteLog(self._database)
         self._days = SqliteDays(self._database)
         self._remains = ""
-        if self._database.fetch_one("setting", name=ERASING) is not None:  # a process died before it had rewritten the file
+        if self._database.fetch_one("setting", name=ERASING) is not None:  # a process died before it rewrote the file
             try:
                 self.compact()
-            except StoreError as error:  # a later opening tries again, and `check` says so
+            except StoreError as error:  # the next process that opens the store tries again, and `kept check` reports it
                 self._remains = f"words that were forgotten may still lie in free pages: {error.what}"
         if reindexing := self._database.fetch_one("setting", name=_REINDEXING):
             with self._database.transaction():
                 self._archive.reindex()
-                if not reindexing["value"]:  # an older format did not note what came in several sessions
+                if not reindexing["value"]:  # an older format did not record repeated passages
                     self._archive.requeue_repeats()
                 self._database.run("drop_setting", name=_REINDEXING)
 
@@ -65,12 +65,12 @@ class SqliteStore:
 
     @property
     def log(self) -> Log:
-        """What is remembered of it, and how that came about."""
+        """The memories and their history."""
         return self._log
 
     @property
     def days(self) -> Days:
-        """What was worked on when."""
+        """The notes and summaries of days."""
         return self._days
 
     def __enter__(self) -> Self:
@@ -80,37 +80,37 @@ class SqliteStore:
         self._database.close()
 
     def transaction(self) -> AbstractContextManager[None]:
-        """Everything inside commits together or not at all."""
+        """A block that commits as a whole or not at all."""
         return self._database.transaction()
 
     def trial_transaction(self) -> AbstractContextManager[None]:
-        """Everything inside is taken back at the end."""
+        """A block whose changes are rolled back at the end."""
         return self._database.trial_transaction()
 
     def read_transaction(self) -> AbstractContextManager[None]:
-        """Everything read inside is of one moment."""
+        """A block whose reads all see the store as of one moment."""
         return self._database.read_transaction()
 
     def refresh(self) -> None:
-        """Take up what other machines wrote: nothing, for this file is the only place."""
+        """Does nothing, because this store has no server."""
 
     @property
     def away_since(self) -> int | None:
-        """The last pass that the server has, where this machine was changed without it since: None, for there is no server."""
+        """Always None, because this store has no server."""
         return None
 
     def return_to_server(self) -> None:
-        """Have this store hold what the server does and nothing else: nothing, for it has none."""
+        """Does nothing, because this store has no server."""
 
     def publish(self) -> None:
-        """Have the server of this store hold what it does: nothing, for it has none."""
+        """Does nothing, because this store has no server."""
 
     def unbind(self) -> None:
-        """Have this store be of no server: nothing is taken up into it, and it writes to none before it is published."""
+        """Detach this store from its server, so that it no longer takes that server's changes for its own."""
         self._database.run("drop_setting", name=BINDING)
 
     def key(self, name: str) -> bytes:
-        """A random secret of this store (32 bytes), made when it is first asked for."""
+        """A random secret of this store (32 bytes), generated on first use. Raises DamagedError."""
         row = self._database.fetch_one("setting", name=f"key:{name}")
         if row is None:
             with self._database.transaction():
@@ -123,18 +123,18 @@ class SqliteStore:
         return bytes.fromhex(row["value"])
 
     def note(self, name: str) -> str:
-        """What was noted in this store, on this machine alone, under a name; empty where nothing was. Raises DamagedError."""
+        """The note stored under a name, on this machine only; empty if there is none. Raises DamagedError."""
         row = self._database.fetch_one("setting", name=f"note:{name}")
         if row is not None and row["wrong"]:
             raise self._damage_error(f"the note {name!r} of this store is damaged")
         return str(row["value"]) if row else ""
 
     def save_note(self, name: str, text: str) -> None:
-        """Note something in this store, on this machine alone."""
+        """Store a note under a name, on this machine only."""
         self._database.run("put_setting", name=f"note:{name}", value=text)
 
     def output_states(self, path: str) -> tuple[Output, ...]:
-        """What was last written to a file, and after it what is being written where a write was cut short; empty where nothing was.
+        """What was last written to a file and, if a write was interrupted, what was to be written; empty if nothing was written.
 
         Raises DamagedError.
         """
@@ -150,11 +150,11 @@ class SqliteStore:
         return DamagedError(what, where=str(self.path), hint="restore a backup: kept restore FILE")
 
     def save_pending_output(self, path: str, output: Output) -> None:
-        """Note what is about to be written to a file."""
+        """Record what is about to be written to a file."""
         self._store_output(path, output, intended=1)
 
     def save_output(self, path: str, output: Output) -> None:
-        """Note what was written to a file."""
+        """Record what was written to a file."""
         with self._database.transaction():
             self._store_output(path, output, intended=0)
             self._database.run("drop_intended", path=path)
@@ -165,7 +165,7 @@ class SqliteStore:
         )
 
     def drop_output(self, path: str) -> None:
-        """Note that a file is no longer kept's."""
+        """Record that kept no longer writes a file."""
         self._database.run("drop_output", path=path)
 
     def outputs(self) -> tuple[str, ...]:
@@ -173,11 +173,11 @@ class SqliteStore:
         return tuple(row["path"] for row in self._database.run("outputs"))
 
     def digest_content(self) -> str:
-        """A digest of what the store holds that files are composed of: equal where nothing of it changed."""
+        """A digest of the content that output files are composed from; it is equal as long as that content does not change."""
         return digest(*(str(value) for row in self._database.run("content_sums") for value in row))
 
     def find_damage(self) -> tuple[str, ...]:
-        """Everything that is wrong with the store, in words; empty where nothing is."""
+        """A description of each defect of the store; empty if there are none."""
         return self._find_damage(indexes=True)
 
     def _find_damage(self, *, indexes: bool) -> tuple[str, ...]:
@@ -212,7 +212,7 @@ class SqliteStore:
             yield "the key of what was forgotten is gone: it may come back"
 
     def _check_memory_index(self, stored: Mapping[str, Memory]) -> Iterator[str]:
-        """Compare the full-text index of memories with one made anew, term by term."""
+        """Compare the full-text index of memories with a rebuilt one, term by term."""
         raw = self._database.execute_sql
         made = (
             "CREATE VIRTUAL TABLE temp.anew USING fts5 (words, content = '', tokenize = 'porter unicode61')",
@@ -252,15 +252,14 @@ class SqliteStore:
         self._database.run("drop_setting", name=ERASING)
 
     def copy_to(self, path: Path, *, indexes: bool = True) -> None:
-        """Write the whole store, as of one moment, durably into a new file that opens as a store and has no damage.
+        """Write a consistent copy of the whole store durably to a new file, and check it for damage.
 
-        Without ``indexes``, what words are found by is not proven: it can be made anew.
-
-        The file gets its name when it is whole: a copying that is cut short leaves nothing of that name.
+        Without ``indexes``, the full-text indexes are not checked, because they can be rebuilt. The copy is written under a
+        temporary name and renamed when it is complete, so an interrupted copy never has the name ``path``.
         """
         fresh = path.with_name(f".{path.name}.new")
         try:
-            delete_database(fresh)  # of a copying that was cut short
+            delete_database(fresh)  # left by an interrupted copy
             self._database.copy_to(fresh)
             with SqliteStore(fresh) as copy:
                 found = copy._find_damage(indexes=indexes)
@@ -280,7 +279,7 @@ class SqliteStore:
                 delete_database(fresh)
 
     def export_rows(self) -> Iterator[Row]:
-        """The whole store, as of one moment, in a form that any store can load."""
+        """A consistent export of the whole store in a form that any store can load."""
         key = self.key("forget").hex()
         with self._database.read_transaction():
             yield StoreRow(version=VERSION, key=key)
@@ -289,7 +288,7 @@ class SqliteStore:
             yield from self._days.passages()
 
     def load_rows(self, rows: Iterable[Row]) -> None:
-        """Take up what :meth:`export_rows` gave, into a store that holds nothing, in one transaction; derive the rest."""
+        """Load an export of :meth:`export_rows` into an empty store, in one transaction, and derive the rest."""
         with self._database.transaction():
             if not self._database.fetch_one("is_empty")["empty"]:
                 raise UsageError("this home remembers something already", where=str(self.path), hint="import into an empty --home")
@@ -325,7 +324,7 @@ def _describe_miscount(table: str, missing: int) -> str:
 
 
 def _report_unreadable(part: str, found: Iterator[str]) -> Iterator[str]:
-    """What is found in a part of the store, and where it ends early that a row of it cannot be read."""
+    """The findings in a part of the store; if a row cannot be read, the last finding says that the check is incomplete."""
     try:
         yield from found
     except (*UNREADABLE, DamagedError) as error:

@@ -1,7 +1,7 @@
-"""The tree of a conversation: which branches were given up when the user went back and wrote something else.
+"""The tree of a conversation, and the branches that the user abandoned by a rewind.
 
-Knows records by their links and order only, no text and no format. Held in arrays of numbers: a conversation of a million events
-takes some tens of megabytes.
+Uses only the links and order of records, no text and no format. The tree is stored in arrays of numbers, so a conversation of a
+million events takes some tens of megabytes.
 """
 
 from array import array
@@ -16,11 +16,11 @@ _NONE = -1
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tree:
-    """The events of a thread in its order, as points of a tree.
+    """The events of a thread, in order, as nodes of a tree; one array per field.
 
-    ``record`` and ``parent`` are links to native records (hashes of their ids, each process has its own; 0: none); the events of
-    one record share them. ``turn`` groups the pieces of one assistant message, 0 elsewhere. ``human`` tells the prompts of the
-    user, ``output`` the outputs of tools.
+    ``record`` and ``parent`` are hashes of native record ids (different in each process; 0: none); the events of one record share
+    them. ``turn`` groups the pieces of one assistant message and is 0 elsewhere. ``human`` is 1 for prompts of the user, ``output``
+    for outputs of tools.
     """
 
     record: "array[int]" = field(default_factory=lambda: array("q"))
@@ -40,10 +40,9 @@ class Tree:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _RecordTree:
-    """The records by number: who hangs on whom, where each first and last stands in the file, and which hold a prompt of the user.
+    """The tree of records, by number: first and last event of each, parent, first child, next sibling, and 1 if it holds a prompt.
 
-    ``of`` gives the record of each event. A record that others only point at has no place of its own. Children are chained in the
-    order of the file.
+    ``of`` maps each event to its record. A record that is only referenced as a parent has no events. Siblings are in file order.
     """
 
     of: "array[int]"
@@ -62,11 +61,11 @@ class _RecordTree:
 
 
 def find_abandoned(tree: Tree) -> bytearray:
-    """For each event 1 where the user went back behind it, else 0.
+    """For each event 1 if a rewind of the user replaced it, else 0.
 
-    Where a human prompt has an older sibling (another prompt, or an answer that is not part of the parent's own message), the
-    older one and all that hangs on it was replaced, unless its branch went on after the prompt. Parallel tool calls and their
-    outputs are siblings by nature and replace nothing. Ends on cycles; a dangling parent is an ordinary parent nobody knows.
+    If a human prompt has an older sibling (another prompt, or an answer that is not part of the parent's own message), the older
+    one and all its descendants were replaced, unless that branch continued after the prompt. Parallel tool calls and their outputs
+    are always siblings and replace nothing. Terminates on cycles; an unknown parent is treated like any other.
     """
     family = _build_record_tree(tree)
     last = _last_orders(family)
@@ -83,7 +82,7 @@ def find_abandoned(tree: Tree) -> bytearray:
 
 
 def has_siblings(tree: Tree) -> bool:
-    """Whether a prompt of the user hangs on what something else hangs on too: without, nothing was replaced."""
+    """True if a prompt of the user shares its parent with another record; otherwise nothing was replaced."""
     prompts = {parent for parent, human in zip(tree.parent, tree.human, strict=True) if human and parent}
     first: dict[int, int] = {}
     links = zip(tree.parent, tree.record, strict=True)
@@ -133,7 +132,7 @@ def _index_of(links: Sequence[int], wanted: int) -> int:
 
 
 def _ancestors(family: _RecordTree) -> bytearray:
-    """Which records the newest event hangs on: it stands, so they do, whatever a cycle of links says."""
+    """The records that the newest event descends from. They are never abandoned, even if the links form a cycle."""
     line = bytearray(len(family.parent))
     record = family.of[-1] if family.of else _NONE
     while record != _NONE and not line[record]:
@@ -157,7 +156,7 @@ def _replaced_records(tree: Tree, family: _RecordTree, parent: int, last: Sequen
 
 
 def _last_orders(family: _RecordTree) -> "array[int]":
-    """For every record the greatest order of itself and what hangs on it; each is visited once, so cycles end."""
+    """For each record the last event of itself and its descendants. Each record is visited once, so cycles terminate."""
     last = family.last[:]
     seen = bytearray(len(last))
     path, visited = array("q"), array("q")

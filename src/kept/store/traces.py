@@ -1,6 +1,7 @@
-"""Everything a file holds as text, decoded: for a proof that certain words are nowhere in it. Knows no format of kept's own.
+"""Decodes all text in a file, to prove that certain words are nowhere in it. Does not rely on kept's own formats.
 
-A database is read row by row, every column of every table, compressed values unpacked; and then byte by byte, free pages included.
+A database is read row by row, every column of every table, with compressed values decompressed; then byte by byte, including free
+pages.
 """
 
 import gzip
@@ -19,9 +20,9 @@ from kept.store.packing import unpack_text
 
 _SQLITE = b"SQLite format 3\x00"
 _GZIP = b"\x1f\x8b"
-_INDEXED = re.compile(r"[\x00-\x1f]0(\w+)")  # a term as a full-text index of SQLite writes it: with a 0 before it
-_ROWS = 1_000  # of a table, whose texts are looked at together
-_CHUNK, _OVERLAP = 4 * 2**20, 64 * 2**10  # bytes read at once, and read again with the next so that nothing is cut in two
+_INDEXED = re.compile(r"[\x00-\x1f]0(\w+)")  # a term in the bytes of SQLite's full-text index, which puts a 0 before it
+_ROWS = 1_000  # rows of a table whose texts are searched together
+_CHUNK, _OVERLAP = 4 * 2**20, 64 * 2**10  # bytes per chunk, and bytes shared with the next so that no match is split
 
 
 def is_database(path: Path) -> bool:
@@ -32,9 +33,9 @@ def is_database(path: Path) -> bool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FilePiece:
-    """A piece of a file: where in it, its bytes as they lie there, and the ``texts`` they hold.
+    """A piece of a file: its location, its raw bytes, and the ``texts`` in them.
 
-    ``unpack`` makes one text of the bytes that has all of the texts in it.
+    ``unpack`` decodes the bytes to one text that contains all of the texts.
     """
 
     where: str
@@ -43,19 +44,20 @@ class FilePiece:
     unpack: Callable[[bytes], str]
 
     def has_words(self, words: ErasureWords, names: Sequence[str] = ()) -> bool:
-        """True if words stand in one of the texts, but for names. What is known not to hold them is not unpacked again."""
+        """True if one of the texts holds the words outside ``names``. Bytes known not to hold them are not unpacked again."""
         return words.may_be_in_packed(self.data, self.unpack) and any(
             words.is_in_text(_without(text, names)) for text in self.texts()
         )
 
 
 def traces(path: Path, words: ErasureWords, names: Sequence[str] = ()) -> Iterator[str]:
-    """Where in a file words stand elsewhere than in ``names`` (of folders and files), each place once. A file that cannot be read
-    may hold them.
+    """The locations in a file that hold the words outside ``names`` (of folders and files), without duplicates.
+
+    If the file cannot be read, the error message counts as a location, because the file may hold the words.
     """
     try:
         found: set[str] = set()
-        for piece in pieces_of(path):  # who asks for one place alone is told before the rest is read
+        for piece in pieces_of(path):  # lazily: a caller that needs one location does not wait for the rest
             if piece.where not in found and piece.has_words(words, names):
                 found.add(piece.where)
                 yield piece.where
@@ -64,7 +66,7 @@ def traces(path: Path, words: ErasureWords, names: Sequence[str] = ()) -> Iterat
 
 
 def pieces_of(path: Path) -> Iterator[FilePiece]:
-    """A file in pieces. Raises StoreError where it cannot be read."""
+    """The pieces of a file. Raises StoreError if it cannot be read."""
     try:
         with path.open("rb") as file:
             head = file.read(len(_SQLITE))
@@ -80,7 +82,7 @@ def pieces_of(path: Path) -> Iterator[FilePiece]:
 
 
 def _cells(path: Path) -> Iterator[FilePiece]:
-    """The rows of each table: packed values one by one, the texts of many rows together."""
+    """The pieces of a database: each binary value by itself, the texts of many rows together."""
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
         database.text_factory = lambda data: data.decode("utf-8", "replace")
         tables = [

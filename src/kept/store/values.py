@@ -1,4 +1,4 @@
-"""The values a store speaks in: what it is given, what it answers, and the rows it can be written out as."""
+"""The values that a store takes and returns, and the rows of its export."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -15,7 +15,7 @@ from kept.core.value import dataclass, field
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Thread:
-    """The events of one session as one file tells them; ``extracted`` is the ordinal from which its episodes are still open."""
+    """The events of one session in one file; ``extracted`` is the ordinal from which its episodes are still open."""
 
     id: int
     session: str
@@ -30,7 +30,7 @@ class Thread:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Mention:
-    """When a name was said last in a working directory (empty where the file names none), and the file that tells it."""
+    """The last mention of a name in a file: working directory (empty if the file names none), path and time."""
 
     project: str
     path: str
@@ -39,7 +39,7 @@ class Mention:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SessionActivity:
-    """A session's part in a span of time: where it stands, whose project, how many events and prompts, from when to when."""
+    """A session's events within a span of time: where they are from, the number of events and prompts, the first and last time."""
 
     source: str
     path: str
@@ -53,7 +53,7 @@ class SessionActivity:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileState:
-    """One known file: how far it was read (bytes, records) and the account of all its records."""
+    """A known file: how far it was read (bytes, records), and the account of all its records."""
 
     source: str
     path: str
@@ -62,15 +62,16 @@ class FileState:
     account: RecordAccount
 
 
-# The stages that propose: rules over a session, rules over sessions that follow each other, and a model.
+# The stages whose passes propose candidates: rules over a session, rules over consecutive sessions, and a model.
 EXTRACT, SEQUEL, MODEL = "extract", "sequel", "model"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Span:
-    """What a pass that proposes covers: a thread from the ordinal ``start`` on, with the candidates found, by episode start.
+    """The part of a thread that a proposing pass covers, from ordinal ``start`` on.
 
-    Its candidates take the place of those that earlier passes of the same stage proposed there.
+    ``judged`` are its candidates, each with the ordinal at which its episode begins. They replace the candidates that earlier
+    passes of the same stage proposed for that part.
     """
 
     thread: int
@@ -80,7 +81,7 @@ class Span:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Draft:
-    """A pass that is not in the log yet."""
+    """A pass before it is committed to the log."""
 
     run: int
     stage: str
@@ -96,7 +97,7 @@ class Draft:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Run:
-    """One run: its command, its times of processing (``ended_at`` is None where it was cut short), its report as JSON."""
+    """A run: its command, its times of processing (``ended_at`` is None if it was interrupted), and its report as JSON."""
 
     id: int
     command: str
@@ -106,7 +107,7 @@ class Run:
 
 
 class Outline(NamedTuple):
-    """What memories are filtered, sorted and grouped by in a list; ``status`` is that of a moment, both times as stored."""
+    """The fields by which lists of memories are filtered and sorted; ``status`` is that at a moment, both times are as stored."""
 
     id: str
     profile: str
@@ -121,7 +122,7 @@ class Outline(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Proposal:
-    """A judged candidate as the log holds it: in which pass, of which episode (thread and ordinal of its first event)."""
+    """A candidate with verdict as the log holds it, with its pass and episode (thread and ordinal of the episode's first event)."""
 
     judged: CandidateVerdict
     pass_id: int
@@ -131,7 +132,7 @@ class Proposal:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Output:
-    """The lines kept wrote to a file, and the hash of their bytes."""
+    """The lines that kept wrote to a file, and the hash of their bytes."""
 
     hash: str
     lines: tuple[Line, ...]
@@ -139,7 +140,7 @@ class Output:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ThreadNote:
-    """A note with the thread it is of: its session, its working directory and the path of its file."""
+    """A note with its thread, and that thread's session, working directory and file path."""
 
     note: WorkNote
     thread: int
@@ -150,7 +151,7 @@ class ThreadNote:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ThreadPoint:
-    """A point with the thread it is of: its session, its working directory and the path of its file."""
+    """A point with its thread's session, working directory and file path."""
 
     passage: Passage
     session: str
@@ -158,12 +159,12 @@ class ThreadPoint:
     path: str
 
 
-VERSION = 1  # of the form in which a store is written out
+VERSION = 1  # version of the export format
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoreRow:
-    """The first row of a store written out whole: the version of this form, and the key of its fingerprints."""
+    """The first row of an export: the version of the format, and the key of the store's fingerprints."""
 
     version: int
     key: str
@@ -171,7 +172,7 @@ class StoreRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileRow:
-    """A known file, how far it was read, and the account of its records."""
+    """A known file: how far it was read, and the account of its records."""
 
     source: str
     path: str
@@ -181,7 +182,7 @@ class FileRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EventRow:
-    """An archived event. ``twin`` still recognises its copies where words of it were erased."""
+    """An archived event. ``twin`` recognises its copies even if words of the event were erased."""
 
     event: Event
     twin: str
@@ -189,9 +190,9 @@ class EventRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ThreadRow:
-    """A thread of a file: its events in order (keys), and the ordinals of those a later rewind replaced.
+    """A thread of a file: the keys of its events in order, and the ordinals of events that a later rewind replaced.
 
-    ``heard`` events of it a model has read; its chunks are closed before the ordinal ``closed``.
+    A model has read ``heard`` of its events; its chunks before ordinal ``closed`` are closed.
     """
 
     id: int
@@ -209,7 +210,7 @@ class ThreadRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunRow:
-    """A run; ``ended_at`` and ``report`` are missing where it was cut short."""
+    """A run; an interrupted one has no ``ended_at`` and ``report``."""
 
     id: int
     command: str
@@ -220,7 +221,7 @@ class RunRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PassRow:
-    """A pass without its operations, the hash that chains it to the one before, and the span (thread, start) it covers."""
+    """A pass without its operations, the hash that chains it to the previous pass, and the spans (thread, start) it covers."""
 
     head: Pass
     hash: str
@@ -229,7 +230,10 @@ class PassRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OperationRow:
-    """An operation in two parts; ``salt`` and ``words`` are None where there were none or forget erased them."""
+    """An operation, split into ``body`` and ``words`` (:mod:`kept.store.records`).
+
+    ``salt`` and ``words`` are None if the operation has no words or they were erased.
+    """
 
     id: int
     pass_id: int
@@ -243,7 +247,7 @@ class OperationRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CandidateRow:
-    """A judged candidate in two parts, of the episode that begins at ``ordinal`` of ``thread``."""
+    """A candidate with verdict, split into ``body`` and ``words``; its episode begins at ``ordinal`` of ``thread``."""
 
     row: int
     pass_id: int
@@ -262,7 +266,7 @@ class CandidateRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FingerprintRow:
-    """What must not come back, and the pass that said so."""
+    """The fingerprint of a forgotten statement, and the pass that forgot it."""
 
     fingerprint: str
     pass_id: int
@@ -270,7 +274,7 @@ class FingerprintRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupRow:
-    """A group that waits for curation."""
+    """A group that is queued for curation."""
 
     profile: str
     scope: str
@@ -278,7 +282,7 @@ class GroupRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OptedOut:
-    """A conversation that is not to be remembered, because the user said so in it, and the file that told."""
+    """A conversation that opted out of being remembered, because the user said so in it, and the file with that prompt."""
 
     session: str
     path: str

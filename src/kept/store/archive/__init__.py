@@ -1,1 +1,1 @@
-"""The archive: cleaned turns, compressed, immutable but for forget."""
+"""The archive: cleaned events in compressed blocks, immutable except for erasure."""

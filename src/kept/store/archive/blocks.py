@@ -1,4 +1,4 @@
-"""The blocks in which a store keeps cleaned turns, read once and kept at hand, written as a whole; and what is derived of them."""
+"""The blocks that hold the archived events: reading them through a cache, writing them, and the rows derived from them."""
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from kept.core.erasure import ErasureWords
 
 T = TypeVar("T")
-# A block is unpacked whole for one of its events, and several are kept at hand: so many events a block bound both.
+# Events per block. Reading one event unpacks its whole block, and several unpacked blocks are cached; the size bounds both costs.
 BLOCK_EVENTS = 512
 _NOWHERE = 0, Places([], [], [], [], [], [])
 _INDEXED = frozenset({Author.HUMAN, Author.ASSISTANT})
 
 
 class Blocks:
-    """The blocks of one store, a few of them unpacked in memory. The number of a block is that of its first event."""
+    """The blocks of a store, with a cache of unpacked ones. The number of a block is that of its first event."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -36,7 +36,7 @@ class Blocks:
         self._seen = 0
 
     def at(self, number: int) -> tuple[Event, ...]:
-        """The events of a block; read again once another process changed the store, for it may have forgotten words of them.
+        """The events of a block. The cache is dropped when another process changed the store, because it may have erased words.
 
         Raises DamagedError.
         """
@@ -44,12 +44,12 @@ class Blocks:
         return self._unpacked(number)
 
     def places(self, number: int) -> Places:
-        """What recognises the events of a block and places them. Raises DamagedError."""
+        """The keys, links and authors of a block's events (:class:`Places`). Raises DamagedError."""
         self.follow_others()
         return self._places(number)
 
     def follow_others(self) -> None:
-        """Read again what is at hand where another process changed the store since."""
+        """Drop the cached blocks if another process changed the store."""
         seen = self._database.data_version()
         if seen != self._seen:
             self._forget_unpacked()
@@ -61,7 +61,7 @@ class Blocks:
         self._last = _NOWHERE
 
     def block_of(self, event: int) -> int:
-        """The number of the block in which an event lies."""
+        """The number of the block that holds an event."""
         return int(self._database.fetch_one("block_of", event=event)["id"])
 
     def numbers(self) -> list[int]:
@@ -69,7 +69,7 @@ class Blocks:
         return [row["id"] for row in self._database.run("block_numbers")]
 
     def find(self, keys: Iterable[str]) -> dict[str, int]:
-        """The numbers of the events of these keys, as far as there are such. Raises DamagedError."""
+        """The numbers of the events with these keys; unknown keys are skipped. Raises DamagedError."""
         self.follow_others()
         wanted = set(keys)
         found = (
@@ -78,8 +78,9 @@ class Blocks:
         return {key: number for key, number in found if key in wanted}
 
     def place_of(self, event: int) -> tuple[Places, int]:
-        """The places of the block in which an event lies, and which of them is its; what others changed since the last
-        :meth:`follow_others` may be missed. Raises DamagedError.
+        """The :class:`Places` of the block that holds an event, and the event's index in them.
+
+        Does not check for changes by other processes; call :meth:`follow_others` before. Raises DamagedError.
         """
         block, places = self._last
         if not 0 <= event - block < len(places.keys):
@@ -95,7 +96,7 @@ class Blocks:
         return places.keys[place]
 
     def may_hold(self, number: int, words: "ErasureWords") -> bool:
-        """True if words may stand in a block. Raises DamagedError."""
+        """True if a block may hold the words. Raises DamagedError."""
         row = self._database.fetch_one("block", id=number)
         try:
             return words.may_be_in_packed(row["body"], unpack_text)
@@ -108,7 +109,7 @@ class Blocks:
         return event
 
     def events(self, numbers: Iterable[int]) -> Iterator[Event]:
-        """Events by their numbers; each run of numbers of one block looks it up once. Raises DamagedError."""
+        """The events with these numbers; consecutive numbers of one block cost one lookup. Raises DamagedError."""
         block, events = 0, tuple[Event, ...]()
         for number in numbers:
             if not block <= number < block + len(events):
@@ -122,13 +123,13 @@ class Blocks:
         return items[number - block]
 
     def add_block(self, number: int, events: Sequence[Event]) -> None:
-        """Write a new block, under the number of its first event."""
+        """Write a new block; its number is that of its first event."""
         body, checksum = pack(events)
         self._database.run("add_block", id=number, body=body, hash=checksum)
         self._database.verify_after_commit(("block", number), lambda: self._is_stored(number, checksum))
 
     def replace_block(self, number: int, events: Sequence[Event]) -> None:
-        """Write a block anew."""
+        """Overwrite a block."""
         body, checksum = pack(events)
         self._database.run("put_block", body=body, hash=checksum, id=number)
         self._forget_unpacked()
@@ -154,37 +155,38 @@ class Blocks:
 
 
 def voice_of(kind: EventKind, author: Author) -> str:
-    """The kind and the author of an event, a letter each."""
+    """A two-letter code: the kind and the author of an event."""
     return KINDS[kind] + AUTHORS[author]
 
 
 def row_of(number: int, event: Event) -> dict[str, Any]:
-    """The row of an event."""
+    """The columns of an event's row."""
     return {"id": number, "at": to_milliseconds(event.at) if event.at else None, "voice": voice_of(event.kind, event.author)}
 
 
 def marks_of(event: Event) -> Iterator[int]:
-    """The marks of an event."""
+    """The marks (:func:`mark_of`) by which an event and its copies are found."""
     for kind, value in (("key", event.key), ("twin", event.twin), ("likeness", likeness_of(event))):
         if value:
             yield mark_of(kind, value)
 
 
 def find_marked(database: Database, marks: Sequence[int]) -> list[Any]:
-    """The marks of these that there are, each with an event, by the events' numbers."""
+    """The rows (mark, event) with one of these marks, in the order of event numbers."""
     return database.run("marked", marks=to_canonical_json(marks)).fetchall() if marks else []
 
 
 def is_indexed(event: Event) -> bool:
-    """Whether a turn is found by its words."""
+    """True if an event is in a full-text index: a prompt or response of the person or the assistant."""
     return event.author in _INDEXED and bool(event.text) and event.kind in (EventKind.PROMPT, EventKind.RESPONSE)
 
 
 def index(database: Database, events: Sequence[tuple[int, Event]]) -> list[int]:
-    """Make what is derived of events (with their numbers): their rows and marks, the words by which turns are found (what a person
-    said in one index, what an assistant said in another), the long passages of what a person said. Returns those that have some.
+    """Store everything derived from events, given with their numbers. Returns the numbers of events with long passages.
+
+    Derived are rows, marks, full-text entries (prompts and replies have separate indexes), and the hashes of long passages.
     """
-    from kept.core.spans import event_passages  # noqa: PLC0415 - who only reads needs none of it
+    from kept.core.spans import event_passages  # noqa: PLC0415 - not needed for reading
 
     database.execute_many("put_event", (row_of(number, event) for number, event in events))
     database.execute_many("add_mark", _mark_rows(events))
@@ -202,14 +204,14 @@ def index(database: Database, events: Sequence[tuple[int, Event]]) -> list[int]:
 
 
 def _mark_rows(events: Iterable[tuple[int, Event]]) -> list[dict[str, int]]:
-    """The marks of events in their order, in which a table takes them soonest."""
+    """The marks of events, sorted, because a table takes sorted rows fastest."""
     return [
         {"mark": mark, "event": number} for mark, number in sorted((mark, n) for n, event in events for mark in marks_of(event))
     ]
 
 
 def unindex(database: Database, number: int, event: Event) -> None:
-    """Take back what :func:`index` made of an event, but for its row; ``event`` is as it was then."""
+    """Remove what :func:`index` stored for an event, except its row; ``event`` must be as it was then."""
     database.execute_many("drop_mark", _mark_rows([(number, event)]))
     database.run("drop_passage_hashes", event=number)
     if is_indexed(event):
@@ -218,8 +220,9 @@ def unindex(database: Database, number: int, event: Event) -> None:
 
 
 def find_known(database: Database, blocks: Blocks, events: Sequence[Event]) -> list[tuple[int, Event] | None]:
-    """For each event the archived one, with its number: of its key, else of its twin, else of the same words as another file tells
-    them; None where there is none. Raises DamagedError.
+    """For each event its archived copy, with its number; None if there is none. Raises DamagedError.
+
+    A copy has the same key, else the same twin, else the same likeness in another file.
     """
     numbers = dict.fromkeys(row["event"] for row in find_marked(database, list({m for event in events for m in marks_of(event)})))
     known: dict[tuple[str, str], tuple[int, Event]] = {}
@@ -239,7 +242,7 @@ def find_known(database: Database, blocks: Blocks, events: Sequence[Event]) -> l
 
 
 def add_events(database: Database, blocks: Blocks, events: Sequence[Event]) -> tuple[int, list[int]]:
-    """Add a block of events. Returns the number of the first, and which of them say long passages."""
+    """Add a block of events. Returns the number of the first, and the numbers of those with long passages."""
     first = int(database.fetch_one("next_event")["id"])
     blocks.add_block(first, events)
     numbered = list(enumerate(events, first))

@@ -1,6 +1,4 @@
-"""The archive in SQLite looked at as a whole: what is wrong with it, the events that hold certain words, its index made anew, its
-rows written out.
-"""
+"""Operations on the whole archive in SQLite: check for damage, find events with certain words, rebuild the index, export rows."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,11 +21,11 @@ from kept.store.values import EventRow, FileRow, Row, ThreadRow
 if TYPE_CHECKING:
     from kept.core.erasure import ErasureWords
 
-_SAMPLED = 500  # turns of which `check` looks up the index entry: the rest derives from the same code
+_SAMPLED = 500  # `kept check` looks up the index entries of this many turns; the same code made all the others
 
 
 def find_archive_damage(database: Database, blocks: Blocks) -> Iterator[str]:
-    """Every block whose bytes are not what was written, every gap, and every sampled turn that is not found by its words."""
+    """A message for each damaged block, each gap, each wrong row, and each sampled turn that the index does not find."""
     for row in database.run("blocks"):
         if block_hash(row["body"]) != row["hash"]:
             yield f"archive block {row['id']}: its bytes do not match their hash"
@@ -42,7 +40,7 @@ def find_archive_damage(database: Database, blocks: Blocks) -> Iterator[str]:
 
 
 def _check_events(database: Database, blocks: Blocks) -> Iterator[str]:
-    """Every gap between blocks, every event whose row or marks are not what its block says, and rows and marks of none."""
+    """A message for each gap between blocks, each event whose row or marks contradict its block, and for surplus rows and marks."""
     expected, whole, marks = 1, True, 0
     for block in blocks.numbers():
         if block != expected:
@@ -51,7 +49,7 @@ def _check_events(database: Database, blocks: Blocks) -> Iterator[str]:
         try:
             events = list(enumerate(blocks.at(block), block))
         except DamagedError:
-            expected, whole = rows[-1]["id"] + 1 if rows else block + 1, False  # told of the block
+            expected, whole = rows[-1]["id"] + 1 if rows else block + 1, False  # reported with the block
             continue
         expected = block + len(events)
         told = {row["id"]: dict(row) for row in rows}
@@ -73,7 +71,7 @@ def _check_event_index(database: Database, blocks: Blocks) -> Iterator[str]:
         try:
             event = blocks.event(row["id"])
         except DamagedError:
-            continue  # told above
+            continue  # reported by _check_events
         words = index_words(event.text).split()
         if not is_indexed(event) or not words:
             continue
@@ -84,20 +82,20 @@ def _check_event_index(database: Database, blocks: Blocks) -> Iterator[str]:
 
 
 def find_archive_misquotes(blocks: Blocks, cited: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
-    """Every memory that cites an event for words it does not say."""
+    """A message for each memory that cites an event for words that the event does not contain."""
     numbers = blocks.find(cited)
-    for key, number in sorted(numbers.items(), key=itemgetter(1)):  # in the order of blocks: each is read once
+    for key, number in sorted(numbers.items(), key=itemgetter(1)):  # in block order, so that each block is read once
         try:
             event = blocks.event(number)
         except DamagedError:
-            continue  # told by damage()
+            continue  # reported by find_archive_damage
         yield from check_quotes(key, event, cited[key])
     for key in sorted(cited.keys() - numbers.keys()):
         yield from check_quotes(key, None, cited[key])
 
 
 def find_events_with_words(blocks: Blocks, words: "ErasureWords") -> Iterator[tuple[int, Event]]:
-    """Every event in which words stand, with its number. Events are made only of a block whose text may hold the words."""
+    """Every event that holds the words, with its number. Only blocks that may hold them are decoded."""
     named = {*words.events, *words.quotes}
     for block in blocks.numbers():
         if blocks.may_hold(block, words) or not named.isdisjoint(blocks.places(block).keys):
@@ -105,7 +103,7 @@ def find_events_with_words(blocks: Blocks, words: "ErasureWords") -> Iterator[tu
 
 
 def find_similar_events(database: Database, blocks: Blocks, words: "ErasureWords") -> Iterator[Event]:
-    """Every prompt and reply that has, by the full-text index, as many of a sentence's words as a near copy of it must have."""
+    """The prompts and replies that, by the full-text index, share enough words with a sentence to be a near copy of it."""
     found = {
         row["id"]
         for wanted, least in words.near_queries
@@ -117,23 +115,23 @@ def find_similar_events(database: Database, blocks: Blocks, words: "ErasureWords
 
 
 def _phrases(words: Iterable[str]) -> Iterator[str]:
-    """The words as the index has them, each a phrase of its parts."""
+    """The words in the form of the index, each as a phrase of its parts."""
     return filter(None, map(index_words, words))
 
 
 def reindex(database: Database, blocks: Blocks) -> None:
-    """Make what is derived of the archive anew."""
+    """Rebuild everything that is derived from the archive."""
     with database.transaction():
         for name in ("turn_index", "reply_index", "passage_hashes", "marks", "events"):
             database.run(f"clear_{name}")
         for block in blocks.numbers():
-            with suppress(DamagedError):  # `check` tells of it
+            with suppress(DamagedError):  # `kept check` reports it
                 index(database, list(enumerate(blocks.at(block), block)))
         database.run("queue_embedding_turns")
 
 
 def archive_rows(database: Database, blocks: Blocks) -> Iterator[Row]:
-    """Files, events in order, threads."""
+    """The archive as export rows: files, events in order, threads."""
     for row in database.run("all_files"):
         cursor = Cursor(inode=row["inode"], offset=row["offset"], prefix=row["prefix"], line=row["line"], carry=row["carry"])
         yield FileRow(

@@ -1,4 +1,4 @@
-"""Long passages that came in more than one session: noted of each prompt when it is archived, told with each event that is read."""
+"""Long passages that occur in several sessions: their hashes are stored with each archived prompt and added to events when read."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -13,8 +13,8 @@ from kept.store.database import Database
 
 
 def add_repeats(database: Database, numbers: Sequence[int], events: Sequence[Event]) -> tuple[Event, ...]:
-    """The events of some numbers, each with the hashes of its passages that came in other sessions too."""
-    from kept.core.spans import event_passages  # noqa: PLC0415 - a list of memories reads no event
+    """The events (with these numbers), each with the hashes of its passages that occur in other sessions too."""
+    from kept.core.spans import event_passages  # noqa: PLC0415 - listing memories reads no event
 
     wanted = [number for number, event in zip(numbers, events, strict=True) if event_passages(event)]
     if not wanted:
@@ -30,7 +30,7 @@ def add_repeats(database: Database, numbers: Sequence[int], events: Sequence[Eve
 
 
 def find_events_repeated_by(database: Database, events: Sequence[int]) -> list[int]:
-    """The events (row numbers) of other sessions of which these say a long passage again."""
+    """The numbers of events in other sessions that share a long passage with one of these events."""
     if not events:
         return []
     rows = database.run("passages_elsewhere", events=to_canonical_json(list(events)))
@@ -38,12 +38,12 @@ def find_events_repeated_by(database: Database, events: Sequence[int]) -> list[i
 
 
 def list_repeated_events(database: Database) -> list[int]:
-    """All events (row numbers) that say a long passage of another session."""
+    """The numbers of all events that share a long passage with an event of another session."""
     return sorted({row["event"] for row in database.run("all_passages_elsewhere") if _is_repeat_elsewhere(row)})
 
 
 def check_passage_hashes(database: Database, blocks: Blocks) -> Iterator[str]:
-    """Says that the hashes of passages are not those of the archive."""
+    """A message for each event whose stored passage hashes contradict the archive, and for surplus hashes."""
     from kept.core.spans import event_passages  # noqa: PLC0415 - as above
 
     noted = {(row["hash"], row["event"], row["session"], row["at"]) for row in database.run("all_passage_hashes")}
@@ -51,7 +51,7 @@ def check_passage_hashes(database: Database, blocks: Blocks) -> Iterator[str]:
         try:
             event = blocks.event(row["id"])
         except DamagedError:
-            continue  # told of the block
+            continue  # reported with the block
         at = format_instant(event.at) if event.at else None
         made = {(passage.hash, row["id"], event.session, at) for passage in event_passages(event)}
         if not made <= noted:
@@ -62,7 +62,7 @@ def check_passage_hashes(database: Database, blocks: Blocks) -> Iterator[str]:
 
 
 def _is_repeat_elsewhere(row: Any) -> bool:
-    """Whether the same passage came at another moment, which a copy of a session does not."""
+    """True if the passage occurs at another moment too; in a copy of the session it would occur at the same moment."""
     from kept.core.spans.repeats import is_copy  # noqa: PLC0415 - as above
 
     one, other = row["at"], row["other_at"]

@@ -1,4 +1,4 @@
-"""The archive in SQLite: cleaned turns, the threads they form, and how far each file was read. Append-only but for forget."""
+"""The archive in SQLite: cleaned events, the threads they form, and how far each file was read. Append-only except for erasure."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 class SqliteArchive:
-    """Cleaned turns in compressed blocks, each event once, however many files tell it."""
+    """Cleaned events in compressed blocks, each stored once, however many files contain it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._blocks = Blocks(database)
 
     def cursor(self, source: str, path: str) -> Cursor | None:
-        """How far a file was read; None where it never was."""
+        """How far a file was read; None if it never was."""
         row = self._database.fetch_one("file", source=source, path=self._database.safe(path))
         if row is None:
             return None
@@ -44,29 +44,30 @@ class SqliteArchive:
         return Cursor(inode=row["inode"], offset=row["offset"], prefix=row["prefix"], line=row["line"], carry=row["carry"])
 
     def files(self) -> Iterator[FileState]:
-        """Every file ever read, one at a time: write nothing before the last."""
+        """Every file ever read. An iterator over a cursor: do not write before it is exhausted."""
         for row in self._database.run("files"):
             account = load(RecordAccount, json.loads(row["account"]))
             yield FileState(source=row["source"], path=row["path"], offset=row["offset"], line=row["line"], account=account)
 
     def stat_cache_entry(self, path: str) -> tuple[str, str] | None:
-        """The source of a file that was read to its end, and the stamp noted then; None where no stamp is noted."""
+        """The source of a file and the stamp recorded when it was read to its end; None if there is no stamp."""
         row = self._database.fetch_one("look", path=self._database.safe(path))
         return (row["source"], row["stamp"]) if row else None
 
     def stat_cache_below(self, folder: str) -> dict[str, tuple[str, str]]:
-        """What :meth:`stat_cache_entry` tells of files right below a folder, by path: not of one whose path holds a secret."""
+        """The :meth:`stat_cache_entry` of the files directly in a folder, by path; files whose path holds a secret are missing."""
         rows = self._database.run("looks_below", start=f"{folder}/", stop=f"{folder}0")
         return {row["path"]: (row["source"], row["stamp"]) for row in rows}
 
     def save_stat_cache_entry(self, source: str, path: str, stamp: str) -> None:
-        """Note of a file that was read to its end what it looked like."""
+        """Record the stamp of a file that was read to its end."""
         self._database.run("put_look", source=source, path=self._database.safe(path), stamp=stamp)
 
     def add(self, source: str, path: str, events: Sequence[Event], account: RecordAccount, cursor: Cursor, *, anew: bool) -> int:
-        """Archive a slice of a file and move its cursor, in one transaction. Returns how many of the events were new.
+        """Archive a slice of a file and move its cursor, in one transaction. Returns the number of new events.
 
-        ``account`` is that of the slice; ``anew`` says that it is the first of the file or of a file read again from its start.
+        ``account`` is that of the slice. ``anew`` means that it is the first slice of a file, or of a file read again from its
+        start.
         """
         path, account, cursor = (safe := self._database.safe)(path), redact_value(account, safe), redact_cursor(cursor, safe)
         with self._database.transaction():
@@ -112,15 +113,15 @@ class SqliteArchive:
         self._join_threads(file, told)
         self._update_from_copies((event, *found) for event, found in zip(events, known, strict=True) if found)
         if again := find_events_repeated_by(self._database, said):
-            self._requeue_threads(again)  # what was taken for typed in an earlier session is told apart from now on
+            self._requeue_threads(again)  # the repetition shows that passages taken for typed there were pasted
         return len(fresh)
 
     def known_keys(self, keys: Iterable[str]) -> frozenset[str]:
-        """Those of some keys under which an event lies here."""
+        """Those of the keys that belong to an archived event."""
         return frozenset(self._blocks.find(keys))
 
     def _update_from_copies(self, told: Iterable[tuple[Event, int, Event]]) -> None:
-        """Let copies that know more of time or place in the conversation take the place of those that were read before them."""
+        """Replace archived events by copies with a better time or place in the conversation (:func:`merge_event_copy`)."""
         found = ((number, merge_event_copy(there, event)) for event, number, there in told)
         changed = [(number, better) for number, better in found if better is not None]
         self._replace_events(changed)
@@ -128,13 +129,13 @@ class SqliteArchive:
             self._requeue_threads([number for number, _ in changed])
 
     def _requeue_threads(self, events: Sequence[int]) -> None:
-        """Let the threads that tell events (row numbers) wait for extraction."""
+        """Queue the threads that contain these events (by number) for extraction, by rules and by a model."""
         threads = self._database.run("threads_retold", events=to_canonical_json(events)).fetchall()
         self._database.run("sum_threads", ids=to_canonical_json([row["id"] for row in threads]))
         self._database.run("hear_again", events=to_canonical_json(events))
 
     def _replace_events(self, changed: Iterable[tuple[int, Event]]) -> None:
-        """Put events in the places of others, whose numbers are given with them."""
+        """Replace the events with these numbers."""
         blocks: dict[int, list[tuple[int, Event]]] = {}
         for number, event in changed:
             blocks.setdefault(self._blocks.block_of(number), []).append((number, event))
@@ -148,8 +149,9 @@ class SqliteArchive:
             self._blocks.replace_block(block, events)
 
     def _join_threads(self, file: int, events: Iterable[tuple[Event, int, bool]]) -> None:
-        """Let the threads of a file tell events (with their row numbers, and whether they are new) in this order. A session that
-        came along from a file of the same name in another folder goes on in its thread.
+        """Append events, each with its number and whether it is new, to the file's threads, in this order.
+
+        If a session's file moved to another folder under the same name, its existing thread is continued.
         """
         grown: dict[str, list[Any]] = {}
         joined: dict[tuple[int, int], int] = {}
@@ -182,19 +184,17 @@ class SqliteArchive:
         self._database.run("sum_threads", ids=to_canonical_json([thread for thread, *_ in grown.values()]))
 
     def threads(self, *, pending: bool = False, path: str = "") -> Iterator[Thread]:
-        """All threads in the order of their first event, or only those that grew since they were last extracted, or those of a
-        file, one at a time.
-        """
+        """All threads in the order of their first event; only those pending extraction, or only those of the file at ``path``."""
         if path:
             return map(_thread_from_row, self._database.run("threads_of_file", path=self._database.safe(path)))
         return map(_thread_from_row, self._database.run("pending_threads" if pending else "all_threads"))
 
     def threads_by_id(self, threads: Iterable[int]) -> Iterator[Thread]:
-        """The threads of these numbers as they are when it is their turn, in this order."""
+        """The threads with these numbers, in this order, each read when the iterator reaches it."""
         return (_thread_from_row(self._database.fetch_one("thread_by_id", id=thread)) for thread in threads)
 
     def threads_ended_between(self, projects: Iterable[str], start: datetime, stop: datetime, limit: int) -> tuple[Thread, ...]:
-        """The threads of these working directories whose last event lies in [start, stop), at most so many, the latest first."""
+        """The threads of these working directories whose last event is in [start, stop), latest first; at most ``limit``."""
         rows = self._database.run(
             "threads_ended",
             projects=to_canonical_json(sorted(projects)),
@@ -205,7 +205,7 @@ class SqliteArchive:
         return tuple(map(_thread_from_row, rows))
 
     def threads_started_between(self, projects: Iterable[str], start: datetime, stop: datetime) -> Iterator[Thread]:
-        """The threads of these working directories whose first event lies in (start, stop], in its order."""
+        """The threads of these working directories whose first event is in (start, stop], in its order."""
         rows = self._database.run(
             "threads_begun", projects=to_canonical_json(sorted(projects)), start=format_instant(start), stop=format_instant(stop)
         )
@@ -225,12 +225,12 @@ class SqliteArchive:
         return tree, marked
 
     def has_rewinds(self, thread: int) -> bool:
-        """Whether a thread whose records have links holds what may have been, or is marked as, replaced by a rewind."""
+        """True if an event of a thread may have been replaced by a rewind, or is marked so and its records have links."""
         tree, marked = self.tree(thread)
         return has_siblings(tree) or (any(marked) and any(tree.parent))
 
     def mark_abandoned(self, thread: int, changes: Iterable[tuple[int, bool]]) -> None:
-        """Set or clear the mark of events (by ordinal) that a later rewind of the conversation replaced."""
+        """Set or clear the abandoned mark of events (by ordinal), which says that a later rewind replaced them."""
         rows = [{"thread": thread, "ordinal": ordinal, "abandoned": int(value)} for ordinal, value in changes]
         if rows:
             with self._database.transaction():
@@ -252,7 +252,7 @@ class SqliteArchive:
         )
 
     def event(self, key: str) -> Event | None:
-        """The event of that key, or None."""
+        """The event with this key, or None."""
         number = self._blocks.find((key,)).get(key)
         return self._add_repeats([number])[0] if number else None
 
@@ -260,12 +260,12 @@ class SqliteArchive:
         return add_repeats(self._database, numbers, tuple(self._blocks.events(numbers)))
 
     def events_around(self, key: str, before: int, after: int) -> tuple[Event, ...]:
-        """An event in its conversation, with so many events before and after it; empty where it is unknown."""
+        """An event with ``before`` events before and ``after`` events after it in its thread; empty if the key is unknown."""
         row = self._database.fetch_one("first_telling", event=self._blocks.find((key,)).get(key))
         return self.events(row["thread"], row["ordinal"] - before, row["ordinal"] + after + 1) if row else ()
 
     def save_extraction_progress(self, thread: int, *, extracted: int, seen: int) -> None:
-        """Note that ``seen`` events of a thread were looked at and its episodes are closed before ordinal ``extracted``."""
+        """Record that ``seen`` events of a thread were processed and that its episodes before ordinal ``extracted`` are closed."""
         with self._database.transaction():
             self._database.run("extracted", thread=thread, extracted=extracted, seen=seen)
             self._database.run("sum_threads", ids=to_canonical_json([thread]))
@@ -275,11 +275,11 @@ class SqliteArchive:
         return tuple((_thread_from_row(row), row["closed"]) for row in self._database.run("unheard_threads"))
 
     def save_llm_progress(self, thread: int, *, closed: int, seen: int) -> None:
-        """Note that a model has read ``seen`` events of a thread, and its chunks are closed before the ordinal ``closed``."""
+        """Record that a model has read ``seen`` events of a thread and that its chunks before ordinal ``closed`` are closed."""
         self._database.run("save_llm_progress", thread=thread, closed=closed, seen=seen)
 
     def session_activity(self, start: datetime, stop: datetime) -> tuple[SessionActivity, ...]:
-        """Which sessions have events in [start, stop), by the events' own times."""
+        """The sessions with events in [start, stop), by the events' own times."""
         return tuple(
             SessionActivity(
                 **dict(row) | {"first_at": from_milliseconds(row["first_at"]), "last_at": from_milliseconds(row["last_at"])}
@@ -294,34 +294,34 @@ class SqliteArchive:
         )
 
     def active_minutes(self) -> Iterator[datetime]:
-        """Every minute in which something happened, in order; fine enough for zones whose days begin at a quarter of an hour."""
+        """Every minute with an event, in order; some time zones are offset by quarters of an hour, so hours would be too coarse."""
         for row in self._database.run("event_minutes"):
             yield from_milliseconds(row["minute"] * 60_000)
 
     def directories(self) -> tuple[tuple[str, str], ...]:
-        """The raw working directories of all threads, with an empty path; where a thread has none, an empty one with its file."""
+        """Pairs (directory, path): the raw working directories of all threads, or an empty one with the path of the file."""
         return tuple((row["project"], row["path"]) for row in self._database.run("directories"))
 
     def project(self, directory: str) -> Project | None:
-        """What a directory was found to be, or None."""
-        row = self._database.fetch_one("project", directory=directory)  # as nearly always: without a secret, it is noted as it is
+        """The recorded project of a directory, or None."""
+        row = self._database.fetch_one("project", directory=directory)  # the usual case: the path holds no secret
         row = row or self._database.fetch_one("project", directory=self._database.safe(directory))
         return Project(**dict(row)) if row else None
 
     def save_project(self, project: Project) -> None:
-        """Note what a directory is."""
+        """Record the project of a directory."""
         self._database.run("put_project", **dump(redact_value(project, self._database.safe)))
 
     def projects(self) -> tuple[Project, ...]:
-        """What every directory was found to be, by directory."""
+        """The recorded project of every directory, by directory."""
         return tuple(Project(**dict(row)) for row in self._database.run("projects"))
 
     def opted_out_sessions(self) -> tuple[OptedOut, ...]:
-        """The conversations that are not to be remembered."""
+        """The conversations that opted out of being remembered."""
         return tuple(OptedOut(**dict(row)) for row in self._database.run("opted_out"))
 
     def opt_out(self, session: str, path: str) -> int:
-        """Note that a conversation is not to be remembered, and erase the words of it that no other conversation has."""
+        """Record that a conversation opted out, and erase the words of its events, except events that others contain too."""
         session = self._database.safe(session)
         with self._database.transaction():
             self._database.run("opt_out", session=session, path=self._database.safe(path))
@@ -337,12 +337,12 @@ class SqliteArchive:
             return len(numbers)
 
     def count_undated_events(self) -> int:
-        """How many events have no time."""
+        """The number of undated events."""
         count: int = self._database.fetch_one("undated_events")["events"]
         return count
 
     def find_mentions(self, name: str, since: datetime) -> tuple[Mention, ...]:
-        """When a name was said last after a moment, by directory and file. Reads rows and the index, no archived text."""
+        """When a name was last mentioned after ``since``, by working directory and file. Uses the index, not the archived text."""
         rows = (
             self._database.run("mentions", query=match_all_words([phrase_words(name)]), since=to_milliseconds(since))
             if index_words(name)
@@ -351,15 +351,15 @@ class SqliteArchive:
         return tuple(Mention(project=row["project"], path=row["path"], at=from_milliseconds(row["at"])) for row in rows)
 
     def events_with_words(self, words: "ErasureWords") -> Iterator[Event]:
-        """Every archived event in which words stand. Raises DamagedError."""
+        """Every archived event that holds the words. Raises DamagedError."""
         return (event for _, event in care.find_events_with_words(self._blocks, words))
 
     def events_with_similar_words(self, words: "ErasureWords") -> Iterator[Event]:
-        """The prompts and replies that may say nearly the same in other words. Raises DamagedError."""
+        """The prompts and replies that may be near copies of the words. Raises DamagedError."""
         return care.find_similar_events(self._database, self._blocks, words)
 
     def erase_words(self, words: "ErasureWords") -> frozenset[str]:
-        """Take words out of every archived event and out of what readers carry along; returns the keys of the events."""
+        """Remove words from every archived event and from the readers' carried state; returns the keys of the changed events."""
         with self._database.transaction():
             changed = [
                 (number, erase_from_event(event, words)) for number, event in care.find_events_with_words(self._blocks, words)
@@ -374,34 +374,33 @@ class SqliteArchive:
             return frozenset(event.key for _, event in changed)
 
     def find_damage(self) -> Iterator[str]:
-        """Every way in which the archive contradicts itself, its hashes and its index."""
+        """A message for each contradiction within the archive, or with its hashes or index."""
         yield from care.find_archive_damage(self._database, self._blocks)
 
     def find_misquotes(self, cited: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
-        """Every memory that cites an event for words it does not say; ``cited`` is of :func:`kept.store.check.citations`."""
+        """A message for each memory that cites an event for words that the event does not contain.
+
+        ``cited`` comes from :func:`kept.store.check.citations`.
+        """
         yield from care.find_archive_misquotes(self._blocks, cited)
 
     def reindex(self) -> None:
-        """Recreate what turns are found by from the archive alone."""
+        """Rebuild everything that is derived from the archive, such as its full-text indexes."""
         care.reindex(self._database, self._blocks)
 
     def requeue_repeats(self) -> None:
-        """Let the threads wait for extraction that say a long passage of another session: an older format did not tell them
-        apart.
-        """
+        """Queue all threads that share a long passage with another session for extraction: older formats did not record it."""
         if again := list_repeated_events(self._database):
             self._requeue_threads(again)
 
     def export_rows(self) -> Iterator[Row]:
-        """The archive written out: files, events in order, threads, projects, conversations that opted out."""
+        """The archive as export rows: files, events in order, threads, projects, conversations that opted out."""
         yield from care.archive_rows(self._database, self._blocks)
         yield from self.projects()
         yield from self.opted_out_sessions()
 
     def load_rows(self, rows: Sequence[Row]) -> None:
-        """Take up rows of :meth:`export_rows` of one kind, inside the transaction that loads them all. Raises ValueError,
-        KeyError.
-        """
+        """Load rows of :meth:`export_rows` of one kind, inside the transaction that loads all rows. Raises ValueError, KeyError."""
         events = [row for row in rows if isinstance(row, EventRow)]
         if events:
             add_events(self._database, self._blocks, [replace(each.event, twin=each.twin) for each in events])

@@ -1,1 +1,1 @@
-"""The server of a shared store: PostgreSQL."""
+"""The PostgreSQL server of a shared store."""

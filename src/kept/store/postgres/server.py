@@ -1,4 +1,7 @@
-"""The rows of one owner in PostgreSQL: a connection as that owner's role. Knows tables, keys and versions, not what rows mean."""
+"""The rows of one owner in PostgreSQL, through a connection as that owner's role.
+
+Knows tables, keys and versions, not what the rows mean.
+"""
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -17,20 +20,20 @@ from kept.store.database import FORMAT
 from kept.store.replica.protocol import Found, Head, Key, Row, SharedLine, Table
 
 _FILES = files("kept.store.postgres")
-_NEWEST = 4  # the last file of migrations
-_LOCK = 7_225_608_014  # the advisory lock of whoever makes the schema
-_ROWS, _BYTES = 2_000, 8 * 2**20  # of one statement
+_NEWEST = 4  # number of the last migration
+_LOCK = 7_225_608_014  # id of the advisory lock for creating and migrating the schema
+_ROWS, _BYTES = 2_000, 8 * 2**20  # at most this many rows and about this many bytes per statement
 _KINDS = {"INTEGER": "bigint", "TEXT": "text", "BLOB": "bytea"}
-_ESCAPE = "\U0010ffff"  # no character
+_ESCAPE = "\U0010ffff"  # a noncharacter, used to escape NUL
 _GONE = "the server went away"
 _NO_NEAR = "SELECT NULL::bigint AS memory, NULL::float8 AS cosine, false AS half WHERE false"
 _HEAD = "SELECT store, version, base, format FROM kept.owners WHERE role = current_user"
 
 
 class PostgresServer:
-    """A connection to PostgreSQL as an owner's role. ``create`` makes the schema where there is none.
+    """A connection to PostgreSQL as an owner's role. ``create`` creates the schema if there is none.
 
-    Raises StoreError where there is no such server, database or role, or its schema is of another kept.
+    Raises StoreError if the server, database or role does not exist, if there is no schema, or if it is of a newer version.
     """
 
     def __init__(self, url: str, *, create: bool = False) -> None:
@@ -63,30 +66,30 @@ class PostgresServer:
             self._connection.execute(_read("vectors.sql"))
 
     def _version(self) -> int:
-        """Which migration was applied last; 0 where there are no tables of kept's."""
+        """The number of the last applied migration; 0 if kept has no tables here."""
         there = self._connection.execute("SELECT to_regclass('kept.migrations') IS NOT NULL").fetchone()[0]
         return int(self._connection.execute("SELECT max(version) FROM kept.migrations").fetchone()[0]) if there else 0
 
     @property
     def owner(self) -> str:
-        """The role whose rows these are."""
+        """The role that owns the rows."""
         with self._explain_errors():
             return str(self._connection.execute("SELECT current_user").fetchone()[0])
 
     @property
     def sees_all(self) -> bool:
-        """True if row-level security does not bind this role: it is the administrator's, not an owner's."""
+        """True if row-level security does not apply to this role: it is an administrator's role, not an owner's."""
         query = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
         with self._explain_errors():
             return bool(self._connection.execute(query).fetchone()[0])
 
     @property
     def is_lost(self) -> bool:
-        """Whether the connection ended without :meth:`close`, as when the server was started anew."""
+        """True if the connection ended without :meth:`close`, for example because the server restarted."""
         return bool(self._connection.broken)
 
     def lock(self) -> Head:
-        """Begin to write: nobody else writes this owner's rows before :meth:`commit` or :meth:`rollback`."""
+        """Begin a write transaction, which excludes other writers of this owner's rows until :meth:`commit` or :meth:`rollback`."""
         with self._explain_errors():
             self._connection.execute("BEGIN")
             row = self._connection.execute(f"{_HEAD} FOR UPDATE").fetchone()
@@ -98,7 +101,7 @@ class PostgresServer:
         return self._head(row, renews=True)
 
     def look(self) -> Head:
-        """Begin to read: everything until :meth:`rollback` is of one moment."""
+        """Begin a read transaction with a consistent view of the rows until :meth:`rollback`."""
         with self._explain_errors():
             self._connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             return self._head(self._connection.execute(_HEAD).fetchone())
@@ -114,31 +117,31 @@ class PostgresServer:
         return Head(store=store, version=version, base=base, outdated=bool(store) and form < FORMAT)
 
     def changed(self, tables: Sequence[Table], since: int) -> Collection[str]:
-        """The names of those tables of which rows changed or went after a version."""
+        """The names of the tables with rows that were changed or deleted after a version."""
         with self._explain_errors():
             return {row[0] for row in self._connection.execute(_changed(tuple(tables)), {"since": since}).fetchall()}
 
     def rows(self, table: Table, since: int) -> Iterator[Row]:
-        """The rows of a table that changed after a version, by their key, one at a time."""
+        """The rows of a table that were changed after a version, one at a time, in the order of their keys."""
         with self._explain_errors(), self._connection.cursor(name="rows", binary=True) as cursor:
             cursor.itersize = 500
             cursor.execute(_select(table), (since,))
             yield from (tuple(map(_unescape, row)) for row in cursor)
 
     def gone(self, table: Table, since: int) -> Sequence[Key]:
-        """The keys of the rows of a table that went after a version."""
+        """The keys of the rows of a table that were deleted after a version."""
         query = "SELECT key::json FROM kept.gone AS g WHERE role = current_user AND name = %s AND version > %s ORDER BY g.key"
         with self._explain_errors():
             return [row[0] for row in self._connection.execute(query, (table.name, since)).fetchall()]
 
     def put(self, table: Table, rows: Sequence[Row], version: int) -> None:
-        """Have these rows, in the place of those of the same key."""
+        """Insert rows; they replace rows with the same keys."""
         with self._explain_errors():
             for some in _portions(rows):
                 self._connection.execute(_upsert(table), (version, *_columns(some)))
 
     def drop(self, table: Table, keys: Sequence[Key], version: int) -> None:
-        """Have no rows of these keys."""
+        """Delete the rows with these keys."""
         note = (
             "INSERT INTO kept.gone (name, key, version) SELECT %s, key, %s FROM unnest(%s::text[]) AS key"
             " ON CONFLICT (role, name, key) DO UPDATE SET version = excluded.version"
@@ -149,7 +152,7 @@ class PostgresServer:
                 self._connection.execute(note, (table.name, version, [to_canonical_json(list(key)) for key in some]))
 
     def clear(self, *, shared: bool = True) -> None:
-        """Have no rows of this owner at all, no head, and where ``shared`` says so nothing that is shared with a team."""
+        """Delete all rows of this owner and the head; with ``shared`` also the lines shared with teams."""
         tables = "SELECT table_name FROM information_schema.columns WHERE table_schema = 'kept' AND column_name = 'role'"
         with self._explain_errors():
             for row in self._connection.execute(tables).fetchall():
@@ -158,7 +161,7 @@ class PostgresServer:
                 self._connection.execute("DELETE FROM kept.shared WHERE owner = current_user")
 
     def shared(self, team: str) -> list[SharedLine]:
-        """What those who may take a role share with each other, by owner and time; nothing where this one may not take it."""
+        """The lines that members of a team's role share, by owner and time; none if this role is not a member."""
         query = "SELECT owner, id, category, content, quote, at FROM kept.shared WHERE team = %s ORDER BY owner, at, id"
         names = ("owner", "id", "category", "content", "quote", "at")
         with self._explain_errors():
@@ -166,7 +169,7 @@ class PostgresServer:
         return [SharedLine(**dict(zip(names, map(_unescape, row), strict=True))) for row in rows]
 
     def share(self, team: str, lines: Sequence[SharedLine]) -> None:
-        """Share these lines with a team, and nothing else that this owner shared with it before."""
+        """Share these lines with a team; they replace everything this owner shared with it before."""
         rows = [tuple(map(_escape, (team, line.id, line.category, line.content, line.quote, line.at))) for line in lines]
         query = (
             "INSERT INTO kept.shared (team, id, category, content, quote, at) VALUES (%s, %s, %s, %s, %s, %s)"
@@ -180,12 +183,12 @@ class PostgresServer:
 
     @property
     def has_vectors(self) -> bool:
-        """True if meanings are kept here: the server has pgvector."""
+        """True if the server stores vectors, because it has pgvector."""
         with self._explain_errors():
             return bool(self._connection.execute("SELECT to_regclass('kept.vectors') IS NOT NULL").fetchone()[0])
 
     def memories_without_vector(self, model: str) -> Sequence[tuple[int, int, str]]:
-        """The memories that have no vector of a model here: number, checksum and body of each."""
+        """The memories without a vector of a model: number, checksum and body of each."""
         query = (
             "SELECT rowid, checksum, body FROM kept.memories AS m WHERE role = current_user AND NOT EXISTS"
             " (SELECT FROM kept.vectors AS v WHERE v.role = m.role AND v.memory = m.rowid AND v.model = %s)"
@@ -196,7 +199,7 @@ class PostgresServer:
             ]
 
     def put_vectors(self, model: str, vectors: Sequence[tuple[int, int, Sequence[float]]]) -> None:
-        """Keep the vectors of memories, each with number and checksum: of one that was changed since, none."""
+        """Store the vectors of memories, each with number and checksum; memories whose checksum changed since are skipped."""
         query = (
             "INSERT INTO kept.vectors (memory, model, vector) SELECT rowid, %s, v::halfvec"
             " FROM unnest(%s::bigint[], %s::bigint[], %s::text[]) AS t (number, known, v)"
@@ -208,8 +211,9 @@ class PostgresServer:
                 self._connection.execute(query, (model, *_columns(some)))
 
     def search_rows(self, question: str, model: str, vector: Sequence[float], most: int) -> Sequence[Found]:
-        """What has any of a question's words, at most so much, and the hundred nearest to its vector of a model (none: by words
-        alone). What the rows of memories say is to be checked.
+        """The rows with any of a question's words, at most ``most``, and the hundred nearest to its ``vector`` (empty: words only).
+
+        The caller must check the checksums of memories.
         """
         near, size = _read("near.sql") if len(vector) and self.has_vectors else _NO_NEAR, str(len(vector))
         query = _read("search.sql").replace("{near}", near.replace("{size}", size))
@@ -220,7 +224,7 @@ class PostgresServer:
             return [Found._make(map(_unescape, row)) for row in self._connection.execute(query, values).fetchall()]
 
     def commit(self, head: Head) -> None:
-        """Make what was written since :meth:`lock` hold, all of it or nothing, as this head."""
+        """Commit everything written since :meth:`lock`, atomically, with this head."""
         query = (
             "INSERT INTO kept.owners (store, format, version, base) VALUES (%s, %s, %s, %s)"
             " ON CONFLICT (role) DO UPDATE SET store = excluded.store, version = excluded.version, base = excluded.base"
@@ -231,12 +235,12 @@ class PostgresServer:
             self._connection.execute("COMMIT")
 
     def rollback(self) -> None:
-        """Undo what was written since :meth:`lock`, and let others write. Raises nothing."""
+        """Roll back everything written since :meth:`lock` and release the lock. Raises nothing."""
         with suppress(psycopg.Error):
             self._connection.execute("ROLLBACK")
 
     def close(self) -> None:
-        """End the connection. Raises nothing."""
+        """Close the connection. Raises nothing."""
         with suppress(psycopg.Error):
             self._connection.close()
 
@@ -249,7 +253,7 @@ class PostgresServer:
 
 
 def describe_url(url: str) -> str:
-    """Where a URL leads, for a message: never its password. Raises StoreError where it is none."""
+    """Role, host and database of a URL, without its password, for messages. Raises StoreError if it is no PostgreSQL URL."""
     try:
         parts = conninfo_to_dict(url)
     except psycopg.Error as error:
@@ -324,18 +328,18 @@ def _names(names: Sequence[str]) -> sql.Composed:
 
 
 def _arrays(table: Table, names: Sequence[str]) -> sql.Composed:
-    """A place for the values of each of these columns, as a list of its kind."""
+    """A typed array placeholder for each of these columns."""
     kinds = dict(table.columns)
     return sql.SQL(", ").join(sql.SQL(f"%b::{_KINDS[kinds[name]]}[]") for name in names)
 
 
 def _columns(rows: Sequence[Row]) -> tuple[list[Any], ...]:
-    """The values of rows, column by column."""
+    """The values of rows by column, escaped."""
     return tuple(list(map(_escape, column)) for column in zip(*rows, strict=True))
 
 
 def _escape(value: Any) -> Any:
-    """A value as PostgreSQL takes it, whose texts hold no NUL: a transcript may."""
+    """A value with NUL escaped: transcripts may contain it, PostgreSQL texts may not."""
     if isinstance(value, str) and ("\0" in value or _ESCAPE in value):
         return value.replace(_ESCAPE, f"{_ESCAPE}1").replace("\0", f"{_ESCAPE}0")
     return value
@@ -348,7 +352,7 @@ def _unescape(value: Any) -> Any:
 
 
 def _portions(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
-    """The rows in portions that one statement takes."""
+    """Split rows into portions of a size that one statement can take."""
     rest = iter(rows)
     while some := list(islice(rest, _ROWS)):
         size = sum(len(value) for row in some for value in row if isinstance(value, bytes | str))

@@ -1,1 +1,1 @@
-"""A store whose rows lie on a server, with the whole of them on this machine too: what is read is read here."""
+"""A store whose rows are on a server, with a full replica on this machine. All reads are local."""

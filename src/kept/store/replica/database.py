@@ -1,11 +1,11 @@
-"""An SQLite database whose shared rows lie on a server too: each transaction takes up what others wrote and sends what it changes.
+"""An SQLite database that is a replica of rows on a server. Each transaction fetches the changes of others and sends its own.
 
-The order of a transaction: the file is locked, then the owner's rows on the server; what others changed comes in; what is done here
-is sent and committed there, then here. A process that dies between the two commits leaves the file one change behind, which the
-next transaction takes up as it does any other's. Nothing is locked while nothing is written, and reading asks nobody.
+A transaction locks the file, then the owner's rows on the server. It fetches what others changed, applies its own changes, sends
+them, and commits first on the server and then locally. If the process dies between the two commits, the file is one change behind,
+and the next transaction fetches that change like any other. Reading takes no lock on the server and does not contact it.
 
-Without the server a machine may go on alone: what it changes is in its file only, until :meth:`ReplicaDatabase.return_to_server`
-takes up the server's rows in the place of its own. Who keeps what was done meanwhile is told above this layer.
+If the server cannot be reached, a machine may continue alone. Its changes are then only in its file, until
+:meth:`ReplicaDatabase.return_to_server` replaces the local rows by those of the server. The caller must save the changes before.
 """
 
 import json
@@ -24,22 +24,22 @@ from kept.store.database import AWAY, BINDING, ERASING, Database
 from kept.store.replica.protocol import Head, Key, Row, Server, Table
 from kept.store.replica.tables import SHARED, SHARED_SETTING, capture_statements, changed_rows_query, read_tables
 
-_ROWS = 2_000  # sent at once
+_ROWS = 2_000  # rows sent at a time
 _WRITES = re.compile(r"(?:INSERT(?: OR IGNORE)? INTO|UPDATE|DELETE FROM) (\w+)")
-_OF_SHARED = frozenset(SHARED) - {"settings"}  # a store's own settings are written with no server
+_OF_SHARED = frozenset(SHARED) - {"settings"}  # settings are written without contacting the server
 
 
 class ReplicaDatabase(Database):
-    """A store file and the server behind it, which is asked for when it is first written to.
+    """A store file and its server, which is connected at the first write.
 
-    ``take_up`` applies to this file what changed on the server since a head (None: everything). With ``alone`` it goes on without
-    the server; else what writes raises UnreachableError then.
+    ``take_up`` applies the server's changes since a head (None: everything) to this file. If the server cannot be reached, a write
+    raises UnreachableError, or with ``alone`` continues without the server.
     """
 
     def __init__(self, path: Path, connect: Callable[[], Server], *, alone: bool = False) -> None:
         self._alone = alone
-        self._returns = False  # from a time without the server
-        self._is_made = False  # making and migrating the file is this machine's own
+        self._returns = False  # True while the file returns to the server
+        self._is_made = False  # False while the file is created or migrated, which does not involve the server
         self._connect = connect
         self._server: Server | None = None
         self._head = Head()
@@ -51,19 +51,19 @@ class ReplicaDatabase(Database):
         self._is_made = True
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections to the server and the file."""
         self.disconnect()
         super().close()
 
     def disconnect(self) -> None:
-        """End the connection to the server; the next transaction makes another."""
+        """Close the connection to the server; the next transaction opens a new one."""
         if self._server is not None:
             self._server.close()
             self._server = None
 
     @contextmanager
     def server(self) -> Iterator[Server]:
-        """The connection to the server; one that failed is not used again. Raises StoreError."""
+        """A block with the connection to the server; after an error the connection is closed. Raises StoreError."""
         if self._server is None:
             self._server = self._connect()
         try:
@@ -75,34 +75,35 @@ class ReplicaDatabase(Database):
 
     @property
     def binding(self) -> Head | None:
-        """Which rows of a server this file holds, and up to which change; None where it was never with one."""
+        """The server's store that this file is a replica of, and the version it has; None if it never had a server."""
         row = self.fetch_one("setting", name=BINDING)
         return Head(**json.loads(row["value"])) if row else None
 
     def bind(self, head: Head) -> None:
-        """Note which rows of a server this file holds."""
+        """Record which server's store and version this file holds."""
         value = to_canonical_json({"store": head.store, "version": head.version, "base": head.base})
         self.run("put_setting", name=BINDING, value=value)
 
     @property
     def is_away(self) -> bool:
-        """Whether this file has changes that the server does not have, because it could not be reached."""
+        """True if this file has changes that the server lacks, because it could not be reached."""
         return self.fetch_one("setting", name=AWAY) is not None
 
     def return_to_server(self) -> None:
-        """Have this file hold what the server does and nothing else. Raises UnreachableError, StoreError; nothing is changed
-        then.
+        """Replace the rows of this file by those of the server.
+
+        Raises UnreachableError, StoreError; then nothing is changed.
         """
         self._returns = True
         try:
             with self.transaction():
-                self.execute_sql("DELETE FROM looks")  # transcripts that only this file had read are read again
+                self.execute_sql("DELETE FROM looks")  # so that transcripts that were read only into this file are read again
                 self.run("drop_setting", name=AWAY)
         finally:
             self._returns = False
 
     def data_version(self) -> int:
-        """A number that changes when another connection has changed the store, or this one took up another machine's change."""
+        """A number that changes whenever another connection changes the store or this one fetches another machine's change."""
         return super().data_version() + (self._taken << 40)
 
     def _execute(self, sql: str, values: Mapping[str, Any]) -> sqlite3.Cursor:
@@ -138,7 +139,7 @@ class ReplicaDatabase(Database):
             self._follow(server, self._head)
 
     def _lock_server(self) -> Head:
-        """Begin to write on the server; by a new connection where the last one was ended there. Raises StoreError."""
+        """Lock the rows on the server; reconnects if the server closed the last connection. Raises StoreError."""
         known = self._server
         try:
             with self.server() as server:
@@ -150,7 +151,7 @@ class ReplicaDatabase(Database):
             return server.lock()
 
     def _renew(self, server: Server, head: Head) -> None:
-        """Send the rows of an older format again as this file has them. Raises StoreError where it does not have all of them."""
+        """Replace the server's rows of an older format by those of this file. Raises StoreError if this file lacks some."""
         bound = self.binding
         if bound is None or (bound.store, bound.version) != (head.store, head.version):
             raise StoreError(
@@ -162,7 +163,7 @@ class ReplicaDatabase(Database):
         server.commit(self._send_rows(server, head))
 
     def _follow(self, server: Server, head: Head) -> None:
-        """Have this file hold what the server does. Raises StoreError where they are two stores."""
+        """Fetch what the server has and this file lacks. Raises StoreError if they are different stores."""
         bound = self.binding
         if bound is None and not self.fetch_one("is_empty")["empty"]:
             raise StoreError(
@@ -209,9 +210,9 @@ class ReplicaDatabase(Database):
             server.commit(made)
 
     def send_whole(self, *, over: bool) -> Head:
-        """Have the server hold every shared row of this file and no other of its owner, in one transaction.
+        """Replace the owner's rows on the server by the shared rows of this file, in one transaction.
 
-        Raises UsageError where it holds rows of this owner already and they are not to be written ``over``; StoreError.
+        Raises UsageError if the server has rows of this owner and ``over`` is False; StoreError.
         """
         self._begin_write()
         try:
@@ -233,7 +234,7 @@ class ReplicaDatabase(Database):
         return made
 
     def _send_rows(self, server: Server, head: Head) -> Head:
-        """Send every shared row of this file to a server that holds none, as a new head."""
+        """Send every shared row of this file to a server without rows of this owner; returns the new head."""
         made = Head(store=head.store or secrets.token_hex(8), version=head.version + 1, base=head.version + 1)
         for table in self.tables.values():
             rows = self.shared_rows(table)
@@ -243,7 +244,7 @@ class ReplicaDatabase(Database):
         return made
 
     def shared_rows(self, table: Table) -> sqlite3.Cursor:
-        """Every shared row of a table here, by its key."""
+        """The local shared rows of a table, in the order of their keys."""
         names, keys = (", ".join(f'"{name}"' for name in some) for some in (table.names, table.key))
         only = f" WHERE name = '{SHARED_SETTING}'" if table.name == "settings" else ""
         return self._execute(f"SELECT {names} FROM main.{table.name}{only} ORDER BY {keys}", {})  # noqa: S608 - kept's own names
@@ -253,7 +254,7 @@ class ReplicaDatabase(Database):
             self._server.rollback()
 
     def _changed_rows(self, table: Table) -> tuple[Sequence[Row], Sequence[Key]]:
-        """The rows of a table that this transaction changed, and the keys of those that it deleted."""
+        """The rows of a table that this transaction changed, and the keys of rows that it deleted."""
         rows = [tuple(row) for row in self._connection.execute(changed_rows_query(table))]
         return [row[3:] for row in rows if row[2]], [row[: len(table.key)] for row in rows if not row[2]]
 

@@ -1,7 +1,7 @@
-"""What a server of a store must do, whatever it is made of: keep owners' rows apart, number each change, tell what changed.
+"""The protocol of a store's server: it separates the rows of owners, numbers each change, and lists changes since a version.
 
-It runs no statement of kept's and knows no word of what it keeps: rows come from the SQLite store of one machine and go to those of
-others. An owner's rows belong to whom the server says the connection is.
+The server runs none of kept's queries and does not interpret the rows, which come from the SQLite store of one machine and go to
+those of others. The role of the connection determines the owner.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -9,14 +9,14 @@ from typing import Any, NamedTuple, Protocol
 
 from kept.core.value import dataclass
 
-NOT_COMPARED = "not compared with the server"  # a finding about a store begins so where its server cannot be asked
+NOT_COMPARED = "not compared with the server"  # prefix of a finding that says that the server could not be checked
 Row = Sequence[Any]  # the values of a table's columns, in their order
 Key = Sequence[Any]  # the values of its key
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Table:
-    """A table whose rows a server keeps: its columns with their kinds as SQLite declares them, and which of them are its key."""
+    """A table whose rows are on the server: its columns with their types in SQLite, and the names of its key columns."""
 
     name: str
     columns: tuple[tuple[str, str], ...]
@@ -30,8 +30,9 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Head:
-    """How far an owner's rows are: ``store`` names them (empty: there are none yet), ``version`` counts their changes; who is at
-    none from ``base`` on takes up all of them. ``outdated`` says that they are of an older format of the store.
+    """The state of an owner's rows: ``store`` is their id (empty: there are none yet), ``version`` counts the changes.
+
+    A replica with a version below ``base`` must fetch all rows. ``outdated`` means that they have an older format of the store.
     """
 
     store: str = ""
@@ -42,7 +43,7 @@ class Head:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SharedLine:
-    """What an owner shares with a team: a memory's words, with the quote they rest on where the owner lets others read it."""
+    """A memory that an owner shares with a team: its words, and the quote it rests on if the owner allows others to read it."""
 
     owner: str
     id: str
@@ -53,8 +54,9 @@ class SharedLine:
 
 
 class Found(NamedTuple):
-    """What a server found: a memory's row, or where ``team`` is named a line that its owner shares; what its words are worth, and
-    its cosine, which is one of the second part of the vector alone where it has only that ``half``.
+    """A search result of the server: a memory's row or, if ``team`` is set, a shared line; with its score by words and its cosine.
+
+    ``half`` means that the cosine covers only the second part of the vector, because the entry has no other.
     """
 
     id: str
@@ -71,53 +73,53 @@ class Found(NamedTuple):
 
 
 class Server(Protocol):
-    """The rows of one owner. Each method raises StoreError, with nothing changed, where the server refuses or is gone."""
+    """The rows of one owner. Each method raises StoreError, with nothing changed, if the server refuses or cannot be reached."""
 
     @property
     def is_lost(self) -> bool:
-        """Whether the connection ended without :meth:`close`, as when the server was started anew."""
+        """True if the connection ended without :meth:`close`, for example because the server restarted."""
         ...
 
     def lock(self) -> Head:
-        """Begin to write: nobody else writes this owner's rows before :meth:`commit` or :meth:`rollback`."""
+        """Begin a write transaction, which excludes other writers of this owner's rows until :meth:`commit` or :meth:`rollback`."""
         ...
 
     def look(self) -> Head:
-        """Begin to read: everything until :meth:`rollback` is of one moment."""
+        """Begin a read transaction with a consistent view of the rows until :meth:`rollback`."""
         ...
 
     def changed(self, tables: Sequence[Table], since: int) -> Collection[str]:
-        """The names of those tables of which rows changed or went after a version."""
+        """The names of the tables with rows that were changed or deleted after a version."""
         ...
 
     def rows(self, table: Table, since: int) -> Iterator[Row]:
-        """The rows of a table that changed after a version, by their key, one at a time."""
+        """The rows of a table that were changed after a version, one at a time, in the order of their keys."""
         ...
 
     def gone(self, table: Table, since: int) -> Sequence[Key]:
-        """The keys of the rows of a table that went after a version."""
+        """The keys of the rows of a table that were deleted after a version."""
         ...
 
     def put(self, table: Table, rows: Sequence[Row], version: int) -> None:
-        """Have these rows, in the place of those of the same key."""
+        """Insert rows; they replace rows with the same keys."""
         ...
 
     def drop(self, table: Table, keys: Sequence[Key], version: int) -> None:
-        """Have no rows of these keys."""
+        """Delete the rows with these keys."""
         ...
 
     def clear(self, *, shared: bool = True) -> None:
-        """Have no rows of this owner at all, no head, and where ``shared`` says so nothing that is shared with a team."""
+        """Delete all rows of this owner and the head; with ``shared`` also the lines shared with teams."""
         ...
 
     def commit(self, head: Head) -> None:
-        """Make what was written since :meth:`lock` hold, all of it or nothing, as this head."""
+        """Commit everything written since :meth:`lock`, atomically, with this head."""
         ...
 
     def rollback(self) -> None:
-        """Undo what was written since :meth:`lock`, and let others write. Raises nothing."""
+        """Roll back everything written since :meth:`lock` and release the lock. Raises nothing."""
         ...
 
     def close(self) -> None:
-        """End the connection. Raises nothing."""
+        """Close the connection. Raises nothing."""
         ...

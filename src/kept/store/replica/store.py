@@ -1,4 +1,4 @@
-"""A store whose rows lie on a server: the SQLite store of this machine, kept equal to them. What is read is read here."""
+"""A store whose rows are on a server: the SQLite store of this machine is kept equal to them. All reads are local."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import zip_longest
@@ -17,10 +17,10 @@ from kept.store.sqlite import SqliteStore
 
 
 class ReplicaStore(SqliteStore):
-    """An open store file, and the server that ``connect`` reaches when something is first written.
+    """An open store file, and its server, which ``connect`` connects to at the first write.
 
-    Raises StoreError where the file cannot be opened; where the server cannot be reached, whatever writes raises it, and changes
-    nothing. With ``alone`` a file that was with its server before is changed alone then, until :meth:`return_to_server`.
+    Raises StoreError if the file cannot be opened. If the server cannot be reached, a write raises it and changes nothing; with
+    ``alone``, a file that had its server before is changed locally instead, until :meth:`return_to_server`.
     """
 
     def __init__(
@@ -33,19 +33,20 @@ class ReplicaStore(SqliteStore):
         super().__init__(path, redact=redact, database=self._replica)
 
     def refresh(self) -> None:
-        """Take up what other machines wrote. Raises UnreachableError, StoreError."""
+        """Fetch what other machines wrote. Raises UnreachableError, StoreError."""
         with self._replica.server(), self.transaction():
             pass
 
     @property
     def away_since(self) -> int | None:
-        """The last pass that the server has, where this machine was changed without it since; else None."""
+        """The last pass on the server if this store was changed since without reaching it; otherwise None."""
         row = self._replica.fetch_one("setting", name=AWAY)
         return int(row["value"]) if row else None
 
     def return_to_server(self) -> None:
-        """Have this store hold what the server does and nothing else; a copy of what it held stays with the backups. Raises
-        UnreachableError, StoreError.
+        """Replace the content of this store by that of its server; a copy of the old content stays in the backups folder.
+
+        Raises UnreachableError, StoreError.
         """
         with self._replica.server():
             pass
@@ -53,13 +54,13 @@ class ReplicaStore(SqliteStore):
         self._replica.return_to_server()
 
     def publish(self) -> None:
-        """Have the server hold what this store does, whatever it held: other machines take all of it up. Raises StoreError."""
+        """Replace the server's content by that of this store; other machines then fetch all of it. Raises StoreError."""
         self._replica.send_whole(over=True)
 
     def move_to_server(self) -> None:
-        """Have an empty server hold what this store does, and prove it; or prove it where it does already.
+        """Copy this store to an empty server and verify the copy; if the server holds this store already, only verify it.
 
-        Raises UsageError where it holds another store, StoreError, DamagedError.
+        Raises UsageError if the server holds another store, StoreError, DamagedError.
         """
         with self._replica.server() as server:
             head = server.look()
@@ -71,8 +72,9 @@ class ReplicaStore(SqliteStore):
         self.prove_server()
 
     def move_to_file(self, *, drop: bool) -> None:
-        """Have this file hold all that the server does, and be of no server any more; ``drop`` erases the rows there. Raises
-        StoreError, DamagedError.
+        """Fetch everything from the server, verify it, and detach this file from the server; ``drop`` deletes the rows there.
+
+        Raises StoreError, DamagedError.
         """
         self.refresh()
         self.prove_server()
@@ -84,8 +86,9 @@ class ReplicaStore(SqliteStore):
         self.unbind()
 
     def prove_server(self) -> None:
-        """Make a store anew of the server's rows alone: its chain and its fold are whole, and it writes the same export, byte for
-        byte. Raises DamagedError, StoreError.
+        """Verify the server: build a store from its rows alone, check it for damage, and compare its export with this store's.
+
+        Raises DamagedError, StoreError.
         """
         with TemporaryDirectory(prefix="kept-") as folder, ReplicaStore(Path(folder) / self.path.name, self._connect) as made:
             made.refresh()
@@ -96,7 +99,7 @@ class ReplicaStore(SqliteStore):
                     raise DamagedError("the server holds other rows than this store", hint="run `kept check`")
 
     def find_damage(self) -> tuple[str, ...]:
-        """Everything that is wrong with the store, and with what the server holds of it."""
+        """A description of each defect of the store, and of each difference between it and the server."""
         try:
             self.refresh()
             waits = self._replica.is_away
@@ -106,7 +109,7 @@ class ReplicaStore(SqliteStore):
         return (*super().find_damage(), *apart)
 
     def compare_with_server(self) -> Iterator[str]:
-        """Every table of which the server holds other rows than this store. Raises StoreError."""
+        """A message for each table whose rows on the server differ from those here. Raises StoreError."""
         with self._replica.server() as server, self._replica.read_transaction():
             head, bound = server.look(), self._replica.binding
             if bound is not None and head.version != bound.version:
@@ -120,7 +123,7 @@ class ReplicaStore(SqliteStore):
 
 
 def _sum_rows(rows: Iterable[Row]) -> tuple[int, int]:
-    """How many rows there are, and a number that is another for other rows, whatever their order (within this process)."""
+    """The number of rows, and an order-independent checksum of them that is valid within this process."""
     count = total = 0
     for row in rows:
         count, total = count + 1, total + hash(tuple(row))

@@ -1,17 +1,17 @@
-"""Which tables of an SQLite store a server keeps, and what they are made of. Knows no server."""
+"""The tables of an SQLite store that are shared with a server, and their columns. Knows no server."""
 
 import sqlite3
 from collections.abc import Mapping
 
 from kept.store.replica.protocol import Table
 
-#: In the order in which what refers to others comes after them. Of the settings, the key of fingerprints alone.
+#: The shared tables, each after the tables it refers to. Of the settings, only the key of fingerprints is shared.
 SHARED = (
     *("settings", "files", "blocks", "threads", "thread_events", "hearings", "projects", "opted_out"),
     *("runs", "passes", "operations", "mentions", "spans", "candidates", "sealed", "dirty", "memories", "forgotten"),
     *("notes", "noted", "summaries"),
 )
-#: What a machine keeps for itself or makes of the shared rows.
+#: Tables that are local to a machine or derived from the shared rows.
 OWN = frozenset(
     {"migrations", "looks", "events", "marks", "passage_hashes", "unembedded", "uses", "outputs", "tallies"}
     | {"texts", "tellings", "rests", "settled", "unsettled"}
@@ -31,7 +31,7 @@ def _read_table(connection: sqlite3.Connection, name: str) -> Table:
 
 
 def capture_statements(tables: Mapping[str, Table]) -> str:
-    """The triggers that note which shared rows a connection changes, and the table they note their keys in (at most two values)."""
+    """The SQL of a temporary table and triggers that record the keys (at most two values) of shared rows that are changed."""
     made = ["CREATE TEMP TABLE changed (name TEXT NOT NULL, first NOT NULL, second);"]
     for table in tables.values():
         for event, row in (("INSERT", "NEW"), ("UPDATE", "NEW"), ("DELETE", "OLD")):
@@ -45,7 +45,7 @@ def capture_statements(tables: Mapping[str, Table]) -> str:
 
 
 def changed_rows_query(table: Table) -> str:
-    """What was noted of a table: the two values of each key, whether its row is there, and its columns."""
+    """The SQL query for the recorded changes of a table: both values of each key, whether the row exists, and its columns."""
     names = ", ".join(f't."{name}"' for name in table.names)
     same = " AND ".join(f't."{name}" = c.{place}' for name, place in zip(table.key, ("first", "second"), strict=False))
     return (

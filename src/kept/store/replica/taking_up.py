@@ -1,4 +1,4 @@
-"""Apply to a store what changed on its server: rows as they are, and what this machine makes of them (indexes, vectors' queue)."""
+"""Applies a server's changes to a store: the rows themselves, and the local data derived from them (indexes, queue of vectors)."""
 
 import json
 import zlib
@@ -19,9 +19,9 @@ _ROWS = 500
 
 
 def take_up_changes(database: Database, tables: Sequence[Table], server: Server, since: Head | None) -> None:
-    """Have the shared rows of a store be those of a server, inside a transaction; ``since`` is what the store has (None: nothing).
+    """Make the shared rows of a store equal to those of a server, inside a transaction. Raises StoreError.
 
-    Raises StoreError.
+    ``since`` is the head of the rows that the store has (None: it has none).
     """
     database.execute_sql("PRAGMA defer_foreign_keys = ON")
     if since is None:
@@ -45,14 +45,14 @@ def take_up_changes(database: Database, tables: Sequence[Table], server: Server,
 
 
 class _Derived:
-    """What a machine makes of shared rows, taken back before they change and made again after."""
+    """The data derived from shared rows, removed before the rows change and added again after."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._blocks: list[int] = []
 
     def leave(self, table: Table, keys: Sequence[Key]) -> None:
-        """Before the rows of these keys go."""
+        """Remove the data derived from the rows with these keys, before they change."""
         if table.name == "blocks":
             blocks = Blocks(self._database)
             for (number,) in keys:
@@ -63,7 +63,7 @@ class _Derived:
             self._each(table, keys, "unindex")
 
     def enter(self, table: Table, keys: Sequence[Key]) -> None:
-        """After the rows of these keys came."""
+        """Add the data derived from the rows with these keys, after they changed."""
         if table.name == "blocks":
             self._blocks += [number for (number,) in keys]
         elif table.name in _WORDS:
@@ -83,7 +83,7 @@ class _Derived:
             self._database.run("queue_embedding", kind=kind, item=number)
 
     def index_events(self) -> None:
-        """Index the events of the blocks that came."""
+        """Index the events of the blocks that changed."""
         blocks = Blocks(self._database)
         for number in self._blocks:
             events = list(enumerate(blocks.at(number), number))
@@ -97,7 +97,7 @@ _WORDS = frozenset({"memories", "notes", "summaries"})
 
 
 def _words_of(table: Table, row: Any) -> str:
-    """Under which words a row is found."""
+    """The words by which a row is indexed."""
     try:
         if table.name == "memories":
             return memory_index_words(memory_of_row(row))
