@@ -1,1 +1,1 @@
-"""Adapters for frameworks of agents, one module each; importing one needs that framework (extras of the same name)."""
+"""Adapters for agent frameworks, one module each; importing one needs that framework (extras of the same name)."""

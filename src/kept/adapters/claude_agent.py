@@ -1,4 +1,4 @@
-"""Claude Agent SDK: hooks that put memory before each prompt and observe prompts, tools and answers.
+"""Claude Agent SDK: hooks that add memory before each prompt, and observe prompts, tools and answers.
 
 ``ClaudeAgentOptions(hooks=hooks(memory))``; call ``memory.end_session()`` when the client is closed.
 """
@@ -13,7 +13,7 @@ from kept.api import AsyncMemory
 
 
 def hooks(memory: AsyncMemory, *, budget: int | None = None) -> dict[HookEvent, list[HookMatcher]]:
-    """The hooks of one session. ``budget`` is in tokens."""
+    """Return the hooks of one session. ``budget`` is in tokens."""
 
     async def before_prompt(given: Any, _: str | None, __: HookContext) -> Any:
         prompt = str(given.get("prompt", ""))

@@ -1,4 +1,4 @@
-"""LangChain: a chat history that learns from what is added to it, and a step of a chain that puts memory before a prompt."""
+"""LangChain: a chat history that observes its messages, and a chain step that adds memory before a prompt."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from kept.api import Memory
 def recall(
     memory: Memory, *, budget: int | None = None
 ) -> RunnableLambda[PromptValue | Sequence[BaseMessage] | str, list[BaseMessage]]:
-    """The step before a model: what is worth knowing (``budget`` tokens) before the user's last message, then the messages."""
+    """Return a step before a model: it adds relevant memory (``budget`` tokens) in front of the messages."""
 
     def with_memory(given: PromptValue | Sequence[BaseMessage] | str) -> list[BaseMessage]:
         messages = (
@@ -29,7 +29,7 @@ def recall(
 
 
 class KeptChatMessageHistory(BaseChatMessageHistory):
-    """The messages of ``inner`` (in memory where there is none), observed by ``memory``."""
+    """The messages of ``inner`` (default: in memory), observed by ``memory``."""
 
     def __init__(self, memory: Memory, inner: BaseChatMessageHistory | None = None) -> None:
         self._memory, self._inner = memory, inner or InMemoryChatMessageHistory()
@@ -40,10 +40,10 @@ class KeptChatMessageHistory(BaseChatMessageHistory):
         return list(self._inner.messages)
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Add to the conversation, and observe."""
+        """Add messages to the conversation, and observe them."""
         self._inner.add_messages(messages)
         self._memory.observe(list(messages))
 
     def clear(self) -> None:
-        """Empty the conversation; what is remembered stays."""
+        """Clear the conversation; memories stay."""
         self._inner.clear()

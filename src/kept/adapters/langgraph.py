@@ -1,7 +1,7 @@
-"""LangGraph: a long-term store whose values are memories of kept's: searched by words and meaning, with history, undone, forgotten.
+"""LangGraph: a long-term store whose values are kept's memories, with search by words and meaning, history, undo and forget.
 
-A value is one memory of the project ``langgraph``, as JSON of at most 2,000 characters. What a graph writes is an agent's: the
-store gives it back at once, but it waits for the person's approval before any context holds it.
+A value is one memory of the project ``langgraph``, as JSON of at most 2,000 characters. What a graph writes counts as an agent's:
+the store returns it at once, but it is held for the person's approval before any context contains it.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from langgraph.store.base import Item as StoreItem
 from kept.api import Item, Memory
 
 _CATEGORY = "project_fact"
-_FIRST = 64  # results that are looked at first; four times as many each time they are not enough
+_FIRST = 64  # results of the first search; four times as many each time they do not suffice
 _MATCHES: Mapping[str, Callable[[tuple[str, ...], tuple[str, ...]], bool]] = {
     "prefix": lambda namespace, path: all(each in ("*", part) for each, part in zip(path, namespace, strict=False)),
     "suffix": lambda namespace, path: all(
@@ -26,23 +26,23 @@ _MATCHES: Mapping[str, Callable[[tuple[str, ...], tuple[str, ...]], bool]] = {
     ),
 }
 _EQUALITIES = {"$eq": operator.eq, "$ne": operator.ne}
-_ORDERINGS = {"$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt, "$lte": operator.le}  # of numbers
+_ORDERINGS = {"$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt, "$lte": operator.le}  # for numbers
 
 
 class KeptStore(BaseStore):
-    """A store over a memory. Any thread and task may use it. ``author`` says whose words are put into it: ``person`` where nothing
-    but the person's own words is, which then are memories at once.
+    """A store over a memory. Any thread and task may use it. ``author`` is the author of all values: with ``person``, only the
+    person's own words may be put into it, and they become active memories at once.
     """
 
     def __init__(self, memory: Memory, *, author: Literal["agent", "person"] = "agent") -> None:
         self._memory, self._agent = memory, author != "person"
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do operations in their order."""
+        """Run operations in order."""
         return [self._do(item) for item in ops]
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do operations in their order, in a thread."""
+        """Run operations in order, in a thread."""
         return await asyncio.to_thread(self.batch, list(ops))
 
     def _do(self, op: Op) -> Result:
@@ -60,7 +60,9 @@ class KeptStore(BaseStore):
         raise TypeError(f"no operation of a store: {op!r}")
 
     def _stored(self) -> dict[tuple[tuple[str, ...], str], tuple[Item, dict[str, Any]]]:
-        """The values by place; of one place what an agent changed since the person approved it, which it put last."""
+        """The values by namespace and key. An agent's held change of an approved value takes precedence, because it was put
+        last.
+        """
         found: dict[tuple[tuple[str, ...], str], tuple[Item, dict[str, Any]]] = {}
         for status in ("held", "active"):
             for item in self._memory.list(status=status):
@@ -73,7 +75,7 @@ class KeptStore(BaseStore):
         return body | {"created_at": item.first_seen or changed, "updated_at": changed}
 
     def _value(self, text: str) -> dict[str, Any] | None:
-        """What a memory holds of a store; None where it is another's."""
+        """The store value in a memory; None if the memory is not one of a store."""
         try:
             body = json.loads(text)
             return {"namespace": tuple(body["namespace"]), "key": body["key"], "value": body["value"]}
@@ -118,8 +120,8 @@ class KeptStore(BaseStore):
 
 
 def _text_of(namespace: tuple[str, ...], key: str, value: dict[str, Any]) -> str:
-    """A value as the text of a memory. The mark keeps keys apart that differ in case or signs alone, for memories do not; what a
-    memory's text would lose (spaces in a row, signs that do not show) is escaped.
+    """A value as the text of a memory. The mark distinguishes keys that differ only in case or punctuation, which memories do not.
+    What the text of a memory would lose (repeated spaces, invisible characters) is escaped.
     """
     mark = int(sha256(json.dumps([namespace, key]).encode()).hexdigest()[:8], 16)
     text = json.dumps({"namespace": list(namespace), "key": key, "value": value, "mark": mark}, ensure_ascii=False)
@@ -128,7 +130,7 @@ def _text_of(namespace: tuple[str, ...], key: str, value: dict[str, Any]) -> str
 
 
 def _fits(value: dict[str, Any], wanted: dict[str, Any]) -> bool:
-    """Whether a value has the fields that a filter wants: equal, or as its operators say."""
+    """True if a value has the fields of a filter: equal, or matching its operators."""
     return all(_compares(value.get(name), each) for name, each in wanted.items())
 
 

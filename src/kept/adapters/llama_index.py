@@ -1,4 +1,4 @@
-"""LlamaIndex: a memory block that learns from the messages of an agent's memory, and says what is worth knowing."""
+"""LlamaIndex: a memory block that observes the messages of an agent's memory, and returns relevant memory."""
 
 from typing import Any
 
@@ -20,8 +20,8 @@ _ROLES = {
 class KeptMemoryBlock(BaseMemoryBlock[str]):
     """A block of ``Memory.from_defaults(memory_blocks=[…])``. ``budget`` is in tokens.
 
-    LlamaIndex hands a block only what its short-term memory has no room for: at the end of a conversation call
-    ``await block.aput(await chat.aget_all())`` with the rest, then ``end_session()``.
+    LlamaIndex passes a block only what exceeds its short-term memory. So at the end of a conversation call ``await block.aput(await
+    chat.aget_all())`` with the rest, then ``end_session()``.
     """
 
     name: str = "kept"
@@ -29,7 +29,7 @@ class KeptMemoryBlock(BaseMemoryBlock[str]):
     budget: int | None = None
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **_: Any) -> str:
-        """What is worth knowing before the last message of the user."""
+        """The relevant memory before the user's last message."""
         asked = next((item.content or "" for item in reversed(messages or []) if item.role == MessageRole.USER), "")
         return (await self.memory.context(asked, budget=self.budget)).text
 

@@ -1,4 +1,4 @@
-"""OpenAI Agents SDK: a session that learns from its items, and a filter that puts memory before each call of the model."""
+"""OpenAI Agents SDK: a session that observes its items, and a filter that adds memory before each model call."""
 
 from agents import SQLiteSession, TResponseInputItem
 from agents.memory import Session, SessionSettings
@@ -8,7 +8,9 @@ from kept.api import AsyncMemory
 
 
 def recall(memory: AsyncMemory, *, budget: int | None = None) -> CallModelInputFilter:
-    """The ``call_model_input_filter`` of a ``RunConfig``: what is worth knowing (``budget`` tokens), after the instructions."""
+    """Return the ``call_model_input_filter`` of a ``RunConfig``: it adds relevant memory (``budget`` tokens) after the
+    instructions.
+    """
 
     async def with_memory(data: CallModelData[object]) -> ModelInputData:
         given = data.model_data
@@ -21,7 +23,7 @@ def recall(memory: AsyncMemory, *, budget: int | None = None) -> CallModelInputF
 
 
 class KeptSession:
-    """The items of ``inner`` (in memory where there is none), observed by ``memory``."""
+    """The items of ``inner`` (default: in memory), observed by ``memory``."""
 
     session_settings: SessionSettings | None = None
 
@@ -40,9 +42,9 @@ class KeptSession:
         await self._memory.observe([dict(item) for item in items])
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Take the latest item out of the session; that it was said stays observed."""
+        """Remove the latest item from the session; it stays observed."""
         return await self._inner.pop_item()
 
     async def clear_session(self) -> None:
-        """Empty the session; what is remembered stays."""
+        """Clear the session; memories stay."""
         await self._inner.clear_session()

@@ -1,4 +1,4 @@
-"""Pydantic AI: instructions with what is worth knowing before a prompt, and its messages observed.
+"""Pydantic AI: instructions with relevant memory before a prompt, and observation of messages.
 
 ``Agent(model, instructions=instructions(memory))``, and after a run ``await observe(memory, result.new_messages())``.
 """
@@ -13,7 +13,7 @@ from kept.api import AsyncMemory
 
 
 def instructions(memory: AsyncMemory, *, budget: int | None = None) -> Callable[[RunContext[Any]], Awaitable[str]]:
-    """Instructions that say what is worth knowing before the prompt of a run. ``budget`` is in tokens."""
+    """Return instructions that add relevant memory before the prompt of a run. ``budget`` is in tokens."""
 
     async def about_prompt(context: RunContext[Any]) -> str:
         prompt = context.prompt if isinstance(context.prompt, str) else ""

@@ -1,4 +1,4 @@
-"""What programs that build agents import: :class:`Memory`, :class:`AsyncMemory` and what they return."""
+"""The public API for programs that build agents: :class:`Memory`, :class:`AsyncMemory` and the values that they return."""
 
 from kept.api.asynchronous import AsyncMemory
 from kept.api.memory import Memory

@@ -1,8 +1,8 @@
-"""The Python API for agent builders: observe what is said, ask for relevant memory, change it, end the session.
+"""The Python API for agent builders: observe a conversation, ask for relevant memory, change memories, end the session.
 
-What is observed is written at once, redacted, as a transcript of kept's own folder, so nothing is lost when the process dies; the
-end of the session (or the next ``kept run``) reads it like any other transcript. What is noticed while the session goes on are the
-same episodes and candidates as those of the run that reads it later.
+Observed messages are redacted and written at once to a transcript in kept's own folder, so nothing is lost if the process dies. The
+end of the session (or the next ``kept run``) reads it like any other transcript. What is noticed during the session are the same
+episodes and candidates as those of the run that reads it later.
 """
 
 import os
@@ -39,15 +39,15 @@ from kept.workspace import Workspace, open_workspace
 
 T = TypeVar("T")
 State = Literal["active", "held", "superseded", "resolved", "retired", "expired", "rejected"]
-_SECONDS = 60.0  # a run of somebody else is waited for so long
+_SECONDS = 60.0  # how long to wait for another process's run
 
 
 class Memory:
-    """The memory of a user in a project, and one session of an agent that has it. Made by :meth:`open`.
+    """The memory of a user in a project, and one session of an agent with it. Created by :meth:`open`.
 
-    Any thread may call any method: one at a time works. Other users' memories lie in other files; of the other projects of this
-    user nothing is shown. ``folder`` is where the memory lies: ``kept --home FOLDER`` opens it. Every method raises StoreError
-    where the store cannot be read or written, and UsageError after :meth:`close`.
+    Any thread may call any method; calls run one at a time. Other users' memories are in other files, and nothing of this user's
+    other projects is shown. ``folder`` is where the memory is stored: ``kept --home FOLDER`` opens it. Every method raises
+    StoreError if the store cannot be read or written, and UsageError after :meth:`close`.
     """
 
     def __init__(self, workspace: Workspace, session: Session, close: Callable[[], None], *, shared: bool = True) -> None:
@@ -70,21 +70,20 @@ class Memory:
         most: int = MOST,
         keep: int = KEEP,
     ) -> Self:
-        """Open a memory. It is a context manager, or is closed with :meth:`close`.
+        """Open a memory. Use it as a context manager, or call :meth:`close`.
 
         Args:
-            path_or_url: the folder kept lives in, made where there is none; None for the home of who runs this, whose coding agents
-                then share the memory.
-            user: whose memory it is, any name. Left out, it is the folder's own, shared by all who leave it out; None and
-                blanks are refused.
-            project: a folder or a name; None for none. What is said in a project is known there alone, unless it is about the user.
-            session: letters, digits, - and _; one that was there before goes on where it ended, a crash included. None for a new
-                one.
+            path_or_url: the folder of kept's home, created if missing; None for the home of the current user, whose coding
+                agents then share the memory.
+            user: the name of the user whose memory it is. If omitted, it is the folder's own memory, shared by all who omit
+                it; None and blanks are refused.
+            project: a folder or a name; None for none. What is said in a project is known only there, unless it is about the user.
+            session: letters, digits, - and _; an existing session continues where it ended, even after a crash. None for a new one.
             profile: the way of remembering; None for that of the settings.
-            most: from so many entries on the older ones of working memory become notes.
-            keep: so many entries stay in working memory then.
+            most: if working memory exceeds this many entries, the older ones become notes.
+            keep: this many entries then stay in working memory.
 
-        Raises ConfigError, StoreError, UsageError for what is none of that.
+        Raises ConfigError, StoreError, and UsageError for invalid arguments.
         """
         name = session if session is not None else uuid4().hex
         if not isinstance(name, str) or not name.replace("-", "").replace("_", "").isalnum() or len(name) > 100:
@@ -103,7 +102,7 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Close the store. What was observed is on the disk already."""
+        """Close the store. Observed messages are on disk already."""
         with self._lock:
             if not self._closed:
                 self._update_index()
@@ -111,33 +110,34 @@ class Memory:
                 self._close()
 
     def observe(self, messages: Message | Sequence[Message]) -> Noticed:
-        """Note a message or several, as Anthropic, OpenAI (chat and responses) or LangChain write them, with blocks, tool calls and
-        results; a model's whole reply; or plain ones of ``role`` and ``content``, where there are such with ``timestamp`` and
+        """Record one or several messages, as Anthropic, OpenAI (chat and responses) or LangChain write them, with blocks, tool
+        calls and results; a model's whole reply; or plain messages with ``role`` and ``content``, optionally ``timestamp`` and
         ``id``. A plain text is the user's.
 
-        Returns what they brought to light: ``live`` is what is sure at once, ``closed`` all that the episode proposes which they
-        ended; nothing of it is a memory before :meth:`end_session`. In an agent's shell what a user tells waits. They are on the
-        disk when this returns, their secrets taken out. Raises UsageError for a message without a known role, OSError.
+        Returns what they yield: ``live`` is what is certain at once, ``closed`` all candidates of an episode that they end; none of
+        it is a memory before :meth:`end_session`. In an agent's shell, what the user tells is held. The messages are on disk when
+        this returns, without their secrets. Raises UsageError for a message without a known role, OSError.
         """
         several = messages if isinstance(messages, Sequence) and not isinstance(messages, str) else (messages,)
         records = [record for message in several for record in to_records(message)]
         if self._shared and (sign := agent_variable(os.environ)):  # what an agent makes its person say is not theirs
             records = [record | {"name": sign} if record["role"] == "user" else record for record in records]
         with self._locked_workspace():
-            self._session.read_new()  # what another process wrote or erased is none of what these messages bring
+            self._session.read_new()  # what another process wrote or erased does not belong to these messages
             self._session.append_records(records)
             return self._session.read_new()
 
     def recent(self) -> Window:
-        """Working memory: notes of what is past, the latest entries verbatim."""
+        """Working memory: notes of the past, and the latest entries verbatim."""
         with self._locked_workspace():
             self._session.read_new()
             return self._session.window
 
     def context(self, message: str = "", *, budget: int | None = None) -> Context:
-        """What is worth knowing before a message; empty where nothing is. What always holds, the project's rules among it, belongs
-        to it without a message too. ``budget`` is in tokens, and what search ranks first fills it, what was said as well; None for
-        the setting ``context_tokens`` and for what stands out alone, as before a prompt. Raises UsageError below 1.
+        """The relevant memory for a message; empty if there is none. What always applies, including the project's rules, is
+        returned even without a message. ``budget`` is in tokens; it is filled with the best search results, including what was
+        said. None uses the setting ``context_tokens`` and returns only what clearly matches, as before a prompt. Raises UsageError
+        below 1.
         """
         if budget is not None and (not isinstance(budget, int) or budget < 1):
             raise UsageError("a budget is a number of tokens, at least 1")
@@ -155,8 +155,8 @@ class Memory:
         return Context(text=render_block(found.pieces), lines=tuple(map(line_of_piece, found.pieces)), tokens=found.tokens)
 
     def search(self, query: str, *, limit: int = 10, said: bool = False, waiting: bool = False) -> tuple[Recalled, ...]:
-        """The memories of the user and of this project that answer a question, best first; with ``said`` also what was said in
-        earlier sessions and became none, with ``waiting`` also what is held for review. Raises UsageError for a limit below 1.
+        """Search the memories of the user and this project, best first; with ``said`` also what was said in earlier sessions
+        without becoming a memory, with ``waiting`` also what is held for review. Raises UsageError for a limit below 1.
         """
         if not isinstance(limit, int) or limit < 1:
             raise UsageError("a search needs a limit of at least 1")
@@ -169,7 +169,7 @@ class Memory:
             )
 
     def list(self, *, status: State | None = "active", category: str = "") -> tuple[Item, ...]:
-        """The memories of the user and of this project, by scope and category, newest first; those of every status for None."""
+        """The memories of the user and this project, by scope and category, newest first; None as status lists all."""
         with self._locked_workspace() as workspace:
             now = workspace.clock()
             which = MemoryFilter(statuses=(Status(status or "active"),), category=category, everything=status is None)
@@ -177,7 +177,9 @@ class Memory:
             return tuple(item_of(memory, now) for memory in filter_memories(workspace, own, which, now))
 
     def get(self, number: str) -> Item:
-        """The memory of an id, or of its first four characters or more. Raises MissingError where none is here."""
+        """The memory with this id, or with an unambiguous prefix of at least four characters. Raises MissingError if there is none
+        here.
+        """
         with self._locked_workspace() as workspace:
             return item_of(self._find_in_scopes(number), workspace.clock())
 
@@ -187,10 +189,10 @@ class Memory:
             return tuple(map(change_of, build_timeline(workspace, self._find_in_scopes(number), context=0).chapters))
 
     def add(self, text: str, category: str = "", *, agent: bool = False) -> Item:
-        """Remember a sentence for this project, or for the user everywhere where there is none or the category is the user's.
+        """Remember a sentence for this project, or for the user everywhere if there is no project or the category is user-wide.
         Without a ``category`` its words decide. What an ``agent`` words is held for review, unless the settings trust agents; so is
-        whatever is added where an agent runs this in its shell. Raises UsageError for an unknown category, an unusable text, or one
-        that is remembered already.
+        anything added in an agent's shell. Raises UsageError for an unknown category, an unusable text, or one that is remembered
+        already.
         """
         with self._locked_workspace() as workspace:
             profile = self._session.profile
@@ -207,8 +209,8 @@ class Memory:
             return self._apply_change(lambda: person.create_memory(workspace, text, named, project=project))
 
     def update(self, number: str, text: str, *, category: str | None = None, agent: bool = False) -> Item:
-        """Give a memory other words, or another category. What it said stays in its history. An ``agent``, and whoever calls this
-        in an agent's shell, changes only what is held, unless the settings trust agents. Raises MissingError, UsageError.
+        """Change the text or category of a memory. The old text stays in its history. An ``agent``, and any caller in an agent's
+        shell, may only change what is held, unless the settings trust agents. Raises MissingError, UsageError.
         """
         with self._locked_workspace() as workspace:
             stored = self._find_in_scopes(number)
@@ -216,18 +218,18 @@ class Memory:
             return self._apply_change(lambda: person.edit(workspace, stored.id, text, category=category, agent=by_agent))
 
     def delete(self, number: str, *, agent: bool = False) -> Item:
-        """Retire a memory: it no longer holds, and does not come back by itself; :meth:`undo` brings it back. ``agent`` says whose
-        deed it is. Raises MissingError, UsageError for one that holds no more.
+        """Retire a memory: it no longer applies and does not come back by itself; :meth:`undo` restores it. ``agent`` records that
+        an agent did it. Raises MissingError, UsageError for one that has already ended.
         """
         with self._locked_workspace() as workspace:
             stored = self._find_in_scopes(number)
             return self._apply_change(lambda: person.retire(workspace, stored.id, agent=agent or bool(agent_variable(os.environ))))
 
     def forget(self, number: str = "", *, words: str = "") -> Forgotten:
-        """Erase a memory for good, or ``words`` that were said, wherever kept has them for this user and in whichever project:
-        conversations, summaries, files, backups. There is no undo, and what is said again later does not bring it back; :meth:`add`
-        does. Raises MissingError, BusyError where another process works for long, and UsageError where neither or both are given,
-        or an agent runs this in its shell on the memory that its person shares.
+        """Erase a memory for good, or ``words`` that were said, wherever kept has them for this user, in any project:
+        conversations, summaries, files, backups. This cannot be undone, and saying it again later does not bring it back;
+        :meth:`add` does. Raises MissingError, BusyError if another process works for long, and UsageError if neither or both are
+        given, or if an agent runs this in its shell on the memory that its person shares.
         """
         self._refuse_agents("forgetting")
         if bool(number) == bool(words.strip()):
@@ -240,9 +242,9 @@ class Memory:
         return Forgotten(ids=gone.memories, places=places, remains=gone.remains, problems=gone.problems)
 
     def undo(self) -> tuple[str, ...]:
-        """Take back the last change of this user's and this project's memories that is not undone: one call, or what a session
-        taught. Returns the ids it concerned. Raises UsageError where there is none, it was a forget, or an agent runs this in its
-        shell on the memory that its person shares.
+        """Undo the last change of this user's and this project's memories that is not undone: one call, or the result of a session.
+        Returns the ids of the memories concerned. Raises UsageError if there is none, if it was a forget, or if an agent runs this
+        in its shell on the memory that its person shares.
         """
         self._refuse_agents("undoing")
         with self._locked_workspace() as workspace:
@@ -250,8 +252,8 @@ class Memory:
             return tuple(undone.changed)
 
     def end_session(self) -> Learnt:
-        """Remember what matters of the session, and of earlier ones that never ended; it may go on after that. Profiles of the
-        night wait. Raises BusyError where another process takes long.
+        """Extract memories from this session, and from earlier ones that never ended; the session may continue. Profiles that
+        extract only at night wait. Raises BusyError if another process takes long.
         """
         with self._locked_workspace() as workspace:
             if not (paths := self._session.find_unread()):
@@ -270,7 +272,7 @@ class Memory:
 
     @contextmanager
     def _locked_workspace(self) -> Iterator[Workspace]:
-        """The workspace, for this thread alone."""
+        """The workspace, locked for this thread."""
         with self._lock:
             if self._closed:
                 raise UsageError("this memory is closed", hint="open it again")
@@ -278,7 +280,7 @@ class Memory:
 
     @contextmanager
     def _indexed_workspace(self) -> Iterator[Workspace]:
-        """The workspace, for this thread alone, with the meanings of what was changed before: one by one takes longer."""
+        """The workspace, locked for this thread, with an updated index; one update for several changes is faster than one each."""
         with self._locked_workspace() as workspace:
             self._update_index()
             yield workspace
@@ -289,7 +291,9 @@ class Memory:
             self._unindexed = False
 
     def _find_in_scopes(self, number: str) -> Stored:
-        """A memory of this user and project that was not forgotten. Raises MissingError, which names nothing of another project."""
+        """A memory of this user and project that was not forgotten. Raises MissingError, without naming other projects'
+        memories.
+        """
         log = self._workspace.store.log
         ids = (number, *(log.memory_ids_with_prefix(number) if len(number) >= 4 and number.isalnum() else ()))
         memories = [item for item in map(log.memory, dict.fromkeys(ids)) if item and item.scope in self._scopes and item.content]
@@ -308,13 +312,13 @@ class Memory:
             )
 
     def _apply_change(self, change: Callable[[], Stored]) -> Item:
-        """The memory that a change made, as it is after it; all of it or nothing is stored."""
+        """Apply a change in one transaction, and return the memory after it."""
 
         def stored_whole() -> Stored:
             with self._workspace.store.transaction():
                 return change()
 
-        # From an agent's shell no edit of a file is taken for the person's.
+        # In an agent's shell no edit of a file counts as the person's.
         files = self._shared and not agent_variable(os.environ)
         memory, _ = apply_person_change(self._workspace, stored_whole, with_files=files, with_index=False)
         self._unindexed = True
@@ -322,7 +326,7 @@ class Memory:
 
 
 def _wait_while_busy(work: Callable[[], T]) -> T:
-    """Work that one process at a time does, as soon as it is this one's turn. Raises BusyError where that takes too long."""
+    """Retry work that needs the lock of runs. Raises BusyError if that takes too long."""
     end = monotonic() + _SECONDS
     while True:
         try:

@@ -1,5 +1,5 @@
-"""Where the memory of a user lies, and what names a project. Every user has a home of their own below the first one, with a store,
-an archive and files of its own: what is not in the same store cannot be found in it.
+"""Where a user's memory is stored, and how a project is identified. Each user has a home of their own below the given one, with its
+own store, archive and files: what is not in the same store cannot be found.
 """
 
 import os
@@ -11,14 +11,15 @@ from types import EllipsisType
 from kept.core.errors import UsageError
 from kept.paths import Paths, find_paths
 
-_SHOWN = 40  # characters of a name that its folder shows
+_SHOWN = 40  # characters of a name in its folder name
 
 
 def home_of_user(path: str | os.PathLike[str] | None, user: str | EllipsisType) -> Paths:
-    """Where the memory of a user lies: below the folder ``path`` (None: the home of who runs this), which itself is that of no
-    user (``...``).
+    """The home of a user's memory, below the folder ``path`` (None: the current user's home). With ``user=...`` it is that folder's
+    own.
 
-    The settings are those of that folder. Raises UsageError for an address, a file, or what is no name: a missing id is nobody.
+    The settings are those of the folder. Raises UsageError for a URL, a file, or an empty or missing name: a missing id must not
+    fall back to somebody's memory.
     """
     if not (path is None or isinstance(path, (str, os.PathLike))):
         raise UsageError(f"a folder is a path or its text, not {path!r}")
@@ -34,13 +35,14 @@ def home_of_user(path: str | os.PathLike[str] | None, user: str | EllipsisType) 
     home = find_paths(given, os.environ)
     if user is ...:
         return home
-    own = home.state.with_name("kept-users") / folder_name(user)  # no part of the state: what erases or checks that leaves it alone
+    # not in the state folder, so that erasing and checking the folder's own memory leave it alone
+    own = home.state.with_name("kept-users") / folder_name(user)
     return replace(home, root=own, user=own, variables=(), settings_folder=home.config)
 
 
 def directory_of(project: str | os.PathLike[str] | None) -> str:
-    """What stands for a project: the absolute path of a folder, which is a path object or has a separator, or a name as it is,
-    whatever folder there may be; empty for None. Raises UsageError for an empty name.
+    """The identifier of a project: the absolute path of a folder (a path object, or text with a separator), or else a name, even if
+    a folder of that name exists; empty for None. Raises UsageError for an empty name.
     """
     if project is None:
         return ""
@@ -52,7 +54,7 @@ def directory_of(project: str | os.PathLike[str] | None) -> str:
 
 
 def folder_name(name: str) -> str:
-    """A name as that of a file: what is plain of it, and a hash, so that no two names share a file on any file system."""
+    """A file name for a name: its plain characters and a hash, so that no two names share a file on any file system."""
     plain = "".join(char if char.isascii() and (char.isalnum() or char in "-_") else "-" for char in name[:_SHOWN]).strip("-")
     number = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return f"{plain or 'x'}-{number}"

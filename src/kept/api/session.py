@@ -1,4 +1,4 @@
-"""One session: what is observed, written at once as a transcript of kept's own folder, and working memory as a fold over it."""
+"""One session: its transcript, which is written at once in kept's own folder, and working memory as a fold over it."""
 
 import json
 import os
@@ -24,16 +24,16 @@ from kept.sources.files import SkippedFile, identify_file
 from kept.sources.json_lines import REWRITTEN
 from kept.workspace import Workspace
 
-GENERIC = "generic"  # the format of what is observed
+GENERIC = "generic"  # the format of observed messages
 _LONGEST = 200_000  # characters of one entry
-MOST, KEEP = 50, 20  # entries: past 50 the older ones are summarised, the latest 20 stay verbatim
+MOST, KEEP = 50, 20  # entries; if there are more than MOST, the older ones are summarised and the latest KEEP stay verbatim
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Window:
-    """What an agent is actively thinking about: ``notes`` of what is past, ``entries`` verbatim, the latest last.
+    """Working memory: ``notes`` of the past, and the latest ``entries`` verbatim, in order.
 
-    ``told`` is how many entries the notes stand for.
+    ``told`` is the number of entries that the notes summarize.
     """
 
     notes: tuple[WorkNote, ...] = ()
@@ -42,8 +42,8 @@ class Window:
 
 
 class Session:
-    """The transcript at ``path`` and what is noticed in it. ``directory`` stands for the project; past ``most`` entries the older
-    ones become notes, and the latest ``keep`` stay.
+    """The transcript at ``path`` and what is noticed in it. ``directory`` identifies the project. If there are more than ``most``
+    entries, the older ones become notes, and the latest ``keep`` stay.
     """
 
     def __init__(self, workspace: Workspace, path: Path, directory: str, *, most: int = MOST, keep: int = KEEP) -> None:
@@ -60,7 +60,7 @@ class Session:
         self.read_new()
 
     def find_unread(self) -> list[Path]:
-        """This transcript, and those beside it that have more than the archive took in."""
+        """This transcript, and those beside it with more content than the archive has."""
         archive = self._workspace.store.archive
         paths = {path: archive.cursor(GENERIC, str(path)) for path in sorted(self.path.parent.glob("*.jsonl"))}
         return [
@@ -68,7 +68,7 @@ class Session:
         ]
 
     def append_records(self, records: Sequence[Mapping[str, object]]) -> None:
-        """Append records, without their secrets. They are on the disk when this returns. Raises OSError."""
+        """Append records without their secrets; they are on disk when this returns. Raises OSError."""
         key = self._workspace.store.key("redaction")
         for record in records:
             defaults: dict[str, object] = {"timestamp": format_instant(self._workspace.clock()), "id": uuid4().hex}
@@ -81,7 +81,7 @@ class Session:
         handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             size = os.fstat(handle).st_size
-            rest = line if not size or os.pread(handle, 1, size - 1) == b"\n" else b"\n" + line  # a crash left half a line
+            rest = line if not size or os.pread(handle, 1, size - 1) == b"\n" else b"\n" + line  # a crash left an incomplete line
             while rest:
                 rest = rest[os.write(handle, rest) :]
             os.fsync(handle)
@@ -89,8 +89,8 @@ class Session:
             os.close(handle)
 
     def read_new(self) -> Noticed:
-        """Take what the transcript has beyond what was taken into working memory; what of it is to be noticed. Where it was
-        rewritten (something was forgotten), working memory is made anew.
+        """Add what is new in the transcript to working memory, and return what is noticed in it. If the transcript was rewritten
+        (something was forgotten), working memory is rebuilt.
         """
         live: list[Candidate] = []
         closed: list[Candidate] = []
@@ -113,7 +113,7 @@ class Session:
 def withdrawals_of_run(
     workspace: Workspace, run: int, paths: Sequence[Path], scopes: Sequence[str]
 ) -> tuple[list[Memory], tuple[str, ...]]:
-    """The memories that a run retired because the person took them back, and their requests that retired none."""
+    """The memories that a run retired because the person withdrew them, and messages about withdrawals that retired none."""
     log, archive = workspace.store.log, workspace.store.archive
     told = [each for path in paths for thread in archive.threads(path=str(path)) for each in log.thread_proposals(thread.id, 0)]
     told = [each for each in told if each.judged.candidate.trigger == WITHDRAWAL and each.judged.candidate.scope in scopes]
@@ -128,7 +128,7 @@ def withdrawals_of_run(
 
 
 def _roll_window(workspace: Workspace, window: Window, event: Event, *, most: int, keep: int) -> Window:
-    """Working memory with one entry more: past ``most`` entries the older ones become notes and the latest ``keep`` stay."""
+    """Working memory with one more entry; above ``most`` entries the older ones become notes and the latest ``keep`` stay."""
     entries = (*window.entries, event)
     if len(entries) <= most:
         return Window(notes=window.notes, entries=entries, told=window.told)

@@ -1,4 +1,6 @@
-"""What :class:`kept.Memory` returns: frozen values without a way back to the store. Times are aware and in UTC; None is unknown."""
+"""The values that :class:`kept.Memory` returns: frozen, without access to the store. Times are aware and in UTC; None is
+unknown.
+"""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -12,7 +14,7 @@ from kept.recall.search import Hit
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Quote:
-    """Words that a memory rests on: verbatim, whose (``human``, ``assistant``, ``tool``, …), when and in which session."""
+    """Evidence of a memory: verbatim words, their author (``human``, ``assistant``, ``tool``, …), time and session."""
 
     text: str
     author: str
@@ -22,10 +24,10 @@ class Quote:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Item:
-    """One memory. ``scope`` is ``user`` if it holds everywhere, else ``project``; ``status`` is active, held (for a
-    person), retired, superseded, resolved, rejected or expired.
+    """One memory. ``scope`` is ``user`` if it applies everywhere, else ``project``; ``status`` is active, held (for a person),
+    retired, superseded, resolved, rejected or expired.
 
-    ``first_seen`` and ``last_seen`` are when it was said, ``expires`` when it stops to hold. A person's own words need no evidence.
+    ``first_seen`` and ``last_seen`` are when it was said, ``expires`` is when it ends. A person's own words need no evidence.
     """
 
     id: str
@@ -43,8 +45,8 @@ class Item:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Score:
-    """What a score is made of, each in [0, 1] of the best of its search: shared ``words``, and the cosine of the ``meaning``, None
-    where none was computed. ``rest`` is what time, conversation and neighbours add.
+    """The parts of a score, each in [0, 1] relative to the best of its search: shared ``words``, and the cosine similarity of the
+    ``meaning`` (None if not computed). ``rest`` is added by time, conversation and neighbours.
     """
 
     words: float
@@ -54,10 +56,11 @@ class Score:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recalled:
-    """What answers a search. ``score`` orders the answers to one search and means nothing beyond it; ``parts`` and ``reasons`` say
-    how it came about.
+    """A search result. ``score`` orders the results of one search and has no meaning beyond it; ``parts`` and ``reasons`` explain
+    it.
 
-    ``kind`` is ``memory``, or ``turn`` for something said that became none: its ``id`` is no memory's, its ``category`` the author.
+    ``kind`` is ``memory``, or ``turn`` for something said that did not become one: then ``id`` is not a memory's, and ``category``
+    is the author.
     """
 
     id: str
@@ -74,8 +77,8 @@ class Recalled:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Line:
-    """One line of a context: ``layer`` says why it is there (``core`` always holds, ``here`` always holds in the project,
-    ``fixes``, ``days``, ``facts``, ``past``, ``said``), ``day`` is ISO or empty, ``near`` in [0, 1] how near it is to the message.
+    """One line of a context: ``layer`` is why it is there (``core`` always applies, ``here`` always applies in the project,
+    ``fixes``, ``days``, ``facts``, ``past``, ``said``), ``day`` is ISO or empty, ``near`` in [0, 1] its similarity to the message.
     ``id`` is a memory's, except in ``days``, ``past`` and ``said``.
     """
 
@@ -90,8 +93,8 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Context:
-    """What is worth knowing before a message: ``text`` goes before the prompt, ``lines`` are what it says. Empty, and false, where
-    nothing is. ``tokens`` is an estimate from above.
+    """The relevant memory for a message: ``text`` goes before the prompt, ``lines`` are its content. It is falsy if empty.
+    ``tokens`` is an upper estimate.
     """
 
     text: str
@@ -107,8 +110,8 @@ class Context:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
-    """One thing that happened to a memory: ``kind`` is the operation (add, revise, retire, …), ``actor`` person, agent or machine,
-    ``before`` and ``after`` its words. ``undone`` says that it does not count any more.
+    """One event in a memory's history: ``kind`` is the operation (add, revise, retire, …), ``actor`` person, agent or machine,
+    ``before`` and ``after`` its text. ``undone``: it no longer counts.
     """
 
     kind: str
@@ -122,8 +125,8 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Learnt:
-    """What the end of a session brought: new memories, those that the person took back (``withdrawn``: retired, not erased), and
-    what could not be done, requests to forget that named no memory among it.
+    """The result of a session's end: new memories, memories that the person withdrew (``withdrawn``: retired, not erased), and
+    problems, including withdrawals that did not identify a memory.
     """
 
     new: tuple[Item, ...] = ()
@@ -133,8 +136,8 @@ class Learnt:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Forgotten:
-    """What was erased: memories by id, and how many places by the part of kept that held the words. ``remains`` are places that
-    still hold them, in words: empty is the proof that none does.
+    """What was erased: memories by id, and the number of places by the part of kept that held the words. ``remains`` lists places
+    that still hold them; empty is the proof that none does.
     """
 
     ids: tuple[str, ...]
@@ -144,12 +147,12 @@ class Forgotten:
 
 
 def quotes_of(memory: Memory) -> tuple[Quote, ...]:
-    """The words a memory rests on."""
+    """The evidence of a memory."""
     return tuple(Quote(text=item.quote, author=item.author, session=item.session, at=item.at) for item in memory.evidence)
 
 
 def item_of(memory: Memory, moment: datetime) -> Item:
-    """A memory as it stands at a moment."""
+    """A memory in its state at a moment."""
     return Item(
         id=memory.id,
         text=memory.content,
@@ -166,7 +169,7 @@ def item_of(memory: Memory, moment: datetime) -> Item:
 
 
 def recalled_of(hit: Hit, memory: Memory | None) -> Recalled:
-    """A hit; with the evidence of its memory, or as its own where it was only said."""
+    """A search hit, with the evidence of its memory, or itself as evidence if it was only said."""
     quote = Quote(text=hit.text, author=hit.author, session=hit.session, at=hit.last_at)
     return Recalled(
         id=hit.id,
@@ -183,14 +186,14 @@ def recalled_of(hit: Hit, memory: Memory | None) -> Recalled:
 
 
 def line_of_piece(piece: ContextPiece) -> Line:
-    """A piece of context."""
+    """A piece of context as a line."""
     return Line(
         id=piece.key, text=piece.text, layer=piece.layer, day=piece.day, near=piece.near, score=piece.score, reason=piece.reason
     )
 
 
 def change_of(chapter: TimelineEntry) -> Change:
-    """A chapter of a memory's story."""
+    """An entry of a memory's timeline as a change."""
     return Change(
         kind=chapter.kind,
         at=chapter.operation.at or chapter.made.recorded_at,

@@ -1,7 +1,7 @@
-"""``kept mcp``: memory as tools, resources and prompts for any agent, over stdio or, on this machine only, over HTTP.
+"""``kept mcp``: memory as tools, resources and prompts for any agent, over stdio or (on this machine only) HTTP.
 
-Every call opens the workspace anew: the server holds nothing, and sees what a run or a person changed meanwhile. What it returns is
-marked as remembered data. It reads; what an agent adds waits for the person unless the settings trust agents.
+Every call opens the workspace again: the server keeps no state, and sees changes by runs and people. Its results are marked as
+remembered data. It is read-only, except that an agent's additions are held for the person unless the settings trust agents.
 """
 
 from kept.mcp.server import create_server, serve

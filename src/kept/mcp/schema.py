@@ -1,4 +1,6 @@
-"""What the tools take and give, as an agent sees it: each argument with its description and bounds, each answer with its fields."""
+"""The tools' arguments and results as an agent sees them: each argument with description and bounds, each result with its
+fields.
+"""
 
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
@@ -94,7 +96,7 @@ class ProposalResult(BaseModel):
 
 
 def make_tool(function: Callable[..., Any], title: str, annotations: ToolAnnotations) -> Tool:
-    """A tool that refuses arguments it does not know: a misspelt one would otherwise be dropped unseen."""
+    """Create a tool that rejects unknown arguments; otherwise a misspelt one would be dropped silently."""
     tool = Tool.from_function(function, title=title, annotations=annotations)
     arguments = tool.fn_metadata.arg_model
     arguments.model_config["extra"] = "forbid"

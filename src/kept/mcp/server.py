@@ -1,6 +1,6 @@
-"""The server: its tools, resources and prompts, the project a client works in, and news of changed resources.
+"""The server: its tools, resources and prompts, the project a client works in, and notifications about changed resources.
 
-It is reached over stdin and stdout, or over HTTP behind the page's door: this machine, no other page, a key.
+It is reached over stdio, or over HTTP with the page's protection: only this machine, no other web page, and a key.
 """
 
 import asyncio
@@ -28,18 +28,18 @@ from kept.pipeline import tools
 from kept.workspace import Workspace
 
 MEMORY = "kept://memory"
-SECONDS = 1.0  # between two looks; nobody looks while nobody listens
+SECONDS = 1.0  # polling interval; nothing is polled without a listener
 
 
 class FileBus(InMemorySubscriptionBus):
-    """Looks at one file for as long as somebody listens; ``find`` says which file, when the first look is taken."""
+    """Polls one file as long as somebody listens; ``find`` returns its path and is called when polling starts."""
 
     def __init__(self, find: Callable[[], Path]) -> None:
         super().__init__()
         self._find = find
 
     def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
-        """As the bus does, with a task that looks."""
+        """Subscribe as in the base class, and start polling."""
         unsubscribe = super().subscribe(listener)
         task = asyncio.get_running_loop().create_task(self._watch_file(listener))
 
@@ -69,7 +69,7 @@ def _stat_stamp(path: Path) -> tuple[int, int]:
 
 
 def _ask_for_roots(context: Context, project: str) -> ListRoots | ListRootsResult:
-    """The client is asked where the call names no directory and the client has roots."""
+    """Ask the client for its roots if the call names no directory and the client supports them."""
     capabilities = context.client_capabilities
     asking = not project and capabilities is not None and capabilities.roots is not None
     return ListRoots() if asking else ListRootsResult(roots=[])
@@ -111,7 +111,7 @@ _PROPOSES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempo
 
 
 def create_server(open_desk: OpenDesk) -> MCPServer:
-    """The server over desks that are opened for each call."""
+    """Create the server; ``open_desk`` opens the workspace for each call."""
 
     def memory_file() -> Path:
         with open_desk() as workspace:
@@ -163,7 +163,7 @@ def create_server(open_desk: OpenDesk) -> MCPServer:
 
 
 def create_tools(open_desk: OpenDesk) -> list[Tool]:
-    """The tools. An error of kept's becomes an error of the tool, whose one line says what to do."""
+    """Create the tools. kept's errors become tool errors, in one line that says what to do."""
 
     def run_tool(call: Callable[[Workspace], T]) -> T:
         try:
@@ -175,7 +175,7 @@ def create_tools(open_desk: OpenDesk) -> list[Tool]:
     def search_memory(
         *,
         query: schema.Query,
-        layers: schema.Layers = ["memories"],  # noqa: B006 - a default an agent sees; nothing changes it
+        layers: schema.Layers = ["memories"],  # noqa: B006 - an agent sees the default; nothing changes it
         project: schema.ProjectName = "",
         category: schema.OneCategory = "",
         since: schema.Since = "",
@@ -205,7 +205,7 @@ def create_tools(open_desk: OpenDesk) -> list[Tool]:
         """The few remembered lines that matter for a task or message in a project, with the rules that hold there; often none."""
         return run_tool(lambda workspace: tools.get_context(workspace, message, call_directory(project, roots), budget))
 
-    # The call is read from the transcript; what it replaces is not used here.
+    # What it replaces is not used here: extraction reads the whole call from the transcript.
     def save_what_user_said(
         roots: Directory,
         *,
@@ -248,7 +248,7 @@ def _proposal_result(proposal: tools.ProposalReply) -> CallToolResult:
 
 
 def _tool_result(text: str, fields: dict[str, object]) -> CallToolResult:
-    """The text for clients that show texts, the fields for those that read them."""
+    """A result as text for clients that show text, and as fields for those that read them."""
     return CallToolResult(content=[TextContent(text=text)], structured_content=fields)
 
 
@@ -256,7 +256,9 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def serve(open_desk: OpenDesk, *, key: str = "", host: str = "127.0.0.1", port: int = 8321) -> None:
-    """Serve until the client leaves (stdio), or with a key over HTTP until stopped. Raises UsageError for a foreign host."""
+    """Serve until the client disconnects (stdio), or with a key over HTTP until stopped. Raises UsageError for a host other than
+    this one.
+    """
     if not key:
         create_server(open_desk).run("stdio")
         return
@@ -266,7 +268,7 @@ def serve(open_desk: OpenDesk, *, key: str = "", host: str = "127.0.0.1", port: 
 
 
 def create_mcp_app(open_desk: OpenDesk, key: str, port: int) -> ASGIApp:
-    """The application: it answers requests that name this machine, come from no other page, and bear the key."""
+    """The application: it accepts requests that name this machine, come from no other web page, and carry the key."""
     names = [f"{item}:{port}" for item in ("127.0.0.1", "localhost", "[::1]")]
     allowed = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names])
     inside = create_server(open_desk).streamable_http_app(stateless_http=True, transport_security=allowed)

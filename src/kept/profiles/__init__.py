@@ -1,6 +1,6 @@
-"""Profiles as data: one TOML file each, the user's own in a folder beside the built-in ones.
+"""Profiles as data: one TOML file each, built in or in the user's folder.
 
-Knows the form of a profile, not what any stage does with it.
+Knows the form of a profile, not how the stages use it.
 """
 
 import tomllib
@@ -16,27 +16,27 @@ DEFAULT = "coding"
 
 
 def list_profiles(folder: Path | None = None) -> tuple[str, ...]:
-    """The ids of all profiles: built-in, and those in the user's folder."""
+    """The ids of all profiles: built in, and in the user's folder."""
     own = {path.stem for path in folder.glob("*.toml")} if folder and folder.is_dir() else set()
     return tuple(sorted(list_built_in_profiles() | own))
 
 
 def list_built_in_profiles() -> frozenset[str]:
-    """The ids of the profiles that come with kept."""
+    """The ids of the profiles that ship with kept."""
     return frozenset(path.stem for path in Path(__file__).parent.glob("*.toml"))
 
 
 def load_profile(name: str = DEFAULT, folder: Path | None = None) -> Profile:
-    """The profile of that id; the user's own file wins over a built-in one.
+    """Load a profile by id; the user's own file takes precedence over a built-in one.
 
-    Raises ConfigError naming the file and the setting where it is missing or wrong.
+    Raises ConfigError with the file and the setting if it is missing or invalid.
     """
     text, where = read_profile_text(name, folder)
     return parse_profile(text, where)
 
 
 def read_profile_text(name: str, folder: Path | None = None) -> tuple[str, str]:
-    """The text of a profile and where it stands. Raises ConfigError where there is none, or it cannot be read."""
+    """The text of a profile, and its path. Raises ConfigError if there is none or it cannot be read."""
     own = folder / f"{name}.toml" if folder and name.replace("-", "").replace("_", "").isalnum() else None
     if own is not None and own.is_file():
         return _read_profile_file(own), str(own)
@@ -60,9 +60,9 @@ def check_profile(text: str) -> tuple[Mistake, ...]:
         return (Mistake("file", f"no valid TOML: {error}"),)
 
 
-@lru_cache(maxsize=32)  # a run needs the same few profiles in several of its steps, and one takes 15 ms to check
+@lru_cache(maxsize=32)  # a run needs the same few profiles in several steps, and checking one takes 15 ms
 def parse_profile(text: str, where: str) -> Profile:
-    """Read a profile from TOML text. Raises ConfigError naming ``where``, the setting and what is wrong with it."""
+    """Parse a profile from TOML text. Raises ConfigError with ``where``, the setting and what is wrong with it."""
     wrong = check_profile(text)
     if wrong:
         first, more = wrong[0], len(wrong) - 1

@@ -1,6 +1,6 @@
-"""What is wrong with a profile: every mistake at once, with the setting it is in and what is allowed there.
+"""Check a profile: find all mistakes at once, each with its setting and the allowed values.
 
-Reads a parsed TOML table against the dataclasses of :mod:`kept.profiles.profile`. Knows no files.
+Checks a parsed TOML table against the dataclasses of :mod:`kept.profiles.profile`. Knows no files.
 """
 
 import typing
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from kept.profiles.profile import INTENTS, RETIRED_INTENTS, Category, Profile
 
-MEMORY_CAP = 50_000  # bytes of memory.md, whatever a profile asks (L9)
+MEMORY_CAP = 50_000  # bytes of memory.md, whatever a profile sets (L9)
 CARD_CAP = 15_000  # characters of MEMORY.md (A4)
 _FLOOR = Category(id="", title="", belongs="", excludes="").floor
 _PATHS = ("memory_file", "card_file", "daily_folder", "pages_folder", "view_file")
@@ -21,7 +21,7 @@ _WORDS = {str: "a text", bool: "true or false", int: "a whole number", float: "a
 
 
 class Mistake(NamedTuple):
-    """One thing that is wrong: the setting it is in, what is wrong, and what is allowed (empty where that says nothing more)."""
+    """A mistake: the setting, what is wrong, and what is allowed (empty if that adds nothing)."""
 
     setting: str
     told: str
@@ -29,7 +29,7 @@ class Mistake(NamedTuple):
 
 
 def find_mistakes(body: Mapping[str, Any]) -> tuple[Mistake, ...]:
-    """Everything that is wrong with the table of a profile, in its order; nothing where it can be used."""
+    """All mistakes in the table of a profile, in order; empty if it is valid."""
     found = tuple(_check_table(Profile, body, ""))
     return found or tuple(_check_consistency(body))
 
@@ -90,7 +90,7 @@ def _setting_path(at: str, name: str) -> str:
 
 
 def _check_consistency(body: Mapping[str, Any]) -> Iterator[Mistake]:
-    """What is of the right kind and still cannot be."""
+    """Yield mistakes in values that have the right type but are not allowed."""
     categories = body.get("categories", [])
     ids = [category["id"] for category in categories]
     if not ids:

@@ -1,4 +1,4 @@
-"""Language detection: choose which of a profile's lexicons reads an episode, by the person's own words."""
+"""Language detection: choose which of a profile's lexicons applies to some events, from the person's own words."""
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -8,12 +8,12 @@ from kept.core.event import Event, EventKind, is_note
 from kept.core.spans import typed_text
 from kept.profiles.lexicons import Lexicon, detect_languages, load_lexicon, load_telling_patterns
 
-_READ = 4_000  # characters of the latest prompts that tell
+_READ = 4_000  # characters of the latest prompts that are examined
 _EACH = 1_500
 
 
 class _LateLexicon:
-    """Stands for the lexicon of some events until something is asked of it that depends on their languages."""
+    """A lexicon whose languages are detected only when an attribute that depends on them is read."""
 
     def __init__(self, events: Sequence[Event], languages: tuple[str, ...]) -> None:
         self._asked = events, languages
@@ -26,9 +26,9 @@ class _LateLexicon:
 
 
 def choose_lexicon(events: Sequence[Event], languages: tuple[str, ...]) -> Lexicon:
-    """The lexicon of the languages of the prompts and notes among some events; the first one's where nothing tells.
+    """The lexicon for the languages of the prompts and notes among some events; if they cannot be told, that of the first language.
 
-    It is chosen when its languages are first asked for: most events hold no word that asks.
+    The languages are detected on first use, because most events contain no word that needs them.
     """
     return load_lexicon(languages) if len(languages) < 2 else cast("Lexicon", _LateLexicon(events, languages))
 
@@ -44,7 +44,7 @@ def _choose_now(events: Sequence[Event], languages: tuple[str, ...]) -> Lexicon:
 
 
 def _recent_texts(events: Sequence[Event]) -> Iterator[str]:
-    """What the person typed and what notes say, the latest first."""
+    """Yield what the person typed and the text of notes, latest first."""
     for event in reversed(events):
         if is_note(event):
             yield event.text[:_EACH]

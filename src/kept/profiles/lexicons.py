@@ -1,9 +1,8 @@
-"""The lexicons of the languages, read from the TOML files beside this module and joined into one value.
+"""The lexicons of the languages, read from the TOML files in ``lexicon`` and joined.
 
-Each cue is a list of RE2 fragments, and becomes the source of one case-insensitive pattern whose last group is the cue itself; the
-empty source never matches. In a language written with spaces a fragment must stand between word borders; in one without,
-it may stand anywhere. The tables polarity, assertion, choice, change and expiry are read in all languages side by side, by the
-modules that their comments in ``en.toml`` name.
+Each list of RE2 fragments becomes one case-insensitive pattern whose last group is the matched cue; an empty source never matches.
+In a language with spaces a fragment must be delimited by word boundaries; in others it may occur anywhere. The tables polarity,
+assertion, choice, change and expiry are used in all languages together, by the modules named in the comments of ``en.toml``.
 """
 
 import tomllib
@@ -20,13 +19,13 @@ from kept.core.text import word_set
 from kept.core.value import dataclass
 
 _FOLDER = Path(__file__).with_name("lexicon")
-# The languages that have a lexicon, English first: a new file is a new language.
+# The languages that have a lexicon, English first: a new file adds a language.
 LANGUAGES = ("en", *sorted(language for file in _FOLDER.iterdir() if (language := file.name.removesuffix(".toml")) != "en"))
 
-# The files write ’ for either apostrophe; \x27 is the straight one, which a TOML literal cannot hold.
+# The files use ’ for either apostrophe; \x27 is the straight one, which a TOML literal cannot contain.
 _APOSTROPHE = r"[\x27’]"
-# Neither a letter nor a digit of the scripts that write words apart, so a name may stand between characters of the others: ranges
-# instead of classes keep the automata small.
+# Neither a letter nor a digit of scripts with spaces, so a name may stand between characters of other scripts. Ranges instead of
+# classes keep the automata small.
 _EDGE = r"[^\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{24F}\x{370}-\x{1FFF}]"
 _WORD = compile_late(r"[^\W\d_](?:[^\W\d_]|')*")
 _ACCENTED = compile_late(r"[^\W\d_]{5,}")
@@ -36,21 +35,21 @@ _HAN = compile_late(r"[\u2e80-\u2fd5\u3005\u3007\u3021-\u3029\u3400-\u4dbf\u4e00
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TellingPatterns:
-    """How a person tells an assistant what to remember, in one language. Every pattern holds one group: the words it is about.
+    """How a person tells an assistant what to remember, in one language. Every pattern has one group: the words it is about.
 
-    At the start of a sentence: ``lead`` (filler before a telling), ``request`` ("can you"), ``remember`` (a memory verb) and
-    behind it ``link`` ("that"), ``goes_on`` ("to") or ``reminisce`` ("when": no telling); ``always`` and ``never`` (orders),
-    ``no_ban`` ("never mind"), ``refuse`` (an order not to remember), ``describes`` (the subject of a description),
-    ``decided``, ``correction``, ``note``, ``reported`` (another's words), ``person`` (the speaker). At its end:
-    ``remember_this``, and behind a memory verb ``tail`` ("that, please"). Before a colon: ``label`` ("a rule to keep in
-    mind"). Anywhere: ``from_now_on``, ``later`` ("next time"), ``lasting`` (it is for later), ``must`` (who must, always or
-    never), ``ours`` ("we always"), ``here`` (a rule of this project), ``everywhere``, ``practice`` (the work of any agent),
-    ``contrast`` ("…, never …"), ``reason``, ``occasion`` (holds once), ``planned`` (thought of for the task at hand),
-    ``errand`` (an order to note work, or to put something on a list), ``withdraws`` (what was told in an earlier session holds no
-    more; its inner group, or what stands behind it, names what was told), ``taken_back`` (it was not meant, or is another's),
-    ``preference``, ``goal``, ``kin`` (people in the speaker's life), ``rule``, ``convention``, ``wish`` (words of a standing
-    wish) and ``outside`` (words for what another sentence names). ``measured`` says that somebody measured how well the
-    patterns of this language tell, ``words`` is any word of a telling; ``spaced`` says that words are written apart.
+    At the start of a sentence: ``lead`` (filler before a telling), ``request`` ("can you"), ``remember`` (a memory verb) and after
+    it ``link`` ("that"), ``goes_on`` ("to") or ``reminisce`` ("when": not a telling); ``always`` and ``never`` (orders), ``no_ban``
+    ("never mind"), ``refuse`` (an order not to remember), ``describes`` (the subject of a description), ``decided``,
+    ``correction``, ``note``, ``reported`` (somebody else's words), ``person`` (the speaker). At its end: ``remember_this``, and
+    after a memory verb ``tail`` ("that, please"). Before a colon: ``label`` ("a rule to keep in mind"). Anywhere: ``from_now_on``,
+    ``later`` ("next time"), ``lasting`` (it is for later), ``must`` (who must, always or never), ``ours`` ("we always"), ``here``
+    (a rule of this project), ``everywhere``, ``practice`` (the work of any agent), ``contrast`` ("…, never …"), ``reason``,
+    ``occasion`` (applies once), ``planned`` (considered for the task at hand), ``errand`` (an order to note work, or to put
+    something on a list), ``withdraws`` (what was told in an earlier session no longer holds; its inner group, or what follows it,
+    names what was told), ``taken_back`` (it was not meant, or is somebody else's), ``preference``, ``goal``, ``kin`` (people in the
+    speaker's life), ``rule``, ``convention``, ``wish`` (words of a standing wish) and ``outside`` (words that refer to another
+    sentence). ``measured``: the quality of this language's patterns was measured. ``words`` matches any word of a telling;
+    ``spaced``: the language separates words.
     """
 
     language: str
@@ -102,8 +101,8 @@ class TellingPatterns:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lexicon:
-    """The words of one or several languages: ``agreement`` opens an answer that agrees, ``agent_talk`` speaks of the assistant
-    itself, ``tellings`` is how every language there is tells what to remember.
+    """The words of one or several languages: ``agreement`` opens an answer that agrees, ``agent_talk`` is about the assistant
+    itself, ``tellings`` are the telling patterns of all languages.
     """
 
     languages: tuple[str, ...] = ()
@@ -113,27 +112,27 @@ class Lexicon:
 
     @property
     def spoken(self) -> tuple[TellingPatterns, ...]:
-        """How the languages of the lexicon tell what to remember."""
+        """The telling patterns of the lexicon's own languages."""
         return tuple(telling for telling in self.tellings if telling.language in self.languages)
 
 
 @cache
 def load_lexicon(languages: tuple[str, ...]) -> Lexicon:
-    """The joined lexicon of the languages, in their order. Raises ConfigError for a language that has none."""
+    """The joined lexicon of the languages, in order. Raises ConfigError for a language without a lexicon."""
     bodies = [_read_lexicon(language) for language in languages]
     agreement, agent_talk = (_join_patterns(name, bodies) for name in ("agreement", "agent_talk"))
     return Lexicon(languages=languages, agreement=agreement, agent_talk=agent_talk, tellings=load_telling_patterns())
 
 
-# Patterns of tellings that stand at the start of a sentence, and at its end; the others stand anywhere.
+# Telling patterns for the start of a sentence, and for its end; the others match anywhere.
 _AT_START = word_set(
     "lead tail request remember link goes_on reminisce always never no_ban describes decided correction note refuse withdraws "
     "reported person"
 )
 _AT_END = frozenset({"remember_this"})
-# Patterns that begin with a mark.
+# Patterns that begin with a punctuation mark.
 _UNBOUND = frozenset({"contrast"})
-# Without a word of these a text tells nothing to be remembered.
+# A text without a word of these lists contains no telling.
 _TELL = (
     *("remember", "remember_this", "from_now_on", "later", "lasting", "always", "never", "must"),
     *("ours", "contrast", "decided", "correction", "note", "label", "errand", "withdraws"),
@@ -142,7 +141,7 @@ _TELL = (
 
 @cache
 def load_telling_patterns() -> tuple[TellingPatterns, ...]:
-    """How a person tells an assistant what to remember, in every language there is: a telling counts whatever else is spoken."""
+    """The telling patterns of all languages: a telling counts whatever language is spoken otherwise."""
     return tuple(_build_telling_patterns(item) for item in LANGUAGES)
 
 
@@ -156,7 +155,9 @@ def _build_telling_patterns(language: str) -> TellingPatterns:
 
 
 def _build_pattern(name: str, cues: list[str], *, spaced: bool) -> str:
-    """One pattern of the fragments, at the place in a sentence that its name asks for, between word borders if there are any."""
+    """One pattern of the fragments, at the position in a sentence that its name requires, between word boundaries if the language
+    has them.
+    """
     if not cues:
         return ""
     before, after = (rf"(?:^|{_EDGE})", rf"(?:$|{_EDGE})") if spaced else ("", "")
@@ -170,7 +171,7 @@ def _build_pattern(name: str, cues: list[str], *, spaced: bool) -> str:
 
 
 def _allow_bare_letters(source: str) -> str:
-    """A pattern whose longer words may lack their accents, as in "acuerdate"; a short word would become another one."""
+    """A pattern in which longer words may lack their accents ("acuerdate"); a short word would become another one."""
     return _ACCENTED.sub(lambda word: "".join(_with_bare_letter(char) for char in word[0]), source)
 
 
@@ -180,13 +181,13 @@ def _with_bare_letter(char: str) -> str:
 
 
 def detect_languages(text: str, languages: tuple[str, ...]) -> tuple[str, ...]:
-    """The languages a text is written in, of those given: that with the most common words first, then each that has at least two
-    thirds of as many; empty where no common word tells. Languages without spaces are told by their script.
+    """Detect the languages of a text: the one with the most common words first, then each with at least two thirds as many. Empty
+    if there are no common words. Languages without spaces are recognized by their script.
     """
     words = Counter(_WORD.findall(text.casefold().replace("’", "'")))
     kana, han = (0, 0) if text.isascii() else (len(_KANA.findall(text)), len(_HAN.findall(text)))
     counts = {item: sum(words[word] for word in words.keys() & _common_words(item)) for item in languages}
-    # Two characters of a script without spaces make about one word, every third of which is a common one.
+    # Two characters of a script without spaces are about one word, every third of which is a common one.
     counts["ja"] = (kana + han) // 6 + 1 if kana > 1 else 0
     counts["zh"] = han // 6 + 1 if han > 1 and kana <= 1 else 0
     told = sorted(((counts[each], -place, each) for place, each in enumerate(languages)), reverse=True)
@@ -196,7 +197,7 @@ def detect_languages(text: str, languages: tuple[str, ...]) -> tuple[str, ...]:
 
 @cache
 def common_words() -> frozenset[str]:
-    """The commonest words of all languages that write words apart."""
+    """The most common words of all languages with spaces."""
     return frozenset().union(*(_common_words(language) for language in LANGUAGES if _read_lexicon(language)["spaced"]))
 
 
@@ -206,32 +207,32 @@ def _common_words(language: str) -> frozenset[str]:
 
 
 def join_alternatives(table: str, name: str, *, spaced: bool) -> str:
-    """The fragments under a name of a table, as alternatives, of all languages that write words apart (or do not)."""
+    """The fragments of a list as alternatives, of all languages with (or without) spaces."""
     return "|".join(list_fragments(table, name, spaced=spaced))
 
 
 def list_fragments(table: str, name: str, *, spaced: bool) -> tuple[str, ...]:
-    """The same fragments one by one, where a pattern of all would be too large."""
+    """The fragments of a list one by one, for use if a pattern of all would be too large."""
     bodies = (body for body in map(_read_lexicon, LANGUAGES) if bool(body["spaced"]) is spaced)
     return tuple(fragment for body in bodies for fragment in (body.get(table, {}) if table else body).get(name, ()))
 
 
 @cache
 def word_list(table: str, name: str, *, spaced: bool = True) -> frozenset[str]:
-    """The plain words of a list that all languages which write words apart (or those which do not) have under a name."""
+    """The plain words of a list, of all languages with (or without) spaces."""
     bodies = (body for language in LANGUAGES if bool((body := _read_lexicon(language, table))["spaced"]) is spaced)
     return frozenset(word for body in bodies for word in body[table].get(name, "").split())
 
 
 @cache
 def number_words(name: str = "numbers") -> Mapping[str, str]:
-    """The number words (or ``ordinals``) of all languages, each with its digits."""
+    """The number words (or ``ordinals``) of all languages, with their digits."""
     tables = (_read_lexicon(language).get("polarity", {}).get(name, {}) for language in LANGUAGES)
     return {word: digits for table in tables for digits, words in table.items() for word in words.split()}
 
 
 def calendar_words(name: str) -> dict[str, int]:
-    """The weekdays (from Monday, 0) or months (from January, 1) of all languages, in small letters, each with its number."""
+    """The weekdays (from Monday, 0) or months (from January, 1) of all languages in lower case, with their numbers."""
     tables = (str(_read_lexicon(language).get("change", {}).get(name, "")).split() for language in LANGUAGES)
     count, first = (7, 0) if name == "weekdays" else (12, 1)
     return {word: place % count + first for words in tables for place, word in enumerate(words)}
@@ -239,7 +240,7 @@ def calendar_words(name: str) -> dict[str, int]:
 
 @cache
 def _read_lexicon(language: str, table: str = "") -> Mapping[str, Any]:
-    """A lexicon; of ``table`` alone, that and whether words stand apart: the whole takes three times as long."""
+    """A lexicon; with ``table`` only that table and ``spaced``, since the whole takes three times as long."""
     place = _FOLDER / f"{language}.toml"
     if not language.isalnum() or not place.is_file():
         raise ConfigError(f"no lexicon for the language {language[:40]!r}")
@@ -264,6 +265,6 @@ def _join_patterns(name: str, bodies: list[Mapping[str, Any]]) -> str:
 
 @cache
 def load_machinery_pattern() -> str:
-    """An RE2 pattern of the words by which a sentence speaks of the machinery of memory."""
+    """An RE2 pattern of words for the memory system itself."""
     body = tomllib.loads(Path(__file__).with_name("machinery").joinpath("words.toml").read_text(encoding="utf-8"))
     return rf"(?i)\b(?:{'|'.join(body['words'])})\b"

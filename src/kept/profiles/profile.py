@@ -1,4 +1,4 @@
-"""A profile: a way of remembering as data. Categories with their gates, when stages run, outputs and budgets."""
+"""A profile: a way of remembering as data. Categories with their gates, schedule, outputs and budgets."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -8,8 +8,8 @@ from kept.core.value import dataclass, field
 
 
 class Shape(StrEnum):
-    """What one memory of a category is: a single fact; everything about one entity; everything said on one theme; or the latest
-    entry on a theme, which takes the place of the ones before.
+    """What a memory of a category is: a single fact; everything about one entity; everything said on one theme; or the latest entry
+    on a theme, which replaces earlier ones.
     """
 
     FACT = "fact"
@@ -29,7 +29,7 @@ class OutputPlace(StrEnum):
 
 
 class Writer(StrEnum):
-    """Who may write into a category: what is extracted, an agent that suggests, a person."""
+    """Who may write to a category: extraction, an agent that suggests, a person."""
 
     MACHINE = "machine"
     AGENT = "agent"
@@ -37,14 +37,15 @@ class Writer(StrEnum):
 
 
 class Occasion(StrEnum):
-    """When a stage runs: while a session goes on, when it ends, in the night."""
+    """When a stage runs: during a session, when it ends, at night."""
 
     REAL_TIME = "real-time"
     SESSION_END = "session-end"
     NIGHTLY = "nightly"
 
 
-# What extraction finds, by name, and what it is. A profile maps them to its categories; one of the same name is the default.
+# The kinds of things that extraction finds, with a description. A profile maps them to its categories; the default is the category
+# of the same name.
 INTENTS: Mapping[str, str] = {
     "preference": "how the user wants the agent to work or answer",
     "constraint": "what must or must not be done, and what the user had to correct",
@@ -62,7 +63,7 @@ INTENTS: Mapping[str, str] = {
     "theme": "what days of work were about",
 }
 
-#: Names that profiles of earlier versions may still file; nothing is found under them any more.
+#: Kinds that profiles of earlier versions may still map; nothing is found under them any more.
 RETIRED_INTENTS = frozenset({"behaviour", "noted_decision", "noted_question", "noted_rule", "resource", "taste"})
 
 
@@ -70,18 +71,17 @@ RETIRED_INTENTS = frozenset({"behaviour", "noted_decision", "noted_question", "n
 class Category:
     """One kind of memory.
 
-    ``belongs`` and ``excludes`` say in a sentence what goes in and what does not; ``examples`` show it; ``consolidation`` says how
-    several become one. ``users_words`` demands evidence in the user's own words (instruction-like categories), or the candidate is
-    held; without ``tool_words`` it is held where it rests on a tool's. ``specific`` demands a concrete artifact (J6);
-    ``actionable`` demands actionable language (X11). ``floor`` is the confidence from which a candidate is accepted without a
-    person, ``review`` the one from which it is held for one (below it is refused), ``weight`` its relevance when a file is over
-    budget, ``half_life`` the days after which an unconfirmed memory weighs half (0: never), ``fades`` the days after which it
-    retires if its project goes on without naming any of its artifacts (0: never), ``budget`` how many of a scope one file shows (0:
-    all). ``user_wide`` puts it under the user's scope instead of the project's. ``lasting`` says that several can hold at once, so
-    that none replaces another; ``promotes_to`` is the category it becomes once it was said in three sessions. ``shown_in`` are the
-    outputs it goes to, ``writers`` who may write it: what is extracted into a category that the machine may not write is held.
-    ``headings`` are those below which notes and journals list what belongs here; without ``self_reference`` what speaks of the
-    assistant itself is refused.
+    ``belongs`` and ``excludes`` say in a sentence what belongs and what does not; ``examples`` show it; ``consolidation`` says how
+    several become one. With ``users_words`` a candidate without evidence in the user's own words is held (for instruction-like
+    categories); without ``tool_words`` one with a tool's words is. ``specific`` requires a concrete artifact (J6), ``actionable``
+    actionable language (X11). ``floor`` is the confidence from which a candidate is accepted, ``review`` that from which it is held
+    for a person (below, it is refused). ``weight`` is its relevance when a file is over budget, ``half_life`` the number of days
+    after which an unconfirmed memory counts half (0: never), ``fades`` the number of days after which it retires if its project
+    continues without mentioning any of its artifacts (0: never), ``budget`` how many memories per scope a file shows (0: all).
+    ``user_wide`` puts it into the user's scope instead of the project's. ``lasting``: several can hold at once, so none replaces
+    another. ``promotes_to`` is the category that a memory gets once it was said in three sessions. ``shown_in`` are its outputs,
+    ``writers`` who may write to it: what is extracted into a category without machine writers is held. ``headings`` are those under
+    which notes and journals list its items. Without ``self_reference`` what is about the assistant itself is refused.
     """
 
     id: str
@@ -118,7 +118,7 @@ class Category:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Buffer:
-    """When a gathered run of events is analysed: numbers of events, seconds of event time between two of them."""
+    """When collected events are extracted: numbers of events, and seconds of event time between two of them."""
 
     least: int = 5
     most: int = 20
@@ -127,14 +127,14 @@ class Buffer:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExtractionSchedule:
-    """On which occasions what a profile is for is extracted. The night is always one: what the others left is done then."""
+    """On which occasions a profile extracts. The night is always one, because it does what the others left."""
 
     real_time: bool = False
     session_end: bool = True
     nightly: bool = True
 
     def on(self, occasion: Occasion) -> bool:
-        """Whether extraction runs on an occasion."""
+        """True if extraction runs on an occasion."""
         return {Occasion.REAL_TIME: self.real_time, Occasion.SESSION_END: self.session_end, Occasion.NIGHTLY: self.nightly}[
             occasion
         ]
@@ -142,14 +142,14 @@ class ExtractionSchedule:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outputs:
-    """What is written, and how much of it. Paths are relative to the home; an empty one is not written.
+    """What is written, and how much of it. Paths are relative to the home; an empty path is not written.
 
     ``memory_file`` holds at most ``memory_bytes`` bytes and ``memory_lines`` lines of memories. ``section`` is the heading of
-    kept's section in a project's CLAUDE.md, which is written only where ``project_section`` is true; ``project_rules`` writes rules
-    files into a project's ``.claude/rules``, those about one folder of it scoped to that folder. ``card_file`` is a quick-reference
-    card of at most ``card_chars`` characters, ``daily_folder`` holds a note a day, ``pages_folder`` pages about people, projects
-    and resources of at most ``page_bytes`` bytes, ``view_file`` is the same as JSON, at most ``view_bytes`` bytes of it.
-    ``trust_added_lines`` makes a line that somebody adds to a file active at once instead of held.
+    kept's section in a project's CLAUDE.md, which is only written with ``project_section``. ``project_rules`` writes rules files
+    into a project's ``.claude/rules``; rules about one folder apply only to that folder. ``card_file`` is a quick-reference card of
+    at most ``card_chars`` characters, ``daily_folder`` holds one note per day, ``pages_folder`` pages about people, projects and
+    resources of at most ``page_bytes`` bytes each, ``view_file`` a JSON view of at most ``view_bytes`` bytes. With
+    ``trust_added_lines`` a line that somebody adds to a file is active at once instead of held.
     """
 
     memory_file: str = ".claude/rules/memory.md"
@@ -170,9 +170,9 @@ class Outputs:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Profile:
-    """A way of remembering. ``languages`` name the lexicons among which the words of a conversation choose, the first of them where
-    nothing tells; ``intents`` say which category what extraction finds belongs to, where that is not the one of the same name
-    (empty: it is not remembered); ``worth`` is the grade (1 to 3) from which what a model proposes need not wait.
+    """A way of remembering. ``languages`` are the lexicons to choose from for a conversation; the first one is the default.
+    ``intents`` maps kinds that extraction finds to categories, if not the one of the same name (empty: not remembered). ``worth``
+    is the grade (1 to 3) from which a model's proposal is not held.
     """
 
     id: str
@@ -187,30 +187,30 @@ class Profile:
     outputs: Outputs = Outputs()
 
     def category(self, name: str) -> Category | None:
-        """The category of that id, or None."""
+        """The category with that id, or None."""
         return next((category for category in self.categories if category.id == name), None)
 
     def category_for(self, intent: str) -> Category | None:
-        """The category that what extraction finds belongs to; None where the profile does not remember it."""
+        """The category for a kind that extraction finds; None if the profile does not remember it."""
         return self.category(self.intents.get(intent, intent))
 
 
 def format_kind(profile: str, category: str) -> str:
-    """A category with the profile it is of, as one word: ``coding.preference``."""
+    """A category with its profile, as one word: ``coding.preference``."""
     return f"{profile}.{category}"
 
 
 def parse_kind(kind: str) -> tuple[str, str]:
-    """The profile (empty where none is named) and the category of :func:`format_kind`."""
+    """Split the result of :func:`format_kind` into profile (empty if there is none) and category."""
     profile, _, category = kind.rpartition(".")
     return profile, category
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProfileRule:
-    """A rule of the user's: ``profile`` remembers what comes from one of ``sources`` and is of one of ``projects``.
+    """A rule of the user: ``profile`` remembers what comes from one of ``sources`` and one of ``projects``.
 
-    ``sources`` are names of formats, ``projects`` glob patterns of project directories; none means any.
+    ``sources`` are names of formats, ``projects`` glob patterns of project directories; empty means any.
     """
 
     profile: str
@@ -218,7 +218,7 @@ class ProfileRule:
     projects: tuple[str, ...] = ()
 
     def is_match(self, source: str, place: str) -> bool:
-        """Whether the rule speaks of a source and a directory."""
+        """True if the rule applies to a source and a directory."""
         return (not self.sources or source in self.sources) and (
             not self.projects
             or any(fnmatchcase(place, project) or fnmatchcase(place, f"{project.rstrip('/')}/*") for project in self.projects)
@@ -228,10 +228,10 @@ class ProfileRule:
 def choose_profile(
     uses: Sequence[ProfileRule], profiles: Sequence[Profile], source: str, place: str, *, usual: str = ""
 ) -> Profile:
-    """The profile that remembers what ``source`` tells of the directory ``place``.
+    """The profile for what ``source`` says about the directory ``place``.
 
-    The first rule that fits decides; without one the ``usual`` profile of such a source, where it is among ``profiles``; else the
-    first of them. A rule whose profile is not among them is passed over.
+    The first matching rule decides; otherwise the source's ``usual`` profile if it is among ``profiles``, else the first profile.
+    Rules with a profile that is not among them are ignored.
     """
     known = {profile.id: profile for profile in profiles}
     named = [rule.profile for rule in uses if rule.is_match(source, place)]
@@ -239,7 +239,9 @@ def choose_profile(
 
 
 def category_title(profiles: Sequence[Profile], profile: str, category: str) -> str:
-    """What a category is called among several profiles: its title, with its profile's if that is not the first with it."""
+    """The title of a category among several profiles; the profile's title is added if an earlier profile has the same category
+    title.
+    """
     known = {(profile.id, category.id): (profile, category) for profile in profiles for category in profile.categories}
     if (profile, category) not in known:
         return category.replace("_", " ").capitalize()

@@ -1,7 +1,7 @@
-"""Extraction prompts: the default text, what a user put in its place, and the categories such a text declares.
+"""Extraction prompts: the default text, the user's own text instead, and the categories that such a text declares.
 
-A prompt is Markdown with ``{{categories}}`` where the profile's categories go; without that mark they follow its end. What a reply
-must look like is always added, so a user's text need not know it. Front matter may declare further categories::
+A prompt is Markdown with ``{{categories}}`` in place of the profile's categories; without that mark they are appended. The required
+form of the reply is always added, so a user's text need not mention it. Front matter may declare additional categories::
 
     ---
     categories:
@@ -12,7 +12,7 @@ must look like is always added, so a user's text need not know it. Front matter 
         users_words: false
     ---
 
-Knows where prompts are looked for, not what becomes of a reply.
+Knows where prompts are, not how replies are used.
 """
 
 from collections.abc import Mapping
@@ -27,8 +27,8 @@ from kept.profiles.profile import Category, Profile
 NAME = "extraction-prompt"
 MEMORY_LOOP = Path(".config") / "memory-loop" / f"{NAME}.md"
 BUILT_IN = "built in"
-_MOST = 200_000  # characters; a prompt beyond this is a mistake
-_DEFAULTS = ("coding", "vault")  # the profiles that a prompt made for Memory Loop is for
+_MOST = 200_000  # characters; a longer prompt is a mistake
+_DEFAULTS = ("coding", "vault")  # the profiles that use a prompt made for Memory Loop
 _SWITCH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _NOT_THEIRS = ("id", "shape")
 
@@ -37,9 +37,9 @@ _NOT_THEIRS = ("id", "shape")
 class Prompt:
     """A profile's extraction prompt.
 
-    ``origin`` is the file of the user's own text, or ``"built in"``; ``text`` what it says, ``system`` the whole stable text that a
-    model gets, ``reminder`` what stands after the conversation, ``version`` a hash of both (8 hex digits). ``declared`` are the
-    categories its front matter adds to the profile.
+    ``origin`` is the file of the user's own text, or ``"built in"``; ``text`` is its text, ``system`` the whole stable text for a
+    model, ``reminder`` the text after the conversation, ``version`` a hash of both (8 hex digits). ``declared`` are the categories
+    that its front matter adds to the profile.
     """
 
     profile: str
@@ -52,7 +52,7 @@ class Prompt:
 
     @property
     def overridden(self) -> bool:
-        """Whether the user's own text is in force."""
+        """True if the user's own text is active."""
         return self.origin != BUILT_IN
 
 
@@ -62,20 +62,20 @@ def default_prompt_text() -> str:
 
 
 def question_text(name: str) -> tuple[str, str]:
-    """The stable text of a kind of question (``outcome``, ``journal``, ``curation``), and its version."""
+    """The stable text of a kind of question (``outcome``, ``journal``, ``curation``, …), and its version."""
     text = Path(__file__).with_name(f"{name}.md").read_text(encoding="utf-8")
     return text, sha256(text.encode()).hexdigest()[:8]
 
 
 def user_prompt_path(profile: str, config: Path, *, default_profile: str) -> Path:
-    """Where the user's own prompt for a profile lies, below kept's folder of settings."""
+    """The path of the user's own prompt for a profile, in kept's settings folder."""
     return config / (f"{NAME}.md" if profile == default_profile else f"{NAME}.{profile}.md")
 
 
 def load_prompt(made: Profile, *, root: Path, config: Path, default_profile: str) -> Prompt:
-    """The prompt that is in force for a profile: the user's own, else one made for Memory Loop, else the built-in one.
+    """Load the active prompt of a profile: the user's own, else one made for Memory Loop, else the built-in one.
 
-    ``root`` is the home that both lie under. Raises ConfigError naming the file where it cannot be read or followed.
+    ``root`` is the home that contains both. Raises ConfigError with the file if it is unreadable or invalid.
     """
     path = next((path for path in _prompt_paths(made.id, root, config, default_profile) if path.is_file()), None)
     text = _read_prompt(path) if path else default_prompt_text()
@@ -88,7 +88,7 @@ def _prompt_paths(profile: str, root: Path, config: Path, default_profile: str) 
 
 
 def compose_prompt(made: Profile, text: str, origin: str) -> Prompt:
-    """A prompt of a profile with that text. Raises ConfigError where its front matter cannot be followed."""
+    """Compose the prompt of a profile from a text. Raises ConfigError if its front matter is invalid."""
     head, body = _split_front_matter(text)
     declared = _parse_declared_categories(head, made, origin)
     profile = with_declared_categories(made, declared)
@@ -104,7 +104,7 @@ def compose_prompt(made: Profile, text: str, origin: str) -> Prompt:
 
 
 def with_declared_categories(made: Profile, declared: tuple[Category, ...]) -> Profile:
-    """The profile with the categories a prompt declares, in the place of its own of the same id or after them."""
+    """The profile with the categories that a prompt declares; one with an existing id replaces that category."""
     new = {category.id: category for category in declared}
     kept = tuple(new.pop(category.id, category) for category in made.categories)
     return replace(made, categories=(*kept, *new.values())) if declared else made
@@ -128,7 +128,7 @@ def _read_prompt(path: Path) -> str:
 
 
 def _split_front_matter(text: str) -> tuple[str, str]:
-    """The front matter and the rest; the front matter is empty where there is none."""
+    """Split a text into front matter (empty if there is none) and the rest."""
     lines = text.removeprefix("\ufeff").splitlines()
     if not lines or lines[0].rstrip() != "---":
         return "", text
@@ -142,7 +142,7 @@ def _parse_declared_categories(head: str, made: Profile, where: str) -> tuple[Ca
     import yaml  # noqa: PLC0415 - few prompts declare categories
 
     try:
-        # Every scalar stays text: nothing in the block is given a type, and no tag makes an object.
+        # Every scalar stays text: nothing in the block is given a type, and no tag creates an object.
         body = yaml.load(head, Loader=yaml.BaseLoader)  # noqa: S506 - the base loader makes lists, mappings and texts only
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ConfigError(f"the prompt's front matter is no YAML: {error}", where=where) from error
@@ -179,7 +179,7 @@ def _parse_category(name: str, said: object, made: Profile, where: str) -> Categ
 
 
 def _convert_setting(name: str, value: object, hints: Mapping[str, Any], where: str) -> Any:
-    """A value of the kind that a category's field has. Raises ConfigError."""
+    """Convert a value to the type of a category's field. Raises ConfigError."""
     if name not in hints:
         raise ConfigError(f"unknown setting {name!r}", where=where, hint=f"settings: {', '.join(hints)}")
     try:

@@ -1,4 +1,4 @@
-"""The categories in the front matter of a prompt, changed as text: every other line stays as the person wrote it.
+"""Edit the categories in the front matter of a prompt as text: every other line stays as the person wrote it.
 
 Knows the form of front matter, not what a category may be.
 """
@@ -12,7 +12,7 @@ _INDENT = 2
 
 
 def with_category(text: str, name: str, settings: Mapping[str, str | bool]) -> str:
-    """The prompt with one more category in its front matter, or with that one in the place of the one of its name."""
+    """The prompt with a category in its front matter; one of the same name is replaced."""
     lines, stop = _split_prompt_lines(without_category(text, name))
     start, end, entries = _find_categories_block(lines[1:stop])
     indent = entries[0][2] if entries else _INDENT
@@ -25,7 +25,7 @@ def with_category(text: str, name: str, settings: Mapping[str, str | bool]) -> s
 
 
 def without_category(text: str, name: str) -> str:
-    """The prompt without that category in its front matter; as it is where it has none."""
+    """The prompt without that category in its front matter; unchanged if it has none."""
     text = _to_block_form(text)
     lines, stop = _split_prompt_lines(text)
     start, end, entries = _find_categories_block(lines[1:stop])
@@ -35,12 +35,12 @@ def without_category(text: str, name: str) -> str:
     first, last = (start, end) if len(entries) == 1 else found[:2]
     del lines[1 + first : 1 + last]
     if not any(line.strip() for line in lines[1 : stop - (last - first)]):
-        return "\n".join(lines[stop - (last - first) + 1 :]).lstrip("\n")  # nothing is left to say in front
+        return "\n".join(lines[stop - (last - first) + 1 :]).lstrip("\n")  # the front matter is empty now
     return "\n".join(lines)
 
 
 def _split_prompt_lines(text: str) -> tuple[list[str], int]:
-    """The lines of a prompt with front matter, an empty one where it had none, and the line that ends it."""
+    """The lines of a prompt (with front matter, added if necessary), and the index of the line that ends the front matter."""
     lines = text.removeprefix("\ufeff").split("\n")
     if lines[0].rstrip() == "---":
         for number, line in enumerate(lines[1:], 1):
@@ -50,10 +50,10 @@ def _split_prompt_lines(text: str) -> tuple[list[str], int]:
 
 
 def _find_categories_block(head: Sequence[str]) -> tuple[int, int, list[tuple[int, int, int, str]]]:
-    """Where the list of categories begins and ends, and of each entry first line, line after it, column, name; (-1, -1, []) for
-    none.
+    """The first line and end of the block of categories, and for each entry (first line, end, column, name); (-1, -1, []) if there
+    is none.
 
-    A list in another form than a block of names is told whole, in that form, first: there is none then.
+    If the categories have another form than a block of names, there are no entries.
     """
     root = yaml.compose("\n".join(head), Loader=yaml.BaseLoader)
     pairs = root.value if isinstance(root, yaml.MappingNode) else []
@@ -72,14 +72,14 @@ def _find_categories_block(head: Sequence[str]) -> tuple[int, int, list[tuple[in
 
 
 def _trim_entry_end(head: Sequence[str], end: int) -> int:
-    """The end of an entry without the blank lines and comments that stand before what follows it."""
+    """The end of an entry, without blank lines and comments that belong to what follows."""
     while end and (not head[end - 1].strip() or head[end - 1].lstrip().startswith("#")):
         end -= 1
     return end
 
 
 def _to_block_form(text: str) -> str:
-    """The prompt with its categories as a block of names, where they were written in another form."""
+    """Convert the categories of a prompt to a block of names, if they have another form."""
     lines, stop = _split_prompt_lines(text)
     start, end, entries = _find_categories_block(lines[1:stop])
     # The base loader makes lists, mappings and texts only.
