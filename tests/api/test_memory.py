@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import FrozenInstanceError
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import kept
 from kept.core.errors import MissingError, UsageError
 from kept.core.fence import estimate_token_count
 from kept.local.agents_shell import SIGNS
+from kept.local.files import hold_lock
 
 PNPM, STAGING = "Use pnpm in this project, never npm.", "The staging server is db2.internal."
 TOLD = "From now on always run the linter before you commit."
@@ -558,6 +560,14 @@ def test_a_session_that_never_ended_is_learnt_from_when_the_next_one_ends(home):
         memory.observe("Good morning.")
         assert [(item.text, item.scope) for item in memory.end_session().new] == [(WALNUTS, "user")]
         assert any("cat Pim" in each.text for each in memory.search("where does the cat Pim sleep?", said=True))
+
+
+def test_forgetting_waits_until_the_run_that_is_active_is_done(home, monkeypatch):
+    with kept.Memory.open(home, project="shop") as memory, ExitStack() as run:
+        made = memory.add(STAGING, "project_fact")
+        run.enter_context(hold_lock(memory._workspace.paths.lock))
+        monkeypatch.setattr("kept.api.memory.sleep", lambda _: run.close())
+        assert memory.forget(made.id).ids == (made.id,)
 
 
 def test_words_that_were_said_are_forgotten_and_the_folder_of_the_user_holds_them_nowhere(home):

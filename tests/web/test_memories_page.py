@@ -260,7 +260,7 @@ def test_a_connection_that_is_lost_while_an_edit_is_saved_loses_nothing_of_it(ha
 
 def test_while_a_run_holds_the_store_an_edit_is_saved_and_forgetting_says_why_it_waits(harvest, browse):
     page = browse("/?q=tuesday")
-    page.watched.expected.append("503")
+    page.watched.expected.append("409")
     with hold_lock(find_paths(str(harvest.home), os.environ).lock):
         page.keyboard.press("j")
         page.keyboard.press("e")

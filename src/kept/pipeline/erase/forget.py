@@ -184,8 +184,8 @@ def forget(
 ) -> ErasureReport:
     """Erase the requested words everywhere, and prove it. ``also`` holds the ids of near copies to erase too. Cannot be undone.
 
-    If a holder fails, the report says so and the other holders still erase. Raises UsageError for an unknown near copy, StoreError
-    (also if a run is active).
+    If a holder fails, the report says so and the other holders still erase. Raises UsageError for an unknown near copy, BusyError
+    while a run is active, and StoreError.
     """
     with _hold_lock_or_fail(workspace):
         before = find_erasure_places(workspace, request, progress=progress)
@@ -251,12 +251,14 @@ def _erase(workspace: Workspace, words: ErasureWords) -> tuple[str, ...]:
 
 @contextmanager
 def _hold_lock_or_fail(workspace: Workspace) -> Iterator[None]:
-    """Hold the lock of runs. An active run is an error here, because no run does the erasing instead."""
+    """Hold the lock of runs. Raises BusyError while a run is active, which is a failure here: no run does the erasing instead."""
     try:
         with hold_lock(workspace.paths.lock):
             yield
     except BusyError as error:
-        raise StoreError(f"nothing was forgotten: {error}", hint="wait until that run is done, then forget again") from error
+        busy = BusyError(f"nothing was forgotten: {error}", hint="wait until that run is done, then forget again")
+        busy.exit_code = StoreError.exit_code
+        raise busy from error
 
 
 @dataclass(kw_only=True)
