@@ -12,6 +12,7 @@ from kept.core.event import Origin
 from kept.core.fold import apply_operation
 from kept.core.handover import CAUSE
 from kept.core.memory import (
+    APPROVED,
     CLIENT_MEMORY,
     LASTING,
     SAID_ONCE,
@@ -30,7 +31,6 @@ from kept.core.memory import (
     Status,
 )
 from kept.core.operation import (
-    APPROVED,
     MAY_CONTRADICT,
     TAKEN_BACK,
     WITHDRAWN,

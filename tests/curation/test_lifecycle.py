@@ -4,8 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from kept.core.event import Origin
-from kept.core.memory import Memory, Status
-from kept.core.operation import APPROVED
+from kept.core.memory import APPROVED, Memory, Status
 from kept.curation.lifecycle import NameActivity, fading_share, is_lingering, retire_faded
 from kept.profiles.profile import Category
 
@@ -45,9 +44,10 @@ def test_where_hardly_anything_happened_nothing_fades():
     assert fading_share(MEMORY, THEME, presence(400, sessions=4)) == 0.0
 
 
-def test_what_a_person_owns_or_pinned_what_names_nothing_and_what_never_fades_stays():
+def test_what_a_person_decided_on_what_names_nothing_and_what_never_fades_stays():
     long = presence(400)
-    for each in (replace(MEMORY, owned=True), replace(MEMORY, pinned=True), replace(MEMORY, artifacts=())):
+    decided = (replace(MEMORY, owned=True), replace(MEMORY, pinned=True), replace(MEMORY, reason=APPROVED))
+    for each in (*decided, replace(MEMORY, artifacts=())):
         assert fading_share(each, THEME, long) == 0.0
     assert fading_share(MEMORY, replace(THEME, fades=0), long) == 0.0
     assert retire_faded([(MEMORY, None, long)]) == ()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kept.core.document import Layout
 from kept.core.event import Origin
 from kept.core.markup import encode_lines
-from kept.core.memory import USER_SCOPE, Memory, Status
+from kept.core.memory import APPROVED, REMEMBER, USER_SCOPE, Memory, Status
 from kept.outputs.compose.sheet import HARD_CAP, compose_sheet, relevance_score
 from kept.outputs.render import render_file
 from kept.profiles.profile import Category, Outputs, Profile
@@ -112,6 +112,13 @@ def test_relevance_grows_with_weight_confidence_and_observations_and_halves_with
     assert relevance_score(replace(fix, observations=3), PROFILE, START) == 1.6
     assert relevance_score(memory("b"), PROFILE, newest) == 1.12
     assert relevance_score(replace(fix, last_seen=None), PROFILE, START) == 0.4
+    assert relevance_score(replace(fix, reason=APPROVED), PROFILE, newest) == 1.0
+
+
+def test_what_a_person_told_or_let_in_has_its_line_before_what_was_inferred():
+    inferred = [memory(f"{n}", confidence=0.95, day=n) for n in range(9)]
+    told, let_in = memory("told", category="fix", trigger=REMEMBER), memory("kept", confidence=0.5, reason=APPROVED)
+    assert set(ids(shown([*inferred, told, let_in], profile=limited(memory_lines=3)))) == {"told", "kept", "8"}
 
 
 def test_over_budget_the_least_relevant_are_left_out_and_pinned_ones_stay():

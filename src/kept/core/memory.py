@@ -39,6 +39,9 @@ UNNAMED = "what helped installs a package that the error does not name"
 UNCONFIRMED = "nothing shows that the person typed it: a program, an agent or somebody else may have"
 TEMPLATE = "the same words stand around it each time: it may be a text that comes back with other values"
 
+# The person approved the memory: it stays active unless their own explicit words replace it.
+APPROVED = "approved by the user"
+
 
 class Frame(StrEnum):
     """Why a passage of a prompt may not say what its author means: the rest of its sentence, or the text around it."""
@@ -194,6 +197,11 @@ class Memory:
     subject: str = ""
     advised: bool = False
     about: str = ""
+
+    @property
+    def settled(self) -> bool:
+        """Whether a person decided on it: wrote, edited, confirmed, pinned or approved it."""
+        return self.owned or self.pinned or self.reason.startswith(APPROVED)
 
     def status_at(self, moment: datetime) -> Status:
         """The status at a moment: an active or held memory past its ``valid_until`` is expired."""

@@ -33,8 +33,6 @@ TAKEN_BACK = "you took it back on"
 MAY_CONTRADICT = "held: these may contradict"
 # A statement that may not be meant as a rule is active for this reason if it gives an earlier rule a new value.
 NEWER_VALUE = "it says otherwise what was told before"
-# The person approved the memory: it stays active unless their own explicit words replace it.
-APPROVED = "approved by the user"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

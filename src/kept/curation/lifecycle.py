@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from kept.core.memory import Memory, Status
-from kept.core.operation import APPROVED, FADED, Retire
+from kept.core.operation import FADED, Retire
 from kept.core.statement import Statement
 from kept.core.text import jaccard_similarity
 from kept.core.value import dataclass, field
@@ -82,9 +82,9 @@ def fading_share(memory: Memory, category: Category | None, presence: NameActivi
     """How far a memory has faded, 0 to 1; 1 means that it is due to retire (J9).
 
     The share of the category's ``fades`` days for which the project went on without any of its names. Nothing fades that a person
-    owns or pinned, that names nothing, or in a category that never fades.
+    decided on, that names nothing, or in a category that never fades.
     """
-    untouchable = memory.owned or memory.pinned or memory.status is not Status.ACTIVE
+    untouchable = memory.settled or memory.status is not Status.ACTIVE
     if category is None or not category.fades or untouchable or not memory.artifacts or presence.sessions < SESSIONS:
         return 0.0
     last = max((moment for moment in (memory.last_seen, presence.named) if moment is not None), default=None)
@@ -115,7 +115,6 @@ def is_lingering(memory: Memory, newest: datetime | None, uses: int) -> bool:
     """Whether a person should look at a memory again (J12): old, in one session only, never of use, nobody's own words, and not
     approved by a person.
     """
-    settled = memory.owned or memory.pinned or memory.reason.startswith(APPROVED)
-    if memory.status is not Status.ACTIVE or settled or uses or memory.observations > 1:
+    if memory.status is not Status.ACTIVE or memory.settled or uses or memory.observations > 1:
         return False
     return memory.last_seen is None or (newest is not None and newest - memory.last_seen > LINGERING)

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from kept.core.errors import MissingError, StaleError
 from kept.core.event import Origin
-from kept.core.memory import TEAM, CandidateVerdict, Evidence, Memory, Refused, Status
-from kept.core.operation import APPROVED, Add
+from kept.core.memory import APPROVED, TEAM, CandidateVerdict, Evidence, Memory, Refused, Status
+from kept.core.operation import Add
 from kept.core.text import tokenize
 from kept.memories import browse, person, waiting
 from kept.workspace import Workspace

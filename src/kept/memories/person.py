@@ -14,9 +14,8 @@ from kept.core.errors import MissingError, StaleError, UsageError
 from kept.core.event import Origin
 from kept.core.fold import FORGOTTEN
 from kept.core.invisible import strip_invisible
-from kept.core.memory import SUGGESTED, USER_SCOPE, Actor, Evidence, Memory, Refused, Status
+from kept.core.memory import APPROVED, SUGGESTED, USER_SCOPE, Actor, Evidence, Memory, Refused, Status
 from kept.core.operation import (
-    APPROVED,
     Add,
     Approve,
     Merge,

@@ -33,7 +33,7 @@ def find_outdated_memories(workspace: Workspace) -> tuple[Memory, ...]:
     return tuple(
         memory
         for memory in workspace.store.log.outdated_memories(RETIRED_TRIGGERS, verbatim=TOLD)
-        if memory.status in _STANDING and not (memory.owned or memory.pinned or memory.advised)
+        if memory.status in _STANDING and not (memory.settled or memory.advised)
     )
 
 

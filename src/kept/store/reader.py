@@ -17,6 +17,7 @@ from kept.core.errors import StoreError
 _HERE = os.path.dirname(__file__)  # noqa: PTH120 - pathlib takes longer to import than a search takes
 _STEPS = 2_000  # steps of SQLite's virtual machine between two checks of the deadline
 _LONG_WORD = 64
+_APPROVED = "approved by the user"  # that of the memories, whose module takes longer to import than a search takes
 
 
 class RecallMemory(NamedTuple):
@@ -262,13 +263,14 @@ class StoreReader:
 def _memory_from_row(row: Any) -> RecallMemory:
     try:
         body = json.loads(row[4])
+        settled = body.get("owned") or str(body.get("reason", "")).startswith(_APPROVED)
         return RecallMemory(
             row[0],
             row[1],
             row[2],
             row[3],
             str(body["content"]),
-            float(body["confidence"]),
+            1.0 if settled else float(body["confidence"]),  # a person said so
             bool(body.get("pinned", False)),
             str(body.get("last_seen") or ""),
             str(body.get("valid_until") or ""),

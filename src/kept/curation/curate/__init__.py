@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from kept.core.memory import DOUBTED, SAID_ONCE, WITHDRAWAL, CandidateVerdict, Held, Memory, Refused, Status, Verdict
+from kept.core.memory import APPROVED, DOUBTED, SAID_ONCE, WITHDRAWAL, CandidateVerdict, Held, Memory, Refused, Status, Verdict
 from kept.core.operation import (
     ANSWERED,
-    APPROVED,
     BOTH_HOLD,
     GAVE_WAY,
     MAY_CONTRADICT,

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from kept.core.event import Origin
-from kept.core.memory import TAKES_BACK, CandidateVerdict, Status
-from kept.core.operation import APPROVED, BOTH_HOLD
+from kept.core.memory import APPROVED, TAKES_BACK, CandidateVerdict, Status
+from kept.core.operation import BOTH_HOLD
 from kept.core.statement import find_content, roots_of
 from kept.core.value import dataclass, field
 from kept.curation.curate.plans import Plan

@@ -25,7 +25,7 @@ from kept.core.markup import (
     size_in_bytes,
     to_fact_text,
 )
-from kept.core.memory import TEAM, USER_SCOPE, Memory, Status
+from kept.core.memory import TEAM, TOLD, USER_SCOPE, Memory, Status
 from kept.core.project import PROJECT
 from kept.core.text import normal_form, project_label
 from kept.core.times import to_local_day
@@ -170,11 +170,14 @@ def compose_sheet(
 def relevance_score(memory: Memory, profile: Profile, newest: datetime | None) -> float:
     """The relevance of a memory: weight × confidence × recency × log2(1 + observations).
 
-    ``newest`` is the latest evidence of any memory; an undated memory counts as one half-life old.
+    ``newest`` is the latest evidence of any memory; an undated memory counts as one half-life old. What a person decided on is
+    certain and does not age.
     """
     category = profile.category(memory.category)
     weight, half_life = (category.weight, category.half_life) if category else (1.0, 0)
     halves = 0.0
+    if memory.settled:
+        return round(weight * log2(1 + max(1, memory.observations)), 9)
     if half_life and (memory.last_seen is None or newest is None):
         halves = 1.0
     elif half_life and memory.last_seen is not None and newest is not None:
@@ -190,13 +193,15 @@ def is_shown(memory: Memory, profiles: Sequence[Profile], place: OutputPlace) ->
 
 
 def rank_memories(memories: Sequence[Memory], profiles: Sequence[Profile]) -> list[Memory]:
-    """Rank memories for an output over its budget: pinned ones first, then by relevance, then the newest."""
+    """Memories in the order in which an output over its budget keeps them: pinned ones, what a person told or decided on
+    before what was inferred, then by relevance, then the newest.
+    """
     newest = max((memory.last_seen for memory in memories if memory.last_seen is not None), default=None)
     known = {profile.id: profile for profile in profiles}
 
-    def place(memory: Memory) -> tuple[bool, float, float, str]:
-        age = -memory.last_seen.timestamp() if memory.last_seen else 0.0
-        return not memory.pinned, -relevance_score(memory, known[memory.profile], newest), age, memory.id
+    def place(memory: Memory) -> tuple[bool, bool, float, float, str]:
+        age, inferred = -memory.last_seen.timestamp() if memory.last_seen else 0.0, not (memory.settled or memory.trigger in TOLD)
+        return not memory.pinned, inferred, -relevance_score(memory, known[memory.profile], newest), age, memory.id
 
     return sorted(memories, key=place)
 
@@ -208,7 +213,7 @@ def select_leading(memories: Sequence[Memory], profile: Profile) -> list[Memory]
     for memory in rank_memories(memories, (profile,)):
         category = profile.category(memory.category)
         section = (memory.scope, memory.category)
-        if memory.owned or memory.pinned or category is None or not category.budget or count[section] < category.budget:
+        if memory.settled or category is None or not category.budget or count[section] < category.budget:
             count[section] += 1
             kept.append(memory)
     return kept
