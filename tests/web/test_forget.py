@@ -1,5 +1,6 @@
 """Forgetting and deciding in a real browser, on one store with journals, backups and 1,000 memories."""
 
+import re
 import sqlite3
 import threading
 from contextlib import closing
@@ -205,15 +206,18 @@ def fail_to_replace(*_):
     raise OSError(18, "Invalid cross-device link")
 
 
-def test_what_forgetting_could_not_reach_stays_on_every_page_until_it_is_closed(large, browse):
+def test_what_forgetting_could_not_reach_stays_on_every_page_until_it_is_closed_and_then_in_history(large, browse):
     say(large.home, "pistachio", "Remember that the pistachio hall is swept on Mondays.", day="2026-01-07")
     with large.workspace() as workspace:
         run_pipeline(workspace, [], RunOptions(model=False))
     number = large.memory("pistachio hall").id
     assert large.ask("POST", "/api/forget", {"memories": [number], "sure": True})[0] == 200
+    with serving(large.home) as anew:  # another process of the page
+        assert "pistachio.jsonl" in anew.ask("GET", "/overview")[2]
     for path in ("/overview", f"/memories/{number}"):
         page = browse(path)
         page.get_by_text("pistachio.jsonl").wait_for()
     page.locator(".notice", has_text="pistachio.jsonl").get_by_role("button", name="Done, close this").click()
     page.get_by_text("pistachio.jsonl").wait_for(state="detached")
     assert "pistachio.jsonl" not in large.ask("GET", "/overview")[2]
+    assert re.search("seen to by you, outside of kept’s reach: .*pistachio.jsonl", large.ask("GET", "/history")[2])

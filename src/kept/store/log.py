@@ -60,8 +60,8 @@ class SqliteLog(SqliteMemories):
             report=to_canonical_json(redact_value(dict(report), self._database.safe)),
         )
 
-    def runs(self, limit: int = 1000) -> tuple[Run, ...]:
-        """The last runs, newest first."""
+    def runs(self, limit: int = 1000, *, command: str = "") -> tuple[Run, ...]:
+        """The last runs, or those of one command, newest first."""
         return tuple(
             Run(
                 id=row["id"],
@@ -70,7 +70,7 @@ class SqliteLog(SqliteMemories):
                 ended_at=parse_optional_instant(row["ended_at"]),
                 report=json.loads(row["report"] or "{}"),
             )
-            for row in self._database.run("runs", limit=limit)
+            for row in self._database.run("runs", limit=limit, command=command)
         )
 
     # Passes

@@ -211,8 +211,8 @@ class Log(Protocol):
         """Record the end of a run and its report."""
         ...
 
-    def runs(self, limit: int = 1000) -> tuple[Run, ...]:
-        """The last runs, newest first."""
+    def runs(self, limit: int = 1000, *, command: str = "") -> tuple[Run, ...]:
+        """The last runs, or those of one command, newest first."""
         ...
 
     def commit(self, draft: Draft) -> Pass:

@@ -274,7 +274,7 @@ UPDATE runs SET ended_at = :ended_at, report = :report, checksum = checksum(id, 
 UPDATE runs SET report = :report, checksum = checksum(id, command, started_at, ended_at, :report) WHERE id = :id;
 
 -- name: runs
-SELECT r.id, r.command, r.started_at, r.ended_at, r.report FROM runs AS r ORDER BY r.id DESC LIMIT :limit;
+SELECT r.id, r.command, r.started_at, r.ended_at, r.report FROM runs AS r WHERE :command IN ('', r.command) ORDER BY r.id DESC LIMIT :limit;
 
 -- name: retire_candidates
 UPDATE candidates SET live = 0

@@ -27,6 +27,7 @@ from kept.core.times import format_day, format_minute
 from kept.core.value import dataclass
 from kept.local.queue import load_failures
 from kept.memories.browse import WHOSE, address_person
+from kept.pipeline.erase.forget import list_left
 from kept.profiles.profile import category_title
 from kept.recall.spelling import excerpt
 from kept.web.room import web_context
@@ -105,7 +106,7 @@ def render_page(request: Request, workspace: Workspace, template: str, *, here: 
     nav = [(page, page.count(workspace) if page.count else 0) for page in _visible_pages(request)]
     marks = {page.id: page.mark(workspace) for page in _visible_pages(request) if page.mark}
     frame = {"nav": nav, "marks": marks, "here": here, "version": __version__, "sample": _is_sample_shown(request)}
-    frame |= {"failures": load_failures(str(workspace.paths.state)), "left": web_context(request).left}
+    frame |= {"failures": load_failures(str(workspace.paths.state)), "left": list_left(workspace)}
     return _render_template(template, status, _workspace_functions(workspace) | values | frame)
 
 

@@ -35,8 +35,7 @@ class WebContext:
     ``open_sample`` opens a workspace of the bundled sample, which stands in for the person's own while ``in_sample`` is set.
     ``work`` is the run that the page has under way, ``files`` writes the files of what was answered already. ``unerased`` is what
     forgetting left, by the ids of the memories: asked again, it knows the words that the store has no more. ``erasing`` is what it
-    does now, in words; empty while nothing is forgotten. ``left`` is what it could not reach, by the ids of the memories, until
-    the person closes it. ``sittings`` are queues of review as they were when a page showed them
+    does now, in words; empty while nothing is forgotten. ``sittings`` are queues of review as they were when a page showed them
     first, the latest last: who comes back finds the order and what was decided.
     """
 
@@ -51,7 +50,6 @@ class WebContext:
     files: FileWriter = field(default_factory=FileWriter)
     unerased: dict[tuple[str, ...], ErasureRequest] = field(default_factory=dict)
     erasing: list[str] = field(default_factory=list)
-    left: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
     sittings: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property

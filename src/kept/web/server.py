@@ -25,6 +25,7 @@ except ImportError as error:
 from kept import __version__
 from kept.local.error_log import error_line
 from kept.paths import Paths
+from kept.pipeline.erase.forget import list_left
 from kept.web import render
 from kept.web.api import AREAS, session
 from kept.web.door import API, DOCUMENTED, RequestGuard, http_status, log_request_error, problem_body
@@ -82,7 +83,7 @@ def _write_status_part(request: Request) -> Response:
     """Whether the files have what was changed; what could not be written, and what is left to do after forgetting."""
     room = web_context(request)
     with request_workspace(request) as workspace:
-        return render_part(workspace, "written.html", files=room.files, left=room.left)
+        return render_part(workspace, "written.html", files=room.files, left=list_left(workspace))
 
 
 def _respond_to_error(request: Request, error: Exception) -> Response:

@@ -31,6 +31,7 @@ from kept.recall.indexing import drop_stale_vectors
 from kept.workspace import Workspace
 
 _NAMES = "the project's name and folder stay in kept's list of what is not to be read again; so does text about it elsewhere"
+_LEFT, _SEEN_TO = "left", "seen to"  # in the report of the run that forgot: what it could not reach, until a person closes it
 _LEAST = 12  # letters; shorter texts of an external item are not searched for elsewhere, because they occur by chance
 
 
@@ -203,6 +204,10 @@ def forget(
         progress("reading everything again", 0, 0)
         gone = {memory.id for memory in workspace.store.log.memories() if not memory.content}
         found = Counter(place.holder for place in before if not place.near or place.id in also)
+        left = _list_out_of_reach(workspace, request, words, transcripts)
+        if left and words.lasting:
+            for run in workspace.store.log.runs(1, command="forget"):
+                workspace.store.log.end_run(run.id, workspace.clock(), {**run.report, _LEFT: left})
         return ErasureReport(
             memories=tuple(sorted(gone & (standing | (gone - ids)))),
             sessions=tuple(sorted(words.sessions)),
@@ -215,10 +220,23 @@ def forget(
             ),
             near=tuple(place for place in near if place.id not in also),
             remains=find_remaining_words(workspace, words),
-            out_of_reach=_list_out_of_reach(workspace, request, words, transcripts),
+            out_of_reach=left,
             problems=(*erasing.problems, *written.problems),
             asked=replace(request, words=words),
         )
+
+
+def list_left(workspace: Workspace) -> dict[int, Sequence[str]]:
+    """What forgetting could not reach and nobody has closed, by the run that forgot, the newest first. Raises StoreError."""
+    return {run.id: run.report[_LEFT] for run in workspace.store.log.runs(command="forget") if run.report.get(_LEFT)}
+
+
+def close_left(workspace: Workspace, number: int) -> None:
+    """Note that a person has seen to what forgetting could not reach; its run still tells what that was. Raises StoreError."""
+    for run in workspace.store.log.runs(command="forget"):
+        if run.id == number and run.report.get(_LEFT):
+            report = {**run.report, _LEFT: [], _SEEN_TO: run.report[_LEFT]}
+            workspace.store.log.end_run(run.id, run.ended_at or workspace.clock(), report)
 
 
 def forget_opted_out(workspace: Workspace, sessions: Collection[str], *, erased: int) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from collections import Counter
 from enum import StrEnum
 from typing import Annotated, Any, assert_never
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Path, Request
 from pydantic import BaseModel, Field, StrictBool, StringConstraints
 from starlette.responses import Response
 
@@ -12,7 +12,7 @@ from kept.core.codec import json_fields
 from kept.core.errors import UsageError
 from kept.core.memory import Memory
 from kept.memories import decisions, person
-from kept.pipeline.erase.forget import ErasureReport, find_erasure_places, forget, make_erasure_request
+from kept.pipeline.erase.forget import ErasureReport, close_left, find_erasure_places, forget, make_erasure_request
 from kept.web.api.forms import Body, ChangeResponse, EmptyBody, Id, Name, apply_change
 from kept.web.room import request_workspace, web_context
 from kept.workspace import Workspace
@@ -170,8 +170,6 @@ def forget_memories(request: Request, body: ForgetBody) -> dict[str, Any]:
             room.unerased.pop(numbers, None)
             if gone.asked and (gone.problems or gone.remains):
                 room.unerased[numbers] = gone.asked
-            if gone.out_of_reach:
-                room.left[numbers] = tuple(gone.out_of_reach)
             return _erasure_body(gone)
         erasure_matches = find_erasure_places(workspace, asked)
         counts = Counter(place.holder for place in erasure_matches if not place.near)
@@ -181,12 +179,11 @@ def forget_memories(request: Request, body: ForgetBody) -> dict[str, Any]:
         )
 
 
-@router.delete("/forget/{number}", response_model=ErasingOut)
-def close_left(request: Request, number: Id, body: EmptyBody) -> dict[str, str]:
-    """Show no more what forgetting a memory could not reach: the person has seen to it."""
-    left = web_context(request).left
-    for numbers in [each for each in left if number in each]:
-        left.pop(numbers, None)
+@router.delete("/forget/{run}", response_model=ErasingOut)
+def close_what_is_left(request: Request, run: Annotated[int, Path(ge=1, le=10**15)], body: EmptyBody) -> dict[str, str]:
+    """Show no more what a run that forgot could not reach: the person has seen to it. History still tells."""
+    with web_context(request).writing, request_workspace(request) as workspace:
+        close_left(workspace, run)
     return tell_erasing(request)
 
 
