@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 import pytest
 
 from kept.core.errors import StoreError
-from kept.core.memory import Status
+from kept.core.memory import APPROVED, Status
 from kept.core.times import format_instant
 from kept.local import queue
 from kept.memories.configure import change_setting
-from kept.memories.person import create_memory, pin, retire
+from kept.memories.person import approve, create_memory, pin, retire
 from kept.paths import find_paths
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.store.reader import StoreReader, _statements
@@ -20,7 +20,7 @@ from kept.store.sqlite import SqliteStore
 
 @pytest.fixture
 def store(kind, request, home, desk_at, transcripts):
-    """The store of the bundled sample, with a pinned, a retired and a suggested memory."""
+    """The store of the bundled sample, with a pinned, a retired, a suggested and an approved memory."""
     if kind == "postgres":
         change_setting(find_paths(str(home), {"HOME": str(home)}), "store.url", request.getfixturevalue("postgres")())
     with desk_at(home) as workspace:
@@ -28,6 +28,7 @@ def store(kind, request, home, desk_at, transcripts):
         pin(workspace, create_memory(workspace, "Releases go out on Tuesdays only.", "constraint").id)
         retire(workspace, create_memory(workspace, "We deploy with Ansible.", "decision", project="/x").id)
         create_memory(workspace, "The CI image pins Node 20.", "project_fact", agent=True)
+        approve(workspace, create_memory(workspace, "The CI image has no curl.", "project_fact", agent=True).id)
     return find_paths(str(home), {"HOME": str(home)}).store
 
 
@@ -41,7 +42,7 @@ def test_a_glance_sees_the_memories_that_the_store_sees(store):
                 memory.category,
                 memory.scope,
                 memory.content,
-                memory.confidence,
+                1.0 if memory.reason == APPROVED else memory.confidence,  # a person is certain
             )
             assert (each.pinned, each.observations, each.fingerprint, each.artifacts) == (
                 memory.pinned,

@@ -263,14 +263,14 @@ class StoreReader:
 def _memory_from_row(row: Any) -> RecallMemory:
     try:
         body = json.loads(row[4])
-        settled = body.get("owned") or str(body.get("reason", "")).startswith(_APPROVED)
+        approved = str(body.get("reason", "")).startswith(_APPROVED)
         return RecallMemory(
             row[0],
             row[1],
             row[2],
             row[3],
             str(body["content"]),
-            1.0 if settled else float(body["confidence"]),  # a person said so
+            1.0 if approved else float(body["confidence"]),  # a person said so
             bool(body.get("pinned", False)),
             str(body.get("last_seen") or ""),
             str(body.get("valid_until") or ""),
