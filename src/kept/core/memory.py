@@ -42,6 +42,9 @@ TEMPLATE = "the same words stand around it each time: it may be a text that come
 # The person approved the memory: it stays active unless their own explicit words replace it.
 APPROVED = "approved by the user"
 
+# Why a person ended a memory that was true or still is: it was so once, it is about another project, it says two things.
+WAS_SO, MOVED, SPLIT = "it was so then and is no more", "moved to", "split by the user"
+
 
 class Frame(StrEnum):
     """Why a passage of a prompt may not say what its author means: the rest of its sentence, or the text around it."""
@@ -73,6 +76,12 @@ class Actor(StrEnum):
     MACHINE = "machine"
     PERSON = "person"
     AGENT = "agent"
+
+
+def own_word(reason: str) -> str:
+    """What a person did to a memory that they ended for a reason, in one word; empty where no word says more than its status."""
+    words = {WAS_SO: "was so", MOVED: "moved", SPLIT: "split"}
+    return next((word for beginning, word in words.items() if reason.startswith(beginning)), "")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -202,6 +211,11 @@ class Memory:
     def settled(self) -> bool:
         """Whether a person decided on it: wrote, edited, confirmed, pinned or approved it."""
         return self.owned or self.pinned or self.reason.startswith(APPROVED)
+
+    @property
+    def outcome(self) -> str:
+        """What became of it, in one word: what a person did to it where that is known, else its status."""
+        return (self.ended_at and own_word(self.reason)) or self.status.value
 
     def status_at(self, moment: datetime) -> Status:
         """The status at a moment: an active or held memory past its ``valid_until`` is expired."""

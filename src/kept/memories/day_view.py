@@ -54,7 +54,8 @@ def load_day_view(workspace: Workspace, which: date, last: date | None = None, *
         and memory not in learnt
         and any(item.at is not None and start <= item.at < stop for item in memory.evidence)
     )
-    ended = tuple(memory for memory in first_said if memory.status is not Status.ACTIVE)
+    gone = (memory for memory in first_said if memory.status is not Status.ACTIVE)
+    ended = tuple(memory for memory in gone if memory.outcome not in ("moved", "split"))  # what took its place was first said then
     sessions = tuple(
         activity
         for activity in workspace.store.archive.session_activity(start, stop)

@@ -9,7 +9,7 @@ from typing import Any
 
 from kept.core.errors import MissingError, UsageError
 from kept.core.fold import find_idle_operations, find_undone_passes, fold
-from kept.core.memory import Actor, Memory, Status
+from kept.core.memory import Actor, Memory, Status, own_word
 from kept.core.operation import Add, Forget, Operation, Pass, Retire, Reword, affected_memory_ids
 from kept.core.text import Change, diff_words
 from kept.core.value import dataclass, replace
@@ -365,6 +365,11 @@ class MemoryDifference:
         return diff_words(old, new) if old and new and old != new else ()
 
     @property
+    def word(self) -> str:
+        """What the person did to it, where they said that it was so, or split it; else empty."""
+        return own_word(self.after.reason) if self.after is not None and self.after.ended_at else ""
+
+    @property
     def why(self) -> str:
         """The reason on record, or what became of it; may be empty."""
         before, after = self.before, self.after
@@ -372,8 +377,12 @@ class MemoryDifference:
             return "undone"
         if self.what is DifferenceKind.MARKED:
             return "pinned" if after.pinned else "no longer pinned"
+        if self.what is DifferenceKind.MOVED and own_word(after.reason):
+            return after.reason
         if self.what is DifferenceKind.MOVED:
             return f"{before.category if before else ''} → {after.category}" if before and before.category != after.category else ""
+        if self.what is DifferenceKind.LEFT and own_word(after.reason):
+            return after.reason
         if self.what is DifferenceKind.LEFT:
             return (
                 after.reason
@@ -386,10 +395,19 @@ class MemoryDifference:
 
 def list_differences(changed: Mapping[str, tuple[Memory | None, Memory | None]]) -> tuple[MemoryDifference, ...]:
     """What became of each memory, the most important first."""
-    memory_differences = [
-        MemoryDifference(id=number, what=_difference_kind(before, after), before=before, after=after)
-        for number, (before, after) in changed.items()
-    ]
+    moved = {
+        memory.superseded_by: number
+        for number, states in changed.items()
+        for memory in states
+        if memory is not None and memory.outcome == "moved" and None in changed.get(memory.superseded_by, ())
+    }  # in another project goes on, under an id of its own, what stood in the one before
+    memory_differences = []
+    for number, (before, after) in changed.items():
+        if number in moved.values():
+            continue
+        there = changed[moved[number]] if number in moved else (before, after)
+        pair = (before or there[0], after or there[1])
+        memory_differences.append(MemoryDifference(id=number, what=_difference_kind(*pair), before=pair[0], after=pair[1]))
     return tuple(sorted(memory_differences, key=lambda each: (_ORDER[each.what], each.id)))
 
 
@@ -433,6 +451,8 @@ OPERATIONS = {
     "reject": "rejected",
     "pin": "pinned",
     "forget": "forgotten",
+    "past": "was so",
+    "split": "split",
 }
 _COMMANDS = {
     "run": "A run",

@@ -14,7 +14,7 @@ from kept.core.errors import MissingError, StaleError, UsageError
 from kept.core.event import Origin
 from kept.core.fold import FORGOTTEN
 from kept.core.invisible import strip_invisible
-from kept.core.memory import APPROVED, SUGGESTED, USER_SCOPE, Actor, Evidence, Memory, Refused, Status
+from kept.core.memory import APPROVED, MOVED, SPLIT, SUGGESTED, USER_SCOPE, WAS_SO, Actor, Evidence, Memory, Refused, Status
 from kept.core.operation import (
     Add,
     Approve,
@@ -40,7 +40,6 @@ from kept.store.values import Draft
 from kept.workspace import Workspace
 
 _SHARED_RUN: ContextVar[RunNumber | None] = ContextVar("shared_run", default=None)
-_WAS_SO = "it was so then and is no more"
 _LISTED, _SHORT = 8, 40  # memories that an ambiguous id lists, and characters of each
 UNSURE = 0.6  # the confidence of what waits for a person because somebody else wrote it
 MOST = 2_000  # characters a person's own memory may have: it must stand on one line
@@ -213,7 +212,7 @@ def move(workspace: Workspace, number: str, project: str, *, if_match: str = "")
             )
         if scopes[0] == memory.scope:
             return memory
-        reason = f"moved to {names[scopes[0]]} by the user"
+        reason = f"{MOVED} {names[scopes[0]]} by the user"
         return _give_way(workspace, "edit", memory, [replace(memory, scope=scopes[0])], reason)[0]
 
 
@@ -250,7 +249,7 @@ def split(workspace: Workspace, number: str, first: str, second: str, *, if_matc
             saying = tuple(quote for quote in memory.evidence if normal_form(content) in normal_form(quote.quote))
             part = replace(memory, content=content, evidence=saying or memory.evidence, artifacts=find_artifacts(content))
             parts.append(replace(part, status=Status.ACTIVE, superseded_by=""))
-        return _give_way(workspace, "split", memory, parts, "split by the user")
+        return _give_way(workspace, "split", memory, parts, SPLIT)
 
 
 def _who(*, agent: bool) -> str:
@@ -290,11 +289,11 @@ def _decline(workspace: Workspace, memory: Memory, *, past: bool, until: datetim
     now = workspace.clock()
     if not past:
         return (Reject(memory=memory.id, at=now, reason="rejected by the user"),)
-    then = Approve(memory=memory.id, at=memory.first_seen, reason=_WAS_SO)
+    then = Approve(memory=memory.id, at=memory.first_seen, reason=WAS_SO)
     later = workspace.store.log.memory(memory.superseded_by) if memory.superseded_by else None
     if later is None:
-        return then, Retire(memory=memory.id, at=until or now, reason=_WAS_SO)
-    return then, Supersede(memory=memory.id, at=until or later.first_seen or now, reason=_WAS_SO, by=later.id)
+        return then, Retire(memory=memory.id, at=until or now, reason=WAS_SO)
+    return then, Supersede(memory=memory.id, at=until or later.first_seen or now, reason=WAS_SO, by=later.id)
 
 
 def pin(workspace: Workspace, number: str, *, on: bool = True, if_match: str = "") -> Memory:

@@ -23,6 +23,7 @@ from kept.workspace import Workspace
 
 FADE = "fade"
 _DAWN = datetime.min.replace(tzinfo=UTC)
+UNUSED = "said in one session only, long ago, and never used since"  # why most of what lingers does
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -206,9 +207,13 @@ def _judge_lingering(workspace: Workspace, memory: Memory, history: _NameHistory
     if category is not None and category.fades and memory.artifacts:
         share = fading_share(memory, category, history.name_activity(memory, category.fades))
     if share >= 0.5:
-        return LingeringMemory(memory=memory, faded=share, reason=f"its project no longer mentions it; {share:.0%} faded")
+        return LingeringMemory(
+            memory=memory,
+            faded=share,
+            reason=f"its project has not mentioned it for {share:.0%} of the time after which it retires",
+        )
     if is_lingering(memory, history.newest_event_time(memory.scope), uses):
-        return LingeringMemory(memory=memory, faded=share, reason="said in one session only, long ago, and never used since")
+        return LingeringMemory(memory=memory, faded=share, reason=UNUSED)
     return None
 
 

@@ -300,10 +300,11 @@ def _sheet_route(
     document = compose_sheet(shown, (profile,), as_of=as_of, names=names, zone=zone, place=place)
     order = rank_memories(shown, (profile,))
     rank = f"it is number {[memory.id for memory in order].index(memory.id) + 1} of the {len(order)} that may stand there"
-    if memory.id in {fact.id for section in document.sections for fact in section.facts}:
+    stand = {fact.id for section in document.sections for fact in section.facts}
+    if memory.id in stand:
         return OutputRoute(place=place, where=path, why="it is pinned" if memory.pinned else rank)
     category = profile.category(memory.category)
     better = [item for item in order if (item.category, item.scope) == (memory.category, memory.scope)]
     if category is not None and category.budget and [memory.id for memory in better].index(memory.id) >= category.budget:
         return OutputRoute(place=place, where="", why=f"there are {category.budget} better among its {category.title.lower()}")
-    return OutputRoute(place=place, where="", why=f"there is no room: {rank}")
+    return OutputRoute(place=place, where="", why=f"there is no room: {rank}, and {len(stand)} have room")

@@ -5,18 +5,21 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from kept.core.errors import MissingError, UsageError
-from kept.core.memory import UNTRIED, CandidateVerdict, Memory, Refused, Status
+from kept.core.memory import HELPFUL, UNTRIED, CandidateVerdict, Memory, Refused, Status
 from kept.core.text import Change, diff_words, jaccard_similarity, normal_form, tokenize
 from kept.memories import waiting as ranking
 from kept.memories.browse import trace_memory
 from kept.memories.decisions import find_decidable
-from kept.pipeline.sleep import list_lingering, why_lingering
-from kept.web.pages.memories import render_form, row_values
+from kept.outputs.routing import client_has_hooks
+from kept.pipeline.sleep import UNUSED, list_lingering, why_lingering
+from kept.web.pages.memories import Ids, render_form, row_values
+from kept.web.pages.story import find_next_starts
 from kept.web.render import NavigationPage, render_page, render_part
 from kept.web.room import request_workspace, web_context
 from kept.web.words import build_conversations
@@ -25,6 +28,7 @@ from kept.workspace import Workspace
 router = APIRouter()
 _STRETCH = 40
 _QUOTES = 3
+_PATIENCE = 60  # seconds that files may take to be written
 _ALIKE = 0.6  # of the words of two proposals, the share that makes them nearly the same
 
 
@@ -72,12 +76,15 @@ def review(
     every: Annotated[bool, Query(alias="all")] = False,
     shown: Annotated[int, Query(ge=1, le=10_000)] = _STRETCH,
     sitting: Annotated[str, Query(max_length=20)] = "",
+    project: Annotated[str, Query(max_length=200)] = "",
 ) -> Response:
-    """The queue, project by project, the best first: the likeliest of each, at most ten a day, or all. In a ``sitting`` it stays
-    as it was at its beginning, with what was decided since.
+    """The queue, project by project, the best first: the likeliest of each, at most ten a day, or all; or that of one project (its
+    scope). In a ``sitting`` it stays as it was at its beginning, with what was decided since.
     """
     with request_workspace(request) as workspace:
-        pool = ranking.list_pending_proposals(workspace)
+        waiting = ranking.list_pending_proposals(workspace)
+        projects = Counter(item.memory.scope for item in (waiting if every else ranking.best_of_each_scope(waiting)))
+        pool = [item for item in waiting if project in ("", item.memory.scope)]
         pending = {item.memory.id: item.memory for item in pool}
         room = web_context(request)
         queue = room.sittings.get(sitting, ())
@@ -89,6 +96,10 @@ def review(
         total = sum(number in pending for number in queue)
         values: dict[str, Any] = {
             "scopes": scopes,
+            "projects": projects.most_common(),
+            "project": project,
+            "of": f"&project={quote(project)}" if project else "",
+            "room": _describe_room(workspace),
             "pending": pending,
             "sitting": sitting,
             "others": len(pool) - total,
@@ -108,6 +119,29 @@ def _find_decided(workspace: Workspace, number: str) -> Memory | None:
     with suppress(MissingError, UsageError):  # it was forgotten
         return find_decidable(workspace, number)
     return None
+
+
+def _describe_room(workspace: Workspace) -> str:
+    """What becomes of what is kept at the start of a session, in a sentence."""
+    if client_has_hooks(workspace, "claude"):
+        return "Kept, it is put before the next sessions of its project by a hook, as far as there is room."
+    path = workspace.paths.output_path(workspace.profile.outputs.memory_file or ".")
+    states = workspace.store.output_states(str(path))[:1]
+    stand = sum(bool(line.key) and ":" not in line.key for state in states for line in state.lines)
+    active = _count_with_status(workspace, Status.ACTIVE)
+    full = f" (room for {stand} of {active} memories now)" if stand < active else ""
+    return f"Kept, it stands at a session's start before what was inferred{full}."
+
+
+@router.get("/review/reach")
+def reach_part(request: Request, number: Ids) -> Response:
+    """Whether the next session sees what was kept, once the files have it."""
+    web_context(request).files.wait(_PATIENCE)
+    with request_workspace(request) as workspace:
+        found = [(item, memory) for item in number if (memory := _find_decided(workspace, item))]
+        starts = find_next_starts(workspace, [memory for _, memory in found])
+        reached = [(item, memory, start) for (item, memory), start in zip(found, starts, strict=True)]
+        return render_part(workspace, "review_reach.html", reached=reached)
 
 
 @router.get("/review/lingering")
@@ -204,6 +238,8 @@ def _review_values(workspace: Workspace, memories: Sequence[Memory], lingers: Ma
         "quotes": _QUOTES,
         "says_again": lambda quote, memory: normal_form(quote) == normal_form(memory.content),
         "lingers": lingers or {},
+        "usual": UNUSED,
+        "helpful": HELPFUL,
         "proposals": {item.id for item in memories if workspace.store.log.memory(item.id) is None},
         "proposed": proposed,
         "newer": ranking.find_newer(workspace, memories),

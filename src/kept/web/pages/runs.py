@@ -234,6 +234,13 @@ def _count_operations(happened: RunSummary) -> Counter[str]:
     found = Counter(happened.operations)
     if happened.run.command == "reject":  # what is rejected before it was a memory is noted as one
         found["add"] = found["hold"] = 0
+    if happened.run.command == "past":
+        return Counter(past=found["approve"])
+    if happened.run.command == "split":
+        return Counter(split=found["supersede"])
+    if happened.run.command == "edit" and found["supersede"]:  # another takes its place in the other project
+        found["move"] += found.pop("supersede")
+        found["add"] = 0
     if happened.run.command == "admit":
         found["approve"] += found.pop("add", 0)
         found["hold"] = 0

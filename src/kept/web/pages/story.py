@@ -1,17 +1,19 @@
 """The story of one memory: the sentence, its evidence in its conversation, what happened to it, and the way back."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from kept.core.memory import Actor, Memory, Status
+from kept.core.memory import Actor, Memory, Status, own_word
 from kept.core.text import diff_words
 from kept.core.value import dataclass
 from kept.memories.browse import Timeline, build_timeline, trace_memory
 from kept.memories.history import undo
 from kept.memories.person import find_memory
-from kept.outputs.routing import preview_start, routes_by_memory
+from kept.outputs.routing import SessionStart, preview_start, routes_by_memory
+from kept.profiles.profile import OutputPlace
 from kept.recall.preview import session_directories
 from kept.web.pages.context import last_work_directory
 from kept.web.pages.memories import PAGE, render_form, row_values
@@ -75,7 +77,7 @@ def show_routes(request: Request, number: str) -> Response:
     with request_workspace(request) as workspace:
         memory = find_memory(workspace, number)
         routes = routes_by_memory(workspace, [memory]).get(memory.id, ())
-        return render_part(workspace, "story_routes.html", routes=routes, start=_next_start(workspace, memory))
+        return render_part(workspace, "story_routes.html", routes=routes, start=find_next_starts(workspace, [memory])[0])
 
 
 @router.get("/memories/{number}/head/{what}")
@@ -124,22 +126,31 @@ class NextStart:
     why: str
 
 
-def _next_start(workspace: Workspace, memory: Memory) -> NextStart:
-    """The next session of Claude Code in a memory's project; of one that holds everywhere, where work was last done."""
+def find_next_starts(workspace: Workspace, memories: Sequence[Memory]) -> list[NextStart]:
+    """For each memory the next session of Claude Code in its project; of one that holds everywhere, where work was last done."""
     known = session_directories(workspace)
-    own = next((item for item in known if workspace.scope(item[0]) == memory.scope), None)
+    places = {workspace.scope(directory): (directory, name) for directory, name in known}
     last = last_work_directory(workspace, [item for item, _ in known])
-    directory, project = own or next((item for item in known if item[0] == last), ("", ""))
-    status, told = memory.status_at(workspace.clock()), False
-    if not memory.content:
-        why = "it is forgotten"
-    elif status is not Status.ACTIVE:
-        why = "it is held for your decision" if status is Status.HELD else f"it is {status.value}"
-    elif workspace.profile_of(memory) is None:
-        why = "its profile is not active"
-    else:
-        told, why = preview_start(workspace, directory).find_way(memory.id)
-    return NextStart(directory=directory, project=project, told=told, why=why)
+    usual = next((item for item in known if item[0] == last), ("", ""))
+    starts: dict[str, SessionStart] = {}
+    made = []
+    for memory in memories:
+        directory, project = places.get(memory.scope, usual)
+        status, told = memory.status_at(workspace.clock()), False
+        if not memory.content:
+            why = "it is forgotten"
+        elif status is not Status.ACTIVE:
+            why = "it is held for your decision" if status is Status.HELD else f"it is {status.value}"
+        elif workspace.profile_of(memory) is None:
+            why = "its profile is not active"
+        else:
+            start = starts[directory] = starts.get(directory) or preview_start(workspace, directory)
+            told, why = start.find_way(memory.id)
+            if not (told or start.hooked):
+                routes = routes_by_memory(workspace, [memory])[memory.id]
+                why = next((route.why for route in routes if route.place is OutputPlace.MEMORY and not route.where), why)
+        made.append(NextStart(directory=directory, project=project, told=told, why=why))
+    return made
 
 
 def _visible_state(memory: Memory | None) -> Any:
@@ -162,6 +173,7 @@ def _story_values(workspace: Workspace, memory: Memory, most: int | None = _FIRS
         "chapters": chapters[::-1],
         "who": WHO,
         "what": WHAT,
+        "own_word": own_word,
         "around": _AROUND,
         "evidence": build_conversations(timeline.trace.evidence[:most], memory.evidence),
         "rest": len(timeline.trace.evidence[most:]) if most else 0,

@@ -347,7 +347,7 @@
     const all = $$("input[name=only]", target.closest(".stack")), [whole, ...some] = all;
     if (target !== whole) whole.checked = !some.some((each) => each.checked); else for (const each of some) each.checked = false;
   });
-  window.kept = { $, $$, make, say, told, call, changed, anew, acts, jobs, decided, offer, takeBack, doings, forget, fieldsOf, lists, dialog };
+  window.kept = { $, $$, make, say, told, call, part, changed, anew, acts, jobs, decided, offer, takeBack, doings, forget, fieldsOf, lists, dialog };
 
   // ---- menus of rows: one is open at a time, and what one does elsewhere closes it ------------------------------------------
   document.addEventListener("toggle", (event) => {

@@ -3,7 +3,7 @@
 //   data-judge="POST /api/…"   on a button of a card, or its form: decides it so; data-done says what that is, data-act its name
 (() => {
   "use strict";
-  const { $, $$, acts, anew, call, decided, doings, fieldsOf, jobs, make, offer, say, told } = window.kept;
+  const { $, $$, acts, anew, call, part, decided, doings, fieldsOf, jobs, make, offer, say, told } = window.kept;
   const queue = [], place = $("#place");
   const cards = () => $$(".rows.review > .row");
   const open = () => cards().filter((each) => !each.matches(".done"));
@@ -14,7 +14,7 @@
   const tell = () => {
     if (!place) return;
     const many = total - shown + open().length;
-    place.textContent = `${many.toLocaleString("en")} ${many === 1 ? "proposal" : "proposals"} left`;
+    place.textContent = `${many.toLocaleString("en")} ${many === 1 ? place.dataset.what : place.dataset.more} left`;
   };
   const mark = (row) => { row.focus({ preventScroll: true }); row.scrollIntoView({ block: "nearest" }); };
   const next = (row) => {
@@ -32,12 +32,28 @@
   document.addEventListener("pointerdown", () => { pressed = true; }, true);
   for (const ended of ["pointerup", "pointercancel"]) document.addEventListener(ended, () => { setTimeout(() => { pressed = false; unfold(); }); }, true);
   // Who comes back to a sitting finds its order, the card that was marked, and what takes back what was decided in this tab.
-  if (place && !location.search.includes("sitting=")) history.replaceState(null, "", `/review?sitting=${place.dataset.sitting}`);
+  const asked = new URLSearchParams(location.search);
+  if (place?.dataset.sitting && !asked.has("sitting")) { asked.set("sitting", place.dataset.sitting); history.replaceState(null, "", `/review?${asked}`); }
+  $("#of")?.addEventListener("change", (event) => location.assign(event.target.value));
   for (const act of acts.all()) for (const id of act.rows) if (document.getElementById(id)?.matches(".done")) decided.set(id, act);
   cards().forEach(offer);
   const last = document.getElementById(sessionStorage.getItem("kept-card"));
   if (last?.matches(".decide:not(.done)")) mark(last); else if (open()[0]) open()[0].focus({ preventScroll: true });
   document.addEventListener("focusin", () => { const row = document.activeElement?.closest(".decide"); if (row) sessionStorage.setItem("kept-card", row.id); });
+
+  // Whether what was kept reaches a session, asked for all that were kept by then, once they are saved and the files are written.
+  const reach = async () => {
+    const rows = cards().filter((each) => each.matches(".done") && each.lastElementChild.firstElementChild?.textContent.startsWith("Kept") && !each.dataset.reach);
+    if (!rows.length) return;
+    for (const each of rows) each.dataset.reach = "asked";
+    const found = await part(`/review/reach?${new URLSearchParams(rows.map((each) => ["id", each.id.slice(2)]))}`);
+    for (const note of found ? $$("[data-of]", found) : []) {
+      const row = document.getElementById(`r-${note.dataset.of}`);
+      if (row?.matches(".done")) row.lastElementChild.firstElementChild.append(": ", note);
+    }
+  };
+  document.body.addEventListener("kept:changed", reach);
+  reach();
 
   // ---- saving ------------------------------------------------------------------------------------------------------------
   let saving = false;
@@ -63,7 +79,8 @@
     const after = next(rows.at(-1));
     const name = rows.length === 1 ? `“${short(rows[0])}”` : `${rows.length} proposals`;
     for (const row of rows) {
-      const says = $(".says", row) || make("p", $("textarea", row)?.value || "", "says"), outcome = make("p", `${done} `, "small soft");
+      const says = $(".says", row) || make("p", $("textarea", row)?.value || "", "says"), outcome = make("p", "", "small soft");
+      outcome.append(make("span", done));
       row.classList.remove("editing");
       row.classList.add("decide", "done");
       row.tabIndex = 0;
