@@ -9,6 +9,7 @@ from kept.core.errors import MissingError, UsageError
 from kept.core.event import Origin
 from kept.core.memory import Actor, Evidence, Memory, Status
 from kept.core.operation import Add, Pin, Reaffirm, Retire, Revise, Supersede, operation_kind, to_facts
+from kept.memories.day_view import find_wordings_at
 from kept.memories.history import (
     DifferenceKind,
     MemoryDifference,
@@ -17,7 +18,6 @@ from kept.memories.history import (
     describe_given_back,
     diff_moments,
     find_run,
-    find_wordings_at,
     last_undoable_run,
     list_differences,
     memories_at,
@@ -347,3 +347,17 @@ def test_a_difference_tells_what_a_memory_said_last(workspace):
     some, empty = memory("m1", JAN), replace(memory("m1", JAN), content="")
     for before, after, text in ((some, empty, "words"), (some, None, "words"), (None, some, "words"), (None, empty, "")):
         assert MemoryDifference(id="m1", what=DifferenceKind.LEFT, before=before, after=after).text == text
+
+
+def test_what_was_moved_is_one_change_and_what_was_split_or_was_so_has_the_persons_word():
+    before = memory("old", JAN)
+    gone = replace(before, status=Status.SUPERSEDED, superseded_by="new", ended_at=MAR, reason="moved to web by the user")
+    there = replace(before, id="new", scope="project:web", reason=gone.reason)
+    (moved,) = list_differences({"old": (before, gone), "new": (None, there)})
+    assert (moved.id, moved.what, moved.why) == ("new", DifferenceKind.MOVED, "moved to web by the user")
+    (back,) = list_differences({"old": (gone, before), "new": (there, None)})
+    assert back.what is DifferenceKind.MOVED
+    for reason, word in (("split by the user", "split"), ("it was so then and is no more", "was so")):
+        ended = replace(gone, superseded_by="", reason=reason)
+        (left,) = list_differences({"old": (before, ended)})
+        assert (left.word, left.why, ended.outcome) == (word, reason, word)

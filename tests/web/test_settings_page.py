@@ -181,7 +181,7 @@ def test_what_the_next_run_would_ask_and_how_a_local_server_is_chosen_stand_with
     say(home, "a", "In this project we always write dates as ISO 8601 in UTC, never in local time.")
     with served.workspace() as workspace:
         run_pipeline(workspace, [], RunOptions(model=False))
-    text = served.ask("GET", "/settings/model")[2]
+    text = served.ask("GET", "/settings/model")[2] + served.ask("GET", "/settings/model/estimate")[2]
     assert "No language model is asked." in text
     assert "A day at most" in text
     assert re.search(r"the next run would ask <strong class=\"num\">\d+ question", text)
@@ -197,10 +197,17 @@ def test_a_model_that_was_found_is_chosen_tried_and_dropped_on_the_page(served, 
     monkeypatch.setattr("kept.llm.available.SERVERS", {})
     own(home, "[llm]\nbase_url = 'https://somewhere.example'\nkey_env = 'SECRET_KEY'\n")
     monkeypatch.setenv("SECRET_KEY", "mango-ridge-72")
+    say(home, "a", "In this project we always write dates as ISO 8601 in UTC, never in local time.")
+    with served.workspace() as workspace:
+        run_pipeline(workspace, [], RunOptions(model=False))
     page = browse("/settings")
+    before = page.locator("#model-card [role=status]", has_text="because 1 session was read without a model").inner_text()
     page.get_by_role("button", name="Ask this one").click()
     page.get_by_role("dialog").get_by_role("button", name="Ask it from now on").click()
-    page.get_by_text("is asked by runs").wait_for()
+    page.get_by_text("Claude Code, claude-haiku-5-5 chosen is asked by runs").wait_for()
+    after = page.locator("#model-card [role=status]", has_text="because 1 session was read without a model").inner_text()
+    assert re.findall(r"ask (\d+ questions?)", before) == re.findall(r"ask (\d+ questions?)", after) != []
+    assert page.get_by_role("button", name="Ask this one").count() == 0
     with served.workspace() as workspace:
         llm = workspace.settings.llm
     assert (llm.adapter, llm.command, llm.model, llm.base_url) == ("command", "claude", "claude-haiku-5-5", "")

@@ -1,13 +1,14 @@
 """What a day was, put together from what is kept of it; and a person's edits of lines in its note, in place of those."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from datetime import date
+from datetime import date, datetime
 
 from kept.core.document import DAY_LINE, Edits
 from kept.core.errors import UsageError
+from kept.core.fold import find_undone_passes
 from kept.core.memory import Memory, Status
-from kept.core.operation import Reword
+from kept.core.operation import Add, Reword
 from kept.core.summary import Passage, PassageForm, Summary, SummaryPart
 from kept.core.value import dataclass, replace
 from kept.days.coverage_report import CoverageReport, report_coverage
@@ -117,3 +118,20 @@ def _find_line(workspace: Workspace, day: date, key: str) -> Passage | None:
                 scope=bullet.scope,
             )
     return None
+
+
+def find_wordings_at(workspace: Workspace, memories: Iterable[Memory], moment: datetime) -> dict[str, str]:
+    """What some memories said at a past moment, by event time and by id, where they say something else now."""
+    log, off = workspace.store.log, find_undone_passes(workspace.store.log.undo_redo_passes())
+    found = {}
+    for memory in memories:
+        words = ""
+        for made, operation in log.operations_on(memory.id):
+            facts = operation.value if isinstance(operation, Add) else getattr(operation, "facts", None)
+            if facts is None or operation.memory != memory.id or made.id in off:
+                continue
+            if not words or (operation.at or made.recorded_at) < moment:
+                words = facts.content
+        if words and words != memory.content:
+            found[memory.id] = words
+    return found

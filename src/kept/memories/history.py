@@ -1,7 +1,7 @@
 """History: what happened, what changed by it (word by word), and going back. Undo is a pass; the log loses nothing."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from itertools import groupby
@@ -303,23 +303,6 @@ def _memory_at(memory: Memory, moment: datetime, earliest: Mapping[str, datetime
     return replace(memory, evidence=evidence, first_seen=first, last_seen=last)
 
 
-def find_wordings_at(workspace: Workspace, memories: Iterable[Memory], moment: datetime) -> dict[str, str]:
-    """What some memories said at a past moment, by event time and by id, where they say something else now."""
-    log, off = workspace.store.log, find_undone_passes(workspace.store.log.undo_redo_passes())
-    found = {}
-    for memory in memories:
-        words = ""
-        for made, operation in log.operations_on(memory.id):
-            facts = operation.value if isinstance(operation, Add) else getattr(operation, "facts", None)
-            if facts is None or operation.memory != memory.id or made.id in off:
-                continue
-            if not words or (operation.at or made.recorded_at) < moment:
-                words = facts.content
-        if words and words != memory.content:
-            found[memory.id] = words
-    return found
-
-
 def diff_moments(workspace: Workspace, earlier: datetime, later: datetime, *, recorded: bool = False) -> UndoResult:
     """What changed between two moments: memories with their form before and after (None: not there)."""
     before = {memory.id: memory for memory in memories_at(workspace, earlier, recorded=recorded)}
@@ -375,14 +358,12 @@ class MemoryDifference:
         before, after = self.before, self.after
         if after is None:
             return "undone"
+        if own_word(after.reason):
+            return after.reason
         if self.what is DifferenceKind.MARKED:
             return "pinned" if after.pinned else "no longer pinned"
-        if self.what is DifferenceKind.MOVED and own_word(after.reason):
-            return after.reason
         if self.what is DifferenceKind.MOVED:
             return f"{before.category if before else ''} → {after.category}" if before and before.category != after.category else ""
-        if self.what is DifferenceKind.LEFT and own_word(after.reason):
-            return after.reason
         if self.what is DifferenceKind.LEFT:
             return (
                 after.reason
@@ -401,14 +382,13 @@ def list_differences(changed: Mapping[str, tuple[Memory | None, Memory | None]])
         for memory in states
         if memory is not None and memory.outcome == "moved" and None in changed.get(memory.superseded_by, ())
     }  # in another project goes on, under an id of its own, what stood in the one before
-    memory_differences = []
+    found = []
     for number, (before, after) in changed.items():
-        if number in moved.values():
-            continue
-        there = changed[moved[number]] if number in moved else (before, after)
-        pair = (before or there[0], after or there[1])
-        memory_differences.append(MemoryDifference(id=number, what=_difference_kind(*pair), before=pair[0], after=pair[1]))
-    return tuple(sorted(memory_differences, key=lambda each: (_ORDER[each.what], each.id)))
+        old = changed[moved[number]] if number in moved else (None, None)
+        states = (before or old[0], after or old[1])
+        if number not in moved.values():
+            found.append(MemoryDifference(id=number, what=_difference_kind(*states), before=states[0], after=states[1]))
+    return tuple(sorted(found, key=lambda each: (_ORDER[each.what], each.id)))
 
 
 def _difference_kind(before: Memory | None, after: Memory | None) -> DifferenceKind:

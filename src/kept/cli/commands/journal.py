@@ -26,9 +26,8 @@ from kept.journal.entry import EntryHead
 from kept.journal.feed_reading import collect_feeds
 from kept.journal.templates import list_templates
 from kept.memories.browse import find_scopes, to_export, to_json_value
-from kept.memories.day_view import DayView, list_active_days
+from kept.memories.day_view import DayView, find_wordings_at, list_active_days
 from kept.memories.day_view import load_day_view as look_at
-from kept.memories.history import find_wordings_at
 from kept.outputs.compose.pages import OutputRoute
 from kept.outputs.routing import ExtractedMemories, extracted_between, routes_by_memory
 from kept.pipeline import write_journal as use

@@ -13,24 +13,27 @@ from starlette.responses import Response
 
 from kept import profiles
 from kept.core.errors import ConfigError
+from kept.core.value import replace
 from kept.extraction import prompt_override
+from kept.extraction.question_plan import list_pending_threads
 from kept.extraction.questions.turns import estimate_tokens_high
 from kept.install import schedule
 from kept.intake.survey import survey
-from kept.llm.available import SERVERS, choosing_command, find_models, local_settings, tell_reach
-from kept.llm.budget import Estimate, price_of
+from kept.llm.available import SERVERS, AvailableModel, choosing_command, find_models, local_settings, tell_reach
+from kept.llm.budget import Estimate
 from kept.local import settings
+from kept.local.settings import LlmSettings
 from kept.memories import configure
 from kept.memories.configure import Setting
 from kept.paths import Paths
-from kept.pipeline.estimate import estimate_any_model, estimate_run
+from kept.pipeline.estimate import estimate_cost, estimate_run
 from kept.pipeline.nightly import load_last_night
 from kept.pipeline.trial import load_score, needs_trial
 from kept.profiles.prompts import with_declared_categories
 from kept.web.pages.runs import format_run_cost
 from kept.web.render import NavigationPage, render_bare_page, render_page, render_part
 from kept.web.room import request_home, request_workspace
-from kept.workspace import Workspace
+from kept.workspace import Workspace, create_client
 
 router = APIRouter()
 
@@ -91,32 +94,63 @@ def file_part(request: Request) -> Response:
 
 @router.get("/settings/model")
 def model_part(request: Request) -> Response:
-    """Which model is asked, what the next run would ask it, and which could be asked, with the commands. Asks no model anything."""
+    """Which model is asked, and which could be, with the commands. Asks no model anything."""
     with request_workspace(request) as workspace:
-        asking = workspace.llm
-        estimate = estimate_run(workspace, asking) if asking is not None else estimate_any_model(workspace)
+        asking, llm = workspace.llm is not None, workspace.settings.llm
         found = find_models(workspace.env)
         return render_part(
             workspace,
             "settings_model.html",
-            model=asking is not None,
-            llm=workspace.settings.llm,
-            reach=tell_reach(workspace.settings.llm),
-            score=load_score(workspace) if asking is not None and needs_trial(workspace.settings.llm) else None,
-            estimate=estimate,
-            found=[(item, choosing_command(item.settings), _list_price(item.settings["llm.model"], estimate)) for item in found],
+            model=asking,
+            chosen=next((name_model(item) for item in found if asking and _make_settings(llm, item) == llm), "")
+            or ", ".join(filter(None, (llm.command or llm.adapter, llm.model))),
+            llm=llm,
+            reach=tell_reach(llm),
+            score=load_score(workspace) if asking and needs_trial(llm) else None,
+            found=[(item, name_model(item)) for item in found if not asking or _make_settings(llm, item) != llm],
             silent=[title for title in SERVERS if not any(item.title.startswith(title) for item in found)],
             choose_local=choosing_command(local_settings(next(iter(SERVERS.values())), "MODEL")),
+        )
+
+
+@router.get("/settings/model/estimate")
+def model_estimate_part(request: Request) -> Response:
+    """How many questions the next run would ask, of how many sessions, and what that would cost: of the model that is chosen, or of
+    those that could be. Asks no model anything.
+    """
+    with request_workspace(request) as workspace:
+        found, llm = find_models(workspace.env), workspace.settings.llm
+        asking, asked = workspace.llm, workspace.settings
+        if asking is None:  # as if the first were chosen
+            assumed = _make_settings(llm, found[0]) if found else replace(llm, adapter="command", command="any")
+            asked = replace(asked, llm=assumed)
+            asking = create_client(
+                workspace.paths, asked, workspace.store, env=workspace.env, clock=workspace.clock, zone=workspace.zone
+            )
+        estimate = estimate_run(replace(workspace, settings=asked, llm=asking), asking) if asking is not None else Estimate()
+        prices = [(name_model(item), estimate_cost(item, estimate)) for item in found] if workspace.llm is None else []
+        return render_part(
+            workspace,
+            "settings_model_estimate.html",
+            model=workspace.llm is not None,
+            llm=llm,
+            estimate=estimate,
+            sessions=len(list_pending_threads(workspace)),
+            prices=[(name, price) for name, price in prices if price is not None],
             cost=format_run_cost,
         )
 
 
-def _list_price(model: str, estimate: Estimate) -> float | None:
-    """What the questions of an estimate would cost with a model, by its list price; None where that is not known."""
-    price, count = price_of(model) if model else None, estimate.questions
-    if price is None or not count:
-        return None
-    return count * price.cost(tokens_in=estimate.usage.input_tokens // count, tokens_out=estimate.usage.output_tokens // count)
+def name_model(found: AvailableModel) -> str:
+    """What a model is called before and after it is chosen."""
+    model = "" if found.local else found.settings.get("llm.model", "")
+    return f"{found.title}, {model}" if model and model not in found.title else found.title
+
+
+def _make_settings(llm: LlmSettings, found: AvailableModel) -> LlmSettings:
+    """The settings with which a model that was found is asked."""
+    said = {name: found.settings.get(f"llm.{name}", "") for name in ("adapter", "command", "base_url", "model")}
+    return replace(llm, adapter=said["adapter"], command=said["command"], base_url=said["base_url"], model=said["model"])
 
 
 @router.get("/settings/night")
