@@ -1,1 +1,1 @@
-"""Transcripts as they lie on disk: where they are, what format they are of, and their records as events."""
+"""Transcripts on disk: where they are, their formats, and their records as events."""

@@ -1,4 +1,4 @@
-"""What every transcript format offers: where it lives, how to recognise it, how to read it on from a cursor.
+"""The interface of a transcript format: where it stores files, how to recognize them, how to read on from a cursor.
 
 Knows no format.
 """
@@ -9,22 +9,22 @@ from typing import Protocol, runtime_checkable
 
 from kept.core.event import Cursor, Slice
 
-ENTRY = "entry"  # the format of the entries that kept writes itself
+ENTRY = "entry"  # the format of kept's own journal entries
 
 
 class Source(Protocol):
     """One transcript format.
 
-    ``read`` is a left fold over the file with an explicit carry. It yields bounded slices (about 8 MB of input or 2,000 events
-    each) and can be stopped after any of them; the cursor of the last one taken continues it, in this run or a later one. Reading a
-    growing file piece by piece gives the same events as reading it at once, and accounts that add up to the same.
+    ``read`` is a left fold over the file with an explicit state. It yields bounded slices (about 8 MB of input or 2,000 events
+    each) and can be stopped after any of them; the cursor of the last slice continues it, in this run or a later one. Reading a
+    growing file piece by piece gives the same events as reading it at once, and accounts with the same sum.
 
-    Nothing new yields no slice at all. A file with nothing new but an unfinished last record yields one slice whose cursor
-    equals the one given and whose account holds only ``pending``. A file that was rewritten or shrank since the cursor was
-    taken is read again from its start, noted as ``rewritten-file``; event keys make that harmless.
+    If there is nothing new, no slice is yielded. If the only new part is an incomplete last record, one slice is yielded whose
+    cursor equals the given one and whose account has only ``pending``. A file that was rewritten or shrank since the cursor is read
+    again from its start, noted as ``rewritten-file``; event keys make that harmless.
 
-    ``read`` raises SourceError where the file as a whole cannot be read (permission, encoding, not a regular file); nothing
-    is consumed then. A broken record never raises: it is set aside in the account.
+    ``read`` raises SourceError if the file as a whole cannot be read (permission, encoding, not a regular file); nothing is
+    consumed then. A broken record never raises: it is counted in the account.
     """
 
     @property
@@ -33,35 +33,35 @@ class Source(Protocol):
         ...
 
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
-        """The folders or files where this tool keeps its transcripts, whether they exist or not."""
+        """The folders or files where this tool stores its transcripts, whether or not they exist."""
         ...
 
     def claims(self, path: Path, head: bytes) -> bool:
-        """Whether a file is of this format, judged by its first bytes (at most 64 KB, possibly cut) and, where needed, its name."""
+        """True if a file has this format, judging by its first bytes (at most 64 KB, may be truncated) and, if needed, its name."""
         ...
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
-        """The events after the cursor, in file order. Raises SourceError."""
+        """Yield the events after the cursor, in file order. Raises SourceError."""
         ...
 
 
 @runtime_checkable
 class FolderSource(Source, Protocol):
-    """A format whose tool keeps its transcripts in folders of its own, where a file's name tells what it is."""
+    """A format whose tool has folders of its own, in which the file name shows what a file is."""
 
     def owns(self, path: Path) -> bool:
-        """Whether a file in one of the tool's own folders is a transcript, whatever its first bytes look like."""
+        """True if a file in one of the tool's own folders is a transcript, whatever its first bytes are."""
         ...
 
 
 def named_folder(env: Mapping[str, str], variable: str, usual: Path) -> Path:
-    """The folder that a variable of the environment names, else the usual one."""
+    """The folder named by an environment variable, else the default."""
     named = env.get(variable, "")
     return Path(named).expanduser() if named else usual
 
 
 def settings_folders(home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
-    """Where programs with a window keep their data on Linux (``$XDG_CONFIG_HOME`` counts), macOS and Windows."""
+    """The folders of desktop programs' data on Linux (including ``$XDG_CONFIG_HOME``), macOS and Windows."""
     return (
         named_folder(env, "XDG_CONFIG_HOME", home / ".config"),
         home / "Library" / "Application Support",

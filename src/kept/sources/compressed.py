@@ -1,6 +1,6 @@
-"""Transcripts that their tool compressed with zstd, read as the JSON Lines they hold.
+"""Transcripts compressed with zstd, read as the JSON Lines inside.
 
-A cursor counts bytes of the text inside. Needs the package ``zstandard``; without it such a file is an error that says so.
+A cursor counts bytes of the uncompressed text. Needs the package ``zstandard``; without it, reading raises an error that says so.
 """
 
 import importlib
@@ -17,7 +17,7 @@ from kept.sources.json_lines import RecordReader, hash_prefix, read_slices
 from kept.sources.records import STRIDE, open_source
 
 MAGIC = b"\x28\xb5\x2f\xfd"
-# Transcripts shrink to a tenth or so; what grows a hundredfold beyond this size is no transcript.
+# Transcripts compress to about a tenth; beyond this size, a hundredfold growth is not a transcript.
 _FREE_BYTES = 64 * 2**20
 _RATIO = 100
 _MOST_BYTES = 2 * 2**30
@@ -27,13 +27,13 @@ S = TypeVar("S")
 
 
 def read_compressed(path: Path, cursor: Cursor, reader: RecordReader[S]) -> Iterator[Slice]:
-    """Like :func:`kept.sources.json_lines.read_slices`, over what a zstd file holds.
+    """Like :func:`kept.sources.json_lines.read_slices`, for the content of a zstd file.
 
-    The last cursor also marks the compressed file, so an unchanged one is not unpacked again. Pointers are places in the text
-    inside.
+    The last cursor also identifies the compressed file, so an unchanged one is not unpacked again. Pointers refer to the
+    uncompressed text.
 
     Raises:
-        SourceError: the file cannot be read, is no sound zstd, unpacks to too much, or ``zstandard`` is missing.
+        SourceError: the file is unreadable, damaged or unpacks to too much, or ``zstandard`` is missing.
     """
     with open_source(path) as packed:
         mark = _DONE + hash_prefix(packed, os.fstat(packed.fileno()).st_size)
@@ -42,7 +42,7 @@ def read_compressed(path: Path, cursor: Cursor, reader: RecordReader[S]) -> Iter
         with tempfile.TemporaryFile() as plain:
             _unpack(path, packed, plain)
             inner = replace(cursor, prefix=cursor.prefix.partition(_DONE)[0])
-            # The temporary file has no name of its own; its descriptor has one.
+            # the temporary file has no name, so it is opened through its descriptor
             slices = read_slices(Path(f"/dev/fd/{plain.fileno()}"), inner, reader)
             yield from _mark_last_slice((_with_path(piece, str(path)) for piece in slices), mark)
 

@@ -1,8 +1,8 @@
-"""SQLite files of other programs, read from a private copy: the original is never locked, written or left with files beside it.
+"""SQLite files of other programs, read from a private copy: the original is never locked or written, and no files are left beside
+it.
 
-Those that hold many conversations are read one conversation after the other, only those that changed: the cursor's carry keeps the
-latest change it has seen (milliseconds). Knows SQLite's files and limits, the cursor and the slices; what a conversation is, the
-format says.
+A database with many conversations is read one conversation at a time, and only those that changed: the cursor's carry stores the
+latest change seen (milliseconds). Knows SQLite's files and limits, the cursor and slices; the format defines a conversation.
 """
 
 import json
@@ -43,10 +43,10 @@ BESIDE = ("-wal", "-journal")
 
 
 def database_mark(path: Path) -> tuple[int, str]:
-    """The size of a database and a hash that changes whenever anything was written to it, without reading all of it.
+    """The size of a database, and a hash that changes with every write to it, without reading all of it.
 
-    A writer may leave the main file's size and header as they were, so its time counts too: a time that changed alone costs
-    another reading and nothing else. Raises SourceError.
+    A writer may leave the main file's size and header unchanged, so its mtime is included; if only that changed, the file is read
+    once more than necessary. Raises SourceError.
     """
     digest = blake2b(digest_size=16)
     with open_source(path) as file:
@@ -63,9 +63,9 @@ def database_mark(path: Path) -> tuple[int, str]:
 
 @contextmanager
 def open_copy(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection to a private copy of a database with what is not yet merged into it; the copy is removed afterwards.
+    """Open a private copy of a database, including changes not merged into it yet; the copy is deleted afterwards.
 
-    Raises SourceError: it does not hold still, is too large, or is no database.
+    Raises SourceError if it keeps changing, is too large, or is not a database.
     """
     with tempfile.TemporaryDirectory(prefix="kept-") as folder:
         copy = Path(folder) / "copy.db"
@@ -83,16 +83,16 @@ def open_copy(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def table_names(path: Path) -> frozenset[str]:
-    """The tables of a database, for recognising its format; none where it cannot be opened.
+    """The tables of a database, to recognize its format; empty if it cannot be opened.
 
-    The file itself is opened read-only and left alone, whoever writes to it. Only where that shows no table and a log lies beside
-    it (its first tables may stand there alone) is a copy opened.
+    The file itself is opened read-only without locks, whoever writes to it. Only if no table is visible and a log exists beside it
+    (which may contain the first tables) a copy is opened.
     """
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
             connection.execute("PRAGMA trusted_schema = OFF")
             names = ordinary_tables(connection)
-    except (sqlite3.Error, ValueError):  # a name in the schema may be no text
+    except (sqlite3.Error, ValueError):  # a name in the schema may not be text
         names = frozenset()
     if names or not path.with_name(path.name + BESIDE[0]).exists():
         return names
@@ -104,7 +104,7 @@ def table_names(path: Path) -> frozenset[str]:
 
 
 def ordinary_tables(connection: sqlite3.Connection) -> frozenset[str]:
-    """The names of the ordinary tables: a view or a virtual table would run what its maker wrote."""
+    """The names of the ordinary tables; a view or virtual table would run its author's code."""
     cursor = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
     return frozenset(
         str(name) for name, sql in cursor if "VIRTUAL" not in str(sql)[:40].upper() and " AS (" not in str(sql).upper()
@@ -112,14 +112,14 @@ def ordinary_tables(connection: sqlite3.Connection) -> frozenset[str]:
 
 
 def add_index(connection: sqlite3.Connection, table: str, column: str) -> None:
-    """Add an index to the copy, so that finding rows by a column costs the same whatever indexes their maker left."""
+    """Add an index to the copy, so that finding rows by a column is fast whatever indexes the original has."""
     connection.execute("PRAGMA query_only = OFF")
     connection.execute(f"CREATE INDEX kept_{table}_{column} ON {table} ({column})")
     connection.execute("PRAGMA query_only = ON")
 
 
 def _copy_database(path: Path, copy: Path) -> None:
-    """Copy a database and the files beside it, all of the same moment."""
+    """Copy a database and the files beside it, in a consistent state."""
     try:
         for _ in range(_TRIES):
             before = database_mark(path)
@@ -140,9 +140,9 @@ def _copy_database(path: Path, copy: Path) -> None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Conversation:
-    """A conversation that may be read: when it last changed (milliseconds since 1970, 0 unknown), and how to read it.
+    """A conversation to read: when it last changed (milliseconds since 1970, 0 if unknown), and how to read it.
 
-    ``read`` gives it and what of it could not be parsed.
+    ``read`` returns it, and the parts that could not be parsed.
     """
 
     changed: int
@@ -150,16 +150,16 @@ class Conversation:
 
 
 def parse_value(data: Any, row: int) -> Mapping[str, Any] | Reject:
-    """The object in a column of a row, an empty one where there is none; or why what stands there is none."""
+    """The object in a column of a row (empty if the column is), or the fault if it is not one."""
     raw = data if isinstance(data, bytes) else str(data or "").encode("utf-8", "replace")
     piece = next(parse_line(SourceLine(number=row, start=0, end=len(raw), data=raw)), None)
     return piece.value if isinstance(piece, Record) else piece or {}
 
 
 def read_conversations(path: Path, cursor: Cursor, find: Callable[[Connection], Iterable[Conversation]]) -> Iterator[Slice]:
-    """The events of the conversations that changed since the cursor was taken. Raises SourceError.
+    """Yield the events of the conversations that changed since the cursor. Raises SourceError.
 
-    ``find`` gives the conversations of a database, those changed first first.
+    ``find`` yields the conversations of a database, in the order of their last changes.
     """
     size, mark = database_mark(path)
     if (cursor.offset, cursor.prefix) == (size, mark):

@@ -1,10 +1,10 @@
-"""Files that are read whole, and the events made of what was said in them.
+"""Files that are read whole, and the events made of them.
 
-Knows bytes, lines, cursors and keys; knows no format. A changed document is read again from its start: the key of what was said
-comes from its session, author's role, time as written and words, with a counter for repetitions, never from its place, so what
-was there before keeps its key.
+Knows bytes, lines, cursors and keys, but no format. A changed document is read again from its start. The key of an event comes from
+its session, author's role, time as written and words, with a counter for repetitions, never from its position. So unchanged parts
+keep their keys.
 
-Also which prompts in the person's name nothing shows that they typed, whatever the client.
+Also decides which prompts in the person's name are unconfirmed, for all clients: nothing shows that the person typed them.
 """
 
 import codecs
@@ -41,16 +41,16 @@ from kept.sources.pieces import (
 )
 from kept.sources.records import SLICE_EVENTS, RecordPlace, open_source, refuse_wide_text
 
-# A document is held several times over while it is read (bytes, lines, sections); these two keep that under 200 MB.
+# A document is held several times while it is read (bytes, lines, sections); these limits keep that under 200 MB.
 DOCUMENT_LIMIT = 16 * 2**20
 ROWS_LIMIT = 150_000
-# An id this long is unique everywhere; a shorter one only within its session.
+# An id of this length is globally unique; a shorter one only within its session.
 _GLOBAL_ID = 16
 _OURS, _OURS_END = "<!-- kept:begin", "<!-- kept:end -->"
 
 
 class Row(NamedTuple):
-    """A line of text without its line break, and its byte range [start, end) with it."""
+    """A line of text without its line break, and its byte range [start, end) including it."""
 
     text: str
     start: int
@@ -58,7 +58,7 @@ class Row(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """What tells a state of a file from every other: its inode, its length in bytes, a hash of them."""
+    """Identifies the state of a file: its inode, its length in bytes, a hash of them."""
 
     inode: int
     size: int
@@ -67,9 +67,9 @@ class Snapshot(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DocumentEntry:
-    """A record of a document: what was said in it, or why there is nothing (as usual: there is no text).
+    """A record of a document: what was said in it, or why there is nothing (by default: no text).
 
-    ``session`` is the record's own where a file holds several.
+    ``session`` is the record's own, if a file contains several.
     """
 
     place: RecordPlace
@@ -92,13 +92,13 @@ class SourceDocument:
 def close_document(
     rows: Sequence[Row], entries: list[DocumentEntry], notes: Mapping[str, int], *, dropped: str = "no-text"
 ) -> tuple[DocumentEntry, ...]:
-    """The records of a document, at least one, the first of which counts what the document itself gives to note."""
+    """The records of a document, at least one; the first one carries the document's own notes."""
     first = entries[0] if entries else DocumentEntry(place=RecordPlace(1, 0, rows[-1].end if rows else 0), dropped=dropped)
     return (replace(first, noted={**first.noted, **notes}), *entries[1:])
 
 
 def draft_message(reason: str, written: Any, started: datetime | None, *, native: Any, parent: Any = None) -> EventDraft:
-    """A message in the making, at its time as written, else at that of its conversation."""
+    """A draft of a message with its time as written, or else that of its conversation."""
     at = parse_instant(written)
     precision = Precision.MESSAGE if at else Precision.SESSION
     return EventDraft(
@@ -107,7 +107,7 @@ def draft_message(reason: str, written: Any, started: datetime | None, *, native
 
 
 def leave_out(document: SourceDocument, event_draft: EventDraft) -> SourceDocument:
-    """A note that says it is not to be remembered: it opens with a prompt that says so, which leaves out its session."""
+    """A note that opts out: its first record starts with a prompt that says so, which excludes the session."""
     first, *others = document.entries
     marker = replace(event_draft, kind=EventKind.PROMPT, author=Author.HUMAN, text=IGNORE)
     return replace(document, entries=(replace(first, said=(marker, *first.said)), *others))
@@ -116,12 +116,12 @@ def leave_out(document: SourceDocument, event_draft: EventDraft) -> SourceDocume
 def read_document(
     path: Path, cursor: Cursor, parse: Callable[[list[Row]], SourceDocument], *, setting: str = ""
 ) -> Iterator[Slice]:
-    """Read a text document, if it is not the one that the cursor knows already, in slices of whole records.
+    """Read a text document, unless the cursor already knows this state, in slices of whole records.
 
-    ``setting`` is what else decides how it is read: where that changes, the document is another one.
+    ``setting`` is anything else that affects the result: if it changes, the document counts as changed.
 
-    The cursor stands at 0 until the last of them; its line then counts the records that are done, and its prefix says of which
-    document. Raises SourceError: not a regular file, too large, not UTF-8, binary.
+    The cursor's offset is 0 until the last slice; its line counts the finished records, and its prefix identifies the document.
+    Raises SourceError if the file is not regular, too large, not UTF-8, or binary.
     """
     if found := read_new_state(path, cursor, setting=setting):
         data, snapshot = found
@@ -129,7 +129,7 @@ def read_document(
 
 
 def read_new_state(path: Path, cursor: Cursor, *, limit: int | None = None, setting: str = "") -> tuple[bytes, Snapshot] | None:
-    """The bytes of a file, and the state that they are; None for the state that the cursor knows. Raises SourceError."""
+    """Return the bytes of a file and its state; None if the cursor already knows this state. Raises SourceError."""
     limit = DOCUMENT_LIMIT if limit is None else limit
     with open_source(path) as file:
         info = os.fstat(file.fileno())
@@ -141,7 +141,7 @@ def read_new_state(path: Path, cursor: Cursor, *, limit: int | None = None, sett
 
 
 def split_slices(path: Path, cursor: Cursor, snapshot: Snapshot, outcomes: Iterator[Outcome]) -> Iterator[Slice]:
-    """Slices of the outcomes of a document in this state, without those that the cursor has of the same state."""
+    """Yield slices of a document's outcomes, without those that the cursor has from the same state."""
     done = cursor.line if (cursor.offset, cursor.prefix) == (0, snapshot.mark) else 0
     noted = {REWRITTEN: 1} if cursor.prefix and not done else {}
     parts = _split_outcomes(islice(outcomes, done, None))
@@ -155,7 +155,7 @@ def split_slices(path: Path, cursor: Cursor, snapshot: Snapshot, outcomes: Itera
 
 
 def _split_outcomes(outcomes: Iterable[Outcome]) -> Iterator[list[Outcome]]:
-    """The outcomes in runs of about so many events as a slice has; one empty run where there are none."""
+    """Split outcomes into runs of about as many events as a slice has; one empty run if there are none."""
     part: list[Outcome] = []
     events = parts = 0
     for outcome in outcomes:
@@ -169,7 +169,7 @@ def _split_outcomes(outcomes: Iterable[Outcome]) -> Iterator[list[Outcome]]:
 
 
 def split_rows(data: bytes, path: Path) -> list[Row]:
-    """The lines of a UTF-8 text, whatever they end in; a byte order mark is skipped. Raises SourceError for anything else."""
+    """Split UTF-8 text into lines with any line ends; a byte order mark is skipped. Raises SourceError for anything else."""
     refuse_wide_text(path, data[:4])
     if b"\0" in data:
         raise SourceError("is not text: it holds zero bytes", where=str(path))
@@ -188,14 +188,14 @@ def split_rows(data: bytes, path: Path) -> list[Row]:
                     where=str(path),
                     hint="convert it to UTF-8; nothing of it was read",
                 ) from error
-            text = raw[: error.start].decode("utf-8")  # a writer stands in the middle of a character
+            text = raw[: error.start].decode("utf-8")  # a writer stopped in the middle of a character
         rows.append(Row(text.rstrip("\r\n"), position, end))
         position = end
     return rows
 
 
 def sniff_rows(head: bytes, path: Path) -> list[Row]:
-    """The lines of a file's first bytes, for recognising its format: in another encoding too, which reading it then refuses."""
+    """The lines of a file's first bytes, to recognize its format; other encodings are tolerated here, and refused when reading."""
     try:
         return split_rows(head, path)
     except SourceError:
@@ -204,12 +204,12 @@ def sniff_rows(head: bytes, path: Path) -> list[Row]:
 
 
 def blank_own_blocks(rows: list[Row]) -> list[Row]:
-    """The rows, empty where kept itself wrote its section among them: it is nobody's words, and confirms nothing."""
+    """Blank the rows of kept's own section: nobody else wrote it, so it confirms nothing."""
     found = list(rows)
     begin = None
     for number, row in enumerate(rows):
         if row.text.startswith(_OURS):
-            begin = number - (number > 0 and rows[number - 1].text.startswith("## "))  # the heading of the block goes with it
+            begin = number - (number > 0 and rows[number - 1].text.startswith("## "))  # the block's heading is blanked with it
         elif row.text.rstrip() == _OURS_END and begin is not None:
             found[begin : number + 1] = [row._replace(text="") for row in rows[begin : number + 1]]
             begin = None
@@ -217,7 +217,7 @@ def blank_own_blocks(rows: list[Row]) -> list[Row]:
 
 
 def is_own_document(rows: list[Row]) -> bool:
-    """Whether Markdown is kept's own: it ends as the files that kept writes do, or holds nothing but kept's section."""
+    """True if Markdown is kept's own: it ends like the files that kept writes, or contains only kept's section."""
     left = [text for row in blank_own_blocks(rows) if (text := row.text.strip())]
     return bool(rows) and (not left or (parse_ids_line(left[-1]) or ("",))[0] == END)
 
@@ -227,12 +227,12 @@ def rows_place(rows: Sequence[Row], first: int, after: int) -> RecordPlace:
     return RecordPlace(first + 1, rows[first].start, rows[max(first, after - 1)].end)
 
 
-# What editors put around a prompt, and the element in which they put the prompt itself, the last of its kind.
+# The elements in which editors put the prompt itself, the last one of its kind; around it they put context.
 _REQUESTS = ("userRequest", "user_query", "user_request")
 
 
 def split_prompt(text: str, reason: str, template: EventDraft) -> tuple[list[EventDraft], Mapping[str, int]]:
-    """What stands in the person's name: their own words, and apart from them what a program put around them."""
+    """Split a text in the person's name into their own words and what a program added around them."""
     removed: dict[str, int] = {}
     template = replace(template, kind=EventKind.PROMPT, reason=reason)
     typed, around = _unwrap(text.strip())
@@ -245,8 +245,8 @@ def split_prompt(text: str, reason: str, template: EventDraft) -> tuple[list[Eve
 def block_drafts(
     blocks: Iterable[Mapping[str, Any]], template: EventDraft, noted: dict[str, int], *, answers: str = ""
 ) -> list[EventDraft]:
-    """What the blocks of a message say, as Anthropic writes them: a person's words, or the assistant's (``answers`` is the reason
-    of these) with its calls and their results. Blocks of other types are noted.
+    """Drafts from the blocks of a message in Anthropic's form: a person's words, or the assistant's (``answers`` is the reason for
+    those) with its calls and their results. Blocks of other types are noted.
     """
     drafts: list[EventDraft] = []
     answer = template.answer("", answers)
@@ -272,7 +272,7 @@ def block_drafts(
 
 
 def _unwrap(text: str) -> tuple[str, str]:
-    """A prompt's own words, and what an editor put around them."""
+    """Split a prompt into the person's words and what an editor added around them."""
     if not text.startswith("<"):
         return text, ""
     for tag in _REQUESTS:
@@ -295,9 +295,9 @@ def _unwrap(text: str) -> tuple[str, str]:
 
 
 class Repetitions:
-    """How often each key occurred before, in bounded memory.
+    """Counts the occurrences of keys, in bounded memory.
 
-    Once too many keys are held they are let go, and all counts go on from a number that none of them had.
+    If there are too many keys they are dropped, and all counts continue from a number that none of them had.
     """
 
     def __init__(self) -> None:
@@ -315,7 +315,7 @@ class Repetitions:
 
 
 def to_outcomes(document: SourceDocument, path: str, repeated: Repetitions | None = None) -> Iterator[Outcome]:
-    """The events of a document's records, with their keys; ``repeated`` holds the keys of what was read of the same file before."""
+    """Yield the events of a document's records, with their keys; ``repeated`` counts the keys of earlier parts of the file."""
     repeated = repeated or Repetitions()
     for entry in document.entries:
         session = truncate_name(entry.session or document.session)
@@ -348,8 +348,8 @@ def to_outcomes(document: SourceDocument, path: str, repeated: Repetitions | Non
 
 
 def label_unconfirmed(pieces: Sequence[EventDraft], noted: dict[str, int], mark: str) -> list[EventDraft]:
-    """Prompts in the person's name that a program or an agent may have sent, counted under what leaves it open: what they tell
-    waits.
+    """Mark prompts in the person's name that a program or agent may have sent as unconfirmed, which holds what they tell; ``mark``
+    is the reason in the account.
     """
     own = [piece.kind is EventKind.PROMPT and piece.author is Author.HUMAN for piece in pieces]
     if any(own):
@@ -361,12 +361,12 @@ def label_unconfirmed(pieces: Sequence[EventDraft], noted: dict[str, int], mark:
 
 
 def doubt_entry(entry: DocumentEntry) -> DocumentEntry:
-    """A prompt below a heading that may be a heading of what stands above it."""
+    """Mark the prompt of an entry as unconfirmed, because its heading may belong to the text above it."""
     noted = dict(entry.noted)
     return replace(entry, said=tuple(label_unconfirmed(entry.said, noted, "heading")), noted=noted)
 
 
-# Folders of temporary files and of build machines.
+# Folders for temporary files and on build machines.
 _UNATTENDED = compile_late(
     r"^(?:/private)?/(?:tmp|var/tmp|var/folders)(?:/|$)|^/dev/shm(?:/|$)|^/(?:github/workspace|__w|builds)(?:/|$)"
     r"|^/home/(?:runner|circleci|vsts)/"
@@ -375,21 +375,21 @@ _UNATTENDED = compile_late(
 )
 
 PRINTED = "sdk-cli"  # the entry point of `claude -p`, at a terminal or in a script
-# How entry points of Claude Code and originators of Codex begin that a program used: a library, an action of a build, a server.
+# Prefixes of Claude Code's entry points and Codex's originators that a program uses: a library, a build action, a server.
 _PROGRAMS = ("sdk", "codex_sdk", "claude-code-github-action", "mcp")
 
 
 def is_sdk(entry: object) -> bool:
-    """Whether a session was begun by a program: with a client's library, by an action of a build, over a server."""
+    """True if a program started the session: with a client's library, a build action, or a server."""
     return isinstance(entry, str) and entry.startswith(_PROGRAMS) and entry != PRINTED
 
 
 def is_unattended(folder: object) -> bool:
-    """Whether a session's folder is one that no person works in; a folder that is not told is taken for such."""
+    """True if no person works in a session's folder; an unknown folder counts as such."""
     return not isinstance(folder, str) or not folder or bool(_UNATTENDED.search(folder))
 
 
 def label_as_program(pieces: Sequence[EventDraft], noted: dict[str, int], mark: str) -> list[EventDraft]:
-    """Prompts as a program's, counted under what marked them so."""
+    """Relabel prompts as a program's; ``mark`` is the reason in the account."""
     count_note(noted, f"program-prompt:{mark}")
     return relabel(pieces, Author.INJECTED, "machine-session")

@@ -1,8 +1,8 @@
-"""The entries of a journal that kept itself wrote: the one thing of its own that it reads, once, as any journal.
+"""kept's own journal entries: the only output of its own that kept reads, once, like any journal.
 
-What an entry recalls (a block of kept's own) and what it tells from outside (a marked block) is left out, and so is every entry
-that is not to be extracted: nothing confirms itself, and nothing untrusted becomes a memory. What is left has the trust of an
-assistant's text, the weakest that sessions give. A person's changes to an entry are read like the rest of it.
+What an entry recalls (a kept block) and what came from outside (a marked block) is left out, and so are entries that are not to be
+extracted. So nothing confirms itself, and nothing untrusted becomes a memory. The rest has the trust of an assistant's text, the
+lowest that sessions have. A person's changes to an entry are read like the rest of it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,18 +26,18 @@ _OUTSIDE, _OUTSIDE_END = "<!-- outside:begin -->", "<!-- outside:end -->"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KeptEntries:
-    """The reader of kept's own entries. ``zone`` is where their days are."""
+    """The reader of kept's own entries. ``zone`` is the time zone of their days."""
 
     zone: ZoneInfo = ZoneInfo("UTC")
     name: str = ENTRY
 
     # The folder is a setting, which formats do not know.
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:  # noqa: ARG002
-        """None of its own: where entries lie is a setting."""
+        """Empty: the folder of entries is a setting."""
         return ()
 
     def claims(self, path: Path, head: bytes) -> bool:
-        """Whether a file's front matter says that kept wrote it."""
+        """True if a file's front matter says that kept wrote it."""
         return (
             path.suffix.lower() == ".md"
             and head.startswith(b"---")
@@ -45,14 +45,14 @@ class KeptEntries:
         )
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
-        """The sections of an entry that is new or has changed. Raises SourceError."""
+        """Yield the sections of a new or changed entry. Raises SourceError."""
         from kept.sources.documents import read_document  # noqa: PLC0415 - every command asks whether there is an entry, few read one
 
         return read_document(path, cursor, lambda rows: _parse_entry(rows, path=path, reader=self))
 
 
 def find_entries(folder: Path) -> Iterator[Path]:
-    """The entries in a folder that kept wrote and reads again, by name. Opens no more of each than its front matter."""
+    """Yield the entries in a folder that kept wrote and reads again, by name. Opens only their front matter."""
     for path in sorted(folder.glob("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].md")):
         head = read_beginning(path, _HEAD)
         if KeptEntries().claims(path, head) and "extract: yes" in _front_matter_lines(head.decode("utf-8", "replace")):

@@ -1,9 +1,9 @@
-"""The data exports of ChatGPT and Claude.ai: a ZIP, or the conversations' JSON out of it, a JSON array of any length that is read
-element by element in bounded memory.
+"""The data exports of ChatGPT and Claude.ai: a ZIP, or the JSON file of conversations in it. The JSON array may have any length; it
+is read element by element in bounded memory.
 
-A record is a message (of ChatGPT a node of the conversation's tree), one more for a conversation without any. Nothing is unpacked
-to disk, and only members named conversations*.json are opened. The cursor stands at 0 until the whole file was read; its carry then
-counts the conversations that are done.
+A record is a message (for ChatGPT a node of the conversation's tree); a conversation without messages has one record. Nothing is
+unpacked to disk, and only members named conversations*.json are opened. The cursor's offset is 0 until the whole file was read; its
+carry then counts the finished conversations.
 """
 
 import json
@@ -40,28 +40,28 @@ from kept.sources.records import (
     refuse_wide_text,
 )
 
-# A string that ends in the same chunk is passed over at once; possessive, so nothing here goes back and forth.
+# Matches a string that ends in the same chunk as a whole; possessive, so there is no backtracking.
 _OUTSIDE = re.compile(rb'(?s)"[^"\\]*+(?:\\.[^"\\]*+)*+"|["\[\]{}]')
 _INSIDE = re.compile(rb'["\\]')
 _BETWEEN = b" \t\r\n,\xef\xbb\xbf"
 
 
 class Readable(Protocol):
-    """What gives its next bytes, none at its end."""
+    """An object with a ``read`` method that returns no bytes at the end."""
 
     def read(self, size: int, /) -> bytes:
-        """At most ``size`` bytes."""
+        """Read at most ``size`` bytes."""
         ...
 
 
 def read_elements(file: Readable) -> Iterator[SourceLine]:
-    """The elements of an array from the file's position on, or the one object that stands there instead of an array.
+    """Yield the elements of the array at the file's position, or the single object there.
 
-    Numbered from 1; the byte ranges count from where reading began. ``data`` is None for an element above the line limit, and
-    ``ended`` is False for a last one that is cut off. What stands between elements and is none is given as an element too.
+    They are numbered from 1; byte ranges count from the start of reading. ``data`` is None for an element above the line limit, and
+    ``ended`` is False for a truncated last one. Anything between elements is also yielded as an element.
     """
     piece = _ElementBuffer()
-    depth = base = 0  # base: the depth at which elements stand, 1 within an array
+    depth = base = 0  # base: the depth of elements, 1 within an array
     in_string = skip = False
     offset = 0
     while chunk := file.read(STRIDE):
@@ -86,7 +86,7 @@ def read_elements(file: Readable) -> Iterator[SourceLine]:
                 depth = max(0, depth - 1)
                 if depth > base:
                     continue
-                ends = depth < base  # the array itself
+                ends = depth < base  # the end of the array
                 yield from piece.finish(chunk[done : match.start() if ends else position])
                 done, base = position, 0 if ends else base
                 piece.start = offset + done
@@ -97,7 +97,7 @@ def read_elements(file: Readable) -> Iterator[SourceLine]:
 
 @dataclass(kw_only=True, slots=True)
 class _ElementBuffer:
-    """The bytes being gathered: of an element, or of what stands between two. Given up beyond the line limit."""
+    """Collects the bytes of an element or of what is between two elements; discards them above the line limit."""
 
     number: int = 0
     start: int = 0
@@ -119,13 +119,13 @@ class _ElementBuffer:
         self.start, self.length, self.kept = self.start + self.length, 0, []
 
 
-# What the library raises for an archive that is damaged, encrypted or packed in a way it does not know.
+# What the library raises for an archive that is damaged, encrypted or compressed in an unknown way.
 _ZIP_FAULTS = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError, OverflowError, struct.error)
 _MEMBER = re.compile(r"conversations(?:[-_]?\d{1,6})?\.json")
-# A ZIP's list of members is read at once: 16 MB of it hold about 200,000.
+# The directory of a ZIP is read at once: 16 MB of it hold about 200,000 members.
 _DIRECTORY_LIMIT = 16 * 2**20
 _UNPACKED_LIMIT = 4 * 2**30
-# Text packs four to twenty times; a bomb a thousand times.
+# Text compresses four to twenty times; a ZIP bomb a thousand times.
 _RATIO_LIMIT = 200
 _RATIO_FROM = 2**20
 
@@ -136,22 +136,22 @@ Translate = Callable[[Mapping[str, Any], RecordPlace], SourceDocument]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Export:
-    """The reader of a data export. ``opening`` stands somewhere in its beginning, ``translate`` reads a conversation of it."""
+    """The reader of a data export. ``opening`` matches something near its beginning, ``translate`` reads a conversation."""
 
     name: str
     opening: re.Pattern[bytes]
     translate: Translate
 
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:  # noqa: ARG002 - the protocol's
-        """None: an export lies where a person saved it."""
+        """Empty: a person saves an export anywhere."""
         return ()
 
     def claims(self, path: Path, head: bytes) -> bool:
-        """Whether the first conversation holds messages as this export does."""
+        """True if the first conversation stores messages as this export does."""
         return _opens_with(path, head, self.opening)
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
-        """The events of an export that is new or has changed. Raises SourceError."""
+        """Yield the events of a new or changed export. Raises SourceError."""
         return _read_export(path, cursor, self.translate)
 
 
@@ -212,16 +212,16 @@ def _element_outcomes(path: Path, element: SourceLine, number: int, translate: T
 
 
 class _Member(NamedTuple):
-    """A file of conversations, and what lies beside it unread, by reason."""
+    """A file of conversations, and the unread files beside it, as reasons."""
 
     file: Readable
     beside: Sequence[str]
 
 
 def _open_members(path: Path, file: BinaryIO) -> Generator[_Member, None, None]:
-    """The files of conversations in an export, in the order of their names; the file itself where it is no ZIP.
+    """Yield the conversation files of an export, sorted by name; the file itself if it is not a ZIP.
 
-    Raises SourceError for a ZIP that is built to exhaust, or holds none.
+    Raises SourceError for a ZIP bomb, or a ZIP without conversations.
     """
     file.seek(0)
     opening = file.read(4)
@@ -240,7 +240,7 @@ def _open_members(path: Path, file: BinaryIO) -> Generator[_Member, None, None]:
         if not safe:
             raise SourceError("is a ZIP without conversations", where=str(path), hint="name the export as it was downloaded")
         total = sum(entry.file_size for entry in safe)
-        # Members may share their bytes, so they pack into no more than the file.
+        # Members may overlap, so their compressed size is at most that of the file.
         packed = min(sum(entry.compress_size for entry in safe), os.fstat(file.fileno()).st_size)
         if total > _UNPACKED_LIMIT or (total > _RATIO_FROM and total > _RATIO_LIMIT * max(1, packed)):
             raise SourceError(
@@ -257,13 +257,13 @@ def _open_members(path: Path, file: BinaryIO) -> Generator[_Member, None, None]:
 
 @dataclass(frozen=True, slots=True)
 class _UnpackedMember:
-    """A member's content. It gives no more than the size that the member declared, and that was checked."""
+    """A member's content. The library returns no more than the declared size, which was checked."""
 
     member: IO[bytes]
     path: Path
 
     def read(self, size: int, /) -> bytes:
-        """The next bytes. Raises SourceError."""
+        """Read the next bytes. Raises SourceError."""
         with _refuse_damage(self.path):
             return self.member.read(size)
 
@@ -283,7 +283,7 @@ def _is_safe(name: str) -> bool:
 
 
 def _check_directory(path: Path, file: BinaryIO) -> None:
-    """Refuse a ZIP whose list of members alone would fill the memory."""
+    """Refuse a ZIP whose directory alone would fill the memory."""
     size = os.fstat(file.fileno()).st_size
     tail = os.pread(file.fileno(), 66_000, max(0, size - 66_000))
     short, long = tail.rfind(b"PK\x05\x06"), tail.rfind(b"PK\x06\x06")

@@ -1,7 +1,7 @@
-"""Finding the files that hold transcripts, and what a file that no format claims looks like, in words for a report.
+"""Find the format of a file, and describe files that no format claims.
 
-Knows the list of formats, magic numbers, encodings and suffixes. Opens nothing but regular files, follows no link, and quotes
-nothing of what a file holds.
+Knows the list of formats, magic numbers, encodings and suffixes. Opens only regular files, follows no links, and quotes nothing
+from a file.
 """
 
 import os
@@ -32,7 +32,7 @@ def _load_kinds() -> Mapping[str, Mapping[str, str]]:
 
 
 def describe_file(path: Path, head: bytes) -> str:
-    """What a file looks like by its first bytes and its name."""
+    """Describe a file by its first bytes and its name."""
     kinds = _load_kinds()
     opening = head.decode("latin-1")
     if known := next((kind for magic, kind in kinds["magic"].items() if opening.startswith(magic)), ""):
@@ -49,7 +49,7 @@ def describe_file(path: Path, head: bytes) -> str:
     text = head.lstrip()
     if text.startswith(b"<"):
         return "HTML or XML"
-    is_json = text[:1] in (b"{", b"[") and text[1:].lstrip()[:1] in b'"{}[]-0123456789'  # a table of TOML opens with a letter
+    is_json = text[:1] in (b"{", b"[") and text[1:].lstrip()[:1] in b'"{}[]-0123456789'  # a table of TOML starts with a letter
     return "JSON that is no conversation a reader knows" if is_json else _TEXT
 
 
@@ -77,7 +77,7 @@ class SkipReason(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SkippedFile:
-    """A path that is not read, and why; ``kind`` says what a file of unknown format looks like."""
+    """A path that is not read, and why; ``kind`` describes a file of unknown format."""
 
     path: Path
     reason: SkipReason
@@ -85,19 +85,19 @@ class SkippedFile:
 
     @property
     def sentence(self) -> str:
-        """The reason as a report gives it."""
+        """The reason, as text for a report."""
         return f"{self.reason.value}: {self.kind}" if self.kind else self.reason.value
 
 
-_NOTES = ("vault", "journal", "generic")  # the formats that a file of kept's could be taken for
+_NOTES = ("vault", "journal", "generic")  # formats that would claim kept's own files
 
 
 def identify_file(path: Path, *, sources: Sequence[Source] = SOURCES, named: bool = False, owner: str = "") -> Source | SkippedFile:
-    """The format of a file, or the reason why it is not read. Opens regular files only.
+    """Return the format of a file, or the reason why it is not read. Opens regular files only.
 
-    ``owner`` is the format whose tool's folder the file lies in: what that tool's own naming calls a transcript is of that format,
-    whatever it holds. Elsewhere the first 64 KB decide, and where no format claims them, more of the file. ``named`` tells that a
-    person named this very file: Markdown that no format claims is then read as a journal.
+    ``owner`` is the format of the tool whose folder contains the file: what that tool's naming identifies as a transcript has that
+    format, whatever it contains. Elsewhere the first 64 KB decide, and if no format claims them, more of the file. ``named``: a
+    person named this very file, so Markdown that no format claims is read as a journal.
     """
     reason = _find_skip_reason(path)
     if reason is not None:
@@ -128,16 +128,16 @@ def _find_claiming_source(path: Path, head: bytes, sources: Sequence[Source]) ->
     return next((source for source in sources if source.claims(path, head)), None)
 
 
-_MORE_BYTES = 4 * 2**20  # how far a file is looked into whose beginning tells nothing
+_MORE_BYTES = 4 * 2**20  # how much of a file is read if its beginning is inconclusive
 _DOCUMENT_BYTES = 2**20
 _DOCUMENTS = (*SUFFIXES, ".txt", ".json")
 
 
 def _read_further(path: Path, file: BinaryIO) -> Iterator[bytes]:
-    """What comes after an undecided beginning: of JSON Lines whole lines in runs of about 64 KB, of other text one longer
-    beginning.
+    """Yield more of a file after an inconclusive beginning: JSON Lines in runs of whole lines of about 64 KB, other text as one
+    longer beginning.
 
-    A line is given whole up to the limit of a record, so a first record of several megabytes is recognised.
+    Lines are complete up to the limit of a record, so that a first record of several megabytes is recognized.
     """
     if path.suffix.lower() in _DOCUMENTS:
         yield file.read(_DOCUMENT_BYTES)
@@ -147,7 +147,7 @@ def _read_further(path: Path, file: BinaryIO) -> Iterator[bytes]:
     while taken < _MORE_BYTES and (line := file.readline(LINE_LIMIT + 1)):
         taken += len(line)
         if not taken - len(line) and line.lstrip() and line.lstrip()[:1] != b"{":
-            return  # no JSON Lines
+            return  # not JSON Lines
         if line.strip() and len(line) <= LINE_LIMIT:
             run.append(line)
             held += len(line)
@@ -159,7 +159,7 @@ def _read_further(path: Path, file: BinaryIO) -> Iterator[bytes]:
 
 
 def tool_folder_format(path: Path) -> str:
-    """The format whose tool's usual folder (such as ``.claude/projects``) a file lies in, wherever that folder is; empty for
+    """The format of the tool in whose usual folder (such as ``.claude/projects``) a file lies, wherever that folder is; empty if
     none.
     """
     parts = path.parts[:-1]
@@ -180,7 +180,7 @@ _FOLDERS = tuple(
 )
 
 
-# A file this much larger than what it occupies holds nothing but zeros.
+# A file this much larger than its allocated blocks contains only zeros.
 _SPARSE_BYTES = 64 * 2**20
 _SPARSE_FACTOR = 16
 _BLOCK = 512
@@ -211,5 +211,5 @@ def _find_skip_reason(path: Path) -> SkipReason | None:
 
 
 def find_wide_encoding(path: Path) -> str:
-    """The name of a two- or four-byte encoding that a file opens in, which no source reads; empty for any other file."""
+    """The UTF-16 or UTF-32 encoding with which a file begins, which no source reads; empty for any other file."""
     return wide_encoding(read_beginning(path, 4))

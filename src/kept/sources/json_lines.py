@@ -1,6 +1,6 @@
-"""The fold that turns the records of a growing JSON Lines file into slices, and the cursor it goes on from.
+"""Read a growing JSON Lines file as slices, with a cursor to continue from.
 
-Knows files, cursors and accounts; what a record means is the format's business.
+Knows files, cursors and accounts; the format interprets the records.
 """
 
 import os
@@ -33,7 +33,7 @@ REWRITTEN = "rewritten-file"
 
 
 class Outcome(NamedTuple):
-    """What a reader made of one record: events, or the reason why there are none; and what it counted on the way."""
+    """A reader's result for one record: events, or the reason why there are none; and its notes."""
 
     events: tuple[Event, ...] = ()
     dropped: str = ""
@@ -47,11 +47,11 @@ Fetch = Callable[[int, int], Mapping[str, Any]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordReader(Generic[S]):
-    """What a format does with records.
+    """How a format reads records.
 
-    ``start`` makes the reader's state out of a cursor's carry; ``step`` gives the outcome of one record and may change the state
-    it is given; ``save`` makes the carry. The carry is stored, so it is bounded and holds none of the transcript's text, only ids
-    and places: the text behind a place is fetched again.
+    ``start`` creates the reader's state from a cursor's carry; ``step`` returns the outcome of one record and may change the state;
+    ``save`` creates the carry. The carry is stored, so it is bounded and contains no text of the transcript, only ids and places;
+    the text at a place can be fetched again.
     """
 
     start: Callable[[str, Fetch], S]
@@ -60,15 +60,15 @@ class RecordReader(Generic[S]):
 
 
 def read_slices(path: Path, cursor: Cursor, reader: RecordReader[S]) -> Iterator[Slice]:
-    """Read a JSON Lines file on from a cursor.
+    """Read a JSON Lines file from a cursor on.
 
     Args:
         path: the file.
-        cursor: where the last reading ended; a fresh ``Cursor()`` for the first one.
-        reader: what the format does with records.
+        cursor: where the last reading ended; ``Cursor()`` for the first one.
+        reader: how the format reads records.
 
     Raises:
-        SourceError: the file cannot be read as a whole.
+        SourceError: the file as a whole cannot be read.
     """
     with open_source(path) as file:
         yield from _read_file_slices(path, file, cursor, reader)
@@ -115,7 +115,7 @@ def _read_file_slices(path: Path, file: BinaryIO, cursor: Cursor, reader: Record
 def make_slice(
     path: Path, outcomes: Iterable[Outcome | Reject], cursor: Cursor, *, noted: Mapping[str, int], pending: int = 0
 ) -> Slice:
-    """A slice of these outcomes with its account."""
+    """Build a slice from outcomes, with its account."""
     events: list[Event] = []
     records = kept = malformed = 0
     dropped, counted = Counter[str](), Counter[str](noted)
@@ -153,12 +153,12 @@ def make_slice(
 
 
 def hash_prefix(file: BinaryIO, offset: int) -> str:
-    """A hash of the first ``offset`` bytes of a file by their length, their first and their last 4 KB; empty for no bytes.
+    """Hash the first ``offset`` bytes of a file by their length and their first and last 4 KB; empty for no bytes.
 
-    Enough because transcripts grow at their end: whatever replaces one (another session, a compaction, a restored copy, a cut
-    and regrown file) differs in the session id and times of its first records, or in the ids and times of those before the
-    offset, or in length. An edit in the middle that keeps the length is not seen, and need not be: its records keep the ids
-    under which they are archived, and an archived event is never changed.
+    This suffices because transcripts grow at their end. Whatever replaces one (another session, a compaction, a restored copy, a
+    truncated and regrown file) differs in the session id and times of its first records, in the ids and times before the offset, or
+    in length. An edit in the middle that keeps the length is not noticed, and need not be: its records keep the ids under which
+    they are archived, and an archived event never changes.
     """
     if offset == 0:
         return ""
@@ -168,7 +168,7 @@ def hash_prefix(file: BinaryIO, offset: int) -> str:
 
 
 def _is_continued(file: BinaryIO, size: int, cursor: Cursor) -> bool:
-    """Whether the bytes before the cursor are still those that were read. The inode is no evidence: copies keep the bytes."""
+    """True if the bytes before the cursor are still those that were read. The inode does not matter: copies keep the bytes."""
     return cursor.offset <= size and cursor.prefix == hash_prefix(file, cursor.offset)
 
 

@@ -1,9 +1,8 @@
-"""Markdown as lines: which of them stand in code fences, which are headings, what a reader of the page does not see; and the YAML
-block at the very start, read as plain text values.
+"""Markdown as lines: code fences, headings, text that is hidden in the rendered page; and front matter as plain text values.
 
-Linear in the text. In the block no value is given a type (``no`` stays a word, ``1:20`` is no number), no tag is obeyed, no alias
-is followed, and a block that is not plain is refused whole: its file is then read without it. Knows no format, no format's field
-names and no roles.
+Linear in the text. Front matter values get no types (``no`` stays a word, ``1:20`` is not a number), no tag is obeyed, no alias is
+followed, and a block that is not plain is refused as a whole: its file is then read without it. Knows no format, field names or
+roles.
 """
 
 import re
@@ -19,14 +18,14 @@ from kept.sources.documents import Row
 _FENCE = Pattern(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^`]*)$")
 _HEADING = Pattern(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _HEADING_CHARACTERS = 300
-_COMMENTS = {"<!--": "-->", "%%": "%%"}  # of HTML and of Obsidian: how each opens and ends
+_COMMENTS = {"<!--": "-->", "%%": "%%"}  # of HTML and of Obsidian: start and end
 _SPEAKER = re.compile(r"^(?:\*\*|__)[^*_]{1,60}(?:\*\*|__):?[ \t]*")
-# How lines begin that end without a full stop: lists, headings, tables, code.
+# Beginnings of lines that need no full stop: lists, headings, tables, code.
 _STRUCTURE = Pattern(r"[`~<|#>+]|[*-][ \t]|\d+[.)]")
 
 
 class Heading(NamedTuple):
-    """A heading line outside of fences: its row, its level and its title without the marks."""
+    """A heading outside fences: its row, its level, and its title without markup."""
 
     row: int
     level: int
@@ -34,10 +33,10 @@ class Heading(NamedTuple):
 
 
 def mark_fenced_rows(rows: Sequence[Row]) -> list[bool]:
-    """For each row whether it belongs to a code block that is opened and closed.
+    """For each row, True if it belongs to a code block that is opened and closed.
 
-    Assistants nest blocks of the same fence, so one that names a language opens and a bare one closes; a block that is never
-    closed hides nothing.
+    Assistants nest blocks with the same fence, so a fence with a language opens and a bare one closes; a block that is never closed
+    hides nothing.
     """
     edges = [0] * (len(rows) + 1)
     waiting: list[tuple[int, str]] = []
@@ -57,9 +56,9 @@ def mark_fenced_rows(rows: Sequence[Row]) -> list[bool]:
 
 
 def mark_fenced_in_turns(rows: Sequence[Row], starts: Sequence[int]) -> list[bool]:
-    """The same for a conversation whose speakers' lines stand at ``starts``: a block that is not closed ends at the next of them.
+    """The same for a conversation whose speakers' lines are at ``starts``: an unclosed block ends at the next of them.
 
-    A block that quotes another conversation is closed some turns further on: it goes up to the turn in which its end stands.
+    A block that quotes another conversation may be closed some turns later: it extends to the turn that closes it.
     """
     edges = sorted({0, *starts, len(rows)})
     parts = [mark_fenced_rows(rows[first:after]) for first, after in pairwise(edges)]
@@ -73,7 +72,7 @@ def mark_fenced_in_turns(rows: Sequence[Row], starts: Sequence[int]) -> list[boo
 
 
 def _has_unbalanced_fence(rows: Sequence[Row]) -> bool:
-    """Whether a part of a text opens a block that it does not close, or closes one that it does not open."""
+    """True if a part of a text opens a block without closing it, or closes one without opening it."""
     depth: list[str] = []
     for row in rows:
         found = _FENCE.match(row.text) if "`" in row.text or "~" in row.text else None
@@ -85,7 +84,7 @@ def _has_unbalanced_fence(rows: Sequence[Row]) -> bool:
 
 
 def find_headings(rows: Sequence[Row], inside: Sequence[bool], first: int = 0) -> list[Heading]:
-    """The ATX headings from a row on, outside of fences and of comments that are closed."""
+    """The ATX headings from a row on, outside fences and closed comments."""
     found = []
     hidden, ends = -1, True
     for number in range(first, len(rows)):
@@ -108,7 +107,7 @@ def find_headings(rows: Sequence[Row], inside: Sequence[bool], first: int = 0) -
 
 
 def strip_edges(rows: Sequence[Row], first: int, after: int) -> str:
-    """The text of rows [first, after) without outer blank lines and without rules (``---``) at its edges."""
+    """The text of rows [first, after) without blank lines and rules (``---``) at its edges."""
     while first < after and _is_edge(rows[first].text):
         first += 1
     while after > first and _is_edge(rows[after - 1].text):
@@ -117,7 +116,7 @@ def strip_edges(rows: Sequence[Row], first: int, after: int) -> str:
 
 
 def is_introduced(rows: Sequence[Row], first: int) -> bool:
-    """Whether the text above a row breaks off unfinished, so that what stands at the row may be what it introduces."""
+    """True if the text above a row breaks off, so that the text at the row may be what it introduces."""
     number = first - 1
     while number >= 0 and _is_edge(rows[number].text):
         number -= 1
@@ -138,11 +137,11 @@ _NESTED = 50
 
 
 def strip_hidden(text: str) -> tuple[str, dict[str, int]]:
-    """The text without comments and hidden elements, and what an account says of them; code is left alone."""
+    """Remove comments and hidden elements, and return the counts for the account; code stays unchanged."""
     if "<" not in text and "%%" not in text:
         return text, {}
     pieces: list[str] = []
-    missing: set[str] = set()  # ends that do not come any more: looking for them again would cost the whole text each time
+    missing: set[str] = set()  # ends that do not occur any more; searching for them again would cost the whole text each time
     removed = kept = position = 0
     while match := _MARK.search(text, position):
         start, mark = match.span()[0], match.group()
@@ -158,7 +157,7 @@ def strip_hidden(text: str) -> tuple[str, dict[str, int]]:
 
 
 def _find_from(text: str, what: str, position: int, missing: set[str]) -> int:
-    """Where a text comes next, -1 where it does not come any more."""
+    """The next position of a text; -1 if it does not occur any more."""
     found = -1 if what in missing else text.find(what, position)
     if found < 0:
         missing.add(what)
@@ -166,7 +165,7 @@ def _find_from(text: str, what: str, position: int, missing: set[str]) -> int:
 
 
 def _code_end(text: str, position: int, mark: str, missing: set[str]) -> int:
-    """Where code ends that was opened just before a position; the position itself where it is never closed."""
+    """The end of code that was opened just before a position; the position itself if it is never closed."""
     close = _find_from(text, mark, position, missing)
     if close < 0 or (len(mark) < 3 and "\n" in text[position:close]):
         return position
@@ -174,7 +173,7 @@ def _code_end(text: str, position: int, mark: str, missing: set[str]) -> int:
 
 
 def _hidden_end(text: str, start: int, missing: set[str]) -> int:
-    """Where a comment or a hidden element ends that starts here; 0 where neither does."""
+    """The end of a comment or hidden element that starts here; 0 if there is none."""
     for opening, closing in _COMMENTS.items():
         if text.startswith(opening, start):
             close = _find_from(text, closing, start + len(opening), missing)
@@ -204,9 +203,9 @@ Value = str | tuple[str, ...]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FrontMatter:
-    """The values by lower-case name, lists as tuples; deeper structures are left out.
+    """The values by lower-case name, lists as tuples; nested structures are left out.
 
-    ``rows`` counts the lines of the block with its fences, 0 where there is none. ``fault`` says why a block was refused.
+    ``rows`` is the number of lines of the block with its fences, 0 if there is none. ``fault`` is the reason why it was refused.
     """
 
     values: Mapping[str, Value] = field(default_factory=dict)
@@ -214,18 +213,18 @@ class FrontMatter:
     fault: str = ""
 
     def first(self, *names: str) -> str:
-        """The first of these that has a text, else the empty string."""
+        """The first of these fields with a text, else the empty string."""
         found = (self.values.get(name, "") for name in names)
         return next((value.strip() for value in found if isinstance(value, str) and value.strip() not in ("", "~", "null")), "")
 
     def fault_counts(self) -> dict[str, int]:
-        """What an account says about a refused block."""
+        """The counts for the account if the block was refused."""
         return {f"front-matter:{self.fault}": 1} if self.fault else {}
 
 
 def is_ignored(front: FrontMatter, rows: Sequence[Row], inside: Sequence[bool]) -> bool:
-    """Whether a note says that it is not to be remembered, in its front matter (``kept: ignore``) or by the comment on a line of
-    its own. ``inside`` marks the rows of code.
+    """True if a note opts out, by front matter (``kept: ignore``) or by the comment on a line of its own. ``inside`` marks the rows
+    of code.
     """
     return front.first("kept").lower() == "ignore" or any(
         row.text.strip() == IGNORE and not fenced for row, fenced in zip(rows, inside, strict=True)
@@ -233,7 +232,7 @@ def is_ignored(front: FrontMatter, rows: Sequence[Row], inside: Sequence[bool]) 
 
 
 def read_front_matter(rows: Sequence[Row]) -> FrontMatter:
-    """The front matter of a file; only a block that opens in the first byte is one. Never raises."""
+    """Read the front matter of a file; it must begin in the first byte. Never raises."""
     if not rows or rows[0].text.rstrip() != "---":
         return FrontMatter()
     size = 0
@@ -251,9 +250,7 @@ _FIELD = re.compile(r"[A-Za-z][\w-]{0,40}:(?:[ \t]|$)")
 
 
 def _parse_unclosed(rows: Sequence[Row]) -> FrontMatter:
-    """The fields that stand below an opening fence whose end is missing, up to the first line that is none; what they say still
-    counts.
-    """
+    """The fields after an opening fence without an end, up to the first other line; they still count."""
     after = next((number for number in range(1, len(rows)) if not _FIELD.match(rows[number].text)), len(rows))
     if after == 1:
         return FrontMatter(fault="unclosed")
@@ -268,17 +265,17 @@ def _parse_block(block: str, rows: int) -> FrontMatter:
         values = _parse_values(block)
     except _RefusedError as error:
         return FrontMatter(rows=rows, fault=str(error))
-    except (yaml.YAMLError, ValueError):  # a number of an escape beyond Unicode is a ValueError
+    except (yaml.YAMLError, ValueError):  # an escape beyond Unicode raises ValueError
         return FrontMatter(rows=rows, fault="not-yaml")
     return FrontMatter(values=values, rows=rows)
 
 
 class _RefusedError(Exception):
-    """The block is YAML, but not plain."""
+    """The block is valid YAML, but not plain."""
 
 
 def _parse_values(block: str) -> dict[str, Value]:
-    """The values of the outermost mapping, out of the parser's events: nothing is ever constructed."""
+    """The values of the outermost mapping, from the parser's events: no object is constructed."""
     import yaml  # noqa: PLC0415 - as above
 
     loader: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -296,7 +293,7 @@ def _parse_values(block: str) -> dict[str, Value]:
                 raise _RefusedError("tag")
             case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
                 if len(stack) == 1 and key is None:
-                    key = ""  # a structure as a key: its value is left out with it
+                    key = ""  # a structure as a key: it is left out with its value
                     stack.append("key")
                     continue
                 if len(stack) == 1 and isinstance(event, yaml.SequenceStartEvent):

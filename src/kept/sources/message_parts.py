@@ -1,6 +1,6 @@
-"""A user message in parts: what the person typed, and what a client, its hooks and memory tools put around it.
+"""Split a user message into what the person typed and what a client, its hooks and memory tools added.
 
-Knows the marks that they leave; knows no files and no order of records.
+Knows their markers; knows no files and no order of records.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ from kept.core.words import fill_pattern, list_shapes, match_opening
 
 
 class TextPart(NamedTuple):
-    """A piece of a record's text with its author and why."""
+    """A piece of a record's text with its author, and the reason."""
 
     author: Author
     reason: str
@@ -22,7 +22,7 @@ class TextPart(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SplitText:
-    """The pieces of one text, in the order in which they are told apart, and how many blocks of each tag were taken out."""
+    """The pieces of a text in order, and the number of removed blocks by tag."""
 
     parts: tuple[TextPart, ...] = ()
     removed: Mapping[str, int] = field(default_factory=dict)
@@ -30,7 +30,7 @@ class SplitText:
 
 _INTERRUPTION = "[Request interrupted by user"
 
-# A family is one tag, or all tags that open alike: hindsight_memories, hindsight_context …
+# A tag, or a family of tags with the same prefix: hindsight_memories, hindsight_context …
 _TAG = fill_pattern(r"<(‹shapes:clients.wrappers›)(?:[ \t][^<>\n]{0,200})?>|</(‹shapes:clients.wrappers›)>")
 _BLANK_LINE = Pattern(r"\n[ \t\r]*\n")
 
@@ -43,11 +43,11 @@ class _Block(NamedTuple):
 
 
 def split_text(text: str) -> SplitText:
-    """Tell the user's own words in a text from the blocks that were put around and between them.
+    """Separate the user's own words from the blocks that were added around and between them.
 
-    A block counts where its opening tag starts a line (or follows another block) and its closing tag comes before a blank line,
-    or ends a line. So text that talks about the tags stays the user's. What a user typed into a slash command or a memory
-    shortcut is the user's too.
+    A block counts if its opening tag starts a line (or follows another block) and its closing tag comes before a blank line or ends
+    a line. So text that mentions the tags stays the user's. What a user typed into a slash command or a memory shortcut is also the
+    user's.
     """
     text = text.strip()
     if not text:
@@ -63,7 +63,7 @@ def split_text(text: str) -> SplitText:
 
 
 def _split_interruptions(text: str) -> tuple[tuple[TextPart, ...], str]:
-    """The client's notes that the user interrupted it, which may stand before the user's words; and those words."""
+    """Split off the client's notes that the user interrupted it, which may precede the user's words."""
     words = text
     while words.startswith(_INTERRUPTION):
         words = words.partition("]")[2].lstrip()
@@ -82,7 +82,7 @@ def _split_blocks(text: str, blocks: list[_Block]) -> SplitText:
     typed = _typed_parts(text, blocks)
     rest = _text_outside(text, blocks)
     if rest:
-        expanded = any(block.tag == "command-args" for block in blocks)  # what stands beside a command is the client's
+        expanded = any(block.tag == "command-args" for block in blocks)  # text beside a command is the client's
         typed.append(TextPart(Author.INJECTED, "wrapper:command-args", rest) if expanded else TextPart(Author.HUMAN, "typed", rest))
     removed: dict[str, int] = {}
     for block in blocks:
@@ -96,7 +96,7 @@ _TYPED = ("command-args", "user-memory-input")
 
 
 def _typed_parts(text: str, blocks: list[_Block]) -> list[TextPart]:
-    """What the user typed inside the wrappers: a slash command's arguments (with its name, as typed), a memory shortcut."""
+    """What the user typed inside the wrappers: a slash command with its arguments, or a memory shortcut."""
     inner = {block.tag: text[slice(*block.inner)].strip() for block in reversed(blocks)}
     typed = []
     if arguments := inner.get("command-args", ""):
@@ -113,7 +113,7 @@ def _text_outside(text: str, blocks: list[_Block]) -> str:
 
 
 def _find_blocks(text: str) -> Iterator[_Block]:
-    """The wrapper blocks of a text in order, none inside another; one pass, so the time is linear in the text."""
+    """Yield the outermost wrapper blocks of a text in order, in one pass, so the time is linear in the text."""
     found: list[_Block] = []
     openers: dict[str, tuple[int, int]] = {}
     last_end = 0
@@ -125,7 +125,7 @@ def _find_blocks(text: str) -> Iterator[_Block]:
             continue
         start, inner = openers.pop(_tag_family(closed), (-1, -1))
         if start < 0 and found and found[-1].tag == _tag_family(closed) and _is_line_end(text, match.end()):
-            # A second closing tag: the block quoted the first one, and ends here.
+            # A second closing tag: the block quoted the first one and ends here.
             start, inner = found[-1].start, found[-1].start
         if start < 0 or not (_is_line_end(text, match.end()) or not _BLANK_LINE.search(text[start : match.end()])):
             continue
@@ -153,7 +153,7 @@ def _is_line_end(text: str, position: int) -> bool:
     return position == len(text) or text[position] == "\n"
 
 
-# How a session opens that another program ran to digest a session: a memory tool's observer, a summariser, kept itself.
+# Beginnings of sessions that another program started to process a session: a memory tool's observer, a summarizer, kept itself.
 _OBSERVER = ("Hello memory agent", "You are a Claude-Mem", "<observed_from_primary_session>", "<kept-task")
 _DIGEST = Pattern(
     r"(?i)^\W*(?:please |your task is to )?(?:summari[sz]e|condense|analy[sz]e|extract|title|name)\b[^\n]{0,100}"
@@ -163,7 +163,7 @@ _TURN = Pattern(r"(?m)^[ \t>#*_\[]*(?:User|Human|Agent|Assistant)\b[^\n:]{0,20}:
 
 
 def is_machine_session_start(text: str) -> bool:
-    """Whether the first prompt of a session is a program's: a known observer's, or an order to digest the transcript in it."""
+    """True if a session's first prompt is a program's: a known observer's, or an order to process the transcript in it."""
     if text.lstrip().startswith(_OBSERVER) or "\n<observed_from_primary_session>" in text:
         return True
     return bool(_DIGEST.search(text[:300])) and sum(1 for _ in _TURN.finditer(text[:20_000])) >= 2

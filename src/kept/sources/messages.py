@@ -1,6 +1,6 @@
-"""Messages as model APIs write them, as records of the generic format: one speaker and a text each, and the calls it made.
+"""Messages in the forms of model APIs, converted to records of the generic format: one speaker, one text, and its calls.
 
-Anthropic's blocks, OpenAI's chat messages and items of its responses, plain messages, and the objects of their SDKs. Reasoning,
+Handles Anthropic's blocks, OpenAI's chat messages and response items, plain messages, and the objects of their SDKs. Reasoning,
 images and anything else without words is left out.
 """
 
@@ -13,7 +13,7 @@ from kept.core.errors import UsageError
 
 @runtime_checkable
 class Dumpable(Protocol):
-    """An object of an SDK (pydantic) that can be had as a mapping."""
+    """An SDK object (pydantic) that can be converted to a mapping."""
 
     def model_dump(self) -> Mapping[str, object]:
         """Return its fields."""
@@ -33,8 +33,8 @@ _TEXTS = frozenset({"text", "input_text", "output_text", "refusal"})
 
 
 def to_records(message: Message) -> Iterator[dict[str, object]]:
-    """The records of a message, in its order: a plain text is the user's, a model's whole reply each of its messages. Raises
-    UsageError for one without a known role.
+    """Yield the records of a message, in order: a plain text is the user's, a model's whole reply yields each of its messages.
+    Raises UsageError for a message without a known role.
     """
     fields = {"role": "user", "content": message} if isinstance(message, str) else _to_fields(message)
     parts = [choice.get("message") for choice in map(_to_fields, _to_items(fields.get("choices")))] or _to_items(
@@ -55,7 +55,7 @@ def to_records(message: Message) -> Iterator[dict[str, object]]:
             return
     role = _ROLES.get(str(fields.get("role") or fields.get("type")).removesuffix("MessageChunk").lower())
     if role is None and fields.get("type") and not any(fields.get(item) for item in ("role", "content", "text")):
-        return  # an item of a response without words: reasoning, a search, a reference
+        return  # a response item without words: reasoning, a search, a reference
     if role is None:
         raise UsageError("a message needs a role: user, assistant, tool or system")
     content, calls = fields.get("content"), [_chat_call(_to_fields(call)) for call in _to_items(fields.get("tool_calls"))]
@@ -85,7 +85,7 @@ def _to_items(value: object) -> Sequence[object]:
 
 
 def _content_text(content: object) -> str:
-    """The words of a string or of blocks; a tool's mapping as JSON."""
+    """The text of a string or of blocks; a tool's mapping as JSON."""
     match content:
         case None:
             return ""
@@ -99,7 +99,7 @@ def _content_text(content: object) -> str:
 
 
 def _chat_call(call: Mapping[str, object]) -> Mapping[str, object]:
-    """A call as OpenAI's chat messages have it; LangChain writes its name and arguments beside its id."""
+    """A call in the form of OpenAI's chat messages; LangChain has its name and arguments beside its id."""
     return call if "function" in call else _make_call(call.get("id"), call.get("name"), call.get("args"))
 
 

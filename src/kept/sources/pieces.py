@@ -1,4 +1,4 @@
-"""What all readers share: drafts of events (typed text, calls, outputs), the events made of them, and fields of unsure form.
+"""What all readers share: drafts of events (typed text, calls, outputs), events made of them, and fields of uncertain type.
 
 Knows no format and no file.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
-from kept.core.digest import hash_texts as hash_texts  # noqa: PLC0414 - readers have it from here
+from kept.core.digest import hash_texts as hash_texts  # noqa: PLC0414 - readers import it from here
 from kept.core.digest import twin_of
 from kept.core.event import Author, Event, EventKind, Pointer, Precision, ToolUse
 from kept.core.times import format_instant
@@ -21,9 +21,9 @@ T = TypeVar("T")
 PATH_LIMIT = 4096
 TEXT_LIMIT = 200_000
 NAME_LIMIT = 128
-# Cleaning cuts to 2,000 characters after it has looked for secrets; it needs to see more than what stays.
+# Cleaning truncates to 2,000 characters after it has searched for secrets, so it needs more text than remains.
 TARGET_LIMIT = 8000
-# The first of these that a call's arguments hold says what it worked on.
+# The first of these arguments that a call has is its target.
 _TARGETS = (
     *("cmd", "command", "file_path", "absolute_path", "path", "pattern", "query", "url", "dir_path", "prompt"),
     *("description", "name"),
@@ -32,10 +32,10 @@ _TARGETS = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EventDraft:
-    """One event of a record in the making, usually a prompt: block ``index`` of its message, piece ``order`` of that block.
+    """A draft of one event of a record, usually a prompt: block ``index`` of its message, piece ``order`` of that block.
 
-    ``stamp`` is its time as written, ``native`` and ``parent`` are ids of records; formats whose records have one time and one id
-    for all of their events leave these to what they give :func:`to_event`.
+    ``stamp`` is its time as written, ``native`` and ``parent`` are ids of records. Formats whose records have one time and one id
+    for all of their events pass these to :func:`to_event` instead.
     """
 
     kind: EventKind = EventKind.PROMPT
@@ -54,26 +54,26 @@ class EventDraft:
 
     @property
     def suffix(self) -> str:
-        """What tells the pieces of one record apart in their keys; nothing for the first."""
+        """The suffix that distinguishes the pieces of one record in their keys; empty for the first."""
         if not (self.index or self.order):
             return ""
         return f"#{self.index}.{self.order}" if self.order else f"#{self.index}"
 
     def answer(self, text: str, reason: str, author: Author = Author.ASSISTANT) -> "EventDraft":
-        """What the assistant, or who is named, said at this place."""
+        """A response by the assistant (or ``author``) at this place."""
         return replace(self, kind=EventKind.RESPONSE, author=author, reason=reason, text=text)
 
     def call(self, tool: ToolUse) -> "EventDraft":
-        """The call of a tool in an answer; its text is its target."""
+        """A tool call in an answer; its text is its target."""
         return replace(self, kind=EventKind.TOOL_CALL, text=tool.target or tool.name, tool=tool)
 
     def output(self, text: str, tool: ToolUse, noted: dict[str, int] | None = None) -> "EventDraft":
-        """What a tool gave, its middle left out where it is long."""
+        """A tool's output; the middle of a long one is left out."""
         told = shorten_text(text, noted)
         return replace(self, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result", text=told, tool=tool)
 
     def typed(self, text: str, noted: dict[str, int]) -> list["EventDraft"]:
-        """A text in the user's name, told apart from what hooks and tools put around it; this draft's reason is the user's."""
+        """Split a text in the user's name from what hooks and tools added; this draft's reason applies to typed parts."""
         split = split_text(text)
         for what, count in split.removed.items():
             count_note(noted, what, count)
@@ -98,7 +98,7 @@ def content_text(content: Any) -> str:
 
 
 def shorten_text(text: str, noted: dict[str, int] | None = None) -> str:
-    """The text; of a very long one its head and tail, which is noted."""
+    """The text; of a very long one the beginning and end, which is noted."""
     if len(text) <= TEXT_LIMIT:
         return text
     if noted is not None:
@@ -109,9 +109,9 @@ def shorten_text(text: str, noted: dict[str, int] | None = None) -> str:
 
 
 def truncate_text(text: str, most: int = TARGET_LIMIT) -> str:
-    """The text; of a longer one the beginning, up to white space: half a secret is one that nobody recognises any more.
+    """The beginning of a text up to white space, because half a secret would not be recognized any more.
 
-    Where there is no white space in the last quarter, that quarter goes.
+    Without white space in the last quarter, that quarter is dropped.
     """
     if len(text) <= most:
         return text.strip()
@@ -121,29 +121,29 @@ def truncate_text(text: str, most: int = TARGET_LIMIT) -> str:
 
 
 def format_change(old: str, new: str) -> str:
-    """An edit as one text: what stood there → what stands there now."""
+    """An edit as one text: old text → new text."""
     return f"{truncate_text(old, TARGET_LIMIT // 2)}\n→\n{truncate_text(new, TARGET_LIMIT // 2)}"
 
 
 def truncate_name(value: Any, limit: int = NAME_LIMIT) -> str:
-    """A name of bounded length: a longer one is cut and told apart by its hash."""
+    """A name of bounded length: a longer one is truncated and gets a hash."""
     if not isinstance(value, str):
         return ""
     return value if len(value) <= limit else f"{value[: limit - 33]}~{hash_texts(value)}"
 
 
 def injected_draft(text: str, reason: str, index: int = 0, order: int = 0) -> EventDraft:
-    """Text that nobody typed."""
+    """A draft of text that nobody typed."""
     return EventDraft(author=Author.INJECTED, reason=reason, text=text.strip(), index=index, order=order)
 
 
 def count_note(noted: dict[str, int], what: str, count: int = 1) -> None:
-    """Count something that was removed inside a kept record."""
+    """Count something that was removed from a kept record."""
     noted[what] = noted.get(what, 0) + count
 
 
 def hold_newest(held: dict[str, T], name: str, value: T, most: int) -> None:
-    """Hold a value under its name, if it has one; of more than ``most`` the one that was held first is let go."""
+    """Store a value under its name, if it has one; above ``most`` values the oldest is dropped."""
     if name:
         held[name] = value
         if len(held) > most:
@@ -151,14 +151,14 @@ def hold_newest(held: dict[str, T], name: str, value: T, most: int) -> None:
 
 
 def parse_object(text: str) -> Mapping[str, Any]:
-    """The JSON object that a string holds, under the same limits as a record of a file; empty where it holds none."""
+    """The JSON object in a string, with the same limits as a record of a file; empty if there is none."""
     data = text.encode("utf-8", "replace")
     found = list(parse_line(SourceLine(number=0, start=0, end=len(data), data=data)))
     return found[0].value if len(found) == 1 and isinstance(found[0], Record) else {}
 
 
 def command_line(value: Any) -> str:
-    """A command as one would type it: a string as it is, a list of arguments joined; of ``bash -lc X`` only X."""
+    """A command as one would type it: a string unchanged, a list of arguments joined; of ``bash -lc X`` only X."""
     if isinstance(value, str):
         return value
     if not isinstance(value, list):
@@ -170,18 +170,18 @@ def command_line(value: Any) -> str:
 
 
 def exit_code_of(value: Any) -> int | None:
-    """An exit code as a record tells it; None where it tells none."""
+    """The exit code in a record; None if there is none."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def call_target(arguments: Mapping[str, Any]) -> str:
-    """What a call worked on, bounded: its command, path or query, else all its arguments as JSON."""
+    """The target of a call, bounded: its command, path or query, else all its arguments as JSON."""
     named = next((found for key in _TARGETS if (found := command_line(arguments.get(key)).strip())), "")
     return truncate_text(named or (json.dumps(arguments, ensure_ascii=False) if arguments else ""))
 
 
 def call_detail(arguments: Mapping[str, Any], texts: Iterable[str] = ("content",)) -> str:
-    """What a call changes: old → new text of an edit, the first of these texts, as of a new file; else nothing. Cut short."""
+    """What a call changes: old → new text of an edit, or the first of these texts, as for a new file; else empty. Truncated."""
     edits = arguments.get("edits")
     for edit in (arguments, *(edits if isinstance(edits, list) else ())):
         if not isinstance(edit, dict):
@@ -194,13 +194,13 @@ def call_detail(arguments: Mapping[str, Any], texts: Iterable[str] = ("content",
 
 
 def requested_tool(name: Any, call: Any, given: Any) -> ToolUse:
-    """A tool as a model asked for it; its arguments are an object, or JSON in a text."""
+    """A tool as a model requested it; its arguments are an object, or JSON text."""
     arguments = parse_object(given) if isinstance(given, str) else to_mapping(given)
     return ToolUse(name=truncate_name(name), call=truncate_name(call), target=call_target(arguments), detail=call_detail(arguments))
 
 
 def relabel(drafts: Iterable[EventDraft], author: Author, reason: str) -> list[EventDraft]:
-    """The same events as another author's, and why."""
+    """The same events with another author and reason."""
     return [replace(draft, author=author, reason=reason) for draft in drafts]
 
 
@@ -218,9 +218,9 @@ def to_event(
     parent: str = "",
     turn: str = "",
 ) -> Event:
-    """A piece as an event.
+    """Convert a draft to an event.
 
-    A conversation that two tools recorded is recognised by its twins where both kept the milliseconds.
+    A conversation that two tools recorded is recognized by its twins if both kept the milliseconds.
     """
     call = piece.tool.call if piece.tool else ""
     return Event(
@@ -244,9 +244,7 @@ def to_event(
 
 
 def strip_leading_blocks(texts: Iterable[str], tag: str) -> tuple[str, str]:
-    """The parts of a message as one text, without the blocks ``<tag>…</tag>`` that parts open with (what a client put there); and
-    those.
-    """
+    """Join the parts of a message without the leading blocks ``<tag>…</tag>`` that a client added; also return those blocks."""
     rest, blocks = [], []
     for part in texts:
         text = part.lstrip()
@@ -259,30 +257,30 @@ def strip_leading_blocks(texts: Iterable[str], tag: str) -> tuple[str, str]:
 
 
 def list_parts(content: Any) -> list[Mapping[str, Any]]:
-    """A message's content as parts; a plain string is one part of text."""
+    """A message's content as parts; a plain string is one text part."""
     listed = content if isinstance(content, list) else [content]
     parts = ({"type": "text", "text": part} if isinstance(part, str) else part for part in listed)
     return [part for part in parts if isinstance(part, dict)]
 
 
 def list_texts(content: Any) -> list[str]:
-    """The texts of a message's parts, without what the model only thought."""
+    """The texts of a message's parts, without the model's thoughts."""
     texts = (part.get("text") for part in list_parts(content) if not part.get("thought"))
     return [text for text in texts if isinstance(text, str)]
 
 
 def to_mapping(value: Any) -> Mapping[str, Any]:
-    """The value where it is an object, else an empty one."""
+    """The value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def to_mappings(value: Any) -> list[Mapping[str, Any]]:
-    """The items of a list as objects; none where the value is no list."""
+    """The items of a list as objects; empty if the value is not a list."""
     return [to_mapping(item) for item in value] if isinstance(value, list) else []
 
 
 def safe_word(value: Any) -> str:
-    """A word out of a file that may stand in a reason: short, and of letters alone, as no secret is."""
+    """A word from a file that may be part of a reason: short and only letters, so it cannot be a secret."""
     if not isinstance(value, str) or not value:
         return "none"
     return (

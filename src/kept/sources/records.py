@@ -1,7 +1,7 @@
-"""JSON Lines read in bounded memory.
+"""Read JSON Lines in bounded memory.
 
-Knows lines, bytes and JSON; knows no transcript format. A broken record costs itself alone; an unfinished last line costs
-nothing and is read when it is finished.
+Knows lines, bytes and JSON, but no transcript format. A broken record costs only itself; an incomplete last line costs nothing and
+is read when it is complete.
 """
 
 import json
@@ -20,21 +20,22 @@ from kept.core.errors import SourceError
 from kept.core.event import Pointer
 
 HEAD_BYTES = 64 * 1024
-# Longest line that is parsed. One code point above U+FFFF makes Python hold four bytes for every character of the line, twice
+# The longest line that is parsed. One code point above U+FFFF makes Python use four bytes for every character of the line, twice
+# (the text and the parsed strings), so 16 MiB stays under 200 MB in the worst case. Real records are below 8 MB.
 # (the text and the parsed strings), so 16 MiB stays under 200 MB in the worst case. Real records stay below 8 MB.
 LINE_LIMIT = 16 * 2**20
 SLICE_BYTES = 8 * 2**20
-# An event takes a kilobyte or two in memory however short its text: eight megabytes of short records would take fifty.
+# An event takes one or two kilobytes of memory even if its text is short: eight megabytes of short records would take fifty.
 SLICE_EVENTS = 2_000
-# Real records nest about a dozen levels. A limit of our own gives the same verdict on every Python version.
+# Real records nest about a dozen levels. An explicit limit gives the same result in every Python version.
 DEPTH_LIMIT = 100
-# A line of nothing but small values takes twenty times its length in memory.
+# A line of only small values takes twenty times its length in memory.
 VALUES_LIMIT = 2**20
 STRIDE = 2**20
 
 
 class RecordFault(StrEnum):
-    """Why a piece of a line is no record. The word is the reason in the account."""
+    """Why a piece of a line is not a record. The value is the reason in the account."""
 
     NOT_JSON = "not-json"
     NOT_AN_OBJECT = "not-an-object"
@@ -47,9 +48,7 @@ class RecordFault(StrEnum):
 
 
 class SourceLine(NamedTuple):
-    """One physical line, or the beginning of one: ``ended`` is False where its end is not there. ``data`` is None where it is too
-    long.
-    """
+    """One physical line, or the beginning of one: ``ended`` is False if its end is missing. ``data`` is None if it is too long."""
 
     number: int
     start: int
@@ -59,21 +58,21 @@ class SourceLine(NamedTuple):
 
 
 class RecordPlace(NamedTuple):
-    """Where a record stands: 1-based line, byte range [start, end)."""
+    """The place of a record: 1-based line, byte range [start, end)."""
 
     line: int
     start: int
     end: int
 
     def pointer(self, path: str) -> Pointer:
-        """What leads from an event to this place in a file."""
+        """A pointer to this place in a file."""
         return Pointer(path=path, line=self.line, start=self.start, end=self.end)
 
 
 class Record(NamedTuple):
-    """One JSON object of a file, with its 1-based line and its byte range [start, end).
+    """One JSON object of a file, with its 1-based line and byte range [start, end).
 
-    It starts where its line, or what stands before it in the line, starts or ends; it ends with its last brace.
+    It starts where its line starts, or where what precedes it in the line ends; it ends with its last brace.
     """
 
     value: dict[str, Any]
@@ -83,12 +82,12 @@ class Record(NamedTuple):
 
     @property
     def place(self) -> RecordPlace:
-        """Where it stands."""
+        """Its place."""
         return RecordPlace(self.line, self.start, self.end)
 
 
 class Reject(NamedTuple):
-    """A piece of a line that is no record."""
+    """A piece of a line that is not a record."""
 
     fault: RecordFault
     line: int
@@ -97,9 +96,9 @@ class Reject(NamedTuple):
 
 
 class ReadStop(NamedTuple):
-    """A place to go on from: everything before the byte ``end`` was given, and ``lines`` lines ended there.
+    """A place to continue from: everything before the byte ``end`` was yielded, and ``lines`` lines ended there.
 
-    ``blank`` says that the last of them held nothing; ``pending`` is the length in bytes of what is unfinished behind it.
+    ``blank``: the last line was blank; ``pending`` is the number of incomplete bytes after it.
     """
 
     end: int
@@ -109,7 +108,7 @@ class ReadStop(NamedTuple):
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file for reading, never waiting for a FIFO's writer. Raises OSError, or SourceError for anything else."""
+    """Open a regular file for reading, without waiting for a FIFO's writer. Raises OSError, or SourceError for any other file."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -118,13 +117,13 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def unreadable_error(path: Path, error: OSError) -> SourceError:
-    """The error of a file that the system will not read."""
+    """The error for a file that the system cannot read."""
     return SourceError(f"cannot be read: {error.strerror or type(error).__name__}", where=str(path))
 
 
 @contextmanager
 def open_source(path: Path) -> Iterator[BinaryIO]:
-    """A regular file, open for reading. Raises SourceError where the system will not open or read it."""
+    """Open a regular file for reading. Raises SourceError if the system cannot open or read it."""
     try:
         with open_regular(path) as file:
             yield file
@@ -133,7 +132,7 @@ def open_source(path: Path) -> Iterator[BinaryIO]:
 
 
 def read_beginning(path: Path, size: int) -> bytes:
-    """The first bytes of a file; none where it cannot be read."""
+    """The first bytes of a file; empty if it cannot be read."""
     try:
         with open_regular(path) as file:
             return file.read(size)
@@ -142,10 +141,10 @@ def read_beginning(path: Path, size: int) -> bytes:
 
 
 def read_records(file: BinaryIO, *, offset: int, lines: int) -> Iterator[Record | Reject | ReadStop]:
-    """What stands after a byte offset, before which ``lines`` lines ended; a stop after each line, and one at the end of the file.
+    """Yield what follows a byte offset, before which ``lines`` lines ended; a stop after each line, and one at the end of the file.
 
-    An object that stands whole at the end of the file is given before its line ends, so a stop may lie within a line. Going on
-    from any stop gives what reading at once gives. Holds at most LINE_LIMIT bytes of the file.
+    A complete object at the end of the file is yielded before its line ends, so a stop may be within a line. Continuing from any
+    stop gives the same result as reading at once. Holds at most LINE_LIMIT bytes of the file.
     """
     within = offset > 0 and os.pread(file.fileno(), 1, offset - 1) != b"\n"
     file.seek(offset)
@@ -164,9 +163,9 @@ def read_records(file: BinaryIO, *, offset: int, lines: int) -> Iterator[Record 
         elif len(data) <= LINE_LIMIT:
             cut = data[offset - line.start :]
             yield ReadStop(end=offset, lines=lines, pending=len(cut) if cut.strip(_BLANKS.encode()) else 0)
-            return  # a writer may have gone on meanwhile: the next reading begins at the stop
+            return  # a writer may have continued meanwhile: the next reading begins at the stop
         elif offset > line.start:
-            # Whole objects in a line without end: what follows them gets the full length again.
+            # Complete objects in an endless line: what follows them gets the full length again.
             file.seek(offset)
             within = True
             yield ReadStop(end=offset, lines=lines)
@@ -181,7 +180,7 @@ def read_records(file: BinaryIO, *, offset: int, lines: int) -> Iterator[Record 
 
 
 def _skip_line(file: BinaryIO, offset: int) -> tuple[int, bool]:
-    """The byte where a line ends whose bytes before the offset were read, and whether it ends with a newline."""
+    """Skip to the end of a line; returns that byte, and whether the line ends with a newline."""
     while data := file.readline(STRIDE):
         offset += len(data)
         if data.endswith(b"\n"):
@@ -190,9 +189,9 @@ def _skip_line(file: BinaryIO, offset: int) -> tuple[int, bool]:
 
 
 def parse_line(line: SourceLine) -> Iterator[Record | Reject | None]:
-    """The JSON objects of a line; None for a blank one. A fault that hides its own end sets the rest of the line aside.
+    """Yield the JSON objects of a line; None for a blank one. A fault that hides its own end discards the rest of the line.
 
-    Of a line that has not ended only the objects before its first fault are given: they stay what they are, whatever follows.
+    If the line has not ended, only the objects before its first fault are yielded, because they stay the same whatever follows.
     """
     if line.data is None:
         yield Reject(fault=RecordFault.LINE_TOO_LONG, line=line.number, start=line.start, end=line.end)
@@ -229,7 +228,7 @@ def _to_record(found: dict[str, Any] | RecordFault, line: SourceLine, start: int
 
 
 def _decode_text(data: bytes) -> tuple[str, RecordFault | None]:
-    """The text before the first byte that is none or the first value too many, and which of the two stopped it."""
+    """The text before the first invalid byte or the first value above the limit, and the fault that ends it."""
     fault = None
     try:
         text = data.decode("utf-8")
@@ -241,7 +240,7 @@ def _decode_text(data: bytes) -> tuple[str, RecordFault | None]:
     return text, fault
 
 
-# A byte order mark may open the file; zero bytes are what a crashed file system leaves before the next record.
+# A byte order mark may start the file; a crashed file system may leave zero bytes before the next record.
 _BLANKS = " \t\r\n\ufeff\0"
 _VALUES = re.compile(r"[\[{,]")
 _BLANK_RUN = re.compile(f"[{_BLANKS}]*")
@@ -253,7 +252,7 @@ def _skip_blanks(text: str, position: int) -> int:
 
 
 def _decode_value(text: str, position: int) -> tuple[dict[str, Any] | RecordFault, int]:
-    """One JSON value and the position after it; a fault that hides its own end reaches to the end of the text."""
+    """One JSON value and the position after it; a fault that hides its own end extends to the end of the text."""
     try:
         value, after = _DECODER.raw_decode(text, position)
         crowded = text.count("[", position, after) + text.count("{", position, after) > DEPTH_LIMIT
@@ -274,7 +273,7 @@ def _decode_value(text: str, position: int) -> tuple[dict[str, Any] | RecordFaul
 
 
 class _DuplicateKeyError(ValueError):
-    """An object names a key twice: readers would disagree on what it says."""
+    """An object with a duplicate key: readers would disagree about its value."""
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -290,7 +289,7 @@ def _parse_finite(number: str) -> float | None:
 
 
 def _drop_constant(_constant: str) -> None:
-    """NaN and the infinities are no JSON: the field is there, without a value."""
+    """NaN and infinities are not JSON: the field exists, without a value."""
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_parse_finite, parse_constant=_drop_constant)
@@ -311,7 +310,7 @@ def _depth_exceeds(value: Any, limit: int) -> bool:
 
 
 def _replace_surrogates(value: Any) -> Any:
-    """The value with every unpaired surrogate as U+FFFD; depth is bounded by DEPTH_LIMIT."""
+    """Replace every unpaired surrogate by U+FFFD; depth is bounded by DEPTH_LIMIT."""
     match value:
         case str():
             return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -336,18 +335,18 @@ _WIDE = (
 
 
 def wide_encoding(head: bytes) -> str:
-    """The name of a two- or four-byte encoding a file opens in; empty for UTF-8 and everything else."""
+    """The UTF-16 or UTF-32 encoding with which a file begins; empty for UTF-8 and everything else."""
     return next((name for opening, name in _WIDE if head.startswith(opening)), "")
 
 
 def refuse_wide_text(path: Path, head: bytes) -> None:
-    """Raises SourceError where a file opens in UTF-16 or UTF-32."""
+    """Raise SourceError if a file begins with UTF-16 or UTF-32."""
     if name := wide_encoding(head):
         raise SourceError(f"is {name}, not UTF-8", where=str(path), hint="convert it to UTF-8; nothing of it was read")
 
 
 def sample_records(head: bytes) -> Iterator[dict[str, Any]]:
-    """The records that stand complete in the first bytes of a file, for recognising its format. Never raises."""
+    """Yield the complete records in the first bytes of a file, to recognize its format. Never raises."""
     name = wide_encoding(head)
     if name:
         head = head.replace(b"\0", b"").lstrip(b"\xff\xfe")

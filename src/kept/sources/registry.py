@@ -1,8 +1,8 @@
 """The list of formats, in the order in which they are tried: kept's entries, saved screens, each tool's own, third parties', then
-what many things could be.
+generic ones.
 
-Third parties add a format as an entry point of the group ``kept.sources``: a class or a function without arguments that gives a
-Source, or a Source itself. One that cannot be loaded is left out, and :data:`LEFT_OUT` says why.
+Third parties add a format as an entry point of the group ``kept.sources``: a Source, or a class or function without arguments that
+returns one. A plugin that cannot be loaded is left out, and :data:`LEFT_OUT` says why.
 """
 
 from collections.abc import Callable, Iterable
@@ -32,14 +32,14 @@ GROUP = "kept.sources"
 
 
 class LoadedPlugins(NamedTuple):
-    """The formats of third parties, and those that could not be loaded: name and reason."""
+    """Third-party formats, and those that could not be loaded, as (name, reason)."""
 
     sources: tuple[Source, ...]
     left_out: tuple[tuple[str, str], ...]
 
 
 def load_plugins(points: Iterable[EntryPoint]) -> LoadedPlugins:
-    """The formats that these entry points name, by name."""
+    """Load the formats of these entry points, sorted by name."""
     sources: list[Source] = []
     left_out: list[tuple[str, str]] = []
     for point in sorted(points, key=lambda point: (point.name, point.value)):
@@ -64,12 +64,12 @@ _TOOLS: tuple[Source, ...] = (
 )
 _PLUGINS, LEFT_OUT = load_plugins(entry_points(group=GROUP))
 PLUGINS = frozenset(source.name for source in _PLUGINS)
-# A screen may show a record of a transcript, and stays a screen.
+# Console comes before the tools: a screen may show a record of a transcript, but stays a screen.
 SOURCES: tuple[Source, ...] = (KeptEntries(), Console(), *_TOOLS, *_PLUGINS, Vault(), Journal(), Generic())
 
 
 def with_zone(zone: ZoneInfo) -> tuple[Source, ...]:
-    """The formats, those whose files name no zone reading their times in this one."""
+    """The formats; those whose files contain no time zone use this one."""
     return tuple(
         replace(cast("Any", source), zone=zone) if "zone" in getattr(source, "__dataclass_fields__", ()) else source
         for source in SOURCES

@@ -1,4 +1,4 @@
-"""When a tool deletes its own transcripts. Knows the setting that says so; reads it and nothing else."""
+"""When a tool deletes its own transcripts. Reads only the setting for that."""
 
 import os
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from kept.sources.records import read_beginning
 
 CLAUDE_CODE = "claude-code"
 _DEFAULT_DAYS = 30
-_WARNED = 7  # days before a tool deletes a transcript from which on kept says so
+_WARNED = 7  # days before a tool deletes a transcript from which kept warns
 _MOST = 2**20
 
 
@@ -21,7 +21,7 @@ def claude_folder(home: Path, env: Mapping[str, str]) -> Path:
 
 
 def deletion_time(info: os.stat_result, days: int | None, now: datetime) -> datetime | None:
-    """When its tool deletes a file, where that is within a week; None where it is later or never."""
+    """When its tool deletes a file, if that is within a week; None if later or never."""
     if days is None:
         return None
     end = datetime.fromtimestamp(info.st_mtime, UTC) + timedelta(days=days)
@@ -29,7 +29,7 @@ def deletion_time(info: os.stat_result, days: int | None, now: datetime) -> date
 
 
 def retention_days(source: str, home: Path, env: Mapping[str, str]) -> int | None:
-    """After how many days without a change a tool deletes a transcript; None where it never does."""
+    """The days without a change after which a tool deletes a transcript; None if it never does."""
     if source != CLAUDE_CODE:
         return None
     settings = read_beginning(claude_folder(home, env) / "settings.json", _MOST)

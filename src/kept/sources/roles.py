@@ -1,7 +1,7 @@
-"""Conversations written as Markdown: a heading or label names who speaks, the text below it is what was said.
+"""Conversations in Markdown: a heading or label names the speaker of the text below it.
 
-``#### You:`` and ``#### ChatGPT:``, ``## [10:32] User``, ``**User:** …``, ``User: …``. Knows no files and no front matter.
-A conversation uses one style of heading throughout; whatever looks like a heading in another style is part of what was said.
+``#### You:`` and ``#### ChatGPT:``, ``## [10:32] User``, ``**User:** …``, ``User: …``. Knows no files and no front matter. A
+conversation uses one style of heading throughout; a heading in another style is part of what was said.
 """
 
 from bisect import bisect_right
@@ -23,7 +23,7 @@ from kept.sources.stamps import Stamp, find_clock, find_stamp, next_instant, sta
 
 
 class Role(StrEnum):
-    """Who a heading says is speaking."""
+    """The speaker that a heading names."""
 
     HUMAN = "human"
     ASSISTANT = "assistant"
@@ -31,7 +31,7 @@ class Role(StrEnum):
     SYSTEM = "system"
 
 
-# Exact labels, so that a heading which merely begins with such a word ("User interface") stays a heading.
+# Exact labels, so that a heading that merely begins with such a word ("User interface") stays a heading.
 _LABELS: Mapping[str, Role] = {
     **dict.fromkeys((*plain_words("people"), "my prompt"), Role.HUMAN),
     **dict.fromkeys((*plain_words("assistants"), "ai assistant"), Role.ASSISTANT),
@@ -59,7 +59,7 @@ class TurnStyle(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """A speaker's line: its row, who speaks, in which style, the line's title, and the words that follow on the same line."""
+    """A speaker's line: its row, the role, its style, the line's title, and the words after it on the same line."""
 
     row: int
     role: Role
@@ -70,14 +70,14 @@ class Turn(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConversationTime:
-    """What is known of a conversation's time: its zone, and the stamp of the whole of it."""
+    """What is known of a conversation's time: its zone, and the time stamp of the whole."""
 
     zone: ZoneInfo
     stamp: Stamp | None = None
 
 
 def draft_template(when: ConversationTime) -> EventDraft:
-    """An event in the making that has the time of its whole conversation."""
+    """A draft with the time of its whole conversation."""
     at = stamp_instant(when.stamp, when.zone) if when.stamp else None
     stamp = str(when.stamp or "")
     return EventDraft(at=at, precision=Precision.SESSION, stamp=stamp)
@@ -85,7 +85,7 @@ def draft_template(when: ConversationTime) -> EventDraft:
 
 @lru_cache(maxsize=1024)
 def parse_role(title: str) -> tuple[Role, bool] | None:
-    """The speaker a heading's title or a label names, and whether a colon follows; None where it names none."""
+    """The speaker that a heading's title or a label names, and whether a colon follows; None if it names none."""
     if len(title) > _TITLE_CHARACTERS:
         return None
     label = _ASIDE.sub("", title).strip(_MARKS)
@@ -105,12 +105,12 @@ def parse_role(title: str) -> tuple[Role, bool] | None:
 
 
 def find_turns(rows: Sequence[Row], first: int = 0, *, plain: bool = False) -> tuple[list[Turn], list[int]]:
-    """The speakers' lines of a conversation, and the rows of those that stand in code blocks and so do not count.
+    """The speakers' lines of a conversation, and the rows of those in code blocks, which do not count.
 
     Args:
         rows: the whole text.
         first: the row to begin at.
-        plain: whether ``User: …`` without any mark is a speaker's line too; then both sides must speak.
+        plain: whether ``User: …`` without markup is a speaker's line too; then both sides must speak.
     """
     outside = _possible_turns(rows, [False] * len(rows), first, plain=plain)
     inside = mark_fenced_in_turns(rows, [turn.row for turn in outside])
@@ -145,7 +145,9 @@ def _possible_turns(rows: Sequence[Row], inside: Sequence[bool], first: int, *, 
 
 
 def _find_style(turns: Sequence[Turn]) -> TurnStyle | None:
-    """The style of a conversation: the strongest mark under which a person speaks; a lone label without mark is no conversation."""
+    """The style of a conversation: the strongest mark with which a person speaks. A single label without markup is not a
+    conversation.
+    """
     for mark in ("#", "**", ":"):
         human = next((turn.style for turn in turns if turn.style.mark == mark and turn.role is Role.HUMAN), None)
         answered = any(turn.style == human and turn.role is Role.ASSISTANT for turn in turns)
@@ -173,12 +175,12 @@ def to_entries(rows: Sequence[Row], turns: Sequence[Turn], hidden: Sequence[int]
 
 
 def _fence_row(rows: Sequence[Row], first: int, cut: int) -> int:
-    """The row of the fence that a quoted speaker's line stands in."""
+    """The row of the fence that contains a quoted speaker's line."""
     return next((row for row in range(cut, first, -1) if rows[row].text.lstrip().startswith(("```", "~~~"))), cut)
 
 
 def _turn_entry(rows: Sequence[Row], turn: Turn, until: int, end: int, template: EventDraft) -> DocumentEntry:
-    """The record of a turn whose words end before row ``until``, and which itself ends before row ``end``."""
+    """The record of a turn: its words end before row ``until``, the turn itself before row ``end``."""
     text, noted = strip_hidden(
         "\n".join(part for part in (turn.rest.strip(), strip_edges(rows, turn.row + 1, until)) if part).strip()
     )
@@ -188,7 +190,7 @@ def _turn_entry(rows: Sequence[Row], turn: Turn, until: int, end: int, template:
         case Role.HUMAN:
             drafts, removed = split_prompt(text, template.reason, template)
             noted |= removed
-            # A transcript quoted in a code block, or a block whose end is missing: who wrote the rest is not certain.
+            # A transcript quoted in a code block, or an unclosed block: the author of the rest is uncertain.
             if until < end and (quoted := strip_edges(rows, until, end)):
                 drafts.append(replace(template, author=Author.INJECTED, reason="role-heading-in-code", text=quoted))
         case _ if not text:
@@ -205,7 +207,7 @@ def _turn_entry(rows: Sequence[Row], turn: Turn, until: int, end: int, template:
 def _turn_time(
     turn: Turn, when: ConversationTime, previous: datetime | None
 ) -> tuple[datetime | None, Precision, str, datetime | None]:
-    """A turn's instant, its precision, its time as written, and what the next turn's time may not lie before."""
+    """A turn's instant, its precision, its time as written, and the earliest possible time of the next turn."""
     stamp = find_stamp(turn.title)
     if stamp is not None:
         at = stamp_instant(stamp, when.zone)

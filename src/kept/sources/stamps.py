@@ -1,6 +1,6 @@
-"""Dates and times as people and tools write them into file names, front matter and headings.
+"""Dates and times as people and tools write them in file names, front matter and headings.
 
-Knows no format. Such a time seldom names its zone; the zone then comes from outside.
+Knows no format. Such a time rarely names its zone; then the caller supplies it.
 """
 
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
@@ -23,7 +23,7 @@ _CLOCK = Pattern(r"(?:^|[^0-9:])([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?(?:[^0-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stamp:
-    """A day, perhaps with a time, perhaps with a zone, as written."""
+    """A day, optionally with time and zone, as written."""
 
     day: date
     clock: time | None = None
@@ -35,7 +35,7 @@ class Stamp:
 
 
 def find_stamp(text: str) -> Stamp | None:
-    """The first date in a text's first 200 characters, with the time that follows it; None where there is none."""
+    """The first date in a text's first 200 characters, with the time after it; None if there is none."""
     text = text[:_CHARACTERS]
     for match in _NUMERIC.finditer(text):
         year, month, day, hour, minute, second, zone = match.groups()
@@ -55,7 +55,7 @@ def find_stamp(text: str) -> Stamp | None:
 
 
 def parse_stamp(text: str) -> Stamp | None:
-    """A field's date: as :func:`find_stamp`, or seconds or milliseconds since 1970."""
+    """A field's date: as in :func:`find_stamp`, or seconds or milliseconds since 1970."""
     if text.replace(".", "", 1).isdecimal() and text.isascii() and 9 <= len(text.partition(".")[0]) <= 13:
         instant = parse_instant(float(text))
         return Stamp(day=instant.date(), clock=instant.time(), zone=UTC) if instant else None
@@ -69,7 +69,7 @@ def find_clock(text: str) -> time | None:
 
 
 def stamp_instant(stamp: Stamp, zone: ZoneInfo) -> datetime | None:
-    """The instant of a stamp; one without its own zone is local time there, one without a time is noon, so its day is right."""
+    """The instant of a stamp; without a zone it is local time in ``zone``, without a time it is noon, so that the day is right."""
     try:
         local = datetime.combine(stamp.day, stamp.clock or time(12), tzinfo=stamp.zone or zone)
         instant = local.astimezone(UTC)
@@ -79,9 +79,9 @@ def stamp_instant(stamp: Stamp, zone: ZoneInfo) -> datetime | None:
 
 
 def next_instant(day: date, clock: time, previous: datetime, zone: ZoneInfo) -> datetime:
-    """The first instant at which local clocks show this time on that day or the next one, and that is not before ``previous``.
+    """The first instant at which clocks show this time on that day or the next, not before ``previous``.
 
-    Where the clocks go back an hour shows twice: a time that seems to go backwards may be the second one.
+    When clocks go back, an hour occurs twice: a time that seems to go backwards may be the second one.
     """
     tries = [(day, 0), (day, 1), (day + timedelta(days=1), 0)]
     moments = [datetime.combine(day, clock.replace(fold=fold), tzinfo=zone).astimezone(UTC) for day, fold in tries]

@@ -1,4 +1,4 @@
-"""What a file looks like from outside, so that one that did not change since it was read to its end need not be opened again.
+"""The state of a file seen from outside, so that a file that has not changed since it was read to the end need not be opened.
 
 Knows names, sizes and times; opens nothing.
 """
@@ -15,28 +15,28 @@ from time import time_ns
 from kept.sources.databases import BESIDE
 from kept.sources.registry import PLUGINS, SOURCES
 
-# Formats whose files tell all by themselves, and databases, of which a part may stand in files beside them. What a third party's
+# Formats whose files are self-contained, and databases, part of which may be in files beside them. It is unknown what a third-party
+# reader looks at, so its files are always opened.
 # reader looks at is its own affair: that is always opened.
 _SUFFIXES = frozenset({".jsonl", ".json", ".md", ".markdown", ".zst", ".zip"})
 _DATABASES = frozenset({".db", ".vscdb", ".sqlite", ".sqlite3"})
 FOLLOWED = "+"
-_SETTLED = 2_000_000_000  # nanoseconds: within two seconds a file may change and look the same, on the coarsest of clocks
+_SETTLED = 2_000_000_000  # nanoseconds; on the coarsest clocks a file may change within two seconds and look the same
 
 
 @cache
 def readers_version() -> str:
-    """What reads here: another version of kept, or another set of formats, may read what this one did not."""
+    """A hash of kept's version and the set of formats: with another one, a file may be read differently."""
     return blake2b("\0".join((version("kept"), *(source.name for source in SOURCES))).encode(), digest_size=6).hexdigest()
 
 
 def make_stat_entry(path: Path | str, source: str, author: str = "") -> str:
-    """What a file looks like now, with the moment of looking; empty where that says nothing about what it holds.
+    """The state of a file now, with the time of this call; empty if the state says nothing about its content.
 
-    ``author`` is whose words a person said unsigned notes are, after :data:`FOLLOWED` where the file lies below a folder they
-    named.
+    ``author`` is the author of unsigned notes that a person set, after :data:`FOLLOWED` if the file is below a folder they named.
     """
     plain = os.fspath(path)
-    suffix = os.path.splitext(plain)[1].lower()  # noqa: PTH122 - asked of every file of a run, where paths take as long as looking
+    suffix = os.path.splitext(plain)[1].lower()  # noqa: PTH122 - called for every file of a run, where Path takes as long as lstat
     try:
         info = os.lstat(plain)
         size, mtime, ctime = info.st_size, info.st_mtime_ns, info.st_ctime_ns
@@ -52,13 +52,13 @@ def make_stat_entry(path: Path | str, source: str, author: str = "") -> str:
 
 
 def is_of_followed_file(entry: str) -> bool:
-    """Whether an entry is of a file that lay below a folder which the person had named."""
+    """True if an entry is of a file below a folder that the person had named."""
     return FOLLOWED in entry
 
 
 def is_unchanged(before: str, now: str) -> bool:
-    """Whether a file surely did not change between two looks: it looks the same, and the first was no sooner than two seconds after
-    its last change, for a change that follows another at once may leave no trace.
+    """True if a file certainly has not changed between two entries: they are equal, and the first was taken more than two seconds
+    after the last change, because a later change within that time may leave no trace.
     """
     if not before or not now:
         return False

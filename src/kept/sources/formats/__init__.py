@@ -1,1 +1,1 @@
-"""One module a transcript format."""
+"""One module or package per transcript format."""

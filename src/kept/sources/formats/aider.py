@@ -1,7 +1,7 @@
-"""Aider's chat history, ``.aider.chat.history.md``: sessions one after the other in a file that only grows.
+"""Aider's chat history, ``.aider.chat.history.md``: one session after another in a file that only grows.
 
-A record is a run of lines of one kind: what the person typed (``####`` with the line break that Aider writes after each line),
-what the client printed (``>``), or the answer. The only time is that of a session's start, without a zone.
+A record is a run of lines of one kind: what the person typed (``####`` with the line break that Aider adds to each line), what the
+client printed (``>``), or the answer. The only time is that of a session's start, without a zone.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,17 +36,17 @@ _BREAK = "  "
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Aider:
-    """The reader of Aider's chat history; ``zone`` is where its sessions were held."""
+    """The reader of Aider's chat history; ``zone`` is the time zone of its sessions."""
 
     zone: ZoneInfo = UTC
     name: str = "aider"
 
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
-        """``$AIDER_CHAT_HISTORY_FILE``; without it the history lies in each project."""
+        """``$AIDER_CHAT_HISTORY_FILE``; without it the history is in each project."""
         return (named_folder(env, "AIDER_CHAT_HISTORY_FILE", home / ".aider.chat.history.md"),)
 
     def claims(self, path: Path, head: bytes) -> bool:
-        """Whether a file is named like a history and holds lines like one, or opens with the start of a session."""
+        """True if a file is named like a history and contains lines like one, or begins with the start of a session."""
         if path.suffix != ".md" or not (b"\n" + _TYPED.encode() in head or _START.encode() in head):
             return False
         rows = sniff_rows(head, path)
@@ -58,12 +58,12 @@ class Aider:
         return path.suffix == ".md"
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
-        """The events of a history that is new or has grown. Raises SourceError."""
+        """Yield the events of a new or grown history. Raises SourceError."""
         return read_document(path, cursor, partial(_parse_history, path=path, zone=self.zone))
 
 
 def _is_typed_line(text: str) -> bool:
-    """A line of a prompt. An answer's own heading of that level has no line break after it."""
+    """True for a line of a prompt. An answer's own heading of that level has no line break after it."""
     return text.startswith(_TYPED) and text.endswith(_BREAK)
 
 
@@ -89,7 +89,7 @@ def _parse_history(rows: list[Row], *, path: Path, zone: ZoneInfo) -> SourceDocu
         elif strip_edges(rows, first, after):
             session = session or hash_texts("aider", strip_edges(rows, first, after)[:1000])
             entry = replace(_read_run(rows, first, after, kind, draft_template(when)), session=session)
-            # The client prints a line of its own behind each answer: a prompt right below one may be a heading of the answer's.
+            # The client prints a line of its own after each answer, so a prompt right below an answer may be a heading in it.
             entries.append(doubt_entry(entry) if kind == "typed" and before == "answer" else entry)
         first, before = after, kind
     if not entries:
@@ -98,7 +98,7 @@ def _parse_history(rows: list[Row], *, path: Path, zone: ZoneInfo) -> SourceDocu
 
 
 def _split_line_runs(rows: Sequence[Row]) -> Iterator[tuple[str, int]]:
-    """The kinds of neighbouring lines, each with the row after its run; a blank line belongs to what it follows."""
+    """Yield the kind of each run of lines, with the row after it; a blank line belongs to the run before it."""
     current = ""
     for number, row in enumerate(rows):
         kind = _row_kind(row)

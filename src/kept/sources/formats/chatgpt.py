@@ -1,7 +1,7 @@
 """The conversations of ChatGPT's data export.
 
-What was said is the branch from the root to the node that was last looked at; answers that were generated again and prompts
-that were edited are counted as ``off-path``. A conversation that is not to be remembered is not. Knows no files.
+The conversation is the branch from the root to the node viewed last; regenerated answers and edited prompts are counted as
+``off-path``. A conversation that is not to be remembered is skipped. Knows no files.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from kept.sources.records import RecordPlace
 
 
 def translate_chatgpt(value: Mapping[str, Any], place: RecordPlace) -> SourceDocument:
-    """A conversation of the export, which stands at this place, with a record for each node of its tree."""
+    """Translate a conversation of the export, with a record for each node of its tree."""
     session = truncate_name(value.get("conversation_id")) or truncate_name(value.get("id"))
     mapping = value.get("mapping")
     nodes: Mapping[str, Any] = mapping if isinstance(mapping, dict) else {}
@@ -36,7 +36,7 @@ def _off_path(node: Any) -> str:
 
 
 def _active_branch(nodes: Mapping[str, Any], current: Any) -> list[str]:
-    """The ids from the root to the current node; where none is named, to the youngest leaf. Ends on cycles."""
+    """The ids from the root to the current node; without one, to the youngest leaf. Terminates on cycles."""
     if not isinstance(current, str) or current not in nodes:
         leaves = [node for node, value in nodes.items() if isinstance(value, dict) and not value.get("children")]
         current = max(leaves, key=lambda node: _creation_time(nodes[node]), default=None)
@@ -59,7 +59,7 @@ _THINKING = ("thoughts", "reasoning_recap")
 
 
 def _read_node(node: str, value: Any, place: RecordPlace, started: datetime | None) -> DocumentEntry:
-    """A node of the branch: a message's author decides, then what its content is."""
+    """Read a node of the branch; it depends on the message's author, then on the type of its content."""
     message = value.get("message") if isinstance(value, dict) else None
     if not isinstance(message, dict):
         return DocumentEntry(place=place, dropped="no-message")
@@ -89,7 +89,7 @@ def _read_node(node: str, value: Any, place: RecordPlace, started: datetime | No
 
 
 def _read_parts(content: Mapping[str, Any]) -> tuple[str, dict[str, int]]:
-    """The words of a content, and how many pictures and the like stood between them. What was spoken is words too."""
+    """The words of a content, including speech, and the number of pictures and the like between them."""
     noted: dict[str, int] = {}
     parts = content.get("parts")
     if not isinstance(parts, list):

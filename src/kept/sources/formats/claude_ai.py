@@ -1,7 +1,6 @@
 """The conversations of Claude.ai's data export.
 
-What was said is the branch from the root to the youngest message; prompts that were edited are counted as ``off-path``. Knows
-no files.
+The conversation is the branch from the root to the youngest message; edited prompts are counted as ``off-path``. Knows no files.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,7 @@ from kept.sources.records import RecordPlace
 
 
 def translate_claude_ai(value: Mapping[str, Any], place: RecordPlace) -> SourceDocument:
-    """A conversation of the export, which stands at this place, with a record for each message."""
+    """Translate a conversation of the export, with a record for each message."""
     messages = to_mappings(value.get("chat_messages"))
     started = parse_instant(value.get("created_at"))
     path = _active_messages(messages)
@@ -30,7 +29,7 @@ def translate_claude_ai(value: Mapping[str, Any], place: RecordPlace) -> SourceD
 
 
 def _active_messages(messages: Sequence[Mapping[str, Any]]) -> frozenset[int]:
-    """The numbers of the messages from the root to the youngest one; all of them where none names its parent."""
+    """The indices of the messages from the root to the youngest one; all messages if none names its parent."""
     numbers = {message["uuid"]: number for number, message in enumerate(messages) if isinstance(message.get("uuid"), str)}
     if not any(isinstance(message.get("parent_message_uuid"), str) for message in messages):
         return frozenset(range(len(messages)))
@@ -48,7 +47,7 @@ def _active_messages(messages: Sequence[Mapping[str, Any]]) -> frozenset[int]:
 
 
 def _read_message(message: Mapping[str, Any], place: RecordPlace, started: datetime | None) -> DocumentEntry:
-    """A message: the sender decides, then its blocks. The text of an attached file is not the person's speech."""
+    """Read a message; it depends on the sender, then on its blocks. The text of an attached file does not count as the person's."""
     sender = message.get("sender")
     if sender not in ("human", "assistant"):
         return DocumentEntry(place=place, dropped=f"role:{safe_word(sender)}")

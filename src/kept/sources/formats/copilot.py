@@ -1,8 +1,8 @@
-"""GitHub Copilot's conversations: the command line agent's ``events.jsonl``, and VS Code's chat sessions.
+"""GitHub Copilot's conversations: the CLI agent's ``events.jsonl``, and VS Code's chat sessions.
 
-On the command line a record is an event of its log. In VS Code it is a request with its answer, and a line that is no JSON: the
-file is a log of patches that are applied first, or the whole state as one object. An answer that is still being written is read
-when it is whole.
+In the CLI a record is an event of its log. In VS Code it is a request with its answer, or a line that is not JSON: the file is a
+log of patches that are applied first, or the whole state as one object. An answer that is still being written is read when it is
+complete.
 """
 
 import json
@@ -64,7 +64,7 @@ class CopilotCli:
         return (named_folder(env, "COPILOT_HOME", home / ".copilot") / "session-state",)
 
     def claims(self, path: Path, head: bytes) -> bool:  # noqa: ARG002 - the protocol's
-        """Whether the log opens with a session's start."""
+        """True if the log begins with a session's start."""
         starts = ("session.start", "session.resume")
         return any(value.get("type") in starts and isinstance(value.get("data"), dict) for value in sample_records(head))
 
@@ -73,7 +73,7 @@ class CopilotCli:
         return path.suffix == ".jsonl"
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
-        """The events after the cursor. Raises SourceError."""
+        """Yield the events after the cursor. Raises SourceError."""
         return read_slices(
             path, cursor, RecordReader(start=partial(_load_state, path), step=partial(_read_event, path=path), save=_dump_state)
         )
@@ -81,7 +81,7 @@ class CopilotCli:
 
 @dataclass(kw_only=True, slots=True)
 class _State:
-    """Identity, and the calls that have no output yet: id → the place of their record, name, target."""
+    """The session's identity, and the calls without output: id → the place of their record, name, target."""
 
     session: str = ""
     cwd: str = ""
@@ -108,7 +108,7 @@ def _dump_state(state: _State) -> str:
 
 
 def _read_workspace_cwd(path: Path) -> str:
-    """The working directory that a session's ``workspace.yaml`` names; empty where there is none."""
+    """The working directory in a session's ``workspace.yaml``; empty if there is none."""
     text = read_beginning(path, _SMALL_FILE).decode("utf-8", "replace")
     found = next((line for line in text.split("\n") if line.startswith("cwd:")), "")
     return found.removeprefix("cwd:").strip().strip("\"'")
@@ -180,7 +180,7 @@ def _read_completion(state: _State, data: Mapping[str, Any], template: EventDraf
     return template.output(text, tool)
 
 
-# The whole state is built before any of it is read, so the file is bounded, not only its lines.
+# The whole state is built before any of it is read, so the size of the file is limited, not only of its lines.
 _SESSION_LIMIT = 32 * 2**20
 _PATH_DEPTH = 20
 _FINISHED = (1, 2, 3)  # complete, cancelled, failed
@@ -193,27 +193,27 @@ class CopilotChat:
     name: str = "vscode-chat"
 
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
-        """The workspace and window storage of VS Code on Linux, macOS and Windows; ``$XDG_CONFIG_HOME`` counts."""
+        """The workspace and window storage of VS Code on Linux (including ``$XDG_CONFIG_HOME``), macOS and Windows."""
         users = [
             base / product / "User" for base in settings_folders(home, env) for product in ("Code", "Code - Insiders", "VSCodium")
         ]
         return tuple(user / folder for user in users for folder in ("workspaceStorage", "globalStorage/emptyWindowChatSessions"))
 
     def claims(self, path: Path, head: bytes) -> bool:
-        """Whether a file opens with a session's base state, or is a session in one object that no newer log replaces."""
+        """True if a file begins with a session's base state, or is a session in one object without a newer log that replaces it."""
         if any(value.get("kind") == 0 and isinstance(value.get("v"), dict) for value in sample_records(head)):
             return True
         whole = path.suffix == ".json" and b'"requests"' in head and b'"sessionId"' in head + _read_tail(path)
         return whole and head.lstrip()[:1] == b"{" and not path.with_suffix(".jsonl").exists()
 
     def owns(self, path: Path) -> bool:
-        """True for sessions, except in one object where a newer log replaces it."""
+        """True for sessions, except in one object if a newer log replaces it."""
         if path.parent.name not in ("chatSessions", "emptyWindowChatSessions"):
             return False
         return path.suffix == ".jsonl" or (path.suffix == ".json" and not path.with_suffix(".jsonl").exists())
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
-        """The events of a session that is new or has changed. Raises SourceError."""
+        """Yield the events of a new or changed session. Raises SourceError."""
         known = read_new_state(path, cursor, limit=_SESSION_LIMIT)
         if known is None:
             return
@@ -238,7 +238,9 @@ def _read_tail(path: Path) -> bytes:
 
 
 def _replay_patches(pieces: Iterable[Record | Reject | ReadStop | None]) -> tuple[Mapping[str, Any], list[Reject], int]:
-    """The state that a log of patches adds up to, what of it is no patch, and the bytes of an unfinished last line."""
+    """The state after applying a log of patches, the lines that are not patches, and the number of bytes of an incomplete last
+    line.
+    """
     state: dict[str, Any] = {}
     rejects: list[Reject] = []
     pending = 0
@@ -256,7 +258,7 @@ def _replay_patches(pieces: Iterable[Record | Reject | ReadStop | None]) -> tupl
 
 
 def _apply_patch(state: dict[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
-    """The state after a patch: 0 the base, 1 sets a path, 2 appends to a list (from ``i`` on), 3 deletes a path."""
+    """Apply a patch: 0 the base, 1 sets a path, 2 appends to a list (from ``i`` on), 3 deletes a path."""
     kind, value, path = patch.get("kind"), patch.get("v"), patch.get("k")
     if "kind" not in patch and "requests" in patch:
         return dict(patch)
@@ -304,7 +306,7 @@ def _read_session(state: Mapping[str, Any], path: Path) -> SourceDocument:
 
 
 def _workspace_folder(path: Path) -> str:
-    """The folder of the workspace in whose storage a session lies."""
+    """The folder of the workspace whose storage contains a session."""
     workspace = read_beginning(path.parent.parent / "workspace.json", _SMALL_FILE)
     uri = parse_object(workspace.decode("utf-8", "replace")).get("folder")
     parts = urlsplit(uri) if isinstance(uri, str) else None
@@ -330,7 +332,7 @@ def _request_entry(request: Mapping[str, Any], number: int, *, last: bool) -> Do
 
 
 def _response_drafts(parts: Any, template: EventDraft, noted: dict[str, int]) -> list[EventDraft]:
-    """An answer's parts in order, neighbouring pieces of text as one."""
+    """An answer's parts in order; adjacent pieces of text are joined."""
     answer = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason="response")
     drafts: list[EventDraft] = []
     words: list[str] = []

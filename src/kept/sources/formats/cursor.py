@@ -1,7 +1,7 @@
-"""Cursor's conversations: the editor's database ``state.vscdb``, and the command line agent's JSON Lines.
+"""Cursor's conversations: the editor's database ``state.vscdb``, and the CLI agent's JSON Lines.
 
-In the database a record is a bubble, and a conversation without any; in the JSON Lines a line. The agent's lines carry neither
-ids nor, mostly, times.
+In the database a record is a bubble, or a conversation without bubbles; in the JSON Lines it is a line. The agent's lines have no
+ids and usually no times.
 """
 
 from collections.abc import Iterator, Mapping
@@ -42,11 +42,11 @@ class CursorEditor:
     name: str = "cursor"
 
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
-        """The global storage on Linux, macOS and Windows; ``$XDG_CONFIG_HOME`` counts."""
+        """The global storage on Linux (including ``$XDG_CONFIG_HOME``), macOS and Windows."""
         return tuple(base / "Cursor" / "User" / "globalStorage" / "state.vscdb" for base in settings_folders(home, env))
 
     def claims(self, path: Path, head: bytes) -> bool:
-        """Whether a database has Cursor's table, or the name of Cursor's."""
+        """True if a database has Cursor's table or file name."""
         return head.startswith(MAGIC) and (self.owns(path) or _TABLE in table_names(path))
 
     def owns(self, path: Path) -> bool:
@@ -54,12 +54,12 @@ class CursorEditor:
         return path.name == "state.vscdb"
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
-        """The events of the conversations that changed. Raises SourceError."""
+        """Yield the events of the conversations that changed. Raises SourceError."""
         return read_conversations(path, cursor, partial(_list_conversations, path))
 
 
 def _list_conversations(path: Path, connection: Connection) -> Iterator[Conversation]:
-    """The conversations by the time of their last change."""
+    """Yield the conversations by the time of their last change."""
     if _TABLE not in ordinary_tables(connection):
         raise SourceError(f"has no table {_TABLE}", where=str(path))
     listed = []
@@ -76,14 +76,14 @@ def _list_conversations(path: Path, connection: Connection) -> Iterator[Conversa
 
 
 def _list_keys(connection: Connection, prefix: str) -> list[str]:
-    # The last character of the prefix is a colon, and a semicolon comes after it: a range uses the index of the keys.
-    # The statement is a constant.
+    # The prefix ends with a colon, and a semicolon is the next character: a range can use the index of the keys. The statement is a
+    # constant.
     cursor = connection.execute(f"SELECT key FROM {_TABLE} WHERE key >= ? AND key < ?", (prefix, prefix[:-1] + ";"))  # noqa: S608
     return [str(key) for (key,) in cursor]
 
 
 def _stored_object(connection: Connection, key: str) -> Mapping[str, Any] | Reject:
-    """The JSON object under a key; empty where there is none."""
+    """The JSON object under a key; empty if there is none."""
     try:
         row = connection.execute(f"SELECT rowid, value FROM {_TABLE} WHERE key = ?", (key,)).fetchone()  # noqa: S608 - a constant
     except DataError:
@@ -95,7 +95,7 @@ def _stored_object(connection: Connection, key: str) -> Mapping[str, Any] | Reje
 
 
 def _read_conversation(connection: Connection, key: str) -> tuple[SourceDocument, list[Reject]]:
-    """A conversation with its bubbles in the order of its headers; older ones hold the bubbles themselves."""
+    """A conversation with its bubbles in the order of its headers; older conversations contain the bubbles themselves."""
     session = key.removeprefix(_COMPOSER)
     composer = _stored_object(connection, key)
     if isinstance(composer, Reject):
@@ -112,7 +112,7 @@ def _read_conversation(connection: Connection, key: str) -> tuple[SourceDocument
         else:
             bubbles.append({**header, **bubble})
     if composer.get("status") == "generating" and bubbles and bubbles[-1].get("type") != 1:
-        bubbles.pop()  # still being written: it is read when it is whole
+        bubbles.pop()  # still being written: it is read when it is complete
     for bubble in bubbles:
         written = bubble.get("createdAt")
         written = written if parse_instant(written) else to_mapping(bubble.get("timingInfo")).get("clientStartTime")
@@ -125,7 +125,7 @@ def _read_conversation(connection: Connection, key: str) -> tuple[SourceDocument
 
 
 def _project_folder(composer: Mapping[str, Any]) -> str:
-    """The workspace folder, where the conversation names one."""
+    """The workspace folder, if the conversation names one."""
     uri = to_mapping(to_mapping(composer.get("workspaceIdentifier")).get("uri"))
     return next((found for key in ("fsPath", "path") if isinstance(found := uri.get(key), str)), "")
 
@@ -148,7 +148,7 @@ def _bubble_entry(bubble: Mapping[str, Any], template: EventDraft, place: Record
 
 
 def _former_tool_drafts(data: Mapping[str, Any], answer: EventDraft) -> Iterator[EventDraft]:
-    """A tool call, and its output where there is one. Arguments are JSON in a string."""
+    """Yield a tool call, and its output if there is one. Arguments are JSON in a string."""
     tool = requested_tool(data.get("name"), data.get("toolCallId"), data.get("rawArgs") or data.get("params"))
     yield answer.call(tool)
     result, status = data.get("result"), data.get("status")
@@ -162,7 +162,7 @@ def _former_tool_drafts(data: Mapping[str, Any], answer: EventDraft) -> Iterator
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CursorAgent:
-    """The reader of the command line agent's transcripts."""
+    """The reader of the CLI agent's transcripts."""
 
     name: str = "cursor-agent"
 
@@ -171,7 +171,7 @@ class CursorAgent:
         return (home / ".cursor" / "projects",)
 
     def claims(self, path: Path, head: bytes) -> bool:  # noqa: ARG002 - the protocol's
-        """Whether the first record has a role beside its message, and no type."""
+        """True if the first record has a role beside its message, and no type."""
         return any(
             value.get("role") in ("user", "assistant") and isinstance(value.get("message"), dict) and "type" not in value
             for value in sample_records(head)
@@ -182,13 +182,13 @@ class CursorAgent:
         return path.suffix == ".jsonl" and "agent-transcripts" in path.parts
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
-        """The events after the cursor. Raises SourceError."""
+        """Yield the events after the cursor. Raises SourceError."""
         step = partial(_read_line, path=path)
         return read_slices(path, cursor, RecordReader(start=lambda _carry, _fetch: None, step=step, save=lambda _state: "{}"))
 
 
 def _read_line(_state: None, record: Record, *, path: Path) -> Outcome:
-    """A line on its own. One without a time is told from its like by its place and its words together."""
+    """Read a line by itself. A line without a time is identified by its place and its words together."""
     value = record.value
     message, role = to_mapping(value.get("message")), value.get("role")
     at = parse_instant(value.get("timestamp"))
@@ -206,7 +206,7 @@ def _read_line(_state: None, record: Record, *, path: Path) -> Outcome:
 
 
 def _message_events(message: Mapping[str, Any], role: Any, template: EventDraft) -> tuple[list[EventDraft], dict[str, int], str]:
-    """What a message says, what was left out of it, and why it says nothing."""
+    """The drafts of a message, what was left out of it, and the reason if it is empty."""
     content = message.get("content")
     noted: dict[str, int] = {}
     if role not in ("user", "assistant"):

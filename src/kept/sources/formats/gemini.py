@@ -1,13 +1,13 @@
 """Gemini CLI's chats (``tmp/<project>/chats/session-….jsonl``, a sub-agent's in a folder below) as events; also the older JSON.
 
-A line replaces the message of the same id: each piece of a message (its text, each call, each output) is taken when it first
-stands there, and a line that brings nothing new is dropped as ``told-twice``. What ``$set`` puts in place of the conversation
-after a compression changes nothing that was read; a message that only stands there is a compaction's.
+A line replaces the message with the same id. Each piece of a message (its text, each call, each output) is read at its first
+occurrence, and a line without anything new is dropped as ``told-twice``. ``$set`` replaces the conversation after a compression; it
+changes nothing already read, and a message that occurs only there is a compaction's.
 
-``record`` is the message's id, ``parent`` the message before it: after a rewind the next one follows what the first removed one
-followed, and the rewind itself shows as a prompt without text, labelled abandoned (see ``kept.store.threads``). A record of
-the older form is one message; it is read whole whenever the file has changed. What SpecStory converted from another tool's
-session carries that session's id, no time (the one written is the conversion's) and the label injected.
+``record`` is the message's id, ``parent`` the message before it. After a rewind the next message follows what the first removed one
+followed, and the rewind itself appears as a prompt without text, labelled abandoned (see ``kept.store.threads``). A record of the
+older form is one message; it is read whole whenever the file has changed. What SpecStory converted from another tool's session has
+that session's id, no time (the one written is the conversion's) and the label injected.
 """
 
 import json
@@ -64,11 +64,11 @@ class Gemini:
     name: str = "gemini-cli"
 
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
-        """``~/.gemini/tmp``, below ``$GEMINI_CLI_HOME`` where that is set."""
+        """``~/.gemini/tmp``, below ``$GEMINI_CLI_HOME`` if that is set."""
         return (named_folder(env, "GEMINI_CLI_HOME", home) / ".gemini" / "tmp",)
 
     def claims(self, path: Path, head: bytes) -> bool:
-        """Whether the file opens with a chat's identity; a backup of an unreadable one is not claimed."""
+        """True if the file begins with a chat's identity; a backup of an unreadable chat is not claimed."""
         if ".unreadable-" in path.name:
             return False
         values = list(sample_records(head))
@@ -78,11 +78,11 @@ class Gemini:
         return path.suffix == ".json" and opening.startswith(b"{") and b'"sessionId"' in opening and b'"projectHash"' in opening
 
     def owns(self, path: Path) -> bool:
-        """True for files of a folder ``chats``, except those the client itself could not read."""
+        """True for files in a folder ``chats``, except those that the client itself could not read."""
         return path.suffix in (".json", ".jsonl") and "chats" in path.parts and ".unreadable-" not in path.name
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
-        """The events after the cursor. Raises SourceError where the file cannot be read as a whole."""
+        """Yield the events after the cursor. Raises SourceError if the file as a whole cannot be read."""
         if path.suffix == ".json":
             return _read_document(path, cursor)
         reader = RecordReader(start=partial(_load_state, path=path), step=partial(_read_line, path=str(path)), save=_dump_state)
@@ -91,11 +91,11 @@ class Gemini:
 
 @dataclass(kw_only=True, slots=True)
 class _State:
-    """What the records before the present one leave behind; all of it bounded.
+    """The state after earlier records; all of it is bounded.
 
-    ``source`` is the session this one was converted from, ``base`` the time its conversion began, ``grid`` counts its seconds, -1
-    after its end. ``order`` leads from each message of the conversation as it stands to the one before it, ``cut`` tells that
-    older ones were let go. ``seen`` marks the pieces already taken.
+    ``source`` is the session this one was converted from, ``base`` the time when its conversion began, ``grid`` counts its seconds,
+    -1 after its end. ``order`` maps each message of the present conversation to the one before it; ``cut``: older ones were
+    dropped. ``seen`` marks the pieces already read.
     """
 
     session: str = ""
@@ -124,7 +124,7 @@ def _dump_state(state: _State) -> str:
 
 
 def _read_project_folder(path: Path) -> str:
-    """The folder a project's chats belong to, where the client has noted it beside them."""
+    """The folder of a project's chats, if the client has recorded it beside them."""
     chats = next((parent for parent in path.parents[:3] if parent.name == "chats"), None)
     noted = read_beginning(chats.parent / ".project_root", PATH_LIMIT) if chats is not None else b""
     return truncate_name(noted.decode("utf-8", "replace").strip(), PATH_LIMIT)
@@ -166,7 +166,7 @@ def _read_identity(state: _State, value: Mapping[str, Any]) -> None:
 
 
 def _rewind(state: _State, native: str, pointer: Pointer) -> Outcome:
-    """The message of this id and all after it were taken back; with an id that is not there, the client takes back all."""
+    """Remove the message with this id and all later ones; for an unknown id, the client removes all messages."""
     if not state.order or (native not in state.order and state.cut):
         return Outcome(dropped="$rewindTo")
     last = _last_message(state)
@@ -189,7 +189,7 @@ def _rewind(state: _State, native: str, pointer: Pointer) -> Outcome:
 
 
 def _replace_all(state: _State, messages: Any, pointer: Pointer, noted: dict[str, int]) -> tuple[Event, ...]:
-    """A compression or masking replaced the conversation: only what never stood in it is new."""
+    """Replace the conversation after a compression or masking: only messages that were never in it are new."""
     if not isinstance(messages, list):
         return ()
     known, events = state.order.keys(), list[Event]()
@@ -206,7 +206,7 @@ def _replace_all(state: _State, messages: Any, pointer: Pointer, noted: dict[str
 
 
 def _read_message(state: _State, value: Mapping[str, Any], pointer: Pointer, noted: dict[str, int]) -> tuple[Event, ...] | str:
-    """The pieces of a message that were not there before."""
+    """The pieces of a message that are new."""
     native, stamp = truncate_name(value.get("id")), value.get("timestamp")
     match value.get("type"):
         case "user":
@@ -247,7 +247,7 @@ def _read_message(state: _State, value: Mapping[str, Any], pointer: Pointer, not
 
 
 def _is_converted_copy(state: _State, stamp: Any) -> bool:
-    """Whether a message belongs to a converted beginning: its turns are stamped one second apart, from the start on."""
+    """True if a message belongs to a converted beginning: its turns are stamped one second apart, from the start on."""
     if state.grid < 0:
         return False
     base = parse_instant(state.base)
@@ -263,7 +263,7 @@ _OWN = ("<session_context>", "<hook_context>")
 
 
 def _user_pieces(state: _State, value: Mapping[str, Any], noted: dict[str, int]) -> list[EventDraft]:
-    """What the user typed, and apart from it what the client made of it or put beside it."""
+    """What the user typed, separated from what the client made of it or added."""
     sent, hooks = strip_leading_blocks(list_texts(value.get("content")), "hook_context")
     shown, _ = strip_leading_blocks(list_texts(value.get("displayContent")), "hook_context")
     for part in list_parts(value.get("content")):
@@ -282,12 +282,12 @@ def _user_pieces(state: _State, value: Mapping[str, Any], noted: dict[str, int])
     pieces = EventDraft(reason="user-message").typed(typed, noted) + extra
     if state.subagent:
         return relabel(pieces, Author.SUBAGENT, "subagent-session")
-    # The client notes no terminal, so its folder decides where it is known.
+    # The client does not record whether it ran in a terminal, so its folder decides if known.
     return label_as_program(pieces, noted, "folder") if state.project and is_unattended(state.project) else pieces
 
 
 def _is_command(text: str) -> bool:
-    """Whether a prompt is an order to the client (``/chat save x``, ``?``); a path is none."""
+    """True if a prompt is a command to the client (``/chat save x``, ``?``); a path is not."""
     word = text.partition("\n")[0].split(" ", 1)[0]
     return word[:1] in ("/", "?") and all(char.isalnum() or char in "-_:" for char in word[1:])
 
@@ -314,7 +314,7 @@ def _reply_pieces(state: _State, value: Mapping[str, Any], noted: dict[str, int]
 
 
 def _call_output(call: Mapping[str, Any]) -> str | None:
-    """What a call returned; None while it has not."""
+    """What a call returned; None until it has returned."""
     texts = []
     for part in list_parts(call.get("result")):
         response = part.get("functionResponse")
@@ -329,7 +329,7 @@ def _call_output(call: Mapping[str, Any]) -> str | None:
 
 
 def _shell_exit_code(output: str, name: str) -> int | None:
-    """The status in the last of the lines that the client's shell tool writes below a command's output."""
+    """The status in the last line that the client's shell tool adds below a command's output."""
     if name != "run_shell_command":
         return None
     stated = output[-500:].rpartition("\nExit Code: ")[2].partition("\n")[0] if "\nExit Code: " in output[-500:] else ""
@@ -355,7 +355,7 @@ def _is_seen(state: _State, native: str, code: str) -> bool:
 
 
 def _read_document(path: Path, cursor: Cursor) -> Iterator[Slice]:
-    """The older form: one JSON object that holds all messages."""
+    """Read the older form: one JSON object with all messages."""
     known = read_new_state(path, cursor)
     if known is None:
         return

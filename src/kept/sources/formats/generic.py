@@ -1,17 +1,17 @@
-"""Conversations in no tool's format: JSON Lines with the usual names, and Markdown or plain text with the speakers' names.
+"""Conversations in no tool's format: JSON Lines with common field names, and Markdown or plain text with speakers' names.
 
-JSON Lines: one message in each line, an object with
+JSON Lines: one message per line, an object with
 
 * who: ``role`` (or ``sender``, ``speaker``, ``from``, ``author``): user, human, assistant, ai, a model's name, tool, system;
 * what: ``content`` (or ``text``, ``value``, ``body``): a string, or a list of strings and ``{"text": …}``;
 * when: ``timestamp`` (or ``time``, ``ts``, ``created_at``, ``date``): ISO 8601, or seconds or milliseconds since 1970;
-* and, where there are such, ``id``, ``session_id`` (or ``conversation_id``), ``cwd``, ``tool_calls`` as OpenAI writes them, and of
-  a tool's message ``tool_call_id`` and ``is_error``;
+* and optionally ``id``, ``session_id`` (or ``conversation_id``), ``cwd``, ``tool_calls`` as OpenAI writes them, and for a tool's
+  message ``tool_call_id`` and ``is_error``;
 
-or one conversation in each line, an object with a list of such messages in ``messages`` or ``conversations``. A record is a line.
-Text: ``User: …`` and ``Assistant: …`` at the start of lines, or headings, see ``roles``. A record is a turn.
+or one conversation per line, an object with a list of such messages in ``messages`` or ``conversations``. A record is a line. Text:
+``User: …`` and ``Assistant: …`` at the start of lines, or headings, see ``roles.py``. A record is a turn.
 
-The last of all readers: what another format claims is never read by this one.
+This is the last of all readers: it never reads what another format claims.
 """
 
 from collections.abc import Iterator, Mapping
@@ -65,17 +65,17 @@ _ROLES: Mapping[str, Role] = {"prompter": Role.HUMAN, "function_call": Role.TOOL
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Generic:
-    """The reader of last resort; ``zone`` is where times without one were written."""
+    """The reader of last resort; ``zone`` is the time zone for times without one."""
 
     zone: ZoneInfo = UTC
     name: str = "generic"
 
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:  # noqa: ARG002 - the protocol's
-        """None: such a file lies where a person says."""
+        """Empty: a person saves such a file anywhere."""
         return ()
 
     def claims(self, path: Path, head: bytes) -> bool:
-        """Whether the first record names a speaker and has words, or both sides speak in a text."""
+        """True if the first record names a speaker and has words, or both sides speak in a text."""
         suffix = path.suffix.lower()
         if suffix in _LINES:
             opening = (message for value in sample_records(head) for message in _list_messages(value)[:1])
@@ -87,11 +87,11 @@ class Generic:
         return {Role.HUMAN, Role.ASSISTANT} <= {turn.role for turn in turns}
 
     def owns(self, path: Path) -> bool:
-        """True for JSON Lines: :class:`kept.Memory` writes what agents observe that way."""
+        """True for JSON Lines: :class:`kept.Memory` writes what agents observe in that form."""
         return path.suffix in _LINES
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
-        """The events after the cursor, or of a text that is new or has changed. Raises SourceError."""
+        """Yield the events after the cursor, or of a new or changed text. Raises SourceError."""
         if path.suffix.lower() in _LINES:
             step = partial(_read_record, path=path, zone=self.zone)
             return read_slices(path, cursor, RecordReader(start=lambda _carry, _fetch: None, step=step, save=lambda _state: "{}"))
@@ -145,7 +145,7 @@ def _first_text(value: Mapping[str, Any], names: tuple[str, ...]) -> str:
 
 
 def _message_role(message: Mapping[str, Any]) -> Role | None:
-    """The speaker; where a message names two, the less trusted one."""
+    """The speaker; if a message names two, the less trusted one."""
     named = [to_mapping(message.get(name)).get("role") or message.get(name) for name in _WHO]
     found = {_parse_role(name) for name in named if isinstance(name, str)} - {None}
     return next((role for role in (Role.TOOL, Role.SYSTEM, Role.ASSISTANT, Role.HUMAN) if role in found), None)
@@ -162,7 +162,7 @@ def _message_text(message: Mapping[str, Any]) -> str | None:
 
 
 def _message_events(message: Mapping[str, Any], position: str, zone: ZoneInfo, noted: dict[str, int]) -> list[EventDraft] | str:
-    """What a message says, or why it says nothing."""
+    """The drafts of a message, or the reason why it is empty."""
     role, text = _message_role(message), _message_text(message) or ""
     if role is None:
         return f"role:{safe_word(next((message[name] for name in _WHO if name in message), None))}"
@@ -186,7 +186,7 @@ def _message_events(message: Mapping[str, Any], position: str, zone: ZoneInfo, n
             drafts, removed = split_prompt(text, template.reason, template)
             noted |= removed
             if (name := message.get("name")) and (not isinstance(name, str) or parse_role(name) is None):
-                drafts = label_unconfirmed(drafts, noted, "named")  # one of several who write, perhaps a program
+                drafts = label_unconfirmed(drafts, noted, "named")  # one of several authors, perhaps a program
         case Role.ASSISTANT:
             answer = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT)
             drafts = [*([answer] if text else []), *_call_drafts(message.get("tool_calls"), answer)]

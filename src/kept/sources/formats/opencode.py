@@ -1,8 +1,8 @@
 """OpenCode's sessions, in its SQLite database.
 
-A record is a part of a message, and a message without parts. What stands in the name of the user is the person's unless the part
-is marked as synthetic (files the client attached), the session was spawned by another one, or ``opencode run`` began it where no
-person works.
+A record is a part of a message, or a message without parts. Text in the user's name is the person's, unless the part is marked as
+synthetic (files that the client attached), the session was started by another one, or ``opencode run`` started it where no person
+works.
 """
 
 import json
@@ -41,7 +41,7 @@ class OpenCode:
         return (named_folder(env, "OPENCODE_DB", data / "opencode" / "opencode.db"),)
 
     def claims(self, path: Path, head: bytes) -> bool:
-        """Whether a database has the tables of sessions, messages and parts, or OpenCode's name."""
+        """True if a database has the tables of sessions, messages and parts, or OpenCode's file name."""
         return head.startswith(MAGIC) and (path.name == "opencode.db" or table_names(path) >= _TABLES)
 
     def owns(self, path: Path) -> bool:
@@ -49,7 +49,7 @@ class OpenCode:
         return path.suffix == ".db"
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
-        """The events of the sessions that changed. Raises SourceError."""
+        """Yield the events of the sessions that changed. Raises SourceError."""
         return read_conversations(path, cursor, partial(_list_sessions, path))
 
 
@@ -72,7 +72,7 @@ def _list_sessions(path: Path, connection: Connection) -> Iterator[Conversation]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _SessionOpener:
-    """Who began a session: another one, a command without a terminal, or a program in a folder where no person works."""
+    """Who started a session: another one, a command without a terminal, or a program in a folder where no person works."""
 
     spawned: bool
     printed: bool
@@ -80,7 +80,7 @@ class _SessionOpener:
 
 
 def _is_question_denied(permission: object) -> bool:
-    """Whether a session's rules forbid questions, as ``opencode run`` has them: nobody is there to answer."""
+    """True if a session's rules forbid questions, as in ``opencode run``: nobody is there to answer."""
     try:
         rules = json.loads(permission) if isinstance(permission, str) else None
     except (ValueError, RecursionError):
@@ -104,7 +104,7 @@ def _read_session(connection: Connection, session: str, directory: str, who: _Se
             rejects.append(message if isinstance(message, Reject) else part)
             continue
         if message_id == last and _is_unfinished(message):
-            continue  # it is read when it is whole
+            continue  # it is read when it is complete
         at = parse_instant(created) or parse_instant(to_mapping(message.get("time")).get("created"))
         template = EventDraft(
             reason="user-message",
@@ -122,7 +122,7 @@ def _read_session(connection: Connection, session: str, directory: str, who: _Se
 
 
 def _is_unfinished(message: Mapping[str, Any]) -> bool:
-    """Whether an answer is still being written."""
+    """True if an answer is still being written."""
     ended = message.get("finish") or message.get("error") or to_mapping(message.get("time")).get("completed")
     return message.get("role") == "assistant" and not ended
 
@@ -165,7 +165,7 @@ def _read_part(
 
 
 def _tool_drafts(part: Mapping[str, Any], answer: EventDraft) -> Iterator[EventDraft]:
-    """A call, and its output where it has ended."""
+    """Yield a call, and its output if it has ended."""
     state = to_mapping(part.get("state"))
     status = state.get("status")
     tool = requested_tool(part.get("tool"), part.get("callID"), state.get("input"))

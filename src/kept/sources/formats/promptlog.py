@@ -1,6 +1,6 @@
-"""Prompt logs: files in which an agent writes down each prompt it was given, with its time, and often what it then did.
+"""Prompt logs: files in which an agent records each prompt it was given, with its time, and often what it then did.
 
-One file for each prompt, or one file with a dated heading for each. The prompt's words are the person's; a retelling of them
+There is one file per prompt, or one file with a dated heading for each. The prompt's words are the person's; a retelling of them
 ("User requested …", "Prompt summary") and the report of what was done are the agent's. Knows no files and no front matter.
 """
 
@@ -24,7 +24,7 @@ _WORD_CHARACTERS = 60
 
 
 class PromptLogPart(StrEnum):
-    """What a section of a log holds."""
+    """What a section of a log contains."""
 
     PROMPT = "prompt"
     RETOLD = "prompt-retold"
@@ -32,7 +32,7 @@ class PromptLogPart(StrEnum):
 
 
 class _Section(NamedTuple):
-    """Rows [first, after) of one part; ``words`` is the row its own words begin at, ``opening`` what stands on the label's line."""
+    """Rows [first, after) of one part; ``words`` is the row where its own words begin, ``opening`` the text on the label's line."""
 
     part: PromptLogPart
     first: int
@@ -78,9 +78,9 @@ _MODEL_WORD = Pattern(
 
 
 def is_prompt_log(rows: Sequence[Row], *, named: bool) -> bool:
-    """Whether a text opens like a prompt log.
+    """True if a text begins like a prompt log.
 
-    ``named`` tells that its name says so: then a time in its first lines is enough. Else they hold a time, a model and a prompt.
+    ``named``: its name says so, and a time in its first lines suffices. Otherwise these must contain a time, a model and a prompt.
     """
     opening = [row.text for row in rows[:40] if row.text.strip()][:_HEADER_ROWS]
     dated = any(_is_meta(text) and find_stamp(text) for text in opening)
@@ -113,7 +113,7 @@ def parse_entries(rows: Sequence[Row], first: int, when: ConversationTime) -> li
 
 
 def _entry_rows(found: Sequence[Heading]) -> list[int]:
-    """The rows of headings that begin with a date, where they follow one another on one level: each opens an entry of its own."""
+    """The rows of consecutive headings on one level that begin with a date: each opens an entry of its own."""
     dated = [heading for heading in found if heading.title[:4].isdigit() and find_stamp(heading.title)]
     return [heading.row for heading in dated if heading.level == dated[0].level]
 
@@ -140,7 +140,7 @@ def _parse_entry(
 def _section_entry(text: str, section: _Section, template: EventDraft, rows: Sequence[Row]) -> DocumentEntry:
     place, part = rows_place(rows, section.first, section.after), section.part
     if part is PromptLogPart.REPORT:
-        text = strip_edges(rows, section.first, section.after)  # what a section tells of stands in its heading
+        text = strip_edges(rows, section.first, section.after)  # the heading says what a section is about
     text, noted = strip_hidden(text)
     if not text:
         return DocumentEntry(place=place, noted=noted)
@@ -153,14 +153,14 @@ def _section_entry(text: str, section: _Section, template: EventDraft, rows: Seq
 
 
 def _header_end(rows: Sequence[Row], start: int, after: int) -> int:
-    """The row after an entry's title, time and model: the first row that is none of these."""
+    """The first row after an entry's title, time and model."""
     number, seen = start, False
     for number in range(start, min(after, start + 2 * _HEADER_ROWS)):
         text = rows[number].text.strip()
         heading = text.startswith("#")
         title = number == start and (heading or (text[:4].isdigit() and find_stamp(text[:_WORD_CHARACTERS]) is not None))
         if text and not title and not _is_meta(text) and text.strip("-*_ "):
-            # A lone short line below the time is the model's name.
+            # A single short line below the time is the model's name.
             name = seen and _is_model(text) and not heading
             if not (name and number > start and rows[number - 1].text.strip()):
                 return number
@@ -171,7 +171,7 @@ def _header_end(rows: Sequence[Row], start: int, after: int) -> int:
 
 
 def _is_meta(text: str) -> bool:
-    """Whether a line holds nothing but a time, a model's name, or a label with one of them."""
+    """True if a line contains only a time, a model's name, or a label with one of them."""
     text = text.strip().lstrip("#").strip()
     if len(text) > 2 * _WORD_CHARACTERS:
         return False
@@ -185,15 +185,15 @@ def _is_meta(text: str) -> bool:
 
 
 def _is_model(text: str) -> bool:
-    """Whether a short text is the name of a model or an agent."""
+    """True if a short text is the name of a model or an agent."""
     return len(text) <= _WORD_CHARACTERS and parse_role(text) == (Role.ASSISTANT, False)
 
 
 def _split_sections(
     rows: Sequence[Row], begin: int, after: int, inside: Sequence[bool], found: Sequence[Heading]
 ) -> list[_Section]:
-    """The parts of an entry's body. Text before any heading or label is the prompt; a deeper heading belongs to what it stands
-    in.
+    """The parts of an entry's body. Text before any heading or label is the prompt; a deeper heading belongs to the part that
+    contains it.
     """
     levels = {heading.row: heading for heading in found}
     marks: list[tuple[int, PromptLogPart, int, str]] = [(begin, PromptLogPart.PROMPT, begin, "")]
@@ -228,7 +228,7 @@ def _title_part(title: str) -> PromptLogPart:
 
 
 def _label_part(text: str) -> PromptLogPart | None:
-    """What a label at the start of a line announces; None where it announces no part of a log."""
+    """The part that a label at the start of a line announces; None if it announces none."""
     found = _LABEL.match(text[:2000])
     if not found and text.startswith("#"):
         part = _title_part(text)
@@ -242,7 +242,7 @@ def _label_part(text: str) -> PromptLogPart | None:
 
 
 def _unwrap_prompt(text: str) -> str:
-    """A prompt without what it is wrapped in: quotation marks, a quote's bars, a code fence around all of it."""
+    """A prompt without its wrapping: quotation marks, a quote's bars, a code fence around all of it."""
     lines = text.split("\n")
     if (
         len(lines) > 2

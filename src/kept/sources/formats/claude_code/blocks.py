@@ -1,8 +1,8 @@
-"""What the reader of Claude Code needs of single records: who wrote one, its blocks as pieces of events, what is carried on.
+"""Helpers for single records of Claude Code: their author, their blocks as drafts of events, and the reader's state.
 
 Knows the fields that the client and its hooks write, the client's tools and how it words a refused call; knows no order of records.
-What reading a file carries from record to record and from one run to the next is bounded. Its stored form holds ids, hashes and
-places only, none of the transcript's text: that is fetched again.
+The state from record to record and from run to run is bounded. Its stored form contains only ids, hashes and places, no text of the
+transcript: that is fetched again.
 """
 
 import json
@@ -29,10 +29,9 @@ from kept.sources.pieces import (
 
 
 def label_record(value: Mapping[str, Any], *, subagent_file: bool) -> tuple[Author, str] | None:
-    """The author that a user record's own fields decide; None where its text has to be looked at.
+    """The author of a user record according to its own fields; None if its text must be examined.
 
-    The fields are tried from the least trusted reading to the most trusted: a record that claims two things is believed in
-    the one that gives it less trust.
+    The fields are checked from the least to the most trusted interpretation: a record with two claims gets the less trusted one.
     """
     origin = value.get("origin")
     kind = origin.get("kind") if isinstance(origin, dict) else None
@@ -62,7 +61,7 @@ def label_record(value: Mapping[str, Any], *, subagent_file: bool) -> tuple[Auth
 CALLS = ("tool_use", "server_tool_use")
 
 
-# The first of these that an input holds says what the call worked on.
+# The first of these inputs is the call's target.
 _TARGETS = ("command", "file_path", "notebook_path", "pattern", "url", "query", "path", "description", "skill")
 
 
@@ -71,7 +70,7 @@ _WRITTEN = ("content", "new_source", "prompt")
 
 
 def to_call_piece(block: Mapping[str, Any], *, author: Author, reason: str, index: int) -> EventDraft:
-    """A tool_use block as a call; its text is its target."""
+    """Convert a tool_use block to a call; its text is its target."""
     given = block.get("input")
     inputs = to_mapping(given)
     named = next((inputs[key] for key in _TARGETS if isinstance(inputs.get(key), str) and inputs[key]), None)
@@ -84,7 +83,7 @@ def to_call_piece(block: Mapping[str, Any], *, author: Author, reason: str, inde
 def to_result_piece(
     block: Mapping[str, Any], result: Any, *, name: str, call: str, target: str, index: int, noted: dict[str, int]
 ) -> EventDraft:
-    """A tool_result block as an output, with the record's ``toolUseResult`` as its second witness."""
+    """Convert a tool_result block to an output; the record's ``toolUseResult`` also tells how the call ended."""
     content = block.get("content")
     text = shorten_text(content_text(content), noted)
     if isinstance(content, list):
@@ -140,10 +139,10 @@ _NOTE = "\n\nNote: The user's next message may contain a correction or preferenc
 
 
 def denial_pieces(block: Mapping[str, Any], value: Mapping[str, Any], index: int) -> list[EventDraft]:
-    """What the user typed while refusing a tool call.
+    """Drafts of what the user typed while refusing a tool call.
 
-    The client words the refusal as the tool's result. Only fields that a tool cannot write say that it is one: an error that
-    a tool printed is recorded with ``Error:`` before it.
+    The client puts the refusal into the tool's result. It is recognized only by fields that a tool cannot write: an error printed
+    by a tool is recorded with ``Error:`` before it.
     """
     refused = value.get("toolDenialKind") == "user-rejected" or value.get("toolUseResult") == "User rejected tool use"
     text = content_text(block.get("content")) if refused and block.get("is_error") is True else ""
@@ -156,8 +155,8 @@ def denial_pieces(block: Mapping[str, Any], value: Mapping[str, Any], index: int
 
 
 def answer_pieces(name: str, result: Any, target: str, index: int) -> list[EventDraft]:
-    """What the user chose or typed when the client itself put the assistant's questions to them; nothing where the call came with
-    its answers, as from a hook.
+    """Drafts of what the user chose or typed when the client itself asked the assistant's questions; empty if the call already
+    contained its answers, for example from a hook.
     """
     answers = result.get("answers") if name == "AskUserQuestion" and isinstance(result, dict) else None
     if not isinstance(answers, dict) or '"answers"' in target:
@@ -171,7 +170,7 @@ def answer_pieces(name: str, result: Any, target: str, index: int) -> list[Event
 
 
 def _option_labels(target: str) -> list[str]:
-    """The wordings of the options that a call put before the user; none where the call is not whole."""
+    """The labels of the options that a call offered; empty if the call is incomplete."""
     try:
         asked = json.loads(target)["questions"]
         return [option["label"].strip(" .").casefold() for question in asked for option in question["options"]]
@@ -180,7 +179,7 @@ def _option_labels(target: str) -> list[str]:
 
 
 def message_blocks(value: Mapping[str, Any]) -> list[Mapping[str, Any]] | None:
-    """A message's content as blocks; a plain string is one block of text. None where there is no message."""
+    """A message's content as blocks; a plain string is one text block. None if there is no message."""
     content = to_mapping(value.get("message")).get("content")
     return list_parts(content) if isinstance(content, str | list) else None
 
@@ -188,19 +187,19 @@ def message_blocks(value: Mapping[str, Any]) -> list[Mapping[str, Any]] | None:
 _OPEN_CALLS = 64
 _LINKS = 4096
 _QUEUED = 16
-_TELLING_WORDS = 4  # shorter prompts are typed again and again
+_TELLING_WORDS = 4  # prompts with fewer words are often repeated
 Range = tuple[int, int]
 """The bytes [start, end) of a record in its file."""
 
 
 @dataclass(kw_only=True, slots=True)
 class State:
-    """What the records before the present one leave behind; all of it bounded.
+    """The state after earlier records; all of it is bounded.
 
-    ``calls``: open tool calls, id → place, name, target. ``links``: record without event → the nearest ancestor with one.
-    ``queue``: prompts waiting to be sent, place and text. ``steered``: hashes of texts already taken from the queue.
-    ``opened``: the session whose first prompt was seen. ``machine``: the session that a program opened. ``command``: the record
-    before, where it was a slash command.
+    ``calls``: open tool calls, id → place, name, target. ``links``: record without event → its nearest ancestor with one.
+    ``queue``: prompts waiting to be sent, with place and text. ``steered``: hashes of texts already taken from the queue.
+    ``opened``: the session whose first prompt was seen. ``machine``: the session that a program started. ``command``: the previous
+    record, if it was a slash command.
     """
 
     session: str = ""
@@ -219,7 +218,7 @@ _CARRIED = ("session", "cwd", "branch", "opened", "machine", "command", "links",
 
 
 def load_state(carry: str, fetch: Fetch) -> State:
-    """Read what :func:`save` wrote."""
+    """Load the result of :func:`dump_state`."""
     held = json.loads(carry)
     state = State(**{name: held[name] for name in _CARRIED if name in held})
     for call, (start, end) in held.get("calls", {}).items():
@@ -243,13 +242,13 @@ def dump_state(state: State) -> str:
 
 
 def queue_prompt(state: State, place: Range, text: str) -> None:
-    """A prompt waits to be sent."""
+    """Add a prompt to the queue."""
     state.queue = [*state.queue, (place, text)][-_QUEUED:]
 
 
 def unqueue_prompt(state: State, text: str) -> tuple[str, bool]:
-    """Take a prompt out of the queue: the one with this text, or the first where the record does not repeat it; and whether it was
-    put there.
+    """Remove a prompt from the queue: the one with this text, or the first one if the record does not repeat the text. Also returns
+    whether it was in the queue.
     """
     text = text or next((waiting for _, waiting in state.queue), "")
     found = next((index for index, (_, waiting) in enumerate(state.queue) if waiting == text), len(state.queue))
@@ -259,7 +258,7 @@ def unqueue_prompt(state: State, text: str) -> tuple[str, bool]:
 
 
 def sent_before(state: State, text: str) -> bool:
-    """Whether a prompt of its own says again what was taken from the queue; one that still waits there is noted as sent."""
+    """True if a prompt repeats one that was taken from the queue; one that is still in the queue is marked as sent."""
     if len(text.split()) < _TELLING_WORDS:
         return False
     if any(waiting == text for _, waiting in state.queue) or hash_texts(text) in state.steered:
@@ -268,7 +267,7 @@ def sent_before(state: State, text: str) -> bool:
 
 
 def is_first_time(state: State, text: str) -> bool:
-    """Whether this queued text is new; it may be told twice, as an attachment and as its removal from the queue."""
+    """True if this queued text is new; it may occur twice, as an attachment and when it is removed from the queue."""
     mark = hash_texts(text)
     if mark in state.steered:
         state.steered = [other for other in state.steered if other != mark]
@@ -278,7 +277,7 @@ def is_first_time(state: State, text: str) -> bool:
 
 
 def link_record(state: State, native: str, parent: str) -> None:
-    """Remember what a record without events hangs on."""
+    """Remember the parent of a record without events."""
     hold_newest(state.links, native, parent, _LINKS)
 
 

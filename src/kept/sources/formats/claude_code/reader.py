@@ -1,8 +1,8 @@
-"""Claude Code's session files (``projects/<slug>/<session>.jsonl`` and sub-agents' files beside them) as events.
+"""Claude Code's session files (``projects/<slug>/<session>.jsonl``, and sub-agents' files beside them) as events.
 
-Every record is decided on its own fields plus a small carry: open tool calls, the links of records that gave no event, queued
-prompts, the last working directory and branch. Copies are not removed here: an event's key is the same in all of them.
-Does not know which branches were abandoned (that needs later records, see ``kept.store.threads``), nor redaction nor cleaning.
+Every record is interpreted by its own fields and a small state: open tool calls, the links of records without events, queued
+prompts, the last working directory and branch. Copies are not removed here; an event has the same key in all copies. Does not know
+which branches were abandoned (that needs later records, see ``kept.store.threads``), nor redaction and cleaning.
 """
 
 from collections.abc import Iterator, Mapping
@@ -49,7 +49,7 @@ from kept.sources.pieces import (
 from kept.sources.records import Record, sample_records
 from kept.sources.retention import claude_folder
 
-# Records that hold no speech; each is its own reason.
+# Records without speech; each type is its own reason.
 _SILENT = word_set(
     "summary ai-title custom-title agent-name agent-color agent-setting last-prompt mode permission-mode "
     "file-history-snapshot pr-link progress tag worktree-state content-replacement attribution-snapshot started result "
@@ -69,12 +69,12 @@ class ClaudeCode:
         return (claude_folder(home, env) / "projects",)
 
     def claims(self, path: Path, head: bytes) -> bool:
-        """Whether the first record that tells a format tells this one."""
+        """True if the first record that identifies a format identifies this one."""
         values = list(sample_records(head))
         if values:
             return next((verdict for verdict in (_recognise_record(value, path) for value in values) if verdict is not None), False)
-        # No record is whole and sound: the first may be longer than the head (a pasted image), or the only one damaged. The
-        # fields around a message are then seen as text.
+        # No record is complete and valid: the first may be longer than the head (a pasted image), or the only one damaged. The
+        # fields around a message are then searched as text.
         cues = ((b'"parentUuid"', b'"sessionId"'), (b'"type"', b'"message"', b'"role"'))
         return head.lstrip().startswith(b"{") and any(all(word in head for word in words) for words in cues)
 
@@ -83,13 +83,13 @@ class ClaudeCode:
         return path.suffix == ".jsonl"
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
-        """The events after the cursor. Raises SourceError where the file cannot be read as a whole."""
+        """Yield the events after the cursor. Raises SourceError if the file as a whole cannot be read."""
         step = partial(_read_record, place=_FileInfo(path=str(path), stem=path.stem, subagent=_is_subagent(path)))
         return read_slices(path, cursor, RecordReader(start=load_state, step=step, save=dump_state))
 
 
 def _recognise_record(value: Mapping[str, Any], path: Path) -> bool | None:
-    """True or False where a record tells the format; None where it could be anything's."""
+    """True or False if a record identifies the format; None if it could belong to any."""
     kind, message = value.get("type"), value.get("message")
     if kind in ("started", "result"):
         return "workflows" in path.parts[-4:] or None
@@ -181,7 +181,7 @@ def _read_user(state: State, value: Mapping[str, Any], place: _FileInfo, noted: 
 
 
 def _label_command_body(state: State, value: Mapping[str, Any], content: list[Mapping[str, Any]]) -> tuple[Author, str] | None:
-    """What a slash command was made into is the client's text, also where nothing but its place and its form says so."""
+    """The label for the expansion of a slash command, which is the client's text even if only its position and form show it."""
     command, state.command = state.command, ""
     texts = [content_text(block.get("text")) for block in content if block.get("type") == "text"]
     if any("<command-name>" in text for text in texts):
@@ -190,14 +190,14 @@ def _label_command_body(state: State, value: Mapping[str, Any], content: list[Ma
     return (Author.INJECTED, "command-body") if command and is_list and value.get("parentUuid") == command else None
 
 
-# Why a prompt was taken for a program's; told in the account, for it may have been a person's after all.
+# Reasons for treating a prompt as a program's; counted in the account, because it may have been a person's after all.
 _PROGRAMS = frozenset({"entrypoint-sdk", "promptSource-machine"})
 
 
 def _prompt_pieces(
     state: State, text: Any, label: tuple[Author, str] | None, index: int, noted: dict[str, int]
 ) -> list[EventDraft]:
-    """The pieces of a text that stands in the user's name."""
+    """The drafts of a text in the user's name."""
     words = shorten_text(content_text(text), noted)
     if not words:
         return []
@@ -286,7 +286,7 @@ def _read_attachment(state: State, value: Mapping[str, Any], place: _FileInfo, n
 
 
 def _read_queue_operation(state: State, record: Record, place: _FileInfo, noted: dict[str, int]) -> _Found:
-    """A prompt typed while the assistant worked: sent later as a record of its own, unless it was absorbed into the turn."""
+    """A prompt typed while the assistant worked: it is sent later as a record of its own, unless it was absorbed into the turn."""
     value = record.value
     operation = value.get("operation")
     text = content_text(value.get("content"))
@@ -310,7 +310,7 @@ def _read_queue_operation(state: State, record: Record, place: _FileInfo, noted:
         return "queued-copy"
     label = label_record(value, subagent_file=place.subagent)
     if label is None and not typed:
-        label = (Author.INJECTED, "queue-unknown")  # a prompt that nobody put into the queue was typed by nobody
+        label = (Author.INJECTED, "queue-unknown")  # nobody typed a prompt that was never put into the queue
     return _prompt_pieces(state, text, label, 0, noted) or "no-text"
 
 
@@ -339,6 +339,6 @@ def _to_events(state: State, record: Record, pieces: list[EventDraft], parent: s
 
 
 def _nearest_parent(state: State, value: Mapping[str, Any]) -> str:
-    """The nearest ancestor that gave an event; through a compaction's boundary, which has no parent of its own."""
+    """The nearest ancestor with an event, across a compaction boundary, which has no parent of its own."""
     native = truncate_name(value.get("parentUuid")) or truncate_name(value.get("logicalParentUuid"))
     return state.links.get(native, native)

@@ -1,8 +1,8 @@
-"""What the reader of Codex needs of single items: which user text is the client's own, what a call works on, how an output says
-that it ended, what is carried on.
+"""Helpers for single items of Codex: which user text is the client's own, the target of a call, the exit status of an output, and
+the reader's state.
 
-What reading a rollout carries from record to record and from one run to the next is bounded. Its stored form holds ids, hashes,
-times and places only, none of the transcript's text: that is fetched again.
+The state from record to record and from run to run is bounded. Its stored form contains only ids, hashes, times and places, no text
+of the transcript: that is fetched again.
 """
 
 import json
@@ -38,12 +38,12 @@ _IDE, _IDE_END = "# Context from my IDE setup:", "\n## My request for Codex:"
 
 
 def client_text_reason(text: str) -> str:
-    """Why a text of role user is the client's and not the user's; empty where it may be the user's."""
+    """Why a text of role user is the client's and not the user's; empty if it may be the user's."""
     return match_opening("codex", text.lstrip())
 
 
 def strip_hook_blocks(text: str) -> tuple[str, str]:
-    """A text without the blocks that hooks put into it, and those blocks."""
+    """Split a text from the blocks that hooks added."""
     kept, hooks, position = [], [], 0
     while (start := text.find(_HOOK, position)) >= 0:
         end = text.find(_HOOK_END, start)
@@ -57,17 +57,17 @@ def strip_hook_blocks(text: str) -> tuple[str, str]:
 
 
 def prompt_pieces(text: str, noted: dict[str, int], *, reason: str) -> list[EventDraft]:
-    """The pieces of a prompt: what an editor's extension put before it, and what the user typed."""
+    """The drafts of a prompt: what an editor's extension added before it, and what the user typed."""
     text, hooks = strip_hook_blocks(text)
     pieces = [injected_draft(hooks, "hook-prompt", 1)] if hooks else []
     if text.startswith(_IDE) and _IDE_END in text:
-        context, _, text = text.rpartition(_IDE_END)  # a selection may hold the heading, the request comes last
+        context, _, text = text.rpartition(_IDE_END)  # a selection may contain this heading; the request comes last
         pieces.append(injected_draft(context, "ide-context", 2))
     return EventDraft(reason=reason).typed(text, noted) + pieces
 
 
 def to_tool_call(item: Mapping[str, Any]) -> ToolUse:
-    """The tool's side of a call item."""
+    """The tool of a call item."""
     call = truncate_name(item.get("call_id")) or truncate_name(item.get("id"))
     match item.get("type"):
         case "custom_tool_call":
@@ -110,7 +110,7 @@ def _patched_files(text: str) -> list[str]:
 
 
 def parse_output(output: Any, noted: dict[str, int]) -> tuple[str, bool | None, int | None]:
-    """An output's text, whether the tool succeeded, and its exit status; the last two None where it is not said."""
+    """An output's text, whether the tool succeeded, and its exit status; the last two are None if unknown."""
     success = None
     if isinstance(output, dict):
         success = output.get("success")
@@ -137,7 +137,7 @@ _STATED = ("Process exited with code ", "Exit code: ")
 
 
 def _header_exit_code(text: str) -> int | None:
-    """The status in the lines that the client writes above an output; what the tool printed below does not count."""
+    """The status in the lines that the client adds above an output; what the tool printed below them does not count."""
     for line in text[:_HEADER_CHARACTERS].splitlines():
         if line == "Output:":
             break
@@ -153,7 +153,7 @@ WAITING = 16
 
 
 class WaitingPrompt(NamedTuple):
-    """A prompt that was told once and waits to be told again: its place, its time as written, its text."""
+    """A prompt that was recorded once and waits for its second record: its place, its time as written, its text."""
 
     place: RecordPlace
     stamp: str
@@ -162,14 +162,14 @@ class WaitingPrompt(NamedTuple):
 
 @dataclass(kw_only=True, slots=True)
 class State:
-    """What the records before the present one leave behind; all of it bounded.
+    """The state after earlier records; all of it is bounded.
 
-    ``session`` is the file's own id, ``source`` the one of the conversation it was converted from, ``root`` the one its copied
-    beginning comes from. ``created``, ``written`` and ``began`` are the times of the session, of its first line and of the root,
-    as written. ``turn`` is the id of the present turn. ``grid`` counts the seconds of a converted beginning, -1 after its end.
-    ``machine`` says which program runs the session, ``opened`` that its first prompt was seen, ``told`` that prompts are
-    confirmed by events in this file. ``chain`` hashes the conversation so far, ``tip`` is its last record, ``prompts`` the last
-    turns by what they follow. ``held`` are prompts without their event yet, ``early`` events without their prompt yet.
+    ``session`` is the file's own id, ``source`` that of the conversation it was converted from, ``root`` that from which its copied
+    beginning comes. ``created``, ``written`` and ``began`` are the times of the session, of its first line and of the root, as
+    written. ``turn`` is the id of the present turn. ``grid`` counts the seconds of a converted beginning, -1 after its end.
+    ``machine`` is the program that runs the session, ``opened`` if its first prompt was seen, ``told`` if prompts are confirmed by
+    events in this file. ``chain`` is a hash of the conversation so far, ``tip`` its last record, ``prompts`` the records that the
+    last turns follow. ``held`` are prompts still without their event, ``early`` events still without their prompt.
     """
 
     session: str = ""
@@ -203,7 +203,7 @@ _CARRIED = tuple(name for name in State.__slots__ if name not in _PLACES)
 
 
 def load_state(carry: str, fetch: Fetch) -> State:
-    """Read what :func:`save` wrote."""
+    """Load the result of :func:`dump_state`."""
     stored = json.loads(carry)
     state = State(**{name: stored[name] for name in _CARRIED if name in stored})
     for call, place in stored.get("calls", {}).items():
@@ -233,7 +233,7 @@ def record_item(value: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def record_stamp(value: Mapping[str, Any]) -> str:
-    """A record's time as written; empty where it has none."""
+    """A record's time as written; empty if it has none."""
     return truncate_name(value.get("timestamp"))
 
 
@@ -252,7 +252,7 @@ def open_call(state: State, tool: ToolUse, place: RecordPlace) -> None:
 
 
 def take_prompt(waiting: list[WaitingPrompt], text: str) -> bool:
-    """Take the waiting prompt that says the same; False where there is none."""
+    """Remove the waiting prompt with this text; False if there is none."""
     words = one_line(text)
     for index, other in enumerate(waiting):
         told = one_line(other.text)
@@ -263,22 +263,22 @@ def take_prompt(waiting: list[WaitingPrompt], text: str) -> bool:
 
 
 def next_message_key(state: State, *parts: str) -> str:
-    """The key of the next message: a hash of all that was said before it and of itself.
+    """The key of the next message: a hash of everything said before it and of itself.
 
-    A copy of the conversation's beginning in a fork has the same keys, whatever times were written on it; a text that is said
-    twice has two.
+    A fork's copy of the conversation's beginning has the same keys, whatever its time stamps; a text that is said twice has two
+    keys.
     """
     state.chain = hash_texts(state.chain or state.root, *parts)
     return state.chain
 
 
 def open_turn(state: State) -> None:
-    """A prompt begins, which a rollback may take back."""
+    """Begin a prompt, which a rollback may take back."""
     state.prompts = [*state.prompts, state.tip][-_PROMPTS:]
 
 
 def roll_back(state: State, turns: int) -> None:
-    """Go back behind the last prompts, as the user did."""
+    """Go back before the last prompts, as the user did."""
     first = max(0, len(state.prompts) - turns)
     state.tip = state.prompts[first]
     state.prompts = state.prompts[:first]

@@ -1,14 +1,14 @@
 """Codex's rollouts (``sessions/YYYY/MM/DD/rollout-….jsonl``, plain or ``.zst``) as events; also the old ones without wrapper.
 
-The client tells every prompt twice, as an item of the model's transcript and as an event of its own; only the event proves that
-somebody typed it. The item waits for its event until the model goes on; in files that have no such events it is taken by its
-text. A record whose text is told by another one is dropped as ``told-twice``.
+The client records every prompt twice, as an item of the model's transcript and as an event of its own; only the event proves that
+somebody typed it. The item waits for its event until the model continues; in files without such events its text decides. A record
+whose text another one already has is dropped as ``told-twice``.
 
-Keys of messages hash the conversation up to them, so a fork's or a subagent's copy of its parent's beginning has the parent's
-keys; calls and outputs are known by their call. ``record`` and ``parent`` are such keys too, each event following the one
-before it: a rollback shows as a prompt without text, labelled abandoned, that follows what the first prompt taken back followed
-(see ``kept.store.threads``). What SpecStory converted from another tool's session carries that session's id, no time (the one
-written is the conversion's) and the label injected.
+Keys of messages are hashes of the conversation up to them, so a fork's or subagent's copy of its parent's beginning has the
+parent's keys; calls and outputs are identified by their call. ``record`` and ``parent`` are such keys too, each event following the
+one before it. A rollback appears as a prompt without text, labelled abandoned, that follows what the first removed prompt followed
+(see ``kept.store.threads``). What SpecStory converted from another tool's session has that session's id, no time (the one written
+is the conversion's) and the label injected.
 
 Does not know the parent's file, redaction or cleaning.
 """
@@ -67,7 +67,7 @@ from kept.sources.records import Record, RecordPlace, sample_records
 
 _ITEMS = (*CALLS, *OUTPUTS, "message", "reasoning", "image_generation_call", "compaction", "ghost_snapshot")
 _WRAPPED = ("response_item", "event_msg", "turn_context", "compacted")
-_SILENT = ("world_state", "token_usage_record", "retained_context", "inter_agent_communication")  # no words of a conversation
+_SILENT = ("world_state", "token_usage_record", "retained_context", "inter_agent_communication")  # without words of a conversation
 _MACHINES = ("memory_consolidation", "review", "compact")
 
 
@@ -83,7 +83,7 @@ class Codex:
         return folder / "sessions", folder / "archived_sessions"
 
     def claims(self, path: Path, head: bytes) -> bool:
-        """Whether the first record is a rollout's; a compressed one is known by its name."""
+        """True if the first record is a rollout's; a compressed file is recognized by its name."""
         if head.startswith(MAGIC):
             return path.name.startswith("rollout-") and path.name.endswith(".jsonl.zst")
         values = list(sample_records(head))
@@ -92,7 +92,7 @@ class Codex:
                 _opens_rollout(value) or (value.get("type") in _WRAPPED and isinstance(value.get("payload"), dict))
                 for value in values
             )
-        # The first record may be longer than the head (base instructions): its own fields come before them.
+        # The first record may be longer than the head (base instructions); its own fields come before them.
         opening = head[:2048].replace(b" ", b"")
         return b"\n" not in head.rstrip() and b'"type":"session_meta"' in opening and b'"payload"' in opening
 
@@ -101,7 +101,7 @@ class Codex:
         return path.name.endswith((".jsonl", ".jsonl.zst"))
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
-        """The events after the cursor. A compressed file beside its plain one is not read. Raises SourceError."""
+        """Yield the events after the cursor. A compressed file beside its plain version is skipped. Raises SourceError."""
         reader = RecordReader(start=load_state, step=partial(_read_record, path=str(path)), save=dump_state)
         if path.suffix != ".zst":
             return read_slices(path, cursor, reader)
@@ -152,7 +152,9 @@ _Found = list[EventDraft] | str
 
 
 def _begin_session(state: State, value: Mapping[str, Any], meta: Mapping[str, Any], *, legacy: bool = False) -> str:
-    """A session's identity. The first one is the file's own; those right after it are its ancestors', copied with their turns."""
+    """Read a session's identity. The first one is the file's own; those right after it are its ancestors', copied with their
+    turns.
+    """
     native = truncate_name(meta.get("id"))
     written = value.get("timestamp")
     began = meta.get("timestamp") or written
@@ -173,7 +175,7 @@ def _begin_session(state: State, value: Mapping[str, Any], meta: Mapping[str, An
 
 
 def _set_runner(state: State, source: Any) -> None:
-    """Who opened the session: a person, an agent (its words are a subagent's), or the client for its own purposes."""
+    """Set who started the session: a person, an agent (its text is a subagent's), or the client for its own purposes."""
     if isinstance(source, dict):
         inner = source.get("subagent", source.get("sub_agent", source.get("subAgent")))
         kind = inner if isinstance(inner, str) else next(iter(inner), "") if isinstance(inner, dict) else ""
@@ -198,7 +200,7 @@ def _read_compaction(item: Mapping[str, Any], noted: dict[str, int]) -> _Found:
 
 
 def _read_client_event(state: State, record: Record, item: Mapping[str, Any], noted: dict[str, int]) -> _Found:
-    """An event of the client: only what the user typed and what they took back."""
+    """Read an event of the client: only what the user typed and what they took back."""
     match item.get("type"):
         case "user_message":
             state.told = True
@@ -223,7 +225,7 @@ def _read_client_event(state: State, record: Record, item: Mapping[str, Any], no
 
 
 def _read_response_item(state: State, record: Record, item: Mapping[str, Any], noted: dict[str, int]) -> _Found:
-    """An item of the model's transcript."""
+    """Read an item of the model's transcript."""
     kind = item.get("type")
     if kind == "message":
         return _read_message(state, record, item, noted)
@@ -290,7 +292,7 @@ def _parse_cwd(text: str) -> str:
 
 
 def _is_past_prompts(value: Mapping[str, Any], item: Mapping[str, Any]) -> bool:
-    """Whether this record shows that no event will follow for the prompts before it: the model went on, or the turn ended."""
+    """True if this record shows that no event will follow for the prompts before it: the model continued, or the turn ended."""
     match value.get("type"):
         case "response_item":
             return item.get("type") != "message" or item.get("role") == "assistant"
@@ -303,7 +305,7 @@ def _is_past_prompts(value: Mapping[str, Any], item: Mapping[str, Any]) -> bool:
 
 
 def _release_held_prompts(state: State, noted: dict[str, int], path: str) -> Iterator[Event]:
-    """The prompts that no event told: injected where the file has such events, else the user's."""
+    """Yield the prompts without an event: injected if the file has such events, else the user's."""
     held, state.held, state.early = state.held, [], []
     for place, stamp, text in held:
         if state.told:
@@ -315,7 +317,7 @@ def _release_held_prompts(state: State, noted: dict[str, int], path: str) -> Ite
 
 
 def _prompt_to_pieces(state: State, text: str, reason: str, noted: dict[str, int]) -> list[EventDraft]:
-    """A prompt that somebody sent; in a subagent's session that is an agent, in a digester's a program."""
+    """The drafts of a prompt; in a subagent's session it is an agent's, in a digester's a program's."""
     open_turn(state)
     pieces = prompt_pieces(text, noted, reason=reason)
     if state.subagent:
@@ -356,7 +358,7 @@ def _to_events(state: State, place: RecordPlace, stamp: str, pieces: list[EventD
 
 
 def _is_converted_copy(state: State, stamp: str) -> bool:
-    """Whether a record belongs to a converted beginning: its turns are stamped one second apart, from the first line on."""
+    """True if a record belongs to a converted beginning: its turns are stamped one second apart, from the first line on."""
     if state.grid < 0:
         return False
     base, at = parse_instant(state.written), parse_instant(stamp)
@@ -372,7 +374,7 @@ _BURST = timedelta(seconds=1)
 
 
 def _event_time(state: State, stamp: str) -> tuple[datetime | None, Precision]:
-    """When something was said. A fork's copied beginning is stamped with the time of the fork: its turns' ids know better."""
+    """When something was said. A fork's copied beginning has the time of the fork, so the ids of its turns are used."""
     if state.legacy:
         return parse_instant(state.created), Precision.SESSION
     at = parse_instant(stamp)

@@ -1,8 +1,8 @@
-"""The blocks of a coding agent's screen, told by the glyphs that open their first row.
+"""The blocks of a coding agent's screen, recognized by the glyphs in their first row.
 
 Claude Code: ``>`` or ``❯`` before a prompt, ``⏺`` or ``●`` before an answer or a call, ``⎿`` before a result. Codex: ``›`` or ``▌``
-before a prompt, ``•`` before an answer or a call, ``└`` before a result. What follows a first row belongs to it as far as it is
-indented or follows without a blank line. Boxes, rules, status lines and the line in which one types are furniture. Knows no files.
+before a prompt, ``•`` before an answer or a call, ``└`` before a result. Following rows belong to a block if they are indented or
+follow without a blank line. Boxes, rules, status lines and the input line are furniture: nobody said them. Knows no files.
 """
 
 import re
@@ -14,7 +14,7 @@ from kept.sources.documents import Row
 
 
 class BlockForm(StrEnum):
-    """What a block of rows is."""
+    """The kind of a block of rows."""
 
     PROMPT = "prompt"
     SHELL = "shell-command"
@@ -23,7 +23,7 @@ class BlockForm(StrEnum):
     RESULT = "result"
     HEADING = "heading"
     UNLABELLED = "unlabelled"
-    # Furniture: rows that hold nothing anybody said.
+    # Furniture: rows without anything said.
     BANNER = "banner"
     BOX = "box"
     RULE = "rule"
@@ -40,7 +40,7 @@ SAID = frozenset(
 
 
 class ScreenClient(StrEnum):
-    """Whose screen it is."""
+    """The client that drew a screen."""
 
     CLAUDE_CODE = "claude-code"
     CODEX = "codex"
@@ -48,7 +48,7 @@ class ScreenClient(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScreenBlock:
-    """The rows [first, after) of a screen. ``glyph`` is what told its form; ``doubtful`` a prompt that may be a quotation."""
+    """The rows [first, after) of a screen. ``glyph`` identified its form; ``doubtful``: a prompt that may be a quotation."""
 
     form: BlockForm
     first: int
@@ -92,9 +92,9 @@ _NEAR = 20
 
 
 def split_blocks(rows: Sequence[Row], client: ScreenClient | None = None, glyph: str = "") -> list[ScreenBlock]:
-    """The blocks of a screen's rows, which they cover without a gap.
+    """Split a screen's rows into blocks without gaps.
 
-    ``client`` and ``glyph`` are those of the rows before, where these rows continue a screen.
+    ``client`` and ``glyph`` are those of the rows before, if these rows continue a screen.
     """
     blocks = list(_BlockScanner(rows, client or _first_client(rows), glyph).scan_blocks())
     return [_mark_doubtful(block, blocks, number) for number, block in enumerate(blocks)]
@@ -122,7 +122,7 @@ def _first_client(rows: Sequence[Row]) -> ScreenClient:
 
 
 def _mark_doubtful(block: ScreenBlock, blocks: Sequence[ScreenBlock], number: int) -> ScreenBlock:
-    """The block, a prompt marked as doubtful where text follows that nobody signed: a quotation looks the same."""
+    """Mark a prompt as doubtful if text without a glyph follows: a quotation looks the same."""
     if block.form is not BlockForm.PROMPT or block.glyph != ">" or block.doubtful:
         return block
     after = next((later for later in blocks[number + 1 : number + _NEAR] if later.form is not BlockForm.RULE), None)
@@ -131,7 +131,7 @@ def _mark_doubtful(block: ScreenBlock, blocks: Sequence[ScreenBlock], number: in
 
 
 class _BlockScanner:
-    """One pass over the rows. ``client`` and ``glyph`` change where a banner or another glyph says so."""
+    """One pass over the rows. ``client`` and ``glyph`` change if a banner or another glyph says so."""
 
     def __init__(self, rows: Sequence[Row], client: ScreenClient, glyph: str) -> None:
         self.texts = [row.text.replace("\u00a0", " ") for row in rows]
@@ -159,7 +159,7 @@ class _BlockScanner:
         return ScreenBlock(form=form, first=first, after=after, glyph=glyph, client=self.client, doubtful=doubtful)
 
     def _next_block(self, first: int, number: int) -> ScreenBlock:
-        """The block whose first row with a text is ``number``."""
+        """The block whose first row with text is ``number``."""
         text = self.texts[number]
         form, glyph = self._row_form(number)
         match form:
@@ -207,10 +207,9 @@ class _BlockScanner:
         return self._make_block(BlockForm.PROMPT, first, after, glyph, doubtful=doubtful)
 
     def _block_end(self, number: int, *, margin: int = 2, results: bool = False, spaced: bool = True, barred: bool = False) -> int:
-        """The row after a block that begins at a row: rows that are indented, and rows that follow without a blank one.
+        """The row after a block that begins at a row: indented rows, and rows that follow without a blank row.
 
-        ``results`` takes results in as well; without ``spaced`` the first blank row ends the block; ``barred`` rows repeat the
-        glyph.
+        ``results`` includes results; without ``spaced`` the first blank row ends the block; ``barred`` rows repeat the glyph.
         """
         after, blank = number + 1, False
         end = after
@@ -222,7 +221,7 @@ class _BlockScanner:
                     break
             elif barred and text.startswith("▌"):
                 if blank:
-                    break  # a blank row of a prompt has its bar, so this is the next one
+                    break  # a blank row of a prompt has its bar, so the next block begins here
                 end = after + 1
             else:
                 form, _ = self._row_form(after)
@@ -236,7 +235,7 @@ class _BlockScanner:
         return end
 
     def _row_form(self, number: int) -> tuple[BlockForm, str]:
-        """What the row opens, and its glyph; ``UNLABELLED`` where no glyph says it."""
+        """The form that a row opens, and its glyph; ``UNLABELLED`` without a glyph."""
         text = self.texts[number]
         head, space = text[:1], text[1:2] in ("", " ")
         match head:
@@ -294,7 +293,7 @@ class _BlockScanner:
         return after.lstrip().startswith("⎿") or "  ⎿  " in self.texts[number]
 
     def _action_form(self, number: int) -> BlockForm:
-        """Whether an action of Claude Code's screen is a call or an answer."""
+        """The form of an action on Claude Code's screen: a call or an answer."""
         text = self.texts[number][2:].rstrip()
         last, after = number, number + 1
         while after < len(self.texts) and self.texts[after].startswith("    ") and not self.texts[after].lstrip().startswith("⎿"):
@@ -306,7 +305,7 @@ class _BlockScanner:
         return BlockForm.CALL if follows and len(text) < _TITLE and not text.endswith((".", ":", "?")) else BlockForm.ANSWER
 
     def _codex_action_form(self, number: int) -> BlockForm:
-        """Whether an action of Codex's screen is a call, a status line or an answer."""
+        """The form of an action on Codex's screen: a call, a status line or an answer."""
         text = self.texts[number][2:].rstrip()
         if "esc to interrupt" in text:
             return BlockForm.STATUS
@@ -321,7 +320,7 @@ class _BlockScanner:
 
 
 def _is_closed_at_end(text: str) -> bool:
-    """True where the first parenthesis of a call is closed by its last one, or not at all because the call was cut."""
+    """True if the first parenthesis of a call is closed by its last one, or not at all because the call was truncated."""
     depth = 0
     for number, character in enumerate(text):
         depth += (character == "(") - (character == ")")

@@ -1,6 +1,6 @@
-"""What was said in the blocks of a screen: prompts, answers, calls and results with their wraps undone; sessions, days, repaints.
+"""The events of a screen's blocks: prompts, answers, calls and results with line wraps undone; sessions, days, repaints.
 
-A prompt that may be a quotation, and text that nothing signs, are never the person's; both are counted as doubts. Knows no files.
+A prompt that may be a quotation, and text without a glyph, never count as the person's; both are counted as doubts. Knows no files.
 """
 
 import re
@@ -20,13 +20,13 @@ from kept.sources.roles import ConversationTime, draft_template
 from kept.sources.stamps import Stamp, find_stamp
 
 _SEEN = 100_000
-_REPEATED = 60  # an answer of so many characters does not come twice to the same prompt by chance
+_REPEATED = 60  # characters; an answer this long does not follow the same prompt twice by chance
 _UNINDENTED = 0.5
 _WORDS = 1_000
-_NEAR = 200  # blocks that are looked ahead; a banner is followed by a prompt, and a prompt by an answer, much sooner
+_NEAR = 200  # blocks of look-ahead; a prompt follows a banner, and an answer a prompt, much sooner
 # A call as it is drawn: ``Name(arguments)``, ``server - tool (MCP)(arguments)``.
 _CALL = re.compile(r"(?s)^([A-Za-z][^()\n]{0,120}?)(?: \(MCP\))?\((.*?)\)?(?: (?:timeout: [\w. ]{1,40}|\(ctrl[^)\n]{0,40}\)))?$")
-# The names under which the transcripts of the clients have these tools.
+# The names of these tools in the clients' transcripts.
 _TOOLS = {"Update": "Edit", "Create": "Write", "Search": "Grep", "Fetch": "WebFetch", "List": "LS", "Web Search": "WebSearch"}
 _CODEX_TOOLS = {
     **dict.fromkeys(("Ran ", "Running ", "You ran "), "shell"),
@@ -43,7 +43,7 @@ _ANSWERED = "User answered Claude's question"
 
 @dataclass(kw_only=True, slots=True)
 class ScreenState:
-    """What the reader knows at the place in a screen where it stands; ``folder`` is the project of the file itself."""
+    """The reader's state at its position in a screen; ``folder`` is the project of the file itself."""
 
     zone: ZoneInfo
     stamp: Stamp | None
@@ -70,7 +70,7 @@ class _BlockText:
 
 
 def read_entries(rows: Sequence[Row], line: int, reading: ScreenState) -> Iterator[DocumentEntry]:
-    """The records of a stretch of rows before which ``line`` rows stand. ``reading`` goes on with each of them."""
+    """Yield the records of some rows, before which there are ``line`` rows. ``reading`` is updated."""
     blocks = split_blocks(rows, reading.client, reading.glyph)
     if not blocks:
         return
@@ -98,7 +98,7 @@ def read_entries(rows: Sequence[Row], line: int, reading: ScreenState) -> Iterat
 
 
 def _find_edges(blocks: Sequence[ScreenBlock], lines: Mapping[int, Sequence[WrappedLine]], reading: ScreenState) -> None:
-    """Find where rows were wrapped; what a short stretch does not show is as it was before."""
+    """Find where rows were wrapped; what these rows do not show stays as it was."""
     hyphenates = blocks[-1].client is ScreenClient.CODEX
     for form in (BlockForm.PROMPT, BlockForm.ANSWER, BlockForm.CALL, BlockForm.RESULT):
         found = find_edges((lines[block.first] for block in blocks if block.form is form), hyphenates=hyphenates)
@@ -116,7 +116,7 @@ def _block_text(lines: Sequence[WrappedLine], form: BlockForm, reading: ScreenSt
 
 
 def _strip_margins(rows: Sequence[Row], block: ScreenBlock) -> list[WrappedLine]:
-    """The rows of a block without glyphs and margins, blank ones at its edges left out."""
+    """The rows of a block without glyphs and margins, and without blank rows at its edges."""
     texts = [row.text.replace("\u00a0", " ") for row in rows[block.first : block.after]]
     while texts and is_blank(texts[-1]):
         texts.pop()
@@ -139,7 +139,7 @@ def _strip_margins(rows: Sequence[Row], block: ScreenBlock) -> list[WrappedLine]
 
 
 def _is_unindented(rows: Sequence[Row], blocks: Sequence[ScreenBlock]) -> bool:
-    """Whether the rows of answers lost their margin when they were copied."""
+    """True if the rows of answers lost their margin when they were copied."""
     following = [
         row.text
         for block in blocks
@@ -151,7 +151,7 @@ def _is_unindented(rows: Sequence[Row], blocks: Sequence[ScreenBlock]) -> bool:
 
 
 def _open_banner_session(rows: Sequence[Row], texts: Sequence[_BlockText], number: int, reading: ScreenState) -> None:
-    """Open the session that a banner announces; one whose first words came before is a screen that was drawn again."""
+    """Open the session that a banner announces, unless its first words occurred before: then the screen was drawn again."""
     block = texts[number].block
     banner = "\n".join(row.text for row in rows[block.first : block.after])
     match = _DIRECTORY.search(banner)
@@ -191,7 +191,7 @@ def _block_entry(
 
 
 def _is_repaint(texts: Sequence[_BlockText], number: int, reading: ScreenState) -> bool:
-    """Whether a block was drawn before: a prompt with what follows it begins such a stretch, new text ends it."""
+    """True if a block was drawn before: a prompt with what follows it starts such a repaint, new text ends it."""
     text = texts[number]
     mark = hash((text.block.form, text.text))
     if text.block.form is BlockForm.PROMPT:
@@ -251,7 +251,7 @@ def _block_events(
 def _unlabelled_draft(
     text: str, template: EventDraft, reading: ScreenState, noted: dict[str, int], *, unindented: bool
 ) -> EventDraft:
-    """Text that no glyph signs: an answer's where answers lost their margin or the screen begins within one, else nobody's."""
+    """Text without a glyph: an answer's if answers lost their margin or the screen begins within one, else nobody's."""
     begun = reading.last is None and all(line.startswith("  ") for line in text.split("\n") if line)
     if begun or (unindented and reading.last in (BlockForm.ANSWER, BlockForm.UNLABELLED)):
         noted["doubt:answer-without-glyph"] = 1

@@ -1,7 +1,7 @@
-"""The rows of a saved screen: bytes in, rows out, in bounded memory, without the colours, titles and modes of a terminal.
+"""The rows of a saved screen: bytes in, rows out, in bounded memory, without terminal colours, titles and modes.
 
-A recording (``script``, ``tmux pipe-pane``), in which a program drew over what it had drawn, is none. Knows nothing of what the
-rows say.
+A recording (``script``, ``tmux pipe-pane``), in which a program redrew parts of the screen, is not supported. Knows nothing about
+the content of rows.
 """
 
 import codecs
@@ -16,9 +16,9 @@ from kept.core.errors import SourceError
 from kept.sources.documents import Row, Snapshot
 from kept.sources.records import STRIDE, refuse_wide_text, wide_encoding
 
-# How a program redraws rows above the cursor: what stood on its screen in the end is not what its bytes hold.
+# How a program redraws rows above the cursor: then the final screen is not what the bytes contain.
 _REDRAWS = re.compile(rb"\x1b\[[0-9;]{0,20}[AFHLMSTdf]")
-ROW_BYTES = 2**18  # a longer line is given in several rows
+ROW_BYTES = 2**18  # a longer line is split into several rows
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _ESCAPE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?|\x9b[0-?]*[ -/]*[@-~]"
@@ -27,7 +27,7 @@ _ESCAPE = re.compile(
 
 
 def snapshot_of(file: BinaryIO, path: Path) -> Snapshot:
-    """What tells a state of the file from every other. Raises SourceError where it is no UTF-8 text, or a recording."""
+    """Identify the state of the file. Raises SourceError if it is not UTF-8 text, or is a recording."""
     info = os.fstat(file.fileno())
     file.seek(0)
     refuse_wide_text(path, file.read(4))
@@ -50,12 +50,12 @@ def snapshot_of(file: BinaryIO, path: Path) -> Snapshot:
 
 
 def screen_rows(file: BinaryIO) -> Iterator[Row]:
-    """The rows of a file."""
+    """Yield the rows of a file."""
     return (row for data, position in _split_bytes(file) for row in _parse_rows(data, position))
 
 
 def _split_bytes(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
-    """The lines of a file, very long ones in pieces, each with its position."""
+    """Yield the lines of a file, very long ones in pieces, each with its position."""
     file.seek(0)
     position = 0
     while data := file.readline(ROW_BYTES):
@@ -67,8 +67,8 @@ def _split_bytes(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
 
 
 def head_rows(head: bytes) -> list[Row]:
-    """The rows of a file's first bytes; none where they are no text. A text in another encoding is recognised, and refused when it
-    is read.
+    """The rows of a file's first bytes; empty if they are not text. Text in another encoding is recognized here, and refused when
+    read.
     """
     encoding = wide_encoding(head[:4])
     if encoding:
@@ -84,7 +84,7 @@ _GLYPHS = tuple(glyph.encode() for glyph in "⏺⎿❯●›▌└")
 
 
 def _complete_length(data: bytes) -> int:
-    """The length of the data without a character that is cut at its end."""
+    """The length of the data without a truncated character at its end."""
     end = len(data)
     while end > len(data) - 4 and data[end - 1] & 0xC0 == 0x80:
         end -= 1
@@ -92,7 +92,7 @@ def _complete_length(data: bytes) -> int:
 
 
 def _parse_rows(data: bytes, position: int) -> Iterator[Row]:
-    """The rows of one line of bytes: one, and more where carriage returns stand alone."""
+    """Yield the rows of one line: one, or more if it contains single carriage returns."""
     text = data.decode("utf-8", "replace").rstrip("\r\n")
     if position == 0:
         text = text.removeprefix("\ufeff")

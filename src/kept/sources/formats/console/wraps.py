@@ -1,7 +1,7 @@
-"""Undo the line wraps of a terminal: find the right edge of the screen, and join rows that it broke.
+"""Undo the line wraps of a terminal: find the right edge of the screen, and join the rows that it broke.
 
-A row was wrapped if the first word of the next row would not have fitted behind it. The edge is not written anywhere; each pair of
-rows that was wrapped says between which columns it lies, so the column that most pairs agree on is the edge. Knows no glyphs.
+A row was wrapped if the first word of the next row would not have fitted after it. The edge is not recorded; each wrapped pair of
+rows limits it to a range of columns, so the column on which most pairs agree is the edge. Knows no glyphs.
 """
 
 import re
@@ -13,11 +13,11 @@ from unicodedata import category, east_asian_width
 
 COLUMNS = 1_000  # wider screens do not exist; longer rows were not wrapped
 _NARROW = 20
-_EDGES = 4  # a screen is resized a few times at most within one stretch of text
+_EDGES = 4  # a screen is resized at most a few times within one stretch of text
 _LEAST_PAIRS = 3
 _LEAST_SHARE = 0.3
-_FALLBACK = 50  # without any evidence shorter rows than this are taken as they are
-_TOLERANCE = 4  # prompts, answers and results end up to so many columns before the screen does
+_FALLBACK = 50  # columns; without any evidence, shorter rows are not joined
+_TOLERANCE = 4  # prompts, answers and results may end this many columns before the screen does
 _BREAK = re.compile(r"[^\s/-][/-](?=[^\s/-])")
 _ITEM = re.compile(r"^ *(?:[-*+•]|\d{1,3}[.)]) ")
 _CLOSING = ",;:!?)]}\"'"
@@ -25,7 +25,7 @@ _ENDS_IN_BREAK = re.compile(r"[^\s/-][/-]$")
 
 
 class WrappedLine(NamedTuple):
-    """A row of a block: its text without margin, the column at which it begins, the one after its end, and the one after its
+    """A row of a block: its text without margin, the column where it begins, the one after its end, and the one after its
     padding.
     """
 
@@ -36,7 +36,7 @@ class WrappedLine(NamedTuple):
 
 
 def to_line(row: str, start: int) -> WrappedLine:
-    """The line of a row whose text begins at a position after margin and glyphs, which take a column each."""
+    """The line of a row whose text begins at ``start``, after margin and glyphs of one column each."""
     text = row[start:].rstrip()
     end = start + text_width(text)
     return WrappedLine(text, start, end, end + len(row) - start - len(text))
@@ -45,8 +45,8 @@ def to_line(row: str, start: int) -> WrappedLine:
 class WrapEdges(NamedTuple):
     """Where the rows of a stretch were wrapped.
 
-    ``columns`` are the edges that enough pairs of rows agree on, in ascending order; ``widest`` is the end of the longest row;
-    ``breaks`` are the characters, of hyphen and slash, after which words are broken too.
+    ``columns`` are the edges on which enough pairs of rows agree, in ascending order; ``widest`` is the end of the longest row;
+    ``breaks`` are the characters (of hyphen and slash) after which words are also broken.
     """
 
     columns: tuple[int, ...] = ()
@@ -55,14 +55,14 @@ class WrapEdges(NamedTuple):
 
 
 def text_width(text: str) -> int:
-    """The columns that a text takes on a screen."""
+    """The number of columns that a text takes on a screen."""
     if text.isascii():
         return len(text)
     return sum(0 if category(char) in ("Mn", "Me", "Cf") else 1 + (east_asian_width(char) in "WF") for char in text)
 
 
 def find_edges(blocks: Iterable[Sequence[WrappedLine]], *, hyphenates: bool) -> WrapEdges:
-    """The right edges of blocks of wrapped text; ``hyphenates`` says whether the client is known to break words at hyphens."""
+    """The right edges of blocks of wrapped text; ``hyphenates``: the client is known to break words at hyphens."""
     pairs: list[tuple[WrappedLine, WrappedLine]] = []
     widest = 0
     for lines in blocks:
@@ -76,7 +76,7 @@ def find_edges(blocks: Iterable[Sequence[WrappedLine]], *, hyphenates: bool) -> 
 
 
 def _find_peaks(votes: Counter[tuple[int, int]]) -> list[int]:
-    """The columns on which most intervals agree, each found after the intervals of the one before were taken away."""
+    """The columns on which most intervals agree, each one found after removing the intervals of the previous one."""
     found: list[int] = []
     remaining = Counter(votes)
     while len(found) < _EDGES:
@@ -100,7 +100,7 @@ def _find_peaks(votes: Counter[tuple[int, int]]) -> list[int]:
 def _has_breaks_after(
     mark: str, pairs: Sequence[tuple[WrappedLine, WrappedLine]], columns: Sequence[int], *, hyphenates: bool
 ) -> bool:
-    """Whether rows end after a hyphen (or a slash) within a word more often than they leave out a place to do so."""
+    """True if rows end after a hyphen (or a slash) within a word more often than they skip an opportunity for that."""
     broken = kept = 0
     for line, after in pairs:
         edge = next((column for column in columns if column >= line.end), 0)
@@ -118,12 +118,12 @@ def _break_places(word: str, marks: str) -> list[int]:
 
 
 def join_lines(lines: Sequence[WrappedLine], own: WrapEdges, all_edges: WrapEdges) -> str:
-    """The text of a block's rows with its wraps undone.
+    """The text of a block's rows with wraps undone.
 
     Args:
         lines: the rows.
         own: the edges of blocks of this kind.
-        all_edges: the edges of blocks of any kind, for kinds that give no evidence.
+        all_edges: the edges of blocks of any kind, for kinds without evidence.
     """
     if len(lines) < 2:
         return lines[0].text.rstrip() if lines else ""
@@ -137,7 +137,7 @@ def join_lines(lines: Sequence[WrappedLine], own: WrapEdges, all_edges: WrapEdge
 
 
 def _find_edge(lines: Sequence[WrappedLine], own: WrapEdges, all_edges: WrapEdges) -> tuple[int, int]:
-    """The edge at which these rows were wrapped, and how far before it a row may have ended."""
+    """The edge at which these rows were wrapped, and how many columns before it a row may have ended."""
     widest = max(line.end for line in lines)
     edge = next((column for column in own.columns if column >= widest), 0)
     if edge:
@@ -152,7 +152,7 @@ def _find_edge(lines: Sequence[WrappedLine], own: WrapEdges, all_edges: WrapEdge
 
 
 def _separator(line: WrappedLine, after: WrappedLine, edge: int, tolerance: int, breaks: str) -> str:
-    """What stood between two rows: nothing or a space where the screen broke them, else a line break."""
+    """What separated two rows: nothing or a space if the screen broke them, else a line break."""
     text, word = line.text.rstrip(), _first_word(after.text)
     if not text or not word or _ITEM.match(after.text):
         return "\n"
@@ -167,7 +167,7 @@ def _separator(line: WrappedLine, after: WrappedLine, edge: int, tolerance: int,
         return ""
     if _is_wide(text[-1]) and _is_wide(word[0]):
         return ""
-    # Only a word that is longer than a row is broken elsewhere; the row before it is then full.
+    # Only a word longer than a row is broken elsewhere; the row before it is then full.
     last = text.rpartition(" ")[2]
     too_long = text_width(last) + text_width(word) > edge - tolerance - line.column
     broken = too_long and line.end >= edge - tolerance and (last == text or last[-1] not in _CLOSING)
@@ -179,5 +179,5 @@ def _first_word(text: str) -> str:
 
 
 def _is_wide(character: str) -> bool:
-    """True for a character of a script that is written without spaces."""
+    """True for a character of a script without spaces."""
     return "\u2e80" <= character <= "\uabff" or "\uf900" <= character <= "\ufaff" or character >= "\U00020000"

@@ -1,10 +1,10 @@
 """OpenClaw's database of sessions (``agent/openclaw-agent.sqlite``): its rows as records.
 
-A cursor knows for each session the last row read and a hash of it. A session that has grown is gone through again from its
-start, for the state that its new rows need; one whose last row is another is read anew. Pointers count rows: ``line`` is the
-row's number in its session, from 1, and the range is [number - 1, number).
+The cursor stores for each session the last row read and its hash. A session that has grown is processed again from its start, to
+rebuild the state for its new rows; one whose last row has changed is read again. Pointers count rows: ``line`` is the row's number
+in its session, from 1, and the range is [number - 1, number).
 
-Knows tables and rows; what a record means is the format's business.
+Knows tables and rows; the format interprets the records.
 """
 
 import json
@@ -29,7 +29,7 @@ ReaderOf = Callable[[Path, str, str], RecordReader[Any]]
 
 
 class _Row(NamedTuple):
-    """A row: its number, its length in bytes, its text where that is not too long."""
+    """A row: its number, its length in bytes, and its text unless it is too long."""
 
     seq: int
     length: int
@@ -37,19 +37,19 @@ class _Row(NamedTuple):
 
 
 def claims_database(path: Path, head: bytes) -> bool:
-    """Whether a file is an SQLite database with such a table, or has the name of one."""
+    """True if a file is an SQLite database with such a table, or has the name of one."""
     return head.startswith(MAGIC) and path.suffix in DATABASES and (path.name == DATABASE or _TABLE in table_names(path))
 
 
 def read_database(path: Path, cursor: Cursor, reader_of: ReaderOf) -> Iterator[Slice]:
-    """The records of all sessions after the cursor, session by session. Raises SourceError."""
+    """Yield the records of all sessions after the cursor, session by session. Raises SourceError."""
     _, mark = database_mark(path)
     if cursor.prefix == mark:
         return
     try:
         with open_copy(path) as database:
             yield from _read_database_slices(path, database, cursor, mark, reader_of)
-    except UnicodeDecodeError as error:  # a damaged schema in the words of an error
+    except UnicodeDecodeError as error:  # a damaged schema, quoted in an error message
         raise SourceError("is no database that can be read", where=str(path)) from error
 
 
@@ -105,13 +105,13 @@ _BY_ROW = f"{_SELECT} WHERE session_id = ? AND seq = ?"
 
 
 def _row_digest(database: sqlite3.Connection, session: str, seq: int) -> str:
-    """The hash of the row that was the last one read; empty where it is gone."""
+    """The hash of the last row read; empty if it is gone."""
     found = database.execute(_BY_ROW, (session, seq)).fetchone()
     return hash_texts(session, found[2] or "")[:_MARK] if found else ""
 
 
 def _session_keys(database: sqlite3.Connection, tables: frozenset[str]) -> Mapping[str, str]:
-    """Session id → session key, from whichever of the tables that tell it is there."""
+    """Session id → session key, from whichever table exists that contains it."""
     keys: dict[str, str] = {}
     for table, query in (
         ("session_nodes", "SELECT current_session_id, session_key FROM session_nodes"),

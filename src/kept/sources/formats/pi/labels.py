@@ -1,6 +1,6 @@
-"""Who wrote the messages of a pi or OpenClaw session, and what of a user's message is the gateway's.
+"""Who wrote the messages of a pi or OpenClaw session, and which part of a user's message is the gateway's.
 
-Knows the marks that OpenClaw puts around a message and the prompts it writes itself; knows no files.
+Knows the markers that OpenClaw adds to a message, and the prompts it writes itself; knows no files.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from kept.sources.pieces import EventDraft, count_note, injected_draft, relabel
 
 
 class Runner(StrEnum):
-    """Who talks to the assistant in a session, as its key tells."""
+    """Who talks to the assistant in a session, according to its key."""
 
     PERSON = ""
     GROUP = "group-chat"
@@ -29,7 +29,7 @@ EXCLUDED = (Runner.CRON, Runner.HOOK, Runner.HEARTBEAT)
 
 
 def session_runner(key: str, entry: Mapping[str, Any]) -> Runner:
-    """The runner of a session by its key (``agent:main:cron:nightly``) and its entry in the session index."""
+    """The runner of a session, from its key (``agent:main:cron:nightly``) and its entry in the session index."""
     parts = key.split(":")
     for runner in EXCLUDED:
         if runner.value in parts:
@@ -44,7 +44,7 @@ _METADATA = Pattern(
     r"(?m)^[\w \t]{1,80}\(untrusted[^)\n]{0,60}\)[^\n]{0,200}\n```json[ \t]*\n(?s:.*?)^```[ \t]*$"
     r"|^\[message_id: [^\]\n]{1,200}\][ \t]*$"
 )
-# What the gateway says of who sent a message, and of the chat it came from.
+# What the gateway says about a message's sender and chat.
 _SENT = Pattern(
     r"(?m)^(?:Sender|Conversation info)[ \t]\(untrusted[^)\n]{0,60}\)[^\n]{0,200}\n```json[ \t]*\n((?s:.*?))^```[ \t]*$"
 )
@@ -56,17 +56,17 @@ _BOT = Pattern(r"(?:(?i:[\s_.-]bot|\[bot\])|^(?i:bot)|[a-z]Bot|^[a-z0-9_]+bot)$"
 _APART = "\x1f"
 _ENVELOPE = Pattern(r"^\[[^\]\n]{0,160}\d{4}-\d\d-\d\d[T ]\d\d:\d\d[^\]\n]{0,40}\][ \t]*")
 _SYSTEM = Pattern(r"^(?:System: \[[^\n]*(?:\n|$))+")
-# To the last closing tag: a file may hold one itself.
+# Up to the last closing tag: a file may contain one itself.
 _FILES = Pattern(r'(?s)^(?:\s*<(?:file|skill) name="[^"\n]{1,1000}"[^<>\n]{0,1000}>.*</(?:file|skill)>)')
 _REPLY = Pattern(r"^\s*\[\[\s*reply_to(?:_current|:[^\]\n]{1,200})\s*\]\]\s*")
 _SILENT = ("NO_REPLY", "HEARTBEAT_OK")
 
 
 def parse_sender(text: str, owner: str) -> tuple[str, Runner]:
-    """The owner of a chat, who is its first sender (number and name), and as whose a message counts by what the gateway says of its
-    sender: that of a group, of a bot or of somebody else than the owner is not the person's.
+    """The owner of a chat (number and name of its first sender), and whose message this is according to the gateway: a message from
+    a group, a bot or somebody other than the owner is not the person's.
 
-    Numbers tell senders apart where both have one, as anybody may take a name; else names do.
+    If both senders have a number, numbers are compared, because anybody may choose a name; else names are.
     """
     told = [match[1] for match in _SENT.finditer(text)] if "(untrusted" in text else []
     number, name = (next((found[1] for item in told if (found := pattern.search(item))), "") for pattern in (_NUMBER, _NAME))
@@ -80,7 +80,7 @@ def parse_sender(text: str, owner: str) -> tuple[str, Runner]:
 
 
 def prompt_pieces(text: str, runner: Runner, provenance: Any, noted: dict[str, int], *, index: int) -> list[EventDraft]:
-    """A user's message: what they typed, and apart from it what the gateway, files and hooks put around it."""
+    """A user's message: what they typed, separated from what the gateway, files and hooks added."""
     text, around = _unwrap_message(text.strip(), noted)
     extra = [injected_draft("\n".join(around), "gateway-metadata", index, 1)] if around else []
     if not text:
@@ -96,7 +96,7 @@ def prompt_pieces(text: str, runner: Runner, provenance: Any, noted: dict[str, i
 
 
 def _unwrap_message(text: str, noted: dict[str, int]) -> tuple[str, list[str]]:
-    """A message without what stands around it, and that."""
+    """Split a message from what was added around it."""
     around = []
     if "(untrusted" in text or "[message_id: " in text:
         around = [match.group(0) for match in _METADATA.finditer(text)]
@@ -111,7 +111,7 @@ def _unwrap_message(text: str, noted: dict[str, int]) -> tuple[str, list[str]]:
 
 
 def strip_gateway_marks(text: str) -> str:
-    """An assistant's text without its marks for the gateway; empty where it says that it has nothing to say."""
+    """An assistant's text without its markers for the gateway; empty if it says that there is nothing to say."""
     found = _REPLY.match(text) if text.lstrip().startswith("[[") else None
     text = (text[found.end() :] if found else text).strip()
     return "" if text in _SILENT else text

@@ -1,9 +1,9 @@
 """Sessions of pi and OpenClaw (``sessions/….jsonl``, versions 1 and 3, also compressed, and OpenClaw's database) as events.
 
-Entries of version 3 carry ids, which stay the same in forks: with their times they are the events' keys, and their links the
-tree. Version 1 has neither; there a message is known by its kind, time, call and text, which a branch copies as they are.
-OpenClaw's session index beside a file tells who runs the session: those of its clock and hooks are not read, those of several
-people are not the user's words.
+Entries of version 3 have ids, which stay the same in forks: ids and times form the events' keys, and the links form the tree.
+Version 1 has neither; a message is then identified by its kind, time, call and text, which a branch copies unchanged. OpenClaw's
+session index beside a file says who runs the session: sessions of its clock and hooks are not read, and in those of several people
+the words are not the user's.
 
 Does not know the parent's file, redaction or cleaning.
 """
@@ -48,7 +48,7 @@ _LINKS = 4096
 _OPEN_CALLS = 64
 _INDEX_BYTES = 8 * 2**20
 _SILENT = ("model_change", "thinking_level_change", "label", "session_info", "custom", "context_transform", "ephemeral")
-# What the user threw away, and what a repair put aside, is not read.
+# Sessions that the user deleted, and those that a repair put aside, are not read.
 _DISCARDED = (".jsonl.deleted.", ".jsonl.bak")
 
 
@@ -65,7 +65,7 @@ class Pi:
         return (pi / "sessions", *dict.fromkeys(folder / "agents" for folder in folders))
 
     def claims(self, path: Path, head: bytes) -> bool:
-        """Whether the file opens with a session's header, or is an agent's database; discarded sessions are not claimed."""
+        """True if the file begins with a session's header, or is an agent's database; discarded sessions are not claimed."""
         if any(mark in path.name for mark in _DISCARDED):
             return False
         if head.startswith(MAGIC):
@@ -78,7 +78,7 @@ class Pi:
         return kept and not any(mark in path.name for mark in _DISCARDED)
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
-        """The events after the cursor. Raises SourceError where the file cannot be read as a whole."""
+        """Yield the events after the cursor. Raises SourceError if the file as a whole cannot be read."""
         if path.suffix in DATABASES:
             return read_database(path, cursor, _database_reader)
         reader = RecordReader(start=partial(_load_state, path=path), step=partial(_read_entry, path=str(path)), save=_dump_state)
@@ -86,7 +86,7 @@ class Pi:
 
 
 def _opens_session(value: Mapping[str, Any]) -> bool:
-    """Whether a record is a session's header, or a message where the header was lost."""
+    """True if a record is a session's header, or a message if the header was lost."""
     if not isinstance(value.get("timestamp"), str):
         return False
     message = value.get("message")
@@ -96,11 +96,11 @@ def _opens_session(value: Mapping[str, Any]) -> bool:
 
 @dataclass(kw_only=True, slots=True)
 class _State:
-    """What the records before the present one leave behind; all of it bounded.
+    """The state after earlier records; all of it is bounded.
 
-    ``runner`` is who talks to the assistant, ``owner`` the number and name of the first who did; ``opened`` tells that the first
-    prompt was seen, ``digest`` that a program wrote it. ``calls`` are open tool calls, id → place of their record and tool.
-    ``links`` lead from an entry without event to the nearest one before it that has one.
+    ``runner`` is who talks to the assistant, ``owner`` the number and name of the first who did; ``opened``: the first prompt was
+    seen, ``digest``: a program wrote it. ``calls`` are open tool calls, id → place of their record and tool. ``links`` map an entry
+    without event to the nearest one before it that has one.
     """
 
     session: str = ""
@@ -137,7 +137,7 @@ def _dump_state(state: _State) -> str:
 
 
 def _runner_beside(path: Path) -> Runner:
-    """The runner that the session index in the same folder names for this file."""
+    """The runner of this file's session, according to the session index in the same folder."""
     stem = path.name.partition(".jsonl")[0]
     index = read_beginning(path.parent / "sessions.json", _INDEX_BYTES)
     for key, entry in parse_object(index.decode("utf-8", "replace")).items():
@@ -280,7 +280,7 @@ def _trailing_exit_code(text: str) -> int | None:
 
 
 def _read_execution(message: Mapping[str, Any], noted: dict[str, int]) -> _Found:
-    """A command that the user ran themselves (``!ls``): what it is and what it printed are a tool's."""
+    """A command that the user ran themselves (``!ls``): the command and its output are a tool's."""
     code, command = message.get("exitCode"), message.get("command")
     target = truncate_text(command) if isinstance(command, str) else ""
     tool = ToolUse(name="bash", target=target)

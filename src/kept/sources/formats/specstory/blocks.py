@@ -1,8 +1,8 @@
-"""The lines of a SpecStory document: whose turn begins where, and what of a turn is text, thinking, a tool's call and output.
+"""The lines of a SpecStory document: where turns begin, and which parts of a turn are text, thinking, a tool's call and output.
 
-Older versions of SpecStory put what a tool printed into a fence of three backticks whatever it held, so fences alone do not
-tell where a tool's block ends, and documents quote other documents. A line counts as a turn's header by its surroundings and
-its time as well. Knows no files and no authors.
+Older versions of SpecStory put a tool's output into a fence of three backticks whatever it contained, so fences alone do not show
+where a tool's block ends, and documents quote other documents. So a line also needs matching surroundings and a plausible time to
+count as a turn's header. Knows no files and no authors.
 """
 
 from bisect import bisect_left, bisect_right
@@ -22,19 +22,19 @@ _STAMP = Pattern(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-
 _OPEN, _CLOSE = "<tool-use ", "</tool-use>"
 _THINK, _THINK_END = "<think>", "</think>"
 _RULE = "---"
-# Sidechains are written in between, a little out of order; what is far older is quoted from another session.
+# Sidechains are written in between, slightly out of order; what is much older is quoted from another session.
 _DISORDER = timedelta(hours=1)
 
 
 class RowZone(NamedTuple):
-    """What a row belongs to: a tool's block, a fence."""
+    """What contains a row: a tool's block, a fence."""
 
     tool: bool
     fenced: bool
 
 
 class Fence(NamedTuple):
-    """A line that opens or closes a block: its marks, the language after them."""
+    """A line that opens or closes a block: its fence marks, and the language after them."""
 
     mark: str
     language: str
@@ -73,7 +73,7 @@ class Turn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolBlock:
-    """A tool's block as written: its name and kind, what it worked on, what it changed, what it printed (None: nothing yet)."""
+    """A tool's block as written: its name and kind, its target, its change, and its output (None: not yet)."""
 
     name: str
     kind: str
@@ -84,7 +84,7 @@ class ToolBlock:
 
 
 class _FenceLines:
-    """The lines of a document that open or close a fence, and where each turn could begin."""
+    """The lines of a document that open or close a fence, and where turns could begin."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self.lines = {number: found for number, row in enumerate(rows) if (found := _parse_fence(row.text))}
@@ -99,7 +99,7 @@ class _FenceLines:
         return next((item for item in following if self.lines[item].mark.startswith(mark)), None)
 
     def is_unclosed_at(self, number: int, mark: str) -> bool:
-        """Whether a fence open at a line had no end: what would close it belongs to a fence that opens after that line."""
+        """True if a fence that is open at a line has no end: what would close it belongs to a fence that opens after that line."""
         closer = self.find_closer(number, mark)
         if closer is None:
             return len(mark) == len("```")
@@ -111,7 +111,7 @@ class _FenceLines:
         return self._kept[first, closer]
 
     def _is_paired(self, first: int, closer: int, after: int | None) -> bool:
-        """Whether, read from ``first`` on, the fence line ``closer`` closes a fence or opens one that ends in the same turn."""
+        """True if, reading from ``first`` on, the fence line ``closer`` closes a fence or opens one that ends in the same turn."""
         mark = ""
         for number in self._numbers[bisect_left(self._numbers, first) :]:
             if after is not None and number >= after:
@@ -126,7 +126,7 @@ class _FenceLines:
 
 @dataclass(kw_only=True, slots=True)
 class _LineState:
-    """What the line being read stands in: a tool's block, a fence and the line that opened it, blocks that the fence quotes."""
+    """What contains the current line: a tool's block, a fence and the line that opened it, blocks quoted in the fence."""
 
     tool: bool = False
     mark: str = ""
@@ -134,7 +134,7 @@ class _LineState:
     depth: int = 0
 
     def read_line(self, number: int, text: str, fences: _FenceLines) -> RowZone:
-        """Read a line: what it stands in, and from here on the next one."""
+        """Read a line; returns what contains it, and updates the state for the next one."""
         if not self.mark and text.startswith(_OPEN):
             self.tool = True
         zone = RowZone(self.tool, bool(self.mark))
@@ -151,20 +151,20 @@ class _LineState:
         return zone
 
     def _is_block_end(self, number: int, fences: _FenceLines) -> bool:
-        """Whether the end of a tool's block is that of the one being read."""
+        """True if the end of a tool's block is that of the current one."""
         if self.depth:
             self.depth -= 1
             return False
-        # A bare fence right before the end of the block closes it, even where the one before seemed to have done so.
+        # A bare fence right before the end of the block closes it, even if an earlier one seemed to have done so.
         return not self.mark or self.opened == number - 1 or fences.is_unclosed_at(number, self.mark)
 
     def reset(self) -> None:
-        """Step out of everything."""
+        """Leave all blocks."""
         self.tool, self.mark, self.opened, self.depth = False, "", -1, 0
 
 
 def parse_turns(rows: Sequence[Row], begun: datetime | None) -> tuple[list[Turn], list[RowZone]]:
-    """The turns of a document that began at ``begun``, and of each row whether it stands in a tool's block and in a fence.
+    """The turns of a document that began at ``begun``, and what contains each row (a tool's block, a fence).
 
     A fence that is never closed ends with its tool's block or at the next turn.
     """
@@ -207,7 +207,7 @@ def parse_turns(rows: Sequence[Row], begun: datetime | None) -> tuple[list[Turn]
 
 
 def _is_fence_reopened(fences: _FenceLines, inside: _LineState, number: int) -> bool:
-    """Whether a tool's block that has no end left its fence open at a turn."""
+    """True if a tool's block without an end left its fence open at a turn."""
     return not inside.depth and fences.find_closer(number, inside.mark) is not None and fences.is_unclosed_at(number, inside.mark)
 
 
@@ -235,7 +235,7 @@ def _is_after_rule(rows: Sequence[Row], number: int) -> bool:
 
 
 def split_turn_blocks(rows: Sequence[Row], zones: Sequence[RowZone], first: int, after: int) -> Iterator[str | ToolBlock]:
-    """The pieces of a turn's rows [first, after) in order: text as it stands, tools' blocks; thinking is left out."""
+    """Yield the pieces of a turn's rows [first, after) in order: text, and tools' blocks; thinking is left out."""
     text: list[str] = []
     number = first
     while number < after:
@@ -303,9 +303,9 @@ def _parse_answers(output: str) -> str:
 
 
 def _split_fences(lines: list[str]) -> tuple[str, str, str | None]:
-    """A block's prose, what stands in a fence of a language (a command, a file's text), and what was printed.
+    """A block's prose, the content of a fence with a language (a command, a file's text), and the output.
 
-    What was printed reaches to the last bare fence: it may hold fences of its own.
+    The output extends to the last bare fence, because it may contain fences itself.
     """
     prose: list[str] = []
     given = ""

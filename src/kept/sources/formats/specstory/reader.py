@@ -1,11 +1,11 @@
 """SpecStory's documents (``.specstory/history/….md``, version 2 and before) as events: other tools' sessions as Markdown.
 
-A record is a turn; what stands before the first one is one more. A document is written anew as its session grows, so it is read
-whole whenever it has changed: a turn's events have keys made of the session, its time as written and its words, and the same
-session under several names has the same ones. The session is the original tool's, so a conversation read from that tool's own
-file too is recognised by session, kind, second and words; where the document gives message ids, those are the keys.
+A record is a turn; the text before the first one is one more. A document is rewritten as its session grows, so it is read as a
+whole whenever it has changed. Keys of events are made from the session, the time as written and the words, so the same session
+under several names has the same keys. The session is the original tool's, so a conversation that is also read from that tool's own
+file is recognized by session, kind, second and words; if the document has message ids, those are the keys.
 
-A command's text as the tool expanded it follows the command at the same second and is nobody's. What a user pasted from another
+A command's expansion by the tool follows the command in the same second and is nobody's. Text that a user pasted from another
 transcript ends their words.
 """
 
@@ -48,7 +48,7 @@ class SpecStory:
         return (Path(here) / ".specstory" / "history",) if here else (home / ".specstory" / "history",)
 
     def claims(self, path: Path, head: bytes) -> bool:
-        """Whether the document says that SpecStory made it, or names its session as SpecStory does."""
+        """True if the document says that SpecStory made it, or names its session as SpecStory does."""
         if path.suffix.lower() not in (".md", ".markdown"):
             return False
         lines = head.decode("utf-8", "replace").lstrip("\ufeff \r\n").splitlines()[:_HEAD_LINES]
@@ -59,7 +59,7 @@ class SpecStory:
         return path.suffix.lower() in (".md", ".markdown")
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
-        """The events of a document that has changed. Raises SourceError where it cannot be read as a whole."""
+        """Yield the events of a changed document. Raises SourceError if it cannot be read as a whole."""
         return read_document(path, cursor, partial(_parse_document, path=path))
 
 
@@ -97,7 +97,7 @@ def _project_folder(path: Path) -> str:
 
 @dataclass(kw_only=True, slots=True)
 class _State:
-    """What earlier turns leave: the time of the last command, while nothing has answered it; calls by what they are."""
+    """The state after earlier turns: the time of the last command until something answers it; calls by their properties."""
 
     calls: Counter[str]
     command: str | None = None
@@ -199,7 +199,7 @@ _TOOL_LINE = Pattern(r"^Tool use: \*\*([^*\n]{1,128})\*\*[ \t]*(.*)$")
 
 
 def _text_drafts(text: str, template: EventDraft, state: _State) -> list[EventDraft]:
-    """An agent's text; before version 2 a tool is a line in it, followed by what it printed."""
+    """An agent's text; before version 2 a tool is a line in it, followed by its output."""
     if "Tool use: **" not in text:
         return [replace(template, text=text)]
     drafts: list[EventDraft] = []
@@ -239,7 +239,7 @@ def _tool_drafts(block: ToolBlock, template: EventDraft, state: _State) -> list[
 
 
 def _exit_code(output: str) -> int | None:
-    """The status that Claude Code and Codex write above what a command printed."""
+    """The status that Claude Code and Codex write above a command's output."""
     for line in output[:500].split("\n"):
         if line == "Output:":
             return None
