@@ -1,1 +1,1 @@
-"""Candidates into operations: clusters, one current value, merges, lifecycles, guards, a model's advice."""
+"""Turns candidates into operations: clusters, current values, merges, lifecycles, guards, a model's advice."""

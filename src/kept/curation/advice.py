@@ -1,8 +1,9 @@
-"""Advice: what a model says should become of the memories of a category, and how much of that may be done (K4, K6).
+"""Advice: builds the requests in which a model proposes changes to a category's memories, and checks the changes (K4, K6).
 
-A model sees memories under short numbers and answers with changes only; it words nothing. Every change is checked: its kind is one
-of five, at most one a number, what becomes one agrees in numbers, names and denials, what gives way is older than what it gives way
-to. What a person owns is never touched. Whether all changes together take too much is the guard's to say. Asks nobody itself.
+The model sees memories under short numbers and replies with changes only; it writes no memory text. Every change is checked: it is
+of one of five kinds, there is at most one per number, merged memories agree in numbers, names and negation, and a superseded memory
+is older than its successor. A person's memories are never changed. The guard decides whether all changes together remove too much.
+This module makes no request itself.
 """
 
 import re
@@ -23,13 +24,13 @@ from kept.profiles.profile import Category, Shape
 
 PURPOSE = "curate"
 MOST_TOKENS = 4_096
-MOST = 40  # entries of one question: as many as a small model keeps in view
-FRESH = 14  #: of them that were learnt since
-RELATED = 1 / 6  #: of the words of the shorter of two entries, what they share at least where they are about one thing
-_FEW = 4  # words: one that two shorter ones share tells little
+MOST = 40  # at most this many entries per request, which a small model can keep in view
+FRESH = 14  #: at most this many of them are new
+RELATED = 1 / 6  #: two entries are related if they share at least this share of the shorter one's words
+_FEW = 4  # shorter entries count as this long: a single shared word means little for them
 _JOINTS = re.compile(r"[-_./]+")
 _REASON_CHARS = 120
-_NAMES = 4  # names of a merged entry that the other one must have
+_NAMES = 4  # the remaining entry of a merge must contain the other one's artifacts, of which this many are checked
 _SHAPES = {
     Shape.FACT: "Each entry is one fact.",
     Shape.DOSSIER: "Entries on one person or thing make a dossier: each says one thing about them, the latest where it changed.",
@@ -40,7 +41,7 @@ _SHAPES = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProposedChange:
-    """What a model says of one number. ``into`` is the other one (0: none)."""
+    """A change that a model proposes for the memory with number ``id``; ``into`` is the number of another one (0: none)."""
 
     id: int
     op: str
@@ -48,7 +49,7 @@ class ProposedChange:
     reason: str
 
 
-_SCHEMA_FIELDS = {"into": "with"}  # what a field is called in a reply: the word is the model's, not Python's
+_SCHEMA_FIELDS = {"into": "with"}  # names of fields in a reply; ``with`` is a keyword in Python
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,10 +72,10 @@ SCHEMA = _reply_schema()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryTable:
-    """The entries of one question, in the order of their numbers: those of the category, and behind them others that may only be
-    named.
+    """The memories of one request, in the order of their numbers: the entries of the category, then ``named`` ones of other
+    categories, which changes may refer to but not change.
 
-    ``fresh`` are the ids of those that were learnt since.
+    ``fresh`` are the ids of new memories.
     """
 
     category: Category
@@ -85,22 +86,22 @@ class MemoryTable:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LlmCurationResult:
-    """What a reply comes to: operations, and how many changes were not taken, by reason."""
+    """The result of a reply: operations, and the number of refused changes by reason."""
 
     operations: tuple[Operation, ...] = ()
     refused: Mapping[str, int] = field(default_factory=dict)
 
 
 def should_ask_about(memory: Memory) -> bool:
-    """Whether a model is asked about a memory: it is active, or may contradict one that is."""
+    """True if a model is asked about a memory: it is active, or held because it may contradict an active one."""
     return bool(memory.content) and (memory.status is Status.ACTIVE or memory.reason == MAY_CONTRADICT)
 
 
 def build_tables(category: Category, memories: Sequence[Memory], fresh: frozenset[str]) -> Iterator[MemoryTable]:
-    """The questions about a category: some of what is fresh, each time with what is nearest to each of it.
+    """The tables for the requests about a category: each has some new memories, with the memories most related to them.
 
-    ``memories`` are those of the group that :func:`should_ask_about` is true of: one of another category may answer a memory of
-    this, or take its place. What is related to nothing is not asked about: whether it belongs was judged when it was learnt.
+    ``memories`` are all of the group for which :func:`should_ask_about` is true, because a memory of another category may answer or
+    replace one of this category. A memory that is related to no other is not asked about: it was judged when it was extracted.
     """
     matter = {memory.id: find_matter(memory.content) for memory in memories}
     answers = [memory for memory in memories if memory.id in fresh and memory.category != category.id]
@@ -112,7 +113,7 @@ def build_tables(category: Category, memories: Sequence[Memory], fresh: frozense
     new = [memory for memory in memories if near.get(memory.id)]
     for start in range(0, len(new), FRESH):
         some = new[start : start + FRESH]
-        ranks = zip_longest(*(near[memory.id] for memory in some))  # the nearest of each stands before the second of any
+        ranks = zip_longest(*(near[memory.id] for memory in some))  # the nearest of each memory come before any second nearest
         beside = {other.id: other for rank in ranks for other in rank if other is not None and other not in some}
         shown = sorted((*some, *list(beside.values())[: MOST - len(some)]), key=_first_seen_order)
         entries, named = (tuple(each for each in shown if (each.category == category.id) is own) for own in (True, False))
@@ -124,17 +125,17 @@ def _first_seen_order(memory: Memory) -> tuple[bool, float, str]:
 
 
 def find_matter(content: str) -> frozenset[str]:
-    """How the words begin that say what a memory is about; those of a compound ("pkg/provenance", "ai-provenance") one by one."""
+    """The first letters of a text's content words; compounds ("pkg/provenance", "ai-provenance") are split."""
     return roots_of(find_content(_JOINTS.sub(" ", content)))
 
 
 def measure_likeness(left: frozenset[str], right: frozenset[str]) -> float:
-    """How much of the matter of the shorter of two memories the other one has."""
+    """The share of the shorter text's words (:func:`find_matter`) that the other has too."""
     return len(left & right) / max(_FEW, min(len(left), len(right)))
 
 
 def rank_related(memory: Memory, others: Iterable[Memory], matter: Mapping[str, frozenset[str]]) -> list[Memory]:
-    """Those of others that are related to a memory, the nearest first; ``matter`` is that of each, by its id."""
+    """Those of ``others`` that are related to a memory, nearest first; ``matter`` has the words of each memory, by id."""
     scores = {}
     for other in others:
         is_one = bool(memory.subject) and memory.subject.casefold() == other.subject.casefold()
@@ -148,7 +149,7 @@ def _is_related(left: Memory, right: Memory) -> bool:
 
 
 def fill_curation_prompt(text: str, category: Category) -> str:
-    """The stable text of the questions about a category."""
+    """The system prompt for requests about a category, from the template ``text``."""
     said = {
         "title": category.title,
         "belongs": category.belongs,
@@ -162,7 +163,7 @@ def fill_curation_prompt(text: str, category: Category) -> str:
 
 
 def build_curation_ask(table: MemoryTable, *, system: str, version: str) -> Ask:
-    """The question about a table; ``system`` is the text of :func:`fill_curation_prompt`."""
+    """The request about a table; ``system`` comes from :func:`fill_curation_prompt`."""
     lines = [_format_memory_line(number, memory, table) for number, memory in enumerate((*table.entries, *table.named), 1)]
     about = {item.session for memory in (*table.entries, *table.named) for item in memory.evidence if item.session}
     return Ask(
@@ -187,7 +188,7 @@ def _format_memory_line(number: int, memory: Memory, table: MemoryTable) -> str:
 
 
 def read_curation_reply(body: Mapping[str, Any], table: MemoryTable) -> LlmCurationResult:
-    """What may be done of what a reply says. Raises ValueError where it is not of the form that was asked for."""
+    """The operations that a reply leads to, after checks. Raises ValueError if it does not match the schema."""
     listed = body.get("operations")
     renamed = [
         {"into" if name == "with" else name: value for name, value in item.items()} if isinstance(item, Mapping) else item
@@ -216,7 +217,7 @@ def read_curation_reply(body: Mapping[str, Any], table: MemoryTable) -> LlmCurat
 
 
 def _find_change_fault(change: ProposedChange, memory: Memory | None, other: Memory | None, table: MemoryTable) -> str:
-    """Why a change may not be made; empty where it may."""
+    """Why a change is refused; empty if it is allowed."""
     if memory is None or (change.into and (other is None or other is memory)):
         return "a number that is not there"
     if memory.owned or memory.pinned:
@@ -265,7 +266,7 @@ def _to_operation(change: ProposedChange, memory: Memory, other: Memory | None) 
 
 
 def _build_merge(winner: Memory, several: Sequence[tuple[Memory, ProposedChange]]) -> Merge:
-    """The memories that become one with ``winner``: its sentence stays, the others become its evidence."""
+    """Merge several memories into ``winner``, which keeps its sentence and takes over their evidence."""
     parts = [winner, *(memory for memory, _ in several)]
     evidence = {(item.event, item.quote): item for memory in parts for item in memory.evidence}
     have = {(item.event, item.quote) for item in winner.evidence}
@@ -291,7 +292,7 @@ def _format_reason(said: str) -> str:
 
 
 def _is_restatement(memory: Memory, winner: Memory) -> bool:
-    """Whether one sentence may stand for another: they share a matter, and it has the other's numbers, names and denial."""
+    """True if ``winner`` can replace ``memory``: they are related, and it has the other's numbers, names and negation."""
     statement, says, text = parse_statement(memory.content), parse_statement(winner.content), winner.content.casefold()
     named = all(one_line(name).casefold() in text for name in memory.artifacts[:_NAMES])
     reversed_ = bool(statement.denials) != bool(says.denials) or has_opposites(
@@ -301,7 +302,7 @@ def _is_restatement(memory: Memory, winner: Memory) -> bool:
 
 
 def select_applicable(operations: Iterable[Operation], memories: Sequence[Memory]) -> tuple[Operation, ...]:
-    """The operations of several replies that go together: the first on each memory, where nothing it points at ends by another."""
+    """The compatible operations of several replies: the first on each memory, unless another ends a memory that it refers to."""
     active = {memory.id for memory in memories if should_ask_about(memory)}
     changed: set[str] = set()
     ended: set[str] = set()

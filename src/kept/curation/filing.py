@@ -1,4 +1,4 @@
-"""Files what the candidates and memories of a large group say: under hashes of its words, and of what else ties it to others."""
+"""Indexes the texts of a large group's candidates and memories by hashed tokens: of their words, and of other relations."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +25,7 @@ DECIDED = "decided elsewhere"
 
 
 class Filing:
-    """Files what the candidates and memories of one group say, and finds the part that a change has to do with."""
+    """The index of the texts of one group, by which the part that is related to a change is found."""
 
     def __init__(
         self,
@@ -36,13 +36,13 @@ class Filing:
         blocked: frozenset[str],
         others: frozenset[tuple[str, str]] = frozenset(),
     ) -> None:
-        """``others`` are the groups of other profiles in which a person may have decided on the same, or keep its memories."""
+        """``others`` are groups of other profiles, in which a person may have decided on the same texts or own their memories."""
         self.log, self.group, self.others = log, group, others
         self.texts: GroupTexts = log.texts(*group)
         self._rules, self.blocked = rules, blocked
         self._tokens: dict[tuple[object, ...], str] = {}
 
-    # Filing
+    # Writing
 
     def file_group(
         self,
@@ -52,7 +52,9 @@ class Filing:
         elsewhere: Iterable[Memory] = (),
         texts: Iterable[Text] = (),
     ) -> None:
-        """File a whole group. Memories ``elsewhere`` may rest on its candidates; ``texts`` are those that are read already."""
+        """Index a whole group. ``elsewhere`` are memories of other groups that may rest on its candidates; ``texts`` are parsed
+        already.
+        """
         told: dict[str, list[CandidateVerdict]] = {}
         for each in self.eligible(apply_overrulings(judged)):
             told.setdefault(each.candidate.content, []).append(each)
@@ -72,7 +74,7 @@ class Filing:
             self.texts.rest(memory.id, memory.candidates)
 
     def file_memories(self, ids: Iterable[str]) -> None:
-        """File anew what some memories say and rest on."""
+        """Update the index for these memories: their texts, and the candidates they rest on."""
         for memory in self.log.some(list(ids)):
             self.texts.rest(memory.id, memory.candidates)
             if (memory.profile, memory.scope) == self.group and has_own_words(memory):
@@ -81,18 +83,18 @@ class Filing:
                 self.texts.untell(memories=[memory.id])
 
     def eligible(self, judged: Iterable[CandidateVerdict]) -> Iterator[CandidateVerdict]:
-        """Those candidates that take part in curation."""
+        """The candidates that take part in curation: not refused, and not blocked."""
         return (each for each in judged if is_eligible(each.verdict) and each.candidate.id not in self.blocked)
 
     def find_decided(self, contents: Iterable[str]) -> frozenset[str]:
-        """Those of some contents that a person decided on in another profile."""
+        """Those of the contents that a person decided on in another profile."""
         forms = {content: normal_form(content) for content in contents}
         filed = [text for text in self.texts.of_forms(forms.values()) if text.tokens == self.token(DECIDED)]
         decided = {_body_of(text)[0] for text in filed}
         return frozenset(content for content, form in forms.items() if form in decided)
 
     def file(self, content: str, told: Sequence[CandidateVerdict], memories: Sequence[Memory]) -> tuple[int, bool]:
-        """Where a text that candidates or memories say is filed, and whether it was not there before."""
+        """Index a text with the candidates and memories that have it; returns its place, and True if it was not there before."""
         alike = self.texts.of_forms([normal_form(content)])
         return self._file_text(content, told, memories, next((each for each in alike if _body_of(each)[0] == content), None))
 
@@ -127,13 +129,13 @@ class Filing:
         return place, old is None or old.place != place
 
     def token(self, *parts: object) -> str:
-        """The token for something that a text of this group is found by."""
+        """The index token for a feature, given as parts; it is specific to the group."""
         if parts not in self._tokens:
             self._tokens[parts] = "t" + digest(*self.group, *map(str, parts), size=4)
         return self._tokens[parts]
 
     def _words_tokens(self, text: Text) -> Iterator[str]:
-        """By what the words of a text find it."""
+        """The tokens that follow from a text's words."""
         says, saying = text.says, text.saying
         yield from (self.token("word", word) for word in beginnings_of(says))
         yield self.token("size", len(says.content))
@@ -148,16 +150,16 @@ class Filing:
         return (self.beside_token(what) for what in (says.artifacts, says.fingerprint) if what)
 
     def beside_token(self, what: object) -> str:
-        """By what else than its words a text is the same as another: the things that it names, or the failure."""
+        """The token of what two texts may share besides words: the set of their artifacts, or the error fingerprint."""
         return self.token("failure", what) if isinstance(what, str) else self.token("artifacts", *sorted(what))  # type: ignore[call-overload]
 
     def meaning_token(self, says: Statement) -> str:
-        """By what all wordings of one thing are found, whatever their words."""
+        """The token that all wordings of one statement share, whatever their words (:func:`meaning_of`)."""
         numbers, names, denies = meaning_of(says)
         return self.token("meaning", *sorted(numbers), "", *sorted(names), "", denies)
 
     def _candidate_tokens(self, judged: CandidateVerdict) -> Iterator[str]:
-        """By what else a candidate finds its text."""
+        """The tokens that follow from a candidate besides its words."""
         candidate, rules = judged.candidate, self._rules
         if takes_back(judged):
             yield self.token(TAKEN)
@@ -189,12 +191,12 @@ class Filing:
 
 
 def find_decided(memories: Iterable[Memory]) -> frozenset[str]:
-    """The normal forms of what a person decided on."""
+    """The normal forms of memories that a person owns or pinned."""
     return frozenset(normal_form(memory.content) for memory in memories if is_person_owned(memory) and memory.content)
 
 
 def takes_back(judged: CandidateVerdict) -> bool:
-    """Whether a candidate says nothing but that something is taken back."""
+    """True if a candidate is a withdrawal, which says nothing by itself."""
     return judged.candidate.trigger == WITHDRAWAL
 
 
@@ -204,7 +206,7 @@ def _body_of(stored: StoredText) -> tuple[str, Sequence[str], str]:
 
 
 def text_of(body: str, place: int, *, proposed: bool) -> Text:
-    """The text of a body that is filed. Raises DamagedError."""
+    """The text in an indexed body. Raises DamagedError."""
     try:
         content, artifacts, fingerprint = json.loads(body)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Guards: which passes would take away too much, and so are thrown out whole. Knows nothing of why a pass wants to."""
+"""Guards: detect passes that would remove too many memories, or change a person's own; such passes are not applied at all."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,16 +13,16 @@ from kept.core.value import dataclass
 
 LEAST = 4  # a category with fewer memories than this is too small for a share to mean anything
 SHARE = 0.5
-WINDOW = timedelta(days=30)  # of event time, over which losses add up: nine passes of a tenth each are a wipe as well
+WINDOW = timedelta(days=30)  # losses add up over this span of event time, since nine passes of a tenth each would be a wipe too
 _ENDED = frozenset({Status.RETIRED, Status.SUPERSEDED, Status.RESOLVED})
-_SAME = 0.3  # share of a memory's telling words that what takes its place says too, where no one lost anything
-_Budget = tuple[str, bool]  # a category, and whether it is the budget of what fades
+_SAME = 0.3  # a successor shares at least this share of a memory's content words; otherwise the memory counts as lost
+_Budget = tuple[str, bool]  # a category, and True for the separate budget of faded memories
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GuardStop:
-    """Why a pass was stopped: the category, how many memories stood in it, how many the pass would deactivate, and how many
-    machines already have deactivated in the 30 days before.
+    """Why a pass was stopped: the category, its ``active`` memories, how many the pass would deactivate (``lost``), and how many
+    kept deactivated in the 30 days before (``spent``).
     """
 
     category: str
@@ -43,13 +43,15 @@ def find_overreach(
     corrected: frozenset[str] = frozenset(),
     active: Mapping[str, int] | None = None,
 ) -> tuple[GuardStop, ...]:
-    """The categories of which the operations would take too much (K6): more than half of what stands in this pass, or, together
-    with what machines took in the 30 days of event time before, more than half of what there was.
+    """The categories in which the operations would deactivate too many memories (K6).
 
-    Active memories stand. In one pass whatever ends that counts in full: retiring, superseding, merging away, resolving, emptying
-    its content; moving to another category does not. Over the 30 days, what an active memory replaced, took in or resolved is no
-    loss, and what faded has a budget of its own. What is ``corrected`` is no loss: it should never have stood. ``active`` counts
-    what stands in each category where not all memories are given. A pass with any stop must not be applied at all.
+    Too many are more than half of the active memories in one pass, or more than half over 30 days of event time, together with what
+    kept deactivated before. In one pass, every end of an active memory counts: retiring, superseding, merging away, resolving,
+    emptying its content; moving it to another category does not. Over the 30 days, a memory that an active one replaced, absorbed
+    or resolved is no loss, and faded memories have a budget of their own.
+
+    ``corrected`` memories never count, because they should never have been active. ``active`` gives the number of active memories
+    by category if ``memories`` are not all of them. A pass with any stop must not be applied at all.
     """
     before = {memory.id: memory for memory in memories}
     after = _apply_operations(before, operations, actor)
@@ -78,14 +80,14 @@ def find_overreach(
 
 
 def find_ended(memories: Iterable[Memory], operations: Sequence[Operation]) -> tuple[Memory, ...]:
-    """The active memories that a machine's operations would end or empty."""
+    """The active memories that kept's operations would end or empty."""
     before = {memory.id: memory for memory in memories}
     ended = _active_ids(before.values()) - _active_ids(_apply_operations(before, operations, Actor.MACHINE).values())
     return tuple(before[item] for item in sorted(ended))
 
 
 def _is_eroding(category: str, active: Counter[str], counted: Counter[_Budget], spent: Counter[_Budget]) -> bool:
-    """Whether a category loses more than half over the 30 days, by what faded or by what ended otherwise."""
+    """True if a category loses more than half over the 30 days, in the budget of faded memories or in that of all others."""
     budgets = ((category, False), (category, True))
     return any(
         counted[budget] and spent[budget] and counted[budget] + spent[budget] > SHARE * (active[category] + spent[budget])
@@ -98,7 +100,7 @@ def _loss_budget(category: str, ended: Memory) -> _Budget:
 
 
 def _has_active_successor(memory: Memory, memories: Mapping[str, Memory]) -> bool:
-    """Whether an active memory took the place of a memory, each step of the way speaking of the same thing."""
+    """True if an active memory replaced a memory, directly or in several steps, each about the same subject."""
     seen: set[str] = set()
     gone = (Status.SUPERSEDED, Status.RESOLVED)
     while (memory.status in gone or memory.reason == MAY_CONTRADICT) and memory.id not in seen:
@@ -111,15 +113,15 @@ def _has_active_successor(memory: Memory, memories: Mapping[str, Memory]) -> boo
 
 
 def _active_ids(memories: Iterable[Memory]) -> frozenset[str]:
-    """The active memories that say something."""
+    """The ids of active memories with content."""
     return frozenset(memory.id for memory in memories if memory.status is Status.ACTIVE and memory.content.strip())
 
 
 def find_protected_changes(memories: Iterable[Memory], operations: Sequence[Operation]) -> tuple[str, ...]:
-    """The memories, by id, that are pinned or a person's own and whose words, category or status a machine's operations would
-    change. A person's own may give way to what they typed since, and come back.
+    """The ids of pinned or person-owned memories whose words, category or status kept's operations would change.
 
-    A pass with any must not be applied at all, whoever allows it.
+    Not among them are person-owned memories that give way to words the person typed since, or come back after that. A pass with any
+    such change must not be applied at all, whoever allows it.
     """
     theirs = {memory.id: memory for memory in memories}
     after = _apply_operations(theirs, operations, Actor.MACHINE)
@@ -134,7 +136,7 @@ def find_protected_changes(memories: Iterable[Memory], operations: Sequence[Oper
 
 
 def _is_change_by_person(memory: Memory, after: Mapping[str, Memory]) -> bool:
-    """Whether what happens to a person's own memory is that it gives way to their typed words, or comes back from that."""
+    """True if a person-owned memory only gives way to words that the person typed, or comes back after it gave way."""
     now = after[memory.id]
     if memory.pinned or (memory.content, memory.category) != (now.content, now.category):
         return False
@@ -153,15 +155,16 @@ def _apply_operations(before: Mapping[str, Memory], operations: Sequence[Operati
 
 
 def _is_same_matter(old: Memory, new: Memory) -> bool:
-    """Whether what took a memory's place speaks of the same: their subject, or words of it, at most one number changed."""
+    """True if two memories are about the same: the same subject, or common words and at most one different number."""
     statement, says = parse_statement(old.content), parse_statement(new.content)
     words = len(statement.content & says.content) >= _SAME * len(statement.content)
     return bool(old.subject and old.subject == new.subject) or (words and len(statement.numbers - says.numbers) <= 1)
 
 
 def _count_recent_losses(before: Mapping[str, Memory], counted: frozenset[str], until: datetime | None) -> Counter[_Budget]:
-    """By category, and apart what faded, how many memories machines ended or emptied in the window before ``until``; one without a
-    time counts, and none that is ``counted`` already.
+    """The number of memories, by budget, that kept ended or emptied in the window before ``until``.
+
+    A memory without an end time counts; those in ``counted`` do not, because the caller counts them.
     """
     return Counter(
         _loss_budget(memory.category, memory)

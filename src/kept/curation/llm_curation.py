@@ -1,8 +1,8 @@
-"""Curation by a model: one question per category about what changed, the reply turned into guarded operations.
+"""Curation by a model: one request per category about what changed; the reply becomes guarded operations.
 
-What rules make of the candidates stands first; a model proposes changes to that, each checked, all of a group one pass that a guard
-may throw out whole and that can be undone. Without a usable reply nothing changes, and the next run asks again. Knows no prompt's
-text.
+The rules curate first; the model then proposes changes to the result. Each change is checked. All changes of a group form one pass,
+which a guard can stop and a person can undo. Without a usable reply nothing changes, and the next run asks again. The prompt's text
+is not in this module.
 """
 
 from collections import Counter
@@ -38,8 +38,8 @@ Group = tuple[str, str]
 
 @dataclass(kw_only=True, slots=True)
 class LlmCurationReport:
-    """What asking came to: questions with a usable reply, operations by kind, changes that were not taken by reason, passes a guard
-    threw out in words, and how many groups wait for the next run.
+    """The result: number of usable replies, operations by kind, refused changes by reason, a description of each pass that a guard
+    stopped, and the number of groups ``left`` for the next run.
     """
 
     asked: int = 0
@@ -52,10 +52,10 @@ class LlmCurationReport:
 def curate_with_llm(
     workspace: Workspace, run: Callable[[], int], asking: Asking, *, by: str, allow: bool = False
 ) -> LlmCurationReport:
-    """Ask about every category in which something was learnt since it was last asked about. Raises StoreError, ConfigError.
+    """Ask a model about every category with new memories since it was last asked. Raises StoreError, ConfigError.
 
-    ``by`` names the model, ``run`` gives the number of the run where something is to be noted, ``allow`` lets through what a guard
-    would stop.
+    ``by`` names the model. ``run`` returns the number of the run, and is called only if something is committed. ``allow`` lets
+    passes through that a guard would stop.
     """
     result, curated = LlmCurationReport(), CurationReport()
     text, version = question_text("curation")
@@ -81,22 +81,24 @@ def curate_with_llm(
             else:
                 complete = False
         if not complete:
-            result.left += 1  # all of it is asked about again: what was answered costs nothing then
+            result.left += 1  # the next run asks all of it again; replies that were received are cached
             continue
         operations = select_applicable((item for item in found if not _has_forgotten_words(workspace, item)), memories)
         with workspace.store.transaction():
             _commit_group(workspace, run, group, operations, result, note=f"{by}, prompt {version}", allow=allow)
-            if operations:  # what follows from them for counts and dates
+            if operations:  # update counts and dates
                 curate_group(workspace, run, group, curated, blocked=workspace.store.log.blocked_candidates(), allow=allow)
     return result
 
 
 def _memories_since_last_ask(workspace: Workspace) -> dict[Group, frozenset[str]]:
-    """The memories that got words since a model last looked at their group, by group; those of groups without any are left out."""
+    """By group, the ids of memories whose words are new since a model was last asked about the group; groups without any are
+    missing.
+    """
     heads = tuple(workspace.store.log.pass_heads())
     off, since = find_undone_passes(heads), dict[str, list[int]]()
     for head in heads:
-        if head.stage == ADVISE:  # advice that a person took back is not asked for again
+        if head.stage == ADVISE:  # even if undone: advice that a person took back is not requested again
             since[head.subject] = []
         elif head.id not in off and head.stage == CURATE:
             since.setdefault(head.subject, []).append(head.id)
@@ -118,7 +120,7 @@ def _tables_to_ask(profile: Profile, memories: tuple[Memory, ...], fresh: frozen
 
 
 def _has_forgotten_words(workspace: Workspace, operation: Operation) -> bool:
-    """Whether the words of a change say what is forgotten."""
+    """True if the words of an operation match a forgotten statement."""
     words, forgotten = getattr(getattr(operation, "facts", None), "content", ""), workspace.store.log.forgotten_fingerprints()
     return bool(forgotten and words) and is_known_statement(words, forgotten, workspace.store.key("forget"))
 
@@ -133,7 +135,10 @@ def _commit_group(
     note: str,
     allow: bool,
 ) -> None:
-    """Commit what is advised for a group in one pass, unless a guard stops it; note either way that it was asked about."""
+    """Commit the advised operations for a group in one pass, without operations if a guard stops them.
+
+    Either way the pass records that the group was asked about.
+    """
     memories, subject = workspace.store.log.memories(group=group), f"{group[0]} · {group[1]}"
     stops = [str(guard_stop) for guard_stop in find_overreach(memories, operations)] if not allow else []
     stops += [

@@ -1,7 +1,7 @@
-"""The part of a large group that something new has to do with: read from the store by its words, and curated alone.
+"""Finds the part of a large group that is related to a change, by its words, so that it can be curated alone.
 
-A part is closed: no candidate, memory or text outside of it says the same as one inside, contradicts it, answers it, takes it back
-or rests on it. Whatever is outside stays as it is, for curating the whole group would do nothing else to it.
+A part is closed: no candidate, memory or text outside it says the same as one inside, contradicts it, answers it, takes it back or
+rests on it. So curating the whole group would leave everything outside the part unchanged.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -34,22 +34,24 @@ from kept.curation.filing import QUESTION, SUGGESTION, TAKEN, THEME, WHY, WISH, 
 from kept.curation.lifecycle import NAMED_ANSWER, NAMED_GROUND, is_answer_to_question, is_same_theme
 from kept.extraction.questions.answer import apply_overrulings
 
-LARGE = 1_000  # candidates of a group from which on it is curated in parts
-SHARE = 150  # of a group is a part at most: reading a text by what it shares with others takes as long as so many in a row
-_MOVED = 10  # texts that come between older ones, of which it is told what they part
-_COMMON = 50_000  # texts that have a word: what more have is as common
-_ANSWERED_WORDS = 3  # of a question that an answer has at least
+LARGE = 1_000  # a group with at least this many candidates is curated in parts
+SHARE = 150  # a part may be at most 1/150 of its group: a lookup by shared words costs as much as reading 150 texts in sequence
+_MOVED = 10  # at most this many new texts may fall between existing ones before the whole group is read again
+_COMMON = 50_000  # count the texts with a word up to this number; more common words are equally common
+_ANSWERED_WORDS = 3  # an answer shares at least this many words with its question
 
 
 class WholeGroupError(Exception):
-    """A part cannot be told from the rest: it is too large, or a text stands between many others that were compared."""
+    """A part cannot be separated from the rest: it is too large, or too many new texts fall between texts that were compared."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """What is curated: candidates with what was made of them, memories, candidates that take no part, which texts are compared, and
-    ids that are taken. ``texts`` are those of a whole group, and None where this is less; memories ``elsewhere`` may rest on
-    its candidates.
+    """The input of one curation: candidates with verdicts, memories, ``blocked`` candidates, the pairs of texts to compare, and
+    ``taken`` memory ids.
+
+    ``texts`` are all texts of a whole group, or None for less than a group. ``elsewhere`` are memories of other profiles, which may
+    rest on the candidates.
     """
 
     judged: tuple[CandidateVerdict, ...]
@@ -62,8 +64,10 @@ class Part:
 
 
 def read_group(filing: Filing) -> Part:
-    """The whole group. Candidates take no part whose memories a person has migrated to another profile, or that say what a person
-    decided on there: the person's memory stays the only one, in use or not.
+    """The whole group as a part.
+
+    Candidates are blocked if a person migrated their memory to another profile, or decided there on a memory with the same words:
+    that memory stays the only one, whatever its status.
     """
     judged = tuple(proposal.judged for proposal in filing.log.proposals(*filing.group))
     memories = filing.log.memories(group=filing.group)
@@ -86,12 +90,12 @@ def read_group(filing: Filing) -> Part:
 
 
 def is_large(part: Part) -> bool:
-    """Whether a group is curated in parts from now on; a small one is always read as a whole."""
+    """True if a group is large enough to be curated in parts; a smaller one is always read as a whole."""
     return len(part.judged) >= LARGE
 
 
 def settle_group(filing: Filing, part: Part, operations: Iterable[Operation], rules: str) -> None:
-    """Have what was curated filed, and note the rules it was curated by (empty: it is to be read as a whole again)."""
+    """Index the texts of what was curated, and mark the group as settled under ``rules`` (empty: read it as a whole next time)."""
     if part.texts is None:
         filing.file_memories({item for operation in operations for item in affected_memory_ids(operation)})
     elif rules:
@@ -101,7 +105,7 @@ def settle_group(filing: Filing, part: Part, operations: Iterable[Operation], ru
 
 
 def find_part(filing: Filing, meaning: Meaning | None) -> Part:
-    """The part of the group that changed since it was settled, and all that it has to do with. Raises WholeGroupError."""
+    """The part of the group that changed since it was settled, with everything related. Raises WholeGroupError."""
     most = filing.texts.count_candidates() // SHARE
     part = _Search(filing=filing, meaning=meaning, most=most)
     candidates, memories = filing.texts.changed_items()
@@ -115,7 +119,7 @@ def find_part(filing: Filing, meaning: Meaning | None) -> Part:
     fresh = {filing.file(content, says, ()) for content, says in told.items()}
     said_no_more = set(candidates) - {each.candidate.id for says in told.values() for each in says}
     if any(filing.token(TAKEN) in text.tokens for text in filing.texts.at(filing.texts.places_of(said_no_more)).values()):
-        raise WholeGroupError  # what was taken back once may come back, and nothing tells any more what it was
+        raise WholeGroupError  # a withdrawal disappeared: the memory it took back may return, and no candidate names it any more
     filing.texts.untell(said_no_more)
     if any((memory.profile, memory.scope) != filing.group for memory in filing.log.some(memories)):
         raise WholeGroupError
@@ -150,8 +154,8 @@ Tied = Callable[[Text, Text], bool]
 
 @dataclass(kw_only=True)
 class _Search:
-    """A part while it is being found. ``new`` are the places of texts that were not there when the group was settled, or are
-    ``gone`` since.
+    """The state of the search for a part. ``new`` are the places of texts that were added or removed since the group was settled,
+    ``gone`` those that were removed.
     """
 
     filing: Filing
@@ -169,7 +173,7 @@ class _Search:
     known: dict[int, tuple[Text, frozenset[str]]] = field(default_factory=dict)
 
     def reach(self, places: Iterable[int]) -> None:
-        """Have the texts at some places looked at."""
+        """Add the texts at these places to the search. Raises WholeGroupError if the part becomes too large."""
         fresh = set(places) - self.reached
         self.reached |= fresh
         self.waiting += sorted(fresh)
@@ -177,7 +181,7 @@ class _Search:
             raise WholeGroupError
 
     def close(self) -> None:
-        """Look at all that wait, and at what they lead to."""
+        """Process all waiting texts, and the texts that are related to them, until none are left."""
         texts = self.filing.texts
         while self.waiting:
             place = self.waiting.pop()
@@ -186,7 +190,7 @@ class _Search:
                 self.reach(self.neighbours(place))
 
     def add(self, candidates: Iterable[str], memories: Iterable[str]) -> None:
-        """Take in candidates and memories with what they rest on, and have their texts looked at."""
+        """Add candidates and memories to the part, with everything they rest on, and add their texts to the search."""
         others = self.filing.others
         texts, waiting = self.filing.texts, (set(candidates) - self.candidates, set(memories) - self.memories.keys())
         while any(waiting):
@@ -204,14 +208,14 @@ class _Search:
             )
 
     def load(self, places: Iterable[int]) -> list[tuple[int, Text, frozenset[str]]]:
-        """The texts at some places, with their tokens."""
+        """The texts at these places, with their tokens."""
         places = set(places)
         for place, stored in self.filing.texts.at(places - self.known.keys()).items():
             self.known[place] = (text_of(stored.body, place, proposed=True), frozenset(stored.tokens.split()))
         return [(place, *self.known[place]) for place in sorted(places) if place in self.known]
 
     def neighbours(self, place: int) -> set[int]:
-        """The places of texts that a text has to do with."""
+        """The places of the texts that are related to a text."""
         text, tokens = self.known[place]
         candidates = self._candidates_at(place)
         found = self._by_candidates(candidates, text)
@@ -223,7 +227,10 @@ class _Search:
         return {place for place, text, _ in self.load(places) if check(text)}
 
     def _sharing(self, says: Statement, share: float, *beside: str, least: int = 0, sized: bool = True) -> Sequence[int]:
-        """The texts that can be as alike as a share of their words."""
+        """The places of texts that may have a Jaccard similarity of at least ``share``, or with ``least`` share so many words.
+
+        They must also have the tokens ``beside``; ``sized`` restricts them to possible numbers of words.
+        """
         token, texts = self.filing.token, self.filing.texts
         words = {word: token("word", word[:STEM]) for word in says.content}
         common = {each: texts.count_texts(each, _COMMON) for each in {*words.values()}}
@@ -257,7 +264,10 @@ class _Search:
         return found
 
     def _nearest(self, tokens: Iterable[str], text: Text, most: int, tied: Tied, compared: set[tuple[str, str]]) -> set[int]:
-        """The nearest texts in time that have some tokens; what others no longer are so, or are now, is looked at if it is tied."""
+        """The nearest texts in time that have all tokens, before and after a text.
+
+        If the text was added or removed, pairs of others that it pushed out of, or let into, each other's range are checked too.
+        """
         find, tokens, more = self.filing.texts.find, tuple(tokens), self._count_moved(text)
         before = find(tokens, before=text.place, most=most + more)
         after = find(tokens, after=text.place, most=most + more)
@@ -273,7 +283,7 @@ class _Search:
         return {*before[:most], *after[:most]}
 
     def _count_moved(self, text: Text) -> int:
-        """How many places others may have moved by what came or went, where this text did."""
+        """How far the ranks of other texts may have moved: the number of added and removed texts, if this text is one of them."""
         return len(self.new) if text.place in self.new else 0
 
     def _without_new(self, places: Sequence[int]) -> Sequence[int]:
@@ -282,7 +292,10 @@ class _Search:
     def _look_at(
         self, cut: Iterable[tuple[int, int]], text: Text, later: Sequence[int], tied: Tied, compared: set[tuple[str, str]]
     ) -> None:
-        """Have pairs looked at between which a text came or went. Raises WholeGroupError where many did among what is older."""
+        """Check pairs of texts between which this text was added or removed, and add them to the part if they are ``tied``.
+
+        Raises WholeGroupError if many texts were added or removed among older ones.
+        """
         if later and len(self.new) > _MOVED:
             raise WholeGroupError
         pairs = set(cut)
@@ -312,7 +325,7 @@ class _Search:
         return found
 
     def _opened(self, key: str, text: Text) -> set[int]:
-        """The texts that a key alone ties to a text: it opens the earlier one, and both are near among those that have it."""
+        """The texts that a single key relates to a text: it opens the earlier one, and both are near among texts with the key."""
         find, more, opens = self.filing.texts.find, self._count_moved(text), key in text.saying.opening_keys
         marks = (([self.filing.token("key", key)], CROWD + more), ([self.filing.token("opening", key)], COMPARED + more))
         crowd, begun = (find(mark, before=text.place, most=most) for mark, most in marks)
@@ -350,7 +363,7 @@ class _Search:
         return {place for (place, _), score in zip(asked, scores or (), strict=False) if score is not None and score >= ONE_MEANING}
 
     def _by_kind(self, text: Text, tokens: AbstractSet[str]) -> set[int]:
-        """Themes on the same ground, answers and questions, withdrawals, and notes of agents in what says them and more."""
+        """Themes on the same subject, answers and their questions, and agents' notes that are part of a longer sentence."""
         says, token, find = text.says, self.filing.token, self.filing.texts.find
         found: set[int] = set()
         if token(THEME) in tokens:
@@ -376,7 +389,7 @@ class _Search:
         return found
 
     def _by_candidates(self, candidates: Sequence[Candidate], text: Text) -> set[int]:
-        """What is of the same subject, takes its place or its words, or takes it back."""
+        """Texts of candidates with the same subject, texts that replace, reword or withdraw this one, and the reverse."""
         token, texts = self.filing.token, self.filing.texts
         found: set[int] = set()
         marks = []

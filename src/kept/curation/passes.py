@@ -25,26 +25,30 @@ from kept.store.protocol import Log
 from kept.store.values import Draft
 from kept.workspace import Workspace
 
-_BEFORE = 40  # events before a prompt among which the prompt before it is looked for
-_ENOUGH = 3  # words around a wish that tell what else was asked for
+_BEFORE = 40  # search at most this many events before a prompt for the previous prompt
+_ENOUGH = 3  # a prompt with at least this many content words besides the wish is enough context for it
 CURATE, GUARD = "curate", "guard"
 
 
 @dataclass(kw_only=True, slots=True)
 class CurationReport:
-    """What curation did: operations by kind, and the passes a guard threw out, in words."""
+    """What curation did: the operations by kind, and a description of each pass that a guard stopped."""
 
     operations: Counter[str] = field(default_factory=Counter)
-    taken_back: int = 0  # of what was retired, what a person took back
+    taken_back: int = 0  # how many of the retired memories a person took back
     stopped: list[str] = field(default_factory=list)
 
 
 class _UnaskedError(Exception):
-    """How near some texts are is not known yet."""
+    """The similarity of some texts is not known yet."""
 
 
 class _Asked:
-    """How near texts are, asked between transactions: a server that embeds may take long, and others wait to write."""
+    """The similarity of texts, requested between transactions: embedding may take long, and other processes wait to write.
+
+    When called inside a transaction with unknown pairs it raises _UnaskedError; the caller then calls :meth:`ask_open` outside the
+    transaction and tries again.
+    """
 
     def __init__(self, meaning: Meaning) -> None:
         self._meaning = meaning
@@ -61,7 +65,7 @@ class _Asked:
         return [self._known[pair] for pair in pairs]
 
     def ask_open(self) -> None:
-        """Ask for what was wanted last; nothing is asked again of what gives no answer."""
+        """Request the pairs that the last call lacked; after a request without an answer no more are made."""
         scores = self._meaning(self._open) if self._open and not self.silent else ()
         self.silent = self.silent or scores is None
         self._known |= dict(zip(self._open, scores or (), strict=False))
@@ -77,11 +81,11 @@ def curate_changed_groups(
     meaning: Meaning | None = None,
     progress: Progress = ignore_progress,
 ) -> CurationReport:
-    """Curate every group whose live candidates changed. ``allow`` lets passes through that a guard would stop. Raises StoreError.
+    """Curate every group whose live candidates changed. Raises StoreError.
 
-    ``run`` gives the number of the run, asked for only where something is to be noted. ``freed`` are scopes that a person's own
-    doing changed: no guard watches them. ``meaning`` tells how near texts are. A group that a guard stopped keeps its candidates
-    and waits, noted once.
+    ``run`` returns the number of the run, and is called only if something is committed. ``allow`` lets all passes through that a
+    guard would stop, ``freed`` those of scopes that a person changed on purpose. ``meaning`` returns the similarity of texts. A
+    group that a guard stopped keeps its candidates and stays queued; the stop is recorded once.
     """
     result = CurationReport()
     groups = workspace.store.log.groups_to_curate()
@@ -116,10 +120,10 @@ def curate_group(
     meaning: Meaning | None = None,
     settles: Callable[[], str] | None = None,
 ) -> bool:
-    """Curate one group; False where a guard stopped the pass. Raises StoreError.
+    """Curate one group; returns False if a guard stopped the pass. Raises StoreError.
 
-    ``settles`` says by what a large group is settled then (None: it is not): a later pass reads only what changed since, and what
-    that has to do with, where it would be settled by the same.
+    ``settles`` returns the version of the rules under which a large group is settled afterwards (None: it is not settled). As long
+    as this version stays the same, later passes read only what changed and what is related to it.
     """
     log, (profile, scope) = workspace.store.log, group
     way = next((item for item in workspace.profiles if item.id == profile), None)
@@ -161,12 +165,12 @@ def _commit_operations(
     result: CurationReport,
     allow: bool,
 ) -> bool:
-    """Apply operations to a group; False where a guard stopped them. Raises StoreError."""
+    """Commit operations on a group; returns False if a guard stopped them. Raises StoreError."""
     log, (profile, scope), memories = workspace.store.log, group, part.memories
     subject = f"{profile} · {scope}"
     corrected = _find_corrected(part)
     overreach = () if allow else _find_overreach(log, group, part, operations, corrected)
-    if overreach and part.texts is not None:  # what another profile remembers from now on is not lost
+    if overreach and part.texts is not None:  # a memory that another profile remembers from now on is not lost
         corrected |= _memories_proposed_elsewhere(workspace, memories, group)
         overreach = find_overreach(memories, operations, corrected=corrected)
     stops = [str(guard_stop) for guard_stop in overreach]
@@ -190,14 +194,16 @@ def _commit_operations(
 
 
 def _find_corrected(part: Part) -> frozenset[str]:
-    """The memories of which a model turned down all that they rest on: they should never have stood."""
+    """The memories all of whose candidates a model rejected: they should never have become active."""
     turned_down = overruled_candidate_ids(part.judged)
     resting = (memory for memory in part.memories if memory.candidates and not memory.owned)
     return frozenset(memory.id for memory in resting if turned_down.issuperset(memory.candidates))
 
 
 def _describe_rules(workspace: Workspace, profile: str, scope: str, meaning: Meaning | None) -> str:
-    """By what a group is curated: another version, other rules, other profiles or a model at hand may find something else in it."""
+    """Everything that the curation of a group depends on besides its content: kept's version, the rules, the other profiles, and
+    whether an embedding model is available.
+    """
     way = next((item for item in workspace.profiles if item.id == profile), None)
     rules = rules_of(way) if way else CurationRules()
     kinds = (rules.lasting, rules.gathered, rules.themes, rules.questions)
@@ -209,13 +215,13 @@ def _describe_rules(workspace: Workspace, profile: str, scope: str, meaning: Mea
 
 @cache
 def _program_version() -> str:
-    from importlib.metadata import version  # noqa: PLC0415 - takes long to load, and few runs have something to curate
+    from importlib.metadata import version  # noqa: PLC0415 - slow to import, and few runs have something to curate
 
     return version("kept")
 
 
 def _words_around(workspace: Workspace, candidate: Candidate) -> frozenset[str]:
-    """The words that the person typed around a wish: in its prompt, or where it is all of that, in the prompt before."""
+    """The content words that the person typed around a wish: in its prompt or, if there are too few, in the previous prompt."""
     quote = candidate.evidence[0]
     *before, prompt = workspace.store.archive.events_around(quote.event, _BEFORE, 0) or (None,)
     if prompt is None:
@@ -228,19 +234,19 @@ def _words_around(workspace: Workspace, candidate: Candidate) -> frozenset[str]:
 
 
 def _other_groups(workspace: Workspace, profile: str, scope: str) -> frozenset[tuple[str, str]]:
-    """The groups of the other active profiles that hold in a scope."""
+    """The groups of the other active profiles that apply to a scope: those of the scope itself and of the user's scope."""
     return frozenset((item.id, place) for item in workspace.profiles if item.id != profile for place in {scope, USER_SCOPE})
 
 
 def _memories_proposed_elsewhere(workspace: Workspace, memories: Iterable[Memory], group: tuple[str, str]) -> frozenset[str]:
-    """The memories of a group that another active profile proposes now: the settings gave their source to it."""
+    """The memories of a group that another active profile proposes now, because the settings assigned their source to it."""
     proposals = (proposal for other in _other_groups(workspace, *group) for proposal in workspace.store.log.proposals(*other))
     said = {normal_form(proposal.judged.candidate.content) for proposal in proposals}
     return frozenset(memory.id for memory in memories if normal_form(memory.content) in said)
 
 
 def _read_part(filing: Filing, settles: Callable[[], str] | None, meaning: Meaning | None) -> Part | None:
-    """What of a group changed since it was settled, with all that it has to do with; None where the whole group is to be read."""
+    """The part of a group that changed since it was settled, with everything related; None if the whole group must be read."""
     known = filing.texts.rules if settles else None
     if not (settles and known and known == settles()):
         return None
@@ -253,7 +259,7 @@ def _read_part(filing: Filing, settles: Callable[[], str] | None, meaning: Meani
 def _find_overreach(
     log: Log, group: tuple[str, str], part: Part, operations: Sequence[Operation], corrected: frozenset[str]
 ) -> tuple[GuardStop, ...]:
-    """What a guard says to operations on a group, of which the rest is counted and not read."""
+    """The guard's stops for operations on a part of a group; the rest of the group is counted instead of read."""
     if part.texts is not None:
         return find_overreach(part.memories, operations, corrected=corrected)
     memories = {memory.id: memory for memory in part.memories}
@@ -275,6 +281,6 @@ def _find_overreach(
 
 
 def _is_repeated_stop(workspace: Workspace, subject: str, note: str) -> bool:
-    """Whether this stop was the last thing that happened to the group."""
+    """True if the last pass over the group was the same stop."""
     last = [pass_ for pass_ in workspace.store.log.pass_heads() if pass_.subject == subject and pass_.stage in (GUARD, CURATE)][-1:]
     return bool(last) and (last[0].stage, last[0].note) == (GUARD, note)

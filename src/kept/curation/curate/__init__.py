@@ -1,8 +1,8 @@
-"""Curation without a model: live candidates of one group and the memories it has → the operations that bring them together.
+"""Curation without a model: from the live candidates and the memories of one group to operations.
 
-What the memories should be is computed from all live candidates of the group in event-time order, and the operations are the
-difference to what they are. So neither the order in which files were read nor the number of runs can change the outcome.
-Knows nothing of where candidates come from, nor of other groups.
+The target state of the memories is computed from all live candidates of the group in event-time order, and the operations are the
+difference to the present state. So neither the order in which files were read nor the number of runs affects the result. Knows
+nothing of the origin of candidates or of other groups.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -77,15 +77,16 @@ def curate(
     compared: Compared | None = None,
     taken: Iterable[str] = (),
 ) -> tuple[Operation, ...]:
-    """The operations that make the memories of a group what its live candidates say they should be.
+    """The operations that bring the memories of a group to the state that follows from its live candidates.
 
-    ``blocked`` candidates are those of undone passes. What a person wrote, edited, retired or rejected attracts the candidates
-    that say the same, and stays as the person left it until they plainly say that it changed; any other newer contradiction of it
-    is held for the person. Otherwise the later of two that contradict each other takes the place of the earlier, by event time;
-    where no rule is sure that they do, the earlier waits. ``rules`` are those of the group's profile,
-    ``surroundings`` the words that stand around a wish, ``meaning`` tells how near texts are in meaning (None: no model
-    is at hand). Where this is a part of a group that nothing ties to the rest, ``compared`` are the texts of it that are looked at
-    together, and ``taken`` the ids of other memories.
+    A memory that a person wrote, edited, retired or rejected absorbs the candidates that say the same, and stays as the person left
+    it until they say explicitly that it changed; any other newer contradiction is held for the person. Of two other memories that
+    contradict each other, the later by event time replaces the earlier; if no rule is sure that they do, the earlier is held.
+
+    ``blocked`` candidates take no part, such as those of undone passes. ``rules`` are those of the group's profile,
+    ``surroundings`` returns the words around a wish, ``meaning`` the semantic similarity of texts (None: there is no embedding
+    model). For a closed part of a group, ``compared`` are the pairs of texts to compare, and ``taken`` the ids of memories outside
+    the part.
     """
     live = {
         candidate_verdict.candidate.id: candidate_verdict
@@ -117,7 +118,7 @@ def curate(
     known_ids = {*taken, *(memory.id for memory in memories)}
     plans = []
     nearness: dict[int, float] = {}
-    told: dict[int, float] = {}  # by place
+    told: dict[int, float] = {}  # lowest similarity of a text to another of its cluster, by place
     for (place, _), score in meant.items():
         if score:
             told[place] = min(score, told.get(place, score))
@@ -172,7 +173,7 @@ def _resting_on(memories: Sequence[Memory], judged: CandidateVerdict) -> tuple[M
 
 
 def _is_taken_back(plan: Plan) -> bool:
-    """Whether its memory was retired by a withdrawal."""
+    """True if a withdrawal retired the plan's memory."""
     return plan.winner is not None and plan.winner.status is Status.RETIRED and plan.winner.reason.startswith(TAKEN_BACK)
 
 
@@ -185,12 +186,13 @@ def _pair_by_meaning(
     meaning: Meaning | None,
     compared: Compared,
 ) -> dict[tuple[int, int], float]:
-    """The pairs of proposals that mean the same, and how near they are; of what no model can tell of, that stays one which is one
-    memory already (0).
+    """The pairs of proposals that mean the same, with their similarity.
+
+    Proposals whose similarity is unknown stay together, with a similarity of 0, if they belong to one memory already.
     """
     mine = statements[: len(proposals)]
     texts = [proposal.candidate.content for proposal in proposals]
-    # Of these the latest stands, or several do at once: each is told in its own words.
+    # In these categories the latest memory is active, or several are at once; wordings are not joined.
     apart = {
         place
         for place, candidate_verdict in enumerate(proposals)
@@ -209,18 +211,20 @@ def _pair_by_meaning(
     return {(first, other): 0.0 for first, *others in filter(None, known) for other in others} | told
 
 
-# The reason for a person's own memory, of nothing but their words, that nothing takes the place of any more.
+# The reason for reactivating a person's own memory, without candidates, when the memory that superseded it is gone.
 _HOLDS_AGAIN = "what superseded it is gone"
 
 
 def is_eligible(verdict: Verdict) -> bool:
-    """Whether a candidate takes part in curation: it was not refused, or only for having been said once."""
+    """True if a candidate takes part in curation: it was not refused, or only because it was said once."""
     return not isinstance(verdict, Refused) or verdict.reason == SAID_ONCE
 
 
 def _plan_operations(plan: Plan, *, replaced: bool, doubtful: bool, beside: str, nearness: float) -> Iterator[Operation]:
-    """The operations on the memory of a plan; ``beside`` is the memory that it may contradict (empty: none), ``nearness`` how near
-    in meaning its wordings are that words alone would keep apart (0: there are none).
+    """The operations on the memory of a plan.
+
+    ``beside`` is the id of a memory that it may contradict (empty: none). ``nearness`` is the similarity of wordings that were
+    joined by meaning and not by their words (0: there are none).
     """
     facts, winner = plan.facts, plan.winner
     if winner is not None and facts is None and plan.gave_way and not replaced:
@@ -272,7 +276,7 @@ def _plan_operations(plan: Plan, *, replaced: bool, doubtful: bool, beside: str,
 
 
 def _is_doubted(plan: Plan) -> bool:
-    """Whether a memory that machines made active rests on what a model doubts: it waits then, as if the model had come first."""
+    """True if kept made a memory active and a model doubts all its candidates: then it is held, as if the model had come first."""
     doubts = all(isinstance(member.verdict, Held) and member.verdict.reason == DOUBTED for member in plan.members)
     return bool(plan.members) and doubts and plan.is_made_active
 

@@ -1,8 +1,8 @@
-"""Which statements say the same: clusters, found without comparing every pair.
+"""Finds clusters of statements that say the same, without comparing every pair.
 
-Statements that mean the same in other words are one where an embedding proposes it and words agree: both name the same things and
-numbers, deny the same, and share a good part of what they say. Wishes of several sessions are one by their words alone, and count
-only where they were said often enough. Knows no memories and no model.
+Statements in different words are joined if an embedding says that they are similar and their words agree: the same names and
+numbers, the same negation, and enough common words. Wishes of several sessions are joined by their words alone, and count only if
+they were said often enough. Knows no memories and no model.
 """
 
 from collections import Counter, defaultdict, deque
@@ -21,22 +21,21 @@ from kept.profiles.lexicons import word_list
 Surroundings = Callable[[Candidate], frozenset[str]]
 """The words that a person typed around a wish."""
 
-ONE_MEANING = 0.85  # nearness in meaning of two statements from which they are one
-_LIKE = 0.37  # likeness of their content words
-SHARED, _MOST = 2, 12  # content words that they share; that each has: a longer one says more than one thing
-_WISH_SHARED = 3  # content words that two wishes in other words have in common
-WISH_LIKE = 0.6  # likeness of their content words
-_TRIED_AGAIN = 0.4  # likeness of the words around two wishes from which they are one request
-_TOPIC = 2  # words of a wish that the words around it say too: it is about what is being built
+ONE_MEANING = 0.85  # two statements mean the same if their semantic similarity is at least this
+_LIKE = 0.37  # and the Jaccard similarity of their content words is at least this
+SHARED, _MOST = 2, 12  # they share at least 2 content words, and each has at most 12: longer ones say more than one thing
+_WISH_SHARED = 3  # two wishes that say the same in other words share at least this many content words
+WISH_LIKE = 0.6  # and the Jaccard similarity of their content words is at least this
+_TRIED_AGAIN = 0.4  # two wishes are one repeated request if the Jaccard similarity of the words around them is at least this
+_TOPIC = 2  # a wish that shares this many words with those around it is about the current work, not a lasting wish
 
 
 def find_clusters(statements: Sequence[Statement], linked: Iterable[tuple[int, int]] = ()) -> tuple[tuple[int, ...], ...]:
-    """Indices of statements that say the same, transitively; each cluster sorted, clusters by their first member.
+    """Clusters of statements that say the same, transitively, as sorted indices; clusters are ordered by their first member.
 
-    ``linked`` pairs belong together whatever they say.
-
-    Equal texts are one from the start. Of the others only pairs that share two rare words are compared (the prefix filter of an
-    exact Jaccard join: Bayardo, Ma, Srikant 2007), so the cost stays near linear for statements about different things.
+    ``linked`` pairs belong together whatever they say. Equal texts are joined first. Of the others, only pairs that share two rare
+    words are compared (the prefix filter of an exact Jaccard join: Bayardo, Ma, Srikant 2007), so the cost is nearly linear for
+    statements about different things.
     """
     parent = list(range(len(statements)))
 
@@ -61,7 +60,7 @@ def find_clusters(statements: Sequence[Statement], linked: Iterable[tuple[int, i
         a, b = root(i), root(j)
         if a != b and is_same_statement(statements[i], statements[j]):
             parent[max(a, b)] = min(a, b)
-    begun: list[int] = []  # statements that the next one, in the order of their words, goes on from
+    begun: list[int] = []  # in alphabetical order, the statements that the present one may extend
     for i in sorted(distinct.values(), key=lambda place: (statements[place].form, place)):
         while begun and not statements[i].form.startswith(f"{statements[begun[-1]].form} "):
             begun.pop()
@@ -77,7 +76,7 @@ def find_clusters(statements: Sequence[Statement], linked: Iterable[tuple[int, i
 
 
 def _comparable_pairs(statements: Sequence[Statement], places: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """The pairs that can say the same: they share two rare words of their content and are of like length."""
+    """The pairs that can say the same: they share two rare content words and have similar numbers of content words."""
     frequency = Counter(word for statement in statements for word in statement.content)
     index: dict[tuple[object, tuple[str, str]], list[int]] = {}
     for i in places:
@@ -98,7 +97,7 @@ def _comparable_pairs(statements: Sequence[Statement], places: Iterable[int]) ->
 
 
 def find_likenesses(statement: Statement) -> dict[object, float]:
-    """How alike the words of another one are at least to say the same, by what both must have beside them (empty: nothing)."""
+    """The least similarity at which another statement says the same, by the artifacts or fingerprint it must share ("": none)."""
     found: dict[object, float] = {"": NEAR}
     if statement.artifacts:
         found[statement.artifacts] = CLOSE
@@ -108,9 +107,9 @@ def find_likenesses(statement: Statement) -> dict[object, float]:
 
 
 def select_word_pairs(rare: Sequence[str], least: float) -> Iterator[tuple[str, str]]:
-    """The pairs of words, the rarest first, of which two sets as alike as ``least`` share one; both sets have two words or more.
+    """The word pairs to index a set of words by: two sets with a similarity of at least ``least`` share at least one pair.
 
-    Which are rare decides how many others have a pair, and not which sets are found by them.
+    Both sets must have two words or more. The order of ``rare``, rarest first, affects only the cost, not which sets are found.
     """
     return combinations(rare[: len(rare) - ceil(least * len(rare)) + 2], 2)
 
@@ -122,10 +121,10 @@ def find_pairs_by_meaning(
     meaning: Meaning,
     compared: Iterable[tuple[int, int]],
 ) -> dict[tuple[int, int], float | None] | None:
-    """The pairs of statements that mean the same in other words, with their nearness, and with None those of which nothing can
-    tell; None where that is so of all.
+    """Those of the ``compared`` pairs of statements that mean the same in other words, each with its similarity.
 
-    ``apart`` are the places of those that are one with none. Only those that are ``compared`` are looked at.
+    The similarity is None for a pair whose similarity is unknown; the result is None if all are unknown. ``apart`` are the places
+    of statements that are never joined.
     """
     pairs = [pair for pair in compared if apart.isdisjoint(pair) and can_mean_same(statements[pair[1]], statements[pair[0]])]
     change = {place for place in {place for pair in pairs for place in pair} if _is_about_change(texts[place], statements[place])}
@@ -139,14 +138,16 @@ def find_pairs_by_meaning(
 
 
 def _is_about_change(text: str, says: Statement) -> bool:
-    """Whether a text tells how it was at first, or that it changed: it is no other wording of anything."""
+    """True if a text says how something was at first, or that it changed: then it is not another wording of a statement."""
     value_statement = parse_value_statement(text, says)
     return value_statement.once or value_statement.tells_change
 
 
 def pair_by_words(statements: Iterable[Statement]) -> Iterator[tuple[int, int]]:
-    """The pairs of statements, in the order of time in which they were first said, that may mean the same: they agree in what they
-    name and deny, and share two words. Of those that share one only the nearest in time are compared.
+    """The pairs of statements that may mean the same: they agree in names, numbers and negation, and share two words.
+
+    Statements must be in the order in which they were first said. A statement is compared only with the ``CROWD`` nearest in time
+    that share a word.
     """
     having: defaultdict[object, deque[int]] = defaultdict(lambda: deque(maxlen=CROWD))
     for place, statement in enumerate(statements):
@@ -158,30 +159,30 @@ def pair_by_words(statements: Iterable[Statement]) -> Iterator[tuple[int, int]]:
 
 
 def is_brief(statement: Statement) -> bool:
-    """Whether a statement may be another wording of one thing: it is short, and no question, fix or refusal."""
+    """True if a statement may be another wording of something: it is short, and no question, fix or refusal."""
     is_short = SHARED <= len(statement.content) <= _MOST
     return is_short and not (statement.fingerprint or statement.asks or statement.refused)
 
 
 def meaning_of(statement: Statement) -> tuple[frozenset[str], frozenset[str], int]:
-    """What two wordings of one thing have in common whatever their words: numbers, names, and whether they deny."""
+    """The features that two wordings of one thing share whatever their words: numbers, artifacts, and the parity of denials."""
     return statement.numbers, statement.artifacts, statement.denials % 2
 
 
 def beginnings_of(statement: Statement) -> frozenset[str]:
-    """How the words of a statement begin: forms of one word begin alike."""
+    """The first letters of each content word, which all forms of a word share."""
     return frozenset(word[:STEM] for word in statement.content)
 
 
 def can_mean_same(left: Statement, right: Statement) -> bool:
-    """Whether two statements that are not the same already may be wordings of one."""
+    """True if two statements that are not the same by their words may be wordings of one thing."""
     if len(left.content & right.content) < SHARED or is_same_statement(left, right):
         return False
     mine = {word for word in left.content if not any(is_form(word, other) for other in right.content)}
     theirs = {word for word in right.content if not any(is_form(word, other) for other in left.content)}
     own, others = left.words - right.words, right.words - left.words
     if len(mine) == len(theirs) == 1 or has_opposites(own, others):
-        return False  # one word for another: as likely another value as another word
+        return False  # a single replaced word is as likely another value as a synonym
     for each in ("weekdays", "months", "languages"):
         if not (word_list("change", each).isdisjoint(own) or word_list("change", each).isdisjoint(others)):
             return False
@@ -189,19 +190,20 @@ def can_mean_same(left: Statement, right: Statement) -> bool:
 
 
 def session_words(candidate: Candidate) -> frozenset[str]:
-    """Words that differ from session to session: those around a wish where no conversation is at hand."""
+    """The sessions of a candidate, which replace the words around a wish if no conversation is available."""
     return frozenset(evidence.session for evidence in candidate.evidence)
 
 
 def is_said_once(judged: CandidateVerdict) -> bool:
-    """Whether a candidate is a wish that counts only together with others."""
+    """True if a candidate is a wish that was said once and counts only together with others."""
     return isinstance(judged.verdict, Refused) and judged.verdict.reason == SAID_ONCE
 
 
 def leave_out_untried(clusters: Iterable[tuple[int, ...]], proposals: Sequence[CandidateVerdict]) -> Iterator[tuple[int, ...]]:
-    """The clusters without what a model proposed that did not pass its trial, where rules propose the same: it changes nothing.
+    """Remove proposals of a model that did not pass its trial from clusters in which rules propose the same.
 
-    Beside a wish that was said once it stands by itself. What comes behind the proposals are memories.
+    If the rest of a cluster is only wishes that were said once, the removed proposals form a cluster of their own. Indices past the
+    proposals are memories.
     """
     untried = {place for place, each in enumerate(proposals) if isinstance(each.verdict, Held) and each.verdict.reason == UNTRIED}
     for cluster in clusters:
@@ -215,9 +217,9 @@ def leave_out_untried(clusters: Iterable[tuple[int, ...]], proposals: Sequence[C
 
 
 def is_pending_cluster(members: Sequence[CandidateVerdict], size: int, surroundings: Surroundings) -> bool:
-    """Whether a cluster of ``size`` (a person's own memories included) is nothing but wishes that do not count yet.
+    """True if a cluster of ``size`` (including a person's own memories) consists only of wishes that do not count yet.
 
-    They are of too few sessions, or of sessions that ask for the same: a request that is tried again is no standing wish.
+    They come from too few sessions, or from sessions with the same request: repeating a request does not make it a lasting wish.
     """
     if len(members) != size or not all(map(is_said_once, members)):
         return False
@@ -226,7 +228,7 @@ def is_pending_cluster(members: Sequence[CandidateVerdict], size: int, surroundi
 
 
 def _count_distinct_requests(candidates: Sequence[Candidate], surroundings: Surroundings) -> int:
-    """How many of the wishes stand among other words than those before them, and do not say what these are about."""
+    """The number of wishes whose surrounding words differ from those of all earlier ones and are not about the wish itself."""
     different: list[frozenset[str]] = []
     for candidate in candidates:
         around = surroundings(candidate)
@@ -241,8 +243,9 @@ def _has_similar_words(left: frozenset[str], right: frozenset[str]) -> bool:
 
 
 def hold_template(members: Sequence[CandidateVerdict], surroundings: Surroundings) -> Sequence[CandidateVerdict]:
-    """The members; where the same words stand around each of them it is a text that comes back with other values, and no wish,
-    however often it comes.
+    """The members of a cluster, held as a template if the same words surround each of them.
+
+    Such words are a text that recurs with other values, and no wish, however often it recurs.
     """
     if len(members) < OFTEN or not all(isinstance(member.verdict, Held) and not member.candidate.fingerprint for member in members):
         return members
@@ -253,7 +256,7 @@ def hold_template(members: Sequence[CandidateVerdict], surroundings: Surrounding
 
 
 def find_similar_wishes(proposals: Sequence[CandidateVerdict], statements: Sequence[Statement]) -> Iterator[tuple[int, int]]:
-    """The pairs of wishes that mean the same in other words."""
+    """The pairs of wishes that say the same in other words."""
     wishes = {place: statements[place] for place, proposal in enumerate(proposals) if is_said_once(proposal)}
     frequency = Counter(word for wish in wishes.values() for word in wish.content)
     filed: dict[tuple[str, str], list[int]] = {}
@@ -266,7 +269,7 @@ def find_similar_wishes(proposals: Sequence[CandidateVerdict], statements: Seque
 
 
 def is_same_wish(left: Statement, right: Statement) -> bool:
-    """Whether two wishes ask for the same in other words."""
+    """True if two wishes ask for the same in other words."""
     if len(left.content & right.content) < _WISH_SHARED or left.numbers != right.numbers or left.asks or right.asks:
         return False
     if left.denials % 2 != right.denials % 2:

@@ -1,5 +1,5 @@
-"""Conflicts between plans: which gives way to which, when, and which contradicts something older that a person keeps; which two a
-person should tell apart; which answer which.
+"""Finds conflicts between plans: which is replaced by which and when, which contradict a person's memories, which pairs a person
+must decide; also which plans answer open questions or were withdrawn.
 """
 
 from collections import Counter
@@ -21,9 +21,11 @@ _APART = timedelta(hours=12)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Conflicts:
-    """Plans by place. ``replaced`` give way, to which one and when; ``doubtful`` contradict something older that a person keeps;
-    ``paired`` may contradict a later one, and no rule is sure which of the two holds; ``confirmed`` are those later ones, which
-    hold even where each by itself may be no rule.
+    """Conflicting plans, by place. ``replaced`` maps a plan to its successor and the time; ``doubtful`` plans contradict something
+    older that a person keeps.
+
+    ``paired`` maps a plan to a later one that it may contradict, when no rule is sure. ``confirmed`` are later plans that are
+    active because they give an earlier rule a new value, even if they may not be meant as rules by themselves.
     """
 
     replaced: dict[int, tuple[int, datetime]]
@@ -33,10 +35,9 @@ class Conflicts:
 
 
 def find_conflicts(plans: Sequence[Plan], rules: CurationRules, compared: Compared, meaning: Meaning | None = None) -> Conflicts:
-    """Which plans leave no room for each other, and what follows. ``meaning`` tells how near texts are; only those that are
-    ``compared`` are looked at.
+    """The conflicts between plans; only ``compared`` pairs of texts are examined. ``meaning`` returns the similarity of texts.
 
-    A plan gives way to the first one after it that leaves no room for it, provided that one is active and as well trusted.
+    A plan is replaced by the first later plan that contradicts it, if that one is active and at least as trusted.
     """
     dated = [(plan.last, place) for place, plan in enumerate(plans) if plan.last is not None and plan.category not in rules.lasting]
     replaced: dict[int, tuple[int, datetime]] = {}
@@ -64,7 +65,7 @@ def find_conflicts(plans: Sequence[Plan], rules: CurationRules, compared: Compar
     replaced |= _find_handovers(plans, replaced)
     replaced = {each: by for each, by in replaced.items() if by[0] not in doubtful}
     conflicts = Conflicts(replaced=replaced, doubtful=doubtful)
-    several = rules.gathered | rules.themes  # of these several stand beside each other
+    several = rules.gathered | rules.themes  # categories in which several memories on one subject can be active
     for earlier, later, is_sure in pairs:
         if not (is_sure and plans[dated[later][1]].stands) and plans[dated[earlier][1]].category not in several:
             _add_doubtful_pair(plans, dated[earlier][1], dated[later][1], conflicts)
@@ -72,7 +73,7 @@ def find_conflicts(plans: Sequence[Plan], rules: CurationRules, compared: Compar
 
 
 def _find_places(compared: Iterable[tuple[str, str]], contents: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The pairs of places, in order, of which the words are compared."""
+    """The pairs of places, in order, whose contents are compared."""
     places: dict[str, list[int]] = {}
     for place, content in enumerate(contents):
         places.setdefault(content, []).append(place)
@@ -81,10 +82,10 @@ def _find_places(compared: Iterable[tuple[str, str]], contents: Sequence[str]) -
 
 
 def _add_doubtful_pair(plans: Sequence[Plan], earlier: int, later: int, found: Conflicts) -> None:
-    """Note two plans of which one may leave no room for the other: the less trusted waits, else the earlier.
+    """Record two plans that may contradict each other: the less trusted one is held, or else the earlier.
 
-    What a person or a model has seen beside the later one stands beside it. A later one that may be no rule stands if the earlier
-    waits: it is about what was told as one.
+    An earlier plan that a person decided on, or that a person or model approved, is not held. A later plan that may not be meant as
+    a rule is confirmed if the earlier is held, because the earlier one was told as a rule.
     """
     before, plan = plans[earlier], plans[later]
     ended = any(place in item for place in (earlier, later) for item in (found.replaced, found.doubtful, found.paired))
@@ -101,10 +102,10 @@ def _add_doubtful_pair(plans: Sequence[Plan], earlier: int, later: int, found: C
 
 
 def _can_replace(plan: Plan, earlier: Plan) -> bool:
-    """Whether a plan may take an earlier one's place without a person.
+    """True if a plan may replace an earlier one without a person's decision.
 
-    Only typed words take that of typed words, and only typed words which say that it changed that of what a person wrote, edited
-    or approved. Nothing takes that of what is pinned.
+    Only typed words may replace typed words. Only typed words that say that something changed may replace what a person wrote,
+    edited or approved. Nothing replaces a pinned memory.
     """
     typed = plan.fixed or _is_typed(plan)
     if earlier.fixed or (earlier.winner is not None and earlier.winner.reason == APPROVED):
@@ -117,7 +118,7 @@ def _is_typed(plan: Plan) -> bool:
 
 
 def _find_handovers(plans: Sequence[Plan], replaced: Mapping[int, tuple[int, datetime]]) -> dict[int, tuple[int, datetime]]:
-    """Which plans give way because a later suggestion of the same session said that it takes their place, and when."""
+    """The plans that a later suggestion of the same session says it replaces, each with its successor and the time."""
     filed: dict[tuple[str, str], int] = {
         (member.candidate.content, evidence.session): place
         for place, plan in enumerate(plans)
@@ -137,10 +138,10 @@ def _find_handovers(plans: Sequence[Plan], replaced: Mapping[int, tuple[int, dat
 def find_withdrawn(
     plans: Sequence[Plan], replaced: Mapping[int, tuple[int, datetime]], withdrawals: Iterable[CandidateVerdict]
 ) -> tuple[dict[int, datetime], list[CandidateVerdict]]:
-    """Which plans a person took back in a later session, and when; and the withdrawals of which that is not clear.
+    """The plans that a person took back in a later session, each with the time; and the withdrawals whose target is unclear.
 
-    It is clear where one plan alone stood then and says all that the withdrawal names ("my allergy" names "I am allergic"), and is
-    not the person's own. A withdrawal that names nothing that stood says nothing.
+    A target is clear if exactly one active plan of that time contains all that the withdrawal names ("my allergy" matches "I am
+    allergic") and is not the person's own. A withdrawal without any matching plan is ignored.
     """
     found: dict[int, datetime] = {}
     unclear = []
@@ -163,7 +164,7 @@ def find_withdrawn(
 def _find_newer_values(
     dated: Sequence[tuple[datetime, int]], plans: Sequence[Plan], replaced: Mapping[int, tuple[int, datetime]]
 ) -> dict[int, tuple[int, datetime]]:
-    """Which plans give way to a later value of the same thing: where somebody lives, what their machine is."""
+    """The plans that are replaced by a later plan of the same category and subject, such as where somebody lives."""
     latest: dict[tuple[str, str], int] = {}
     found: dict[int, tuple[int, datetime]] = {}
     for last, later in dated:
@@ -181,9 +182,10 @@ def _find_newer_values(
 def _find_newer_themes(
     dated: Sequence[tuple[datetime, int]], plans: Sequence[Plan], replaced: Mapping[int, tuple[int, datetime]]
 ) -> dict[int, tuple[int, datetime]]:
-    """Which themes give way to a later one on the same ground, and when. Only those that share two words are compared.
+    """The themes that are replaced by a later one on the same subject, each with the successor and the time.
 
-    Themes of one day are parts of its work beside each other, unless one only says the other more fully.
+    Only themes that share two words are compared. Themes within 12 hours are parallel parts of the work, unless the words of one
+    include those of the other.
     """
     filed: dict[str, list[int]] = {}
     found: dict[int, tuple[int, datetime]] = {}
@@ -209,9 +211,9 @@ def _trust_rank(plan: Plan) -> int:
 
 
 def find_answers(plans: Sequence[Plan], rules: CurationRules, replaced: Mapping[int, object]) -> dict[int, int]:
-    """Which open questions are closed by a later plan that says what became of them: the first one that does.
+    """The open questions that a later plan answers, each with the first such plan.
 
-    Only those that share two words are compared. What a person owns is theirs to close, and a question answers none.
+    Only plans that share two words are compared. A person's own questions are left to them, and a question answers no question.
     """
     asked = {
         place: plan

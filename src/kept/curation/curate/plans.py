@@ -1,6 +1,6 @@
-"""Plans: what one cluster of candidates should be, and which candidates and memories make a cluster whatever they say.
+"""Plans: the target state of the memory for one cluster of candidates, and links that join a cluster whatever its words.
 
-The facts of a cluster are what its candidates say together: its words, when and how often it was said, and by whose evidence.
+The facts of a cluster summarize its candidates: the wording, when and how often it was said, and the evidence.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,22 +30,22 @@ from kept.core.value import dataclass, replace
 from kept.curation.curate.values import find_lead_end
 from kept.curation.lifecycle import CurationRules
 
-OFTEN = 3  # distinct sessions that say the same make it certain
+OFTEN = 3  # a statement from this many distinct sessions counts as certain
 DAWN = datetime.min.replace(tzinfo=UTC)
 
 
 def time_order(judged: CandidateVerdict) -> tuple[datetime, str]:
-    """When a candidate was said, its id where times are equal: what a fold over candidates goes by."""
+    """The sort key of candidates: when it was said, then its id."""
     return (judged.candidate.at or DAWN, judged.candidate.id)
 
 
 def is_person_owned(memory: Memory) -> bool:
-    """Whether a person has the say over a memory."""
+    """True if a person owns or pinned a memory, so that kept must not change it."""
     return memory.owned or memory.pinned
 
 
 def facts_of(members: Sequence[CandidateVerdict]) -> tuple[Facts, Status]:
-    """What the members of a cluster say together, and whether that is enough to be active."""
+    """The facts of a cluster, and the status that its evidence justifies: active or held."""
     accepted = [member for member in members if isinstance(member.verdict, Accepted)]
     best = _select_best(accepted or members)
     candidates = [member.candidate for member in members]
@@ -83,15 +83,16 @@ def facts_of(members: Sequence[CandidateVerdict]) -> tuple[Facts, Status]:
 
 
 def _is_whole_sentence(text: str) -> bool:
-    """Whether a text begins as a sentence does, and with its matter: not with "from now on", "as you know" or a label."""
+    """True if a text begins with a capital and with its content, not with "from now on", "as you know" or a label."""
     said = normal_form(text).split()
     opens = strip_opening(said) != said or find_lead_end(text) or ":" in "".join(text.split()[:1])
     return text[:1].upper() == text[:1] and not opens
 
 
 def _select_best(members: Sequence[CandidateVerdict]) -> Candidate:
-    """The clearest wording: better words that were asked for, then the surest, a whole sentence, the latest; or what says it and
-    then more, word for word.
+    """The candidate with the best wording: one that rewords another, then the most confident, a whole sentence, the latest.
+
+    A candidate that repeats this wording and continues it is preferred.
     """
     if len(members) == 1:
         return members[0].candidate
@@ -110,9 +111,9 @@ def _select_best(members: Sequence[CandidateVerdict]) -> Candidate:
 
 
 def count_sessions(candidates: Sequence[Candidate]) -> int:
-    """In how many sessions it was said by the user; a fix counts by the sessions in which it was applied.
+    """The number of sessions in which the user said it; for a fix, the sessions in which it was applied.
 
-    An event that several sessions tell (a copy, a resumed conversation) counts once.
+    An event that occurs in several sessions (a copy, a resumed conversation) counts once.
     """
     where: dict[str, str] = {}
     for candidate in candidates:
@@ -128,7 +129,7 @@ def _unique_evidence(candidates: Iterable[Candidate]) -> tuple[Evidence, ...]:
 
 
 def select_new_facts(memory: Memory, facts: Facts) -> Facts:
-    """The facts for a memory that exists: only evidence that is new to it, and a person's own words left alone."""
+    """The facts to update an existing memory with: only new evidence, and without changes to a person's own words."""
     have = {(item.event, item.quote) for item in memory.evidence}
     want = {(evidence.event, evidence.quote) for evidence in facts.added}
     proposed = frozenset(memory.candidates) & frozenset(facts.candidates) or not memory.owned
@@ -157,18 +158,18 @@ def select_new_facts(memory: Memory, facts: Facts) -> Facts:
 
 
 def has_new_facts(memory: Memory, facts: Facts) -> bool:
-    """Whether facts say anything but its words and category that the memory does not yet."""
+    """True if facts would change anything in the memory besides its words and category."""
     says = any(getattr(memory, name) != getattr(facts, name) for name in FACT_NAMES if name not in ("content", "category"))
     return says or bool(facts.added or facts.dropped)
 
 
 def is_agent_suggestion(memory: Memory) -> bool:
-    """True for what an agent suggested by a call, or keeps in its own memory: it becomes one with the words that say the same."""
+    """True for a memory that an agent suggested by a call or keeps in its own memory; candidates that say the same join it."""
     return memory.trigger in (SUGGESTED, CLIENT_MEMORY) and not memory.candidates and memory.status in (Status.HELD, Status.ACTIVE)
 
 
 def create_memory_id(candidate: Candidate, taken: set[str]) -> str:
-    """An id for a memory that rests on the candidate, marked as taken."""
+    """A new id for a memory that rests on the candidate; it is added to ``taken``."""
     number, turn = digest(candidate.id, size=5), 0
     while number in taken:
         turn += 1
@@ -178,7 +179,7 @@ def create_memory_id(candidate: Candidate, taken: set[str]) -> str:
 
 
 def build_memory(number: str, candidate: Candidate, facts: Facts, status: Status) -> Memory:
-    """The memory that a cluster begins with."""
+    """A new memory with the facts of a cluster."""
     memory = Memory(
         id=number,
         profile=candidate.profile,
@@ -195,7 +196,7 @@ def build_memory(number: str, candidate: Candidate, facts: Facts, status: Status
 
 
 def format_evidence_reason(members: Sequence[CandidateVerdict], facts: Facts, status: Status) -> str:
-    """Why a memory is what it is, by its evidence alone: whatever was read first, it says the same."""
+    """The reason for a memory's status, from its evidence alone, so that it does not depend on the order of reading."""
     if status is Status.HELD:
         return (
             f"held: {next((member.verdict.reason for member in reversed(members) if not isinstance(member.verdict, Accepted)), '')}"
@@ -210,19 +211,19 @@ def format_session_count(sessions: int) -> str:
     return "one session" if sessions == 1 else f"{sessions} sessions"
 
 
-_PART = 0.5  # of a sentence that is its part and of no other: a few words may be of many sentences
-# How the reasons begin for which machines make a memory active.
+_PART = 0.5  # a note is part of a sentence if it makes up at least this share of it; fewer words may be part of many sentences
+# Prefixes of the reasons for which kept makes a memory active.
 _MADE_ACTIVE = ("accepted", "seen in ", "decided in ", NEWER_VALUE)
 _ENDED = (Status.RESOLVED, Status.REJECTED, Status.RETIRED)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """What one cluster should be: its members, the memories it has, what its evidence says, and the memory that will be it.
+    """The target state for one cluster: its candidates (``members``), its existing memories (``found``) and its facts.
 
-    ``winner`` is None where there is none yet; ``number`` is its id either way. ``members`` is empty for a person's words alone.
-    ``category`` is where it belongs by now, after a promotion; ``ended`` says that it was resolved or retired for a reason that
-    seeing it again does not change.
+    ``winner`` is the memory that will represent the cluster, None if it does not exist yet; ``number`` is its id in both cases.
+    ``members`` is empty for a person's words without candidates. ``category`` is the one after a promotion. ``ended`` means that
+    the memory was resolved or retired for a reason that further evidence does not change.
     """
 
     members: tuple[CandidateVerdict, ...]
@@ -237,53 +238,53 @@ class Plan:
 
     @property
     def fixed(self) -> bool:
-        """Whether a person has the say over it."""
+        """True if a person owns or pinned the memory."""
         return self.winner is not None and is_person_owned(self.winner)
 
     @property
     def pinned(self) -> bool:
-        """Whether no machine changes it, whatever is said."""
+        """True if the memory is pinned, so that nothing replaces it."""
         return self.winner is not None and self.winner.pinned
 
     @property
     def gave_way(self) -> bool:
-        """Whether a person's own gave way to what they said later."""
+        """True if a person's own memory gave way to something they said later."""
         gone = self.winner is not None and self.winner.status is Status.SUPERSEDED
         return self.fixed and gone and self.winner is not None and self.winner.reason.startswith(GAVE_WAY)
 
     @property
     def content(self) -> str:
-        """Its words: a person's own, else those of its evidence."""
+        """The words: a person's own if there are any, else those of the facts."""
         source = self.winner if self.winner is not None and (self.fixed or self.facts is None) else self.facts
         return source.content if source is not None else ""
 
     @property
     def last(self) -> datetime | None:
-        """When it was last said."""
+        """The time when it was last said."""
         times = [item.last_seen for item in (self.facts, self.winner if self.fixed else None) if item and item.last_seen]
         return max(times, default=None)
 
     @property
     def stands(self) -> bool:
-        """Whether it can take the place of another: active, by its evidence or by a person's decision."""
+        """True if it is active, by its evidence or by a person's decision, so that it can replace another plan."""
         own = self.winner is not None and (self.winner.status is Status.ACTIVE or self.gave_way)
         return (own if self.fixed else self.status is Status.ACTIVE) and not self.ended
 
     @property
     def is_made_active(self) -> bool:
-        """Whether its memory is active because machines made it so."""
+        """True if its memory is active because kept made it so, and not a person."""
         active = self.winner is not None and self.winner.status is Status.ACTIVE
         return active and not self.fixed and self.winner is not None and self.winner.reason.startswith(_MADE_ACTIVE)
 
     @property
     def is_unsure(self) -> bool:
-        """Whether it waits for nothing but that it may be no rule: of what was told as one before it may give a newer value."""
+        """True if it is held only because it may not be meant as a rule; it may still give an earlier rule a new value."""
         waits = all(isinstance(member.verdict, Held) and member.verdict.reason == UNSURE for member in self.members)
         return bool(self.members) and waits and self.status is Status.HELD and not (self.fixed or self.ended)
 
     @property
     def held(self) -> bool:
-        """Whether it took the place of what it replaced: it stands, or stood until it was retired."""
+        """True if it can have replaced an earlier plan: it is active, or was active until it was retired."""
         retired = self.winner is not None and self.winner.status is Status.RETIRED
         return self.stands or (retired and (self.ended or self.fixed) and self.status is Status.ACTIVE)
 
@@ -297,13 +298,14 @@ def build_plan(
     *,
     gone: frozenset[str] = frozenset(),
 ) -> Plan:
-    """What a cluster should be: ``members`` are its candidates, ``found`` the memories it has.
+    """The plan for a cluster: ``members`` are its candidates, ``found`` its existing memories.
 
-    ``gone`` are memories that nothing gives way to any more.
+    ``taken`` are memory ids in use; ``known`` has parsed statements by content and artifacts. ``gone`` are ids of retired and
+    rejected memories, which no longer supersede or resolve others.
     """
     facts, status = facts_of(members) if members else (None, Status.ACTIVE)
     ids = {memory.id for memory in found}
-    apart = [memory for memory in found if memory.superseded_by not in ids]  # without those a merge took in
+    apart = [memory for memory in found if memory.superseded_by not in ids]  # without those that were merged into another one
     living = [memory for memory in apart if is_person_owned(memory) or memory.status in (Status.ACTIVE, Status.HELD)]
     ended = not living and any(
         (memory.status in _ENDED or _has_given_way(memory, ids | gone)) and not _is_returning(memory, facts, gone)
@@ -335,7 +337,11 @@ def build_plan(
 
 
 def _is_returning(memory: Memory, facts: Facts | None, gone: frozenset[str]) -> bool:
-    """Whether what was ended comes back: nobody judged it when its proposals went, and what faded was said again since."""
+    """True if an ended memory comes back.
+
+    It does if it ended only because its evidence was no longer proposed, its answer is gone, or the person took it back (which each
+    curation decides anew); or if it faded, was answered or was ended on advice, and was said again since.
+    """
     again = facts is not None and facts.last_seen is not None and memory.ended_at is not None and facts.last_seen > memory.ended_at
     lost = memory.reason == ANSWERED and memory.resolved_by in gone
     undecided = memory.reason == WITHDRAWN or memory.reason.startswith(TAKEN_BACK)
@@ -343,19 +349,19 @@ def _is_returning(memory: Memory, facts: Facts | None, gone: frozenset[str]) -> 
 
 
 def _has_given_way(memory: Memory, others: frozenset[str] | set[str]) -> bool:
-    """Whether a model said that a memory gave way to one that is not among the others."""
+    """True if a memory was superseded on a model's advice by one that is not among ``others``."""
     said = memory.status is Status.SUPERSEDED and memory.reason.startswith(ADVISED)
     return said and memory.superseded_by not in others
 
 
 def _is_wording_complete(memory: Memory, facts: Facts) -> bool:
-    """Whether a model's wording of a memory still says all that it rests on: nothing of that is gone."""
+    """True if a memory has a model's wording, and all candidates on which that rests are still there."""
     kept = set(memory.candidates) <= set(facts.candidates)
     return memory.advised and memory.status in (Status.ACTIVE, Status.HELD) and kept
 
 
 def pair_llm_merged(proposals: Sequence[CandidateVerdict], memories: Sequence[Memory]) -> Iterator[tuple[int, int]]:
-    """Which proposals belong together because a model said that their memories are one."""
+    """The pairs of proposals whose memories were merged on a model's advice."""
     place = {candidate_verdict.candidate.id: i for i, candidate_verdict in enumerate(proposals)}
     by = {memory.id: memory for memory in memories}
     for memory in memories:
@@ -366,8 +372,8 @@ def pair_llm_merged(proposals: Sequence[CandidateVerdict], memories: Sequence[Me
 
 
 def pair_with_memories(proposals: Sequence[CandidateVerdict], standing: Sequence[Memory]) -> list[tuple[int, int]]:
-    """Which proposals belong to what a person has put in other words since, or are the one sentence that a note of an agent's is a
-    good part of.
+    """The pairs (proposal, memory) that belong together: the memory rests on the proposal, or is an agent's note that makes up at
+    least half of the proposal's sentence.
     """
     place = {candidate_verdict.candidate.id: i for i, candidate_verdict in enumerate(proposals)}
     pairs = [
@@ -393,7 +399,7 @@ def pair_with_memories(proposals: Sequence[CandidateVerdict], standing: Sequence
 
 
 def pair_rewordings(proposals: Sequence[CandidateVerdict]) -> list[tuple[int, int]]:
-    """Which proposals put others in better words."""
+    """The pairs of proposals of which the second rewords the first."""
     place = {candidate_verdict.candidate.id: i for i, candidate_verdict in enumerate(proposals)}
     return [
         (place[candidate_verdict.candidate.rewords], i)
@@ -405,7 +411,7 @@ def pair_rewordings(proposals: Sequence[CandidateVerdict]) -> list[tuple[int, in
 def assign_memories(
     groups: Sequence[tuple[int, ...]], proposals: Sequence[CandidateVerdict], standing: Sequence[Memory], memories: Sequence[Memory]
 ) -> Mapping[int, tuple[Memory, ...]]:
-    """Which memories each cluster (by its first index) already has: by candidates they rest on, or by a person's words."""
+    """The existing memories of each cluster (by its first index), matched by candidates or by a person's words."""
     place = {proposals[i].candidate.id: group[0] for group in groups for i in group if i < len(proposals)}
     spoken = {standing[i - len(proposals)].id: group[0] for group in groups for i in group if i >= len(proposals)}
     owners: dict[int, list[Memory]] = {}

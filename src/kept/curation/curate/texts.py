@@ -1,7 +1,7 @@
-"""The texts of a group in the order in which they were first said, and which of them are looked at together.
+"""The texts of a group in the order in which they were first said, and the pairs of them that are compared.
 
-Which are, follows from the texts themselves: one that is new adds pairs, and all others stay as they were. So a part of a group
-that nothing ties to the rest is curated alone as it is among all others.
+The pairs follow from the texts alone: a new text adds pairs and leaves all others unchanged. So curating a closed part of a group
+alone gives the same result as curating it within the whole group.
 """
 
 from collections import Counter, defaultdict, deque
@@ -29,14 +29,14 @@ from kept.curation.curate.values import (
     relate,
 )
 
-_SECONDS, _TELLING_APART = 33, 30  # bits of a place: when a text was first said, and which of those of one second it is
+_SECONDS, _TELLING_APART = 33, 30  # bits of a place: the second when a text was first said, and a hash that makes it unique
 
 Pairs = Callable[[], Iterable[tuple[str, str]]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Text:
-    """A text of a group. ``place`` orders texts by when they were first said, ``proposed`` says that a candidate says it."""
+    """A text of a group. ``place`` orders texts by when they were first said; ``proposed`` means that a candidate has it."""
 
     content: str
     place: int
@@ -45,45 +45,43 @@ class Text:
 
     @cached_property
     def saying(self) -> ValueStatement:
-        """What it tells of values."""
+        """The text parsed as a statement about values."""
         return parse_value_statement(self.content, self.says)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Compared:
-    """Which of some ``texts`` are looked at together: ``values`` as values of one thing, ``meanings`` as wordings of one."""
+    """The pairs of ``texts`` to compare: ``values`` as different values of one thing, ``meanings`` as wordings of one statement."""
 
     texts: Mapping[str, Text]
     values: Pairs
     meanings: Pairs
 
     def find_saying(self, content: str, says: Statement) -> ValueStatement:
-        """What a text tells of values."""
+        """The text parsed as a statement about values; cached for known texts."""
         known = self.texts.get(content)
         return known.saying if known is not None and known.says == says else parse_value_statement(content, says)
 
 
 def is_standing(memory: Memory) -> bool:
-    """Whether a memory's own words count beside those of candidates: a person's, or an agent's suggestion."""
+    """True if a memory's own words count besides those of candidates: a person's own, or an agent's suggestion."""
     return bool((is_person_owned(memory) or is_agent_suggestion(memory)) and memory.content)
 
 
 def has_own_words(memory: Memory) -> bool:
-    """Whether a memory says what none of its candidates needs to say."""
+    """True if a memory has words that may differ from those of all its candidates."""
     return is_standing(memory) or (memory.advised and memory.status in (Status.ACTIVE, Status.HELD))
 
 
 def find_place(group: tuple[str, str], content: str, at: datetime | None) -> int:
-    """Where a text of a (profile, scope) that was first said then stands among all others."""
+    """The place of a text of a (profile, scope) that was first said at ``at``."""
     seconds = max(0, int(at.timestamp())) if at is not None and at.year > 1 else 0
     place: int = seconds % 2**_SECONDS << _TELLING_APART | int(digest(*group, content, size=4), 16) % 2**_TELLING_APART
     return place
 
 
 def list_texts(proposals: Sequence[CandidateVerdict], memories: Iterable[Memory]) -> Sequence[Text]:
-    """The texts of candidates, and of memories that have words of their own, each once, in the order in which they were first
-    said.
-    """
+    """The distinct texts of candidates, and of memories with their own words, in the order in which they were first said."""
     found: dict[str, Text] = {}
     for candidate in (proposal.candidate for proposal in proposals):
         place = find_place((candidate.profile, candidate.scope), candidate.content, candidate.at)
@@ -102,7 +100,7 @@ def list_texts(proposals: Sequence[CandidateVerdict], memories: Iterable[Memory]
 
 
 def compare_all(texts: Sequence[Text]) -> Compared:
-    """The pairs of all texts of a group."""
+    """The pairs to compare among all texts of a group."""
     by_content = {text.content: text for text in texts}
     return Compared(texts=by_content, values=lambda: _pair_values(texts), meanings=lambda: _pair_meanings(texts))
 
@@ -119,9 +117,10 @@ def _pair_meanings(texts: Sequence[Text]) -> Iterator[tuple[str, str]]:
 def find_value_pairs(
     sayings: Sequence[ValueStatement], meaning: Meaning | None = None, compared: Iterable[tuple[int, int]] | None = None
 ) -> Iterator[tuple[int, int, bool]]:
-    """The pairs (earlier, later) of sayings, which are in the order of time, of which the later leaves no room for the earlier; or
-    may leave none, where the third is false. ``meaning`` tells how near they are; None where nothing can: their words decide then.
-    Only those that are ``compared`` are looked at (None: those that share words).
+    """Triples (earlier, later, is sure) of statements, in order of time, of which the later contradicts the earlier.
+
+    If it is not sure, a person must decide. ``meaning`` returns the similarity of texts (None: words alone decide). Only
+    ``compared`` pairs are examined (None: pairs that share words).
     """
     pairs = pair_statements(sayings) if compared is None else compared
     found = [
@@ -140,7 +139,7 @@ def find_value_pairs(
 
 
 def can_relate(left: ValueStatement, right: ValueStatement) -> bool:
-    """Whether of two statements one leaves no room for the other, or may leave none, whichever of them is the later."""
+    """True if one of two statements contradicts the other, or may, whichever is the later."""
     return any(
         is_comparable(earlier, later) and relate(earlier, later) is not Relation.APART
         for earlier, later in ((left, right), (right, left))
@@ -148,10 +147,10 @@ def can_relate(left: ValueStatement, right: ValueStatement) -> bool:
 
 
 def pair_statements(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, int]]:
-    """The pairs of statements, in the order of time in which they were first said, that are looked at: they share two words, or one
-    that begins one of them or is of few. Of those that share the same only the nearest in time are compared.
+    """The pairs of statements to compare: they share two keys, or a single opening key of one of them.
 
-    Each statement is filed by its own words, whatever the others say: one more adds pairs, and all others stay.
+    Statements must be in the order in which they were first said. Among statements with the same keys, only the nearest in time are
+    compared. Each statement is indexed by its own words only, so a further one adds pairs and leaves all others unchanged.
     """
     sharing: defaultdict[object, deque[int]] = defaultdict(lambda: deque(maxlen=COMPARED))
     opening: defaultdict[str, deque[tuple[int, int]]] = defaultdict(lambda: deque(maxlen=COMPARED))
@@ -170,12 +169,12 @@ def pair_statements(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, in
 
 
 def _is_of_one_thing(left: ValueStatement, right: ValueStatement) -> bool:
-    """Whether one begins with what the other has, or need not to be about the same."""
+    """True if the opening of one statement occurs in the other, or one of them may be about the same with another opening."""
     if not (left.starts.isdisjoint(right.keys) and right.starts.isdisjoint(left.keys)):
         return True
     return left.may_begin_otherwise or right.may_begin_otherwise
 
 
 def choices_of(saying: ValueStatement) -> frozenset[str]:
-    """What a statement says to use or not to use, by which it is filed."""
+    """The words that a statement says to use or not to use, by which it is indexed."""
     return saying.says.chosen | saying.says.refused if saying.filed_keys else frozenset()

@@ -1,9 +1,10 @@
-"""The same thing with another value: what a later statement is to an earlier one.
+"""Decides whether a later statement gives the same thing another value and so replaces an earlier statement.
 
-The telling words of the two are aligned. What they share is the frame, what is left of each is its slot. They speak of one thing
-where the frame holds what one of them begins with, and neither names something else inside of it ("staging runs on 8443",
-"production runs on 443"). Of one thing another value of the same kind, or a word of change, leaves no room for the earlier value;
-another value alone may leave none, and is for a person. The words of all languages are read side by side. Knows no memories.
+The content words of the two statements are aligned: the words they share are the frame, the rest of each is its slot. They are
+about the same thing if the frame contains the opening of one of them and neither names another thing inside the frame ("staging
+runs on 8443", "production runs on 443"). For the same thing, another value of the same kind, or a word of change, replaces the
+earlier value. A different value alone may replace it; a person decides then. The word lists of all languages apply at once. Knows
+no memories.
 """
 
 import re
@@ -34,34 +35,34 @@ from kept.profiles.lexicons import common_words, join_alternatives, load_telling
 Meaning = Callable[[Sequence[tuple[str, str]]], Sequence[float | None] | None]
 """How near the texts of each pair are in meaning, 1 at most; None where nothing can tell, of a pair or of any."""
 
-_READ = 600  # characters of a text
-_VALUE = 3  # words of a value
-SHORT = 9  # telling words of a statement that says one thing
+_READ = 600  # read at most this many characters of a text
+_VALUE = 3  # a value has at most this many words
+SHORT = 9  # a statement with at most this many content words says one thing
 _TOKEN = re.compile(r"[$€£]?[^\W_]+(?:[.,:'’/_@-]+[^\W_]+)*%?", re.UNICODE)
 _NUMBER = re.compile(r"^[$€£]?\d+(?:[.,:]\d+)*(?:%|[a-zA-Z]{1,3})?$")
 _DATE = re.compile(r"^\d{4}-\d\d-\d\d$")
-_NAMED = re.compile(r"\w[\d_.@-]+\w|\d")  # a word that is the name of something whatever its case
+_NAMED = re.compile(r"\w[\d_.@-]+\w|\d")  # a word that is a name in any case
 _ELISION = Pattern(r"^\pL{1,2}['’]")
-_CLITIC = 2  # letters of what is left of "we've" behind an elision
+_CLITIC = 2  # at most this many letters remain of "we've" after the elision is removed
 _BOTH_MONTH_AND_WORD = frozenset(("may", "march", "mars", "mai", "marzo"))
 _EDGE = re.compile(r"[,;()\[\]\n。，；、（）]|(?<!\b[DMS][rst])(?<!\bMrs)(?<!\bProf)[.!?](?:\s|$)|\s[—–-]\s")
-_CONTRAST = re.compile(r"(?i),\s*(?:and |und |et |y |e )?(?:not|nicht|non|no|não|не)\b")  # what follows is what it was
+_CONTRAST = re.compile(r"(?i),\s*(?:and |und |et |y |e )?(?:not|nicht|non|no|não|не)\b")  # the old value follows
 _ATTRIBUTE = re.compile(rf"(?i)\b(?:{'|'.join(sorted(ATTRIBUTES - {'port'}))}) v?\d\S*\s*$")
 _HIRAGANA = re.compile(r"[\u3040-\u309f]")
 _COUNTING = frozenset("一二三四五六七八九十")  # numbers of a script without spaces
 _HOME = "<home>"
-_HALF, _THIRD = 0.45, 0.3  # of the words of a statement: what two of one thing share, and what they share where one tells a change
-_HOME_ONLY = 2  # words of where somebody lives
-_COMPOUND = ({"name", "number"}, {"month", "number"})  # kinds of words that one value is made of
-NEAR_ENOUGH = 0.5  # nearness in meaning of two whose form alone does not decide
-_FILED = 12  # words of a statement by which it is filed, the first
-COMPARED = 20  # statements that share two words, the nearest in time: what more of them have tells nothing
-CROWD = 60  # the same of one word
+_HALF, _THIRD = 0.45, 0.3  # least shares of its words that a statement shares with one about the same thing: usually; with a change
+_HOME_ONLY = 2  # a clause with at most this many words says only where somebody lives
+_COMPOUND = ({"name", "number"}, {"month", "number"})  # kinds of words that together form one value
+NEAR_ENOUGH = 0.5  # least semantic similarity, where the form of the statements alone does not decide
+_FILED = 12  # a statement is indexed by at most this many of its words, the first ones
+COMPARED = 20  # compare with at most this many statements that share two words, the nearest in time
+CROWD = 60  # compare with at most this many statements that share one word, the nearest in time
 
 
 @cache
 def _form(*names: str) -> re.Pattern[str]:
-    """The forms of all languages under some names."""
+    """A pattern of the forms under these names in all languages."""
     spaced = "|".join(join_alternatives("change", name, spaced=True) for name in names)
     unspaced = "|".join(filter(None, (join_alternatives("change", name, spaced=False) for name in names)))
     return re.compile(rf"(?i)(?<![\w-])(?:{spaced})(?![\w-])" + (f"|{unspaced}" if unspaced else ""))
@@ -69,18 +70,18 @@ def _form(*names: str) -> re.Pattern[str]:
 
 @cache
 def _words(*names: str) -> frozenset[str]:
-    """The words of all languages under some names."""
+    """The words under these names in all languages."""
     return frozenset().union(*(word_list("change", name) for name in names))
 
 
 @cache
 def _dull_words() -> frozenset[str]:
-    """Words that say nothing of the matter."""
+    """Words without content."""
     return _words("states", "narrow", "toward", "between", "empty", "called", "ours") | EMPTY | common_words()
 
 
 class Word(NamedTuple):
-    """A telling word. ``kind`` says what value it can be; empty for any other."""
+    """A content word. ``kind`` is the kind of value it can be: number, date, weekday, month or name; empty if it is no value."""
 
     stem: str
     kind: str
@@ -88,13 +89,14 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ValueStatement:
-    """What of a text tells of values: its telling words in order, and how many of them its first clause has.
+    """A text parsed as a statement about values: its content words in order, of which the first ``clause`` are in the first clause.
 
-    ``narrow`` are those that limit it to a place or occasion, ``governed`` those that are all of such a limit. ``tells_change``
-    says that something is not as it was, ``tells_loudly`` by more than "now", ``ended`` that it is gone, ``once`` that it tells
-    how it was at first, ``open_ended`` that it asks, adds or depends, ``is_sentence`` that it has words that only build one.
-    ``is_state`` says that it has one value at a time, ``is_attribute`` that it is one of something by its name, ``sole`` that one
-    alone does it, ``home`` that it tells where somebody lives, ``moved`` where they moved, which may be no home.
+    ``narrow`` are words that limit it to a place or occasion, ``governed`` those that form such a limit alone. The flags mean:
+    ``tells_change``: something is no longer as it was; ``tells_loudly``: it says so with more than "now"; ``ended``: something is
+    gone; ``once``: it says how something was at first; ``open_ended``: it asks, adds or depends; ``is_sentence``: it has function
+    words, as sentences do; ``is_state``: the thing has one value at a time; ``is_attribute``: it gives the value of a named
+    attribute; ``sole``: only one person or thing does it; ``home``: it says where somebody lives; ``moved``: it says where somebody
+    moved, which need not be a home.
     """
 
     text: str
@@ -118,58 +120,58 @@ class ValueStatement:
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """How its words begin: a statement of the same thing shares some of that."""
+        """The first letters of each word; statements about the same thing share some of these keys."""
         return frozenset(word.stem[:STEM] for word in self.words)
 
     @cached_property
     def starts(self) -> frozenset[str]:
-        """How the words begin that may say what it is about."""
+        """The keys of the first two words, which may say what the statement is about."""
         return frozenset(word.stem[:STEM] for word in self.words[:2])
 
     @cached_property
     def filed_keys(self) -> tuple[str, ...]:
-        """The first of its keys: each two of them find it. None of what asks, for that tells no value."""
+        """The first keys, by any two of which the statement is found; none for a question, which gives no value."""
         return () if self.says.asks else tuple(dict.fromkeys(word.stem[:STEM] for word in self.words))[:_FILED]
 
     @cached_property
     def opening_keys(self) -> frozenset[str]:
-        """Those of its keys of which one alone finds it."""
+        """The keys by any one of which the statement is found."""
         alone = len(self.words) <= _VALUE or self.once or self.home
         return frozenset(self.filed_keys if alone else self.starts.intersection(self.filed_keys))
 
     @cached_property
     def may_begin_otherwise(self) -> bool:
-        """Whether it may be about what another statement is about that begins with something else."""
+        """True if it may be about the same as a statement with a different opening."""
         return bool(self.once or self.home or self.sole or self.says.chosen)
 
     @cached_property
     def clause_keys(self) -> frozenset[str]:
-        """The same of its first clause."""
+        """The keys of the first clause."""
         return frozenset(word.stem[:STEM] for word in self.words[: self.clause])
 
     @cached_property
     def forms(self) -> Mapping[str, frozenset[str]]:
-        """Its words by how they begin."""
+        """The words by key."""
         return {key: frozenset(word.stem for word in self.words if word.stem[:STEM] == key) for key in self.keys}
 
     @cached_property
     def valued(self) -> bool:
-        """Whether a word of it can be a value."""
+        """True if one of its words can be a value."""
         return _is_valued(self.words)
 
     @cached_property
     def is_short(self) -> bool:
-        """Whether it says one thing, which a person can tell apart from another."""
+        """True if it is short enough to say only one thing, so that a person can compare it with another."""
         return len(self.words) <= SHORT
 
 
 def parse_value_statement(text: str, says: Statement) -> ValueStatement:
-    """What a text tells of values; ``says`` is what of it is compared."""
+    """Parse a text as a statement about values; ``says`` is its parsed statement."""
     text = text[:_READ]
     ended = _form("gone", "instead", "gone_back").search(text) is not None
     turned = _form("turned").search(text) is not None
     turns = [match[0].casefold() for match in _form("turned").finditer(text, find_lead_end(text))] if turned else []
-    without = " ".join((_form("gone").sub(" ", text) if ended else text).split())  # "I no longer live in" speaks of homes, too
+    without = " ".join((_form("gone").sub(" ", text) if ended else text).split())  # "I no longer live in" is about homes, too
     moved = _form("moved").search(text) is not None
     home = moved or _form("home").search(without) is not None
     plain = _form("home").sub(" ", _form("moved").sub(" ", without)) if home else text
@@ -208,7 +210,7 @@ def parse_value_statement(text: str, says: Statement) -> ValueStatement:
 
 @lru_cache(maxsize=50_000)
 def find_lead_end(text: str) -> int:
-    """Where a telling begins behind "from now on": that opens a rule, and tells a change only behind what it is about."""
+    """The end of a leading "from now on", or 0. At the start it introduces a rule; only later in a sentence it tells a change."""
     return max((lead.end(1) for pattern in _leads() if (lead := pattern.match(text))), default=0)
 
 
@@ -218,8 +220,8 @@ def _leads() -> tuple[Pattern, ...]:
 
 
 def _read_words(text: str, chosen: frozenset[str], at: int) -> tuple[list[Word], frozenset[str], frozenset[str]]:
-    """The telling words of a clause, behind all others what is chosen and how much there is; those behind a word such as "in"; and
-    those between two such words.
+    """The content words of a clause, with chosen words and quantities moved to the end; the words after a limiting word such as
+    "in"; and those between two such words.
     """
     found: list[Word] = []
     values: list[Word] = []
@@ -252,13 +254,13 @@ def _read_words(text: str, chosen: frozenset[str], at: int) -> tuple[list[Word],
 
 
 def _is_measure(behind: Sequence[str]) -> bool:
-    """Whether a number tells how much there is of what follows, rather than which of several things is meant."""
+    """True if a number is a quantity of what follows, rather than the number of one of several things."""
     unit = behind[0] if behind else ""
     return bool(unit) and unit not in _words("states") | COPULAS and (unit not in _dull_words() or len(behind) <= _VALUE - 1)
 
 
 def _value_kind(raw: str, place: int) -> str:
-    """What kind of value a word is; empty where it is none."""
+    """The kind of value that a word is; empty if it is none."""
     word = raw.casefold()
     if _NUMBER.match(raw) or (word in number_words() and word not in _dull_words()):
         return "number"
@@ -273,8 +275,8 @@ def _value_kind(raw: str, place: int) -> str:
 
 
 class Relation(Enum):
-    """What a later statement is to an earlier one: it leaves room for it; leaves none; leaves none if they are near in meaning; or
-    may leave none then, which a person decides.
+    """The relation of a later statement to an earlier one: compatible, replaces it, replaces it if they are similar in meaning, or
+    may replace it then, which a person decides.
     """
 
     APART = "apart"
@@ -285,9 +287,11 @@ class Relation(Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Frame:
-    """Two statements aligned. ``shared`` and ``own`` are the shares of the earlier and of the later one's words that the other has;
-    ``old`` and ``new`` what only one of them has, ``old_value`` and ``new_value`` those behind the last shared word of the first
-    clause, ``opens`` says that one begins with what the other has, ``crossed`` that each names another thing in one place.
+    """Two aligned statements. ``shared`` and ``own`` are the shares of the earlier and the later one's words that the other has.
+
+    ``old`` and ``new`` are the words that only one of them has; ``old_value`` and ``new_value`` those after the last shared word of
+    the first clause, ``new_first`` all of the later one's first clause. ``alone`` means that the first clauses differ only in these
+    values; ``opens`` that one begins with a word of the other; ``crossed`` that each names another thing at the same place.
     """
 
     shared: float
@@ -307,7 +311,7 @@ def _align(earlier: ValueStatement, later: ValueStatement) -> _Frame:
     old_places, old_value, old_first = _find_slots(earlier, in_later)
     new_places, new_value, new_first = _find_slots(later, in_earlier)
     ends = {len(in_later), earlier.clause if earlier.clause > 1 and earlier.is_short else len(in_later)}
-    first = 2 if later.tells_loudly else 1  # whoever tells a change may begin with it: "we put", "I started"
+    first = 2 if later.tells_loudly else 1  # a change may come before the shared words: "we put", "I started"
     return _Frame(
         shared=max(sum(in_later[:end]) / end for end in ends),
         own=sum(in_earlier) / len(in_earlier),
@@ -323,7 +327,7 @@ def _align(earlier: ValueStatement, later: ValueStatement) -> _Frame:
 
 
 def _find_shared(words: Sequence[Word], forms: Mapping[str, frozenset[str]]) -> list[bool]:
-    """For each word whether it is among others, in whatever form."""
+    """For each word, True if it is among others in any form."""
     having = ((word.stem, forms.get(word.stem[:STEM], ())) for word in words)
     return [stem in others or any(is_form(stem, other) for other in others) for stem, others in having]
 
@@ -331,7 +335,9 @@ def _find_shared(words: Sequence[Word], forms: Mapping[str, frozenset[str]]) -> 
 def _find_slots(
     statement: ValueStatement, shared: Sequence[bool]
 ) -> tuple[set[tuple[str, str]], tuple[Word, ...], tuple[Word, ...]]:
-    """Of the first clause: between which shared words others stand that name a thing, those behind all of them, and all others."""
+    """For the first clause: the gaps between shared words that name a thing, the words after the last shared word, and all words
+    that are not shared.
+    """
     places, before, value, others = set[tuple[str, str]](), "", list[Word](), list[Word]()
     for word, is_shared in zip(statement.words[: statement.clause], shared, strict=False):
         if not is_shared:
@@ -345,11 +351,11 @@ def _find_slots(
 
 
 def relate(earlier: ValueStatement, later: ValueStatement) -> Relation:
-    """What a later statement is to an earlier one."""
+    """The relation of a later statement to an earlier one."""
     frame = _align(earlier, later)
     if is_choice_reversed(later.says, earlier.says):
         return Relation.REPLACES
-    if earlier.once:  # it says of itself that it was so at first
+    if earlier.once:  # it says itself that it describes how things were at first
         return Relation.REPLACES if frame.shared >= _HALF and len(earlier.words) - len(frame.old) > _VALUE else Relation.APART
     if earlier.open_ended:
         return Relation.APART
@@ -359,16 +365,16 @@ def relate(earlier: ValueStatement, later: ValueStatement) -> Relation:
         return _relate_homes(earlier, later, frame)
     tells = later.tells_loudly
     if frame.shared >= 1 and not frame.new_first and len(earlier.words) > 1 and (earlier.denials > 0) != (later.denials > 0):
-        return Relation.REPLACES  # yes and no
+        return Relation.REPLACES  # one affirms what the other denies
     if not tells and VERSIONED & {word.stem for word in (*earlier.words, *later.words)}:
-        return Relation.APART  # what is so of one version is no other value of the thing
+        return Relation.APART  # statements about different versions do not replace each other
     if _is_another_value(earlier, later, frame):
         return Relation.REPLACES
     return _relate_told_change(earlier, later, frame) if tells else _relate_silent(earlier, later, frame)
 
 
 def _relate_things(earlier: ValueStatement, later: ValueStatement, frame: _Frame) -> Relation:
-    """Of statements that name another thing: another one who does alone what one does alone, and a word and its opposite."""
+    """The relation of statements that name different things: somebody else alone does something, or a word is now its opposite."""
     said, before = later.says.words, earlier.says.words
     if len(frame.old) == 1 == len(frame.new):
         if later.sole and later.tells_change and not frame.opens:
@@ -381,7 +387,7 @@ def _relate_things(earlier: ValueStatement, later: ValueStatement, frame: _Frame
 
 
 def _relate_homes(earlier: ValueStatement, later: ValueStatement, frame: _Frame) -> Relation:
-    """Where somebody lives; a sentence that tells more of them than that does not give way whole."""
+    """The relation of statements about where somebody lives; a sentence that says more than that is not replaced as a whole."""
     if not _is_valued(frame.new_first):
         return Relation.APART
     tells_more = earlier.clause > _HOME_ONLY or (later.moved and frame.shared < 1 and not later.ended)
@@ -389,7 +395,7 @@ def _relate_homes(earlier: ValueStatement, later: ValueStatement, frame: _Frame)
 
 
 def _is_another_value(earlier: ValueStatement, later: ValueStatement, frame: _Frame) -> bool:
-    """Whether two statements differ in a value of one kind alone, and the thing has one at a time or is said to have changed."""
+    """True if two statements differ only in values of one kind, and the thing has one at a time or is said to have changed."""
     kinds, others = ({word.kind for word in words} for words in (frame.old_value, frame.new_value))
     if not frame.alone or max(len(frame.old_value), len(frame.new_value)) > _VALUE:
         return False
@@ -401,7 +407,7 @@ def _is_another_value(earlier: ValueStatement, later: ValueStatement, frame: _Fr
 
 
 def _relate_told_change(earlier: ValueStatement, later: ValueStatement, frame: _Frame) -> Relation:
-    """What the later one says to have changed, or to be gone."""
+    """The relation to a later statement that says that something changed or is gone."""
     valued = _is_valued(frame.new)
     limited = any(word.stem in later.narrow and not word.kind for word in frame.new_first)
     if (later.ended and (earlier.denials or limited)) or (earlier.says.denials and later.says.denials and not valued):
@@ -416,9 +422,9 @@ def _relate_told_change(earlier: ValueStatement, later: ValueStatement, frame: _
 
 
 def _relate_silent(earlier: ValueStatement, later: ValueStatement, frame: _Frame) -> Relation:
-    """Short statements of one thing that name another value each, or of which the later one names one more."""
+    """The relation of short statements about one thing that give different values without a word of change."""
     alike = earlier.is_sentence and later.is_sentence and (earlier.denials > 0) == (later.denials > 0)
-    numbered = len({word.kind for word in frame.new_value if word.kind}) > 1  # "part 3 goes to part3.csv": each has its own
+    numbered = len({word.kind for word in frame.new_value if word.kind}) > 1  # "part 3 goes to part3.csv": each part has its own
     valued = _is_valued(earlier.words) and _is_valued(frame.new) and not numbered
     near = alike and valued and frame.shared >= _HALF and earlier.is_short and later.is_short
     return Relation.MAY_REPLACE if near else Relation.APART
@@ -429,7 +435,7 @@ def _is_valued(words: Sequence[Word]) -> bool:
 
 
 def is_comparable(earlier: ValueStatement, later: ValueStatement) -> bool:
-    """Whether two statements can be anything but apart, told by the letters that their words begin with."""
+    """True if two statements may be related at all, judged cheaply by the first letters of their words."""
     if later.once or earlier.says.form == later.says.form or (later.open_ended and not earlier.once):
         return False
     if earlier.once or earlier.says.chosen or (earlier.home and later.home):
@@ -444,7 +450,7 @@ def is_comparable(earlier: ValueStatement, later: ValueStatement) -> bool:
     if shared < (_HALF if short else 1 - _THIRD) and not (short and later.tells_change):
         return False
     old, new = earlier.clause_keys - later.keys, later.clause_keys - earlier.keys
-    if len(old) <= _VALUE >= len(new):  # another value of as many words at most, or yes and no
+    if len(old) <= _VALUE >= len(new):  # another value of at most this many words, or a negation
         return True
     valued = earlier.valued and later.valued and earlier.is_sentence and later.is_sentence
     return short and valued and (earlier.denials > 0) == (later.denials > 0)
