@@ -1,7 +1,7 @@
-"""How the memories of a category live: which rules a profile states for them, what stands on the same ground, and without a model:
-what its project has stopped naming fades and then retires; what lingers is shown to a person.
+"""The lifecycle of memories: a profile's rules for its categories, themes and answers, fading, and memories to look at again.
 
-Counts in the project's own time: where nothing happened, nothing fades. Knows no candidates, no store and no clock.
+A memory fades and is finally retired if its names no longer occur in its project. Time is counted by the project's events: if
+nothing happens, nothing fades. Knows no candidates, no store and no clock.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,20 +14,20 @@ from kept.core.text import jaccard_similarity
 from kept.core.value import dataclass, field
 from kept.profiles.profile import Category, Profile, Shape
 
-GROUND = 0.5  # likeness of their content words from which two themes stand on the same ground
-_ASKED = 4  # content words that a question has at least, to be recognised in an answer
-_ANSWERED = 0.8  # share of its content words that an answer has
-NAMED_ANSWER = 0.6  # the same where both name the same artifact
-NAMED_GROUND = 0.3  # the same where they name the same artifact
+GROUND = 0.5  # two themes are about the same if the Jaccard similarity of their content words is at least this
+_ASKED = 4  # a question needs at least this many content words to be recognised in an answer
+_ANSWERED = 0.8  # an answer contains at least this share of the question's content words
+NAMED_ANSWER = 0.6  # lower than _ANSWERED, if both name the same artifact
+NAMED_GROUND = 0.3  # lower than GROUND, if both name the same artifact
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CurationRules:
     """How the categories of a profile are curated.
 
-    ``promotions`` says what a category becomes once the same was said often; of ``lasting`` ones several can hold at once, so that
-    none replaces another; ``gathered`` ones say several things of one subject; of ``themes`` the latest on the same ground stands;
-    ``questions`` are closed by what answers them.
+    ``promotions`` maps a category to the one that its memories move to once they were said often. Memories of ``lasting``
+    categories never replace each other; ``gathered`` categories have several memories on one subject. Of ``themes`` on the same
+    subject only the latest is active. ``questions`` are resolved by a memory that answers them.
     """
 
     promotions: Mapping[str, str] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class CurationRules:
 
 
 def rules_of(profile: Profile) -> CurationRules:
-    """The rules that a profile's categories state."""
+    """The curation rules of a profile's categories."""
     kinds = profile.categories
     return CurationRules(
         promotions={category.id: category.promotes_to for category in kinds if category.promotes_to},
@@ -50,27 +50,27 @@ def rules_of(profile: Profile) -> CurationRules:
 
 
 def is_same_theme(left: Statement, right: Statement) -> bool:
-    """Whether two themes are about the same: their words, or fewer of them and the same artifact."""
+    """True if two themes are about the same: by their common words, of which fewer suffice with a common artifact."""
     alike = jaccard_similarity(left.content, right.content)
     return alike >= GROUND or (alike >= NAMED_GROUND and bool(left.artifacts & right.artifacts))
 
 
 def is_answer_to_question(answer: Statement, question: Statement) -> bool:
-    """Whether a statement says what became of a question: nearly all of its matter, or most of it and the thing that it names."""
+    """True if a statement answers a question: it has nearly all of its content words, or most of them and a common artifact."""
     if len(question.content) < _ASKED:
         return False
     share = len(answer.content & question.content) / len(question.content)
     return share >= _ANSWERED or (share >= NAMED_ANSWER and bool(answer.artifacts & question.artifacts))
 
 
-SESSIONS = 5  # of the project without any of its names: fewer tell nothing
-LINGERING = timedelta(days=120)  # unconfirmed for so long, and never of use, a memory is shown to the person
+SESSIONS = 5  # a memory fades only after at least this many sessions of its project without its names
+LINGERING = timedelta(days=120)  # a memory that was neither confirmed nor used for this long is shown to the person
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NameActivity:
-    """What became of a memory's names since it was last seen: when one last occurred in its project (None: never since), how many
-    sessions of the project there were since then, and when the project's newest event was.
+    """The use of a memory's names since it was last seen: when one last occurred in its project (``named``; None: never since), the
+    number of ``sessions`` of the project after that, and the time of the project's ``newest`` event.
     """
 
     named: datetime | None
@@ -79,10 +79,10 @@ class NameActivity:
 
 
 def fading_share(memory: Memory, category: Category | None, presence: NameActivity) -> float:
-    """How far a memory has faded, 0 to 1; 1 means that it is due to retire (J9).
+    """How far a memory has faded, 0 to 1; at 1 it is due to be retired (J9).
 
-    The share of the category's ``fades`` days for which the project went on without any of its names. Nothing fades that a person
-    decided on, that names nothing, or in a category that never fades.
+    The share of the category's ``fades`` days during which the project continued without any of the memory's names. A memory does
+    not fade if a person decided on it, if it has no artifacts, or if its category never fades.
     """
     untouchable = memory.settled or memory.status is not Status.ACTIVE
     if category is None or not category.fades or untouchable or not memory.artifacts or presence.sessions < SESSIONS:
@@ -94,7 +94,7 @@ def fading_share(memory: Memory, category: Category | None, presence: NameActivi
 
 
 def retire_faded(memories: Sequence[tuple[Memory, Category | None, NameActivity]]) -> tuple[Retire, ...]:
-    """Retire what has faded, as of the moment it became due."""
+    """The operations that retire fully faded memories, dated when they became due."""
     return tuple(
         Retire(
             memory=memory.id,
@@ -112,8 +112,8 @@ def _due_time(memory: Memory, category: Category, presence: NameActivity) -> dat
 
 
 def is_lingering(memory: Memory, newest: datetime | None, uses: int) -> bool:
-    """Whether a person should look at a memory again (J12): old, in one session only, never of use, nobody's own words, and not
-    approved by a person.
+    """True if a person should look at a memory again (J12): it is old, was seen in one session only, was never used, and no person
+    wrote, pinned or approved it.
     """
     if memory.status is not Status.ACTIVE or memory.settled or uses or memory.observations > 1:
         return False
