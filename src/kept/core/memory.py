@@ -209,12 +209,12 @@ class Memory:
 
     @property
     def settled(self) -> bool:
-        """Whether a person decided on it: wrote, edited, confirmed, pinned or approved it."""
+        """True if a person decided on it: wrote, edited, confirmed, pinned or approved it."""
         return self.owned or self.pinned or self.reason.startswith(APPROVED)
 
     @property
     def outcome(self) -> str:
-        """What became of it, in one word: what a person did to it where that is known, else its status."""
+        """The outcome in one word: what a person did to it if that is known, else its status."""
         return (self.ended_at and own_word(self.reason)) or self.status.value
 
     def status_at(self, moment: datetime) -> Status:

@@ -1,4 +1,4 @@
-"""Browse memories, their origin, their story and the archived turns of a session; status; what a request names. Read-only."""
+"""Read-only queries: lists of memories, their origin and timeline, archived conversations, status, and lookup of names."""
 
 import os
 from collections import Counter
@@ -33,28 +33,28 @@ WHOSE = {
 
 
 def address_person(reason: str) -> str:
-    """A reason on record as it is told to the person whom it calls the user."""
+    """A recorded reason with "the user" replaced by "you", for the person."""
     for theirs, yours in (("the user said themselves", "you said yourself"), ("the user's", "your"), ("the user", "you")):
         reason = reason.replace(theirs, yours)
     return reason
 
 
 def memory_revision(memory: Memory) -> str:
-    """What a person sees of a memory, in twelve characters: it changes when that does, not with every day it is confirmed."""
+    """A hash of what a person sees of a memory, as twelve characters; it does not change when the memory is only confirmed."""
     ends = format_instant(memory.valid_until) if memory.valid_until else ""
     seen = (memory.content, memory.category, memory.scope, memory.status, str(memory.pinned), ends)
     return digest(memory.id, *seen, memory.superseded_by, memory.resolved_by, size=6)
 
 
-_LEAST_NAME = 8  # characters by which a session or file may be meant that has more
+_LEAST_NAME = 8  # least number of characters of a prefix that names a session, or a name that names a file
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryFilter:
-    """Which memories to list: those that everything here lets through.
+    """A filter for lists of memories; a memory must meet all conditions.
 
-    By status, category, project (its scope or part of its name), all of some ``words`` (parts of words count), origin, the span of
-    days they were last seen in, whether a person pinned them. ``everything`` lets any status through.
+    By status, category, project (its scope or part of its name), all of ``words`` (as substrings), origin, when they were last seen
+    (from ``since`` to ``before``), and whether a person pinned them. ``everything`` allows any status.
     """
 
     statuses: tuple[Status, ...] = (Status.ACTIVE,)
@@ -73,8 +73,9 @@ Listed = TypeVar("Listed", bound=Memory | Outline)
 
 
 def filter_memories(workspace: Workspace, memories: Iterable[Listed], which: MemoryFilter, moment: datetime) -> tuple[Listed, ...]:
-    """The memories, or outlines of them, that a filter lets through, in the order of a list: by project, category, newest first.
-    Words and spans of days are looked for in memories alone.
+    """The memories, or outlines, that pass a filter, in list order: by project, category, newest first.
+
+    Outlines are not filtered by words and days.
     """
     kinds = [(profile.id, category.id) for profile in workspace.profiles for category in profile.categories]
     order = {each: number for number, each in enumerate(kinds)}
@@ -108,8 +109,10 @@ def _seen_text(item: Memory | Outline) -> str:
 
 
 def list_active(workspace: Workspace, which: MemoryFilter, moment: datetime, *, most: int = 200) -> Iterator[Memory]:
-    """The memories that are active then and that a filter of their fields lets through, in the order of a list. They are chosen
-    project by project and read ``most`` at a time, as they are asked for: who looks at the beginning waits for no more.
+    """The memories that are active at ``moment`` and pass a filter by fields, in list order.
+
+    They are filtered project by project and loaded lazily, ``most`` at a time, so a caller that needs only the first ones does not
+    wait for the rest.
     """
     log, chosen = workspace.store.log, find_scopes(workspace, which.project)
     for scope in sorted(log.scopes() & chosen if which.project else log.scopes(), key=lambda scope: (scope != USER_SCOPE, scope)):
@@ -119,15 +122,16 @@ def list_active(workspace: Workspace, which: MemoryFilter, moment: datetime, *, 
 
 
 def find_project(workspace: Workspace, project: str) -> str:
-    """The scope of a project that is named by its folder; a name, or a part that several names have, as it is (empty: all). Raises
-    UsageError for what is no project's.
+    """The scope of a project given by its folder; a name or part of a name is returned unchanged (empty: all projects).
+
+    Raises UsageError if there is no such project.
     """
     named = not project.startswith(("/", "~", ".")) and matching_scopes(workspace.scope_names(), project)
     return project if named or not project else workspace.find_scope(project)
 
 
 def find_directory(workspace: Workspace, project: str) -> str:
-    """The folder that a person means, or one of the project that is called so. Raises UsageError."""
+    """The folder that a person names, or a folder of the project with that name. Raises UsageError."""
     folder = os.path.abspath(os.path.expanduser(project))  # noqa: PTH100, PTH111 - a name, not a file: links stay
     if os.path.isdir(folder):  # noqa: PTH112 - as above
         return folder
@@ -141,14 +145,14 @@ def find_directory(workspace: Workspace, project: str) -> str:
 
 
 def matching_scopes(names: Mapping[str, str], project: str) -> frozenset[str]:
-    """The scopes that a project names: the scope itself, or those that are called so, or else those with that in their names."""
+    """The scopes that ``project`` names: those equal to it or with this name, else those whose names contain it."""
     part = project.casefold()
     exact = {scope for scope, name in names.items() if project in (scope, name)}
     return frozenset(exact or {scope for scope, name in names.items() if part in name.casefold()})
 
 
 def find_scopes(workspace: Workspace, project: str) -> frozenset[str]:
-    """The scopes that a person names; none where nothing is named, which means all. Raises UsageError for what is no project's."""
+    """The scopes that a person names; empty if nothing is named, which means all. Raises UsageError if there is no such project."""
     return matching_scopes(workspace.scope_names(), find_project(workspace, project)) if project else frozenset()
 
 
@@ -165,7 +169,10 @@ def _has_words(memory: Memory, words: Sequence[str]) -> bool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryTrace:
-    """Why a memory is there: its evidence, each in its conversation if archived, and everything that happened to it."""
+    """The origin of a memory: its evidence, each with its conversation if archived, and all operations on it.
+
+    ``models`` are the models that proposed it, each with its reasoning.
+    """
 
     memory: Memory
     evidence: tuple[tuple[Evidence, tuple[Event, ...]], ...]
@@ -174,7 +181,7 @@ class MemoryTrace:
 
 
 def trace_memory(workspace: Workspace, memory: Memory, *, context: int = 1) -> MemoryTrace:
-    """The trace of a memory, each piece of evidence with ``context`` events of its conversation before and after."""
+    """The trace of a memory, with ``context`` events before and after each piece of evidence."""
     evidence = tuple((item, workspace.store.archive.events_around(item.event, context, context)) for item in memory.evidence)
     rests = set(memory.candidates)
     proposed = [
@@ -195,10 +202,10 @@ def trace_memory(workspace: Workspace, memory: Memory, *, context: int = 1) -> M
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoreStatus:
-    """How things stand.
+    """The status of a home.
 
-    ``of_inactive_profiles`` counts the active memories of profiles that are not active, which no output shows. ``prompts`` are in
-    force for the active profiles; ``not_asked`` sessions wait for a model (0 where none is set).
+    ``of_inactive_profiles`` counts the active memories of inactive profiles, which no output shows. ``unread`` threads are pending
+    extraction. ``prompts`` are those of the active profiles. ``not_asked`` threads are pending for a model (0 if none is set).
     """
 
     statuses: Counter[Status]
@@ -214,7 +221,7 @@ class StoreStatus:
 
 
 def load_status(workspace: Workspace) -> StoreStatus:
-    """How things stand: memories by status and category, what was read, the last runs, what is written where."""
+    """Load the status: memories by status and category, files read, the last runs, the outputs."""
     statuses, categories, of_inactive_profiles = Counter[Status](), Counter[str](), Counter[str]()
     at_work = {profile.id for profile in workspace.profiles}
     for (status, profile, category), count in workspace.store.log.count_memories(workspace.clock()).items():
@@ -236,12 +243,12 @@ def load_status(workspace: Workspace) -> StoreStatus:
 
 
 def refused_candidates(workspace: Workspace) -> tuple[CandidateVerdict, ...]:
-    """Every candidate that was refused, with the reason. Of one that says what was forgotten there is nothing to show."""
+    """All refused candidates with their reasons, except those whose words were forgotten."""
     return tuple(proposal.judged for proposal in workspace.store.log.refused() if proposal.judged.candidate.content)
 
 
 def to_export(workspace: Workspace, memory: Memory, moment: datetime | None = None) -> dict[str, Any]:
-    """A memory in the form of ``kept export``, its status as of a moment (now): no field is left out, whatever its value."""
+    """A memory in the form of ``kept export``, with its status at ``moment`` (default: now); no field is omitted."""
     same = (
         "id",
         "content",
@@ -258,7 +265,7 @@ def to_export(workspace: Workspace, memory: Memory, moment: datetime | None = No
     body = json_fields(memory, *same, "artifacts", "supersedes", "profile", "trigger", "reason")
     return body | {
         "status": memory.status_at(moment or workspace.clock()).value,
-        "confidence": None,  # what kept is sure of is no probability: no number is told until one is calibrated
+        "confidence": None,  # kept's confidence is no calibrated probability, so no number is exported
         "evidence": [
             json_fields(evidence, "quote", "session", "event", "at", "origin", "author", source="path")
             for evidence in memory.evidence
@@ -271,12 +278,12 @@ def to_export(workspace: Workspace, memory: Memory, moment: datetime | None = No
 
 
 def to_json_value(value: object) -> Any:
-    """Any value of the model as JSON, for ``--json``."""
+    """Any value of the domain model as JSON, for ``--json``."""
     return dump(value)
 
 
 def find_by_prefix(known: Mapping[str, _Known], number: str, missing: str, hint: str) -> _Known:
-    """What has this id, or a beginning of it that nothing else has. Raises MissingError, which lists what it could be."""
+    """The value with this id or unambiguous prefix. Raises MissingError, which lists the candidates."""
     found = [number] if number in known else [key for key in sorted(known) if number and key.startswith(number)]
     if len({id(known[key]) for key in found}) != 1:
         could = ", ".join(found[:3]) + (", …" if len(found) > 3 else "")
@@ -285,7 +292,10 @@ def find_by_prefix(known: Mapping[str, _Known], number: str, missing: str, hint:
 
 
 def find_session(workspace: Workspace, session: str, *, private: bool = False) -> str:
-    """The id of an archived session (or ``private``: off the record), of a beginning that only one has. Raises MissingError."""
+    """The id of the archived session (with ``private`` also an opted-out one) with this id or unambiguous prefix.
+
+    Raises MissingError.
+    """
     archive = workspace.store.archive
     known = {thread.session: thread.session for thread in archive.threads()}
     known |= {item.session: item.session for item in archive.opted_out_sessions() if private}
@@ -293,9 +303,9 @@ def find_session(workspace: Workspace, session: str, *, private: bool = False) -
 
 
 def load_conversation(workspace: Workspace, session: str) -> tuple[tuple[Thread, tuple[Event, ...]], ...]:
-    """The archived turns of a session (or an unambiguous beginning of its id), once whatever the number of its copies.
+    """The threads and archived events of a session (id or unambiguous prefix); events of several copies appear once.
 
-    Raises MissingError where there is none, or more than one.
+    Raises MissingError if there is no such session, or more than one.
     """
     number = find_session(workspace, session)
     seen: set[str] = set()
@@ -310,10 +320,9 @@ def load_conversation(workspace: Workspace, session: str) -> tuple[tuple[Thread,
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TimelineEntry:
-    """One thing that happened: in which pass, whether that is undone (``off``), and the words before and after where they changed.
+    """An operation in a memory's timeline: its pass, whether that is undone (``off``), and the words before and after it.
 
-    ``other`` is the memory it has to do with besides: what took this one in, answers it or took its place; None where there is
-    none.
+    ``other`` is another memory that is involved: one that this one was merged into, that answers it or that supersedes it.
     """
 
     made: Pass
@@ -325,18 +334,18 @@ class TimelineEntry:
 
     @property
     def kind(self) -> str:
-        """What it was, in a word."""
+        """The kind of operation, in a word."""
         return type(self.operation).__name__.lower()
 
     @property
     def changed(self) -> bool:
-        """Whether other words stood there afterwards."""
+        """True if the operation changed the words."""
         return bool(self.before) and self.before != self.after
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Timeline:
-    """``chapters`` are in order; ``before`` are the memories it took the place of, ``now`` what stands in its own."""
+    """The timeline of a memory: ``chapters`` in order, the memories it superseded (``before``), and its successor (``now``)."""
 
     trace: MemoryTrace
     chapters: tuple[TimelineEntry, ...]
@@ -345,12 +354,12 @@ class Timeline:
 
     @property
     def memory(self) -> Memory:
-        """Whose story it is."""
+        """The memory whose timeline this is."""
         return self.trace.memory
 
 
 def build_timeline(workspace: Workspace, memory: Memory, *, context: int = 2) -> Timeline:
-    """The story of a memory, each piece of evidence with ``context`` turns before and after it. Raises StoreError."""
+    """The timeline of a memory, with ``context`` events before and after each piece of evidence. Raises StoreError."""
     memory_trace = trace_memory(workspace, memory, context=context)
     log = workspace.store.log
     now = log.memory(memory.superseded_by or memory.resolved_by) if memory.superseded_by or memory.resolved_by else None
@@ -387,10 +396,9 @@ def _related_memory_id(operation: Operation, number: str) -> str:
 def select_memories(
     workspace: Workspace, *, source: str = "", project: str = "", since: datetime | None = None, until: datetime | None = None
 ) -> tuple[Memory, ...]:
-    """The memories of a source (as :func:`find_source` gives it), of a project (its scope), and first seen in a span of time: those
-    that fit all that is asked for.
+    """The memories that meet all given conditions: a source (from :func:`find_source`), a project (scope), a span of first sight.
 
-    A person's own memories count only by their time and scope. Raises UsageError where nothing is asked for.
+    A person's own memories have no source, so only time and scope select them. Raises UsageError if no condition is given.
     """
     if not (source or project or since or until):
         raise UsageError("say what to forget", hint="give ids, --source, --session, --project, --since or --words")
@@ -407,8 +415,9 @@ def select_memories(
 
 
 def find_source(workspace: Workspace, source: str) -> str:
-    """The session or file that is meant: by its id or path, by its first 8 characters or more, or its file name. A name that
-    fits none is that of a source. Raises MissingError where it fits several.
+    """The session id or file path that ``source`` names: exactly, by a prefix of 8 characters or more, or by its file name.
+
+    A name that matches none is returned unchanged, as the name of a source. Raises MissingError if it matches several.
     """
     places = {(thread.session, thread.path) for thread in workspace.store.archive.threads()}
     places |= {(quote.session, quote.path) for memory in workspace.store.log.memories() for quote in memory.evidence}
@@ -424,9 +433,9 @@ def find_source(workspace: Workspace, source: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConversationSelection:
-    """Conversations that are asked for: their sessions, and where a span of time bounds them, the events (keys) inside it.
+    """Selected conversations: their sessions and, if a span of time was given, the keys of the events inside it.
 
-    ``times`` are the first and last moments in them of what is asked for, one pair a conversation that has a time.
+    ``times`` holds the first and last selected moment of each conversation that has times.
     """
 
     sessions: frozenset[str]
@@ -437,7 +446,7 @@ class ConversationSelection:
 def select_conversations(
     workspace: Workspace, *, source: str = "", project: str = "", since: datetime | None = None, until: datetime | None = None
 ) -> ConversationSelection:
-    """The conversations of a source and project; with a span of time, what was said in it. Raises DamagedError."""
+    """The conversations of a source and project; with a span of time, only events within it. Raises DamagedError."""
     archive = workspace.store.archive
     threads = [
         thread

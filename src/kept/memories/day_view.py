@@ -1,4 +1,4 @@
-"""What a day was, put together from what is kept of it; and a person's edits of lines in its note, in place of those."""
+"""The view of a day: sessions, summary and memories; and a person's edits of the lines in a day's note."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -23,8 +23,8 @@ _LASTING = (Status.ACTIVE, Status.RESOLVED, Status.SUPERSEDED, Status.RETIRED)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DayView:
-    """What a day was, or the days from ``day`` to ``last``: sessions with events on it, what was worked on, the memories learnt or
-    confirmed on it, those learnt on it that hold no longer (``ended``), and what they cover of its topics.
+    """A day, or the days from ``day`` to ``last``: sessions with events, the summary, memories ``learnt`` or ``confirmed`` then,
+    those learnt then that are no longer active (``ended``), and how much of the topics memories cover.
     """
 
     day: date
@@ -38,7 +38,7 @@ class DayView:
 
 
 def load_day_view(workspace: Workspace, which: date, last: date | None = None, *, scopes: frozenset[str] = frozenset()) -> DayView:
-    """A local day, by the events' own times; or the days from it to ``last``; of some projects only where ``scopes`` are given."""
+    """The view of a local day, or of the days from it to ``last``, by the events' own times; restricted to ``scopes`` if given."""
     last = last or which
     start, stop = workspace.day_bounds(which)[0], workspace.day_bounds(last)[1]
     found = [
@@ -78,12 +78,12 @@ def load_day_view(workspace: Workspace, which: date, last: date | None = None, *
 
 
 def list_active_days(workspace: Workspace) -> tuple[date, ...]:
-    """Every local day on which something happened."""
+    """All local days with events."""
     return tuple(dict.fromkeys(minute.astimezone(workspace.zone).date() for minute in workspace.store.archive.active_minutes()))
 
 
 def reword_lines(workspace: Workspace, day: date, edits: Edits) -> Iterator[Reword]:
-    """The operations of what a person made of a day's lines: other words, or none. Raises StoreError."""
+    """The operations for a person's edits of a day's lines: reworded or deleted. Raises StoreError."""
     own = {
         passage.id: passage.text for passage in workspace.store.days.passages_of_days(day, day) if passage.form is PassageForm.OWN
     }

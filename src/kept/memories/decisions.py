@@ -1,4 +1,4 @@
-"""What a person decides on what waits, whether the store has it (held) or has the proposal alone (a wish that was said once)."""
+"""A person's decisions on pending proposals: held memories, and wishes said once, of which the store has only the candidate."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -11,12 +11,12 @@ from kept.core.text import tokenize
 from kept.memories import browse, person, waiting
 from kept.workspace import Workspace
 
-_FOUND = 200  # memories with any of the words that are asked for
+_FOUND = 200  # consider at most this many memories with any of the words
 
 
 def hold_clash(number: str, memory: Memory, content: str, at: datetime, *, path: str, by: str = "") -> Add:
-    """What a person said at ``path`` of a memory that was changed elsewhere meanwhile, or what somebody else (``by``) says: it
-    waits beside what that says now.
+    """The operation that holds different words for a memory beside it: a person's own at ``path``, if the memory was changed
+    elsewhere meanwhile, or those of somebody else (``by``).
     """
     origin = Origin.ASSISTANT if by else Origin.USER
     evidence = Evidence(quote=content, event="", session="", path=path, at=at, author=by or "file", origin=origin)
@@ -38,7 +38,7 @@ def hold_clash(number: str, memory: Memory, content: str, at: datetime, *, path:
 
 
 def find_decidable(workspace: Workspace, number: str) -> Memory:
-    """The memory of an id; else the proposal of that id, or the memory it became. Raises MissingError."""
+    """The memory with this id, else the pending proposal with this id, or the memory it became. Raises MissingError."""
     try:
         return person.find_memory(workspace, number)
     except MissingError as missing:
@@ -49,8 +49,8 @@ def find_decidable(workspace: Workspace, number: str) -> Memory:
 
 
 def find_explainable(workspace: Workspace, asked: str) -> tuple[Memory, ...]:
-    """What :func:`find_decidable` finds by an id; else every memory, proposal and refused candidate, this with the reason, whose
-    id begins so or that says all of these words. Raises MissingError.
+    """The result of :func:`find_decidable` for an id; else all memories, proposals and refused candidates (with the reason) whose
+    id begins with ``asked`` or that contain all of its words. Raises MissingError.
     """
     refused = [_explain_refused(judged) for judged in browse.refused_candidates(workspace)]
     try:
@@ -71,7 +71,7 @@ def find_explainable(workspace: Workspace, asked: str) -> tuple[Memory, ...]:
 
 
 def _explain_refused(judged: CandidateVerdict) -> Memory:
-    """A candidate that kept refused, as a memory that says why."""
+    """A refused candidate as a rejected memory whose reason says why it was refused."""
     reason = ""
     if isinstance(verdict := judged.verdict, Refused):
         reason = f"kept refused it: {verdict.reason}{f' ({verdict.detail})' if verdict.detail else ''}"
@@ -79,7 +79,7 @@ def _explain_refused(judged: CandidateVerdict) -> Memory:
 
 
 def approve(workspace: Workspace, number: str, *, content: str = "", category: str = "", if_match: str = "") -> Memory:
-    """Make it active, in other words or another category where some are given. Raises MissingError, UsageError, StaleError."""
+    """Make a proposal active, with new words or another category if given. Raises MissingError, UsageError, StaleError."""
     with workspace.store.transaction():
         memory = find_decidable(workspace, number)
         words, kind = content or memory.content, category or memory.category
@@ -93,7 +93,7 @@ def approve(workspace: Workspace, number: str, *, content: str = "", category: s
 
 
 def reject(workspace: Workspace, number: str, *, past: bool = False, until: datetime | None = None, if_match: str = "") -> Memory:
-    """Turn it down: the same proposal does not come back; ``past``: it was so, ``until`` when. Raises as :func:`approve`."""
+    """Reject a proposal, so that it does not come back; ``past``: it was true, ``until`` when. Raises as :func:`approve`."""
     with workspace.store.transaction():
         memory = find_decidable(workspace, number)
         if _is_stored(workspace, memory):

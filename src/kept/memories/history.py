@@ -1,4 +1,4 @@
-"""History: what happened, what changed by it (word by word), and going back. Undo is a pass; the log loses nothing."""
+"""History: the runs and what they changed, word by word; undo and redo. An undo is a pass, so the log loses nothing."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -26,7 +26,7 @@ Changes = Mapping[str, tuple[Memory | None, Memory | None]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LaterOperation:
-    """A later operation on a memory that an undo or redo switched; ``idle`` says that it has nothing to act on any more."""
+    """A later operation on a memory that an undo or redo affected; ``idle`` means that its memory no longer exists."""
 
     made: Pass
     operation: Operation
@@ -35,7 +35,7 @@ class LaterOperation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UndoResult:
-    """What an undo or redo did: the passes switched, the memories changed, and later operations on the same memories."""
+    """The result of an undo or redo: the passes, the changed memories, and later operations on the same memories."""
 
     passes: tuple[int, ...]
     changed: Changes
@@ -44,8 +44,9 @@ class UndoResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HistoryEntry:
-    """One run in the history: its passes with whether they are switched off now; ``night`` says that it was a part of a night's
-    job, or is the account of all of that, which has no pass.
+    """A run in the history: its passes, each with whether it is undone now.
+
+    ``night`` means that it was part of the nightly job, or is the job's own account, which has no passes.
     """
 
     run: Run
@@ -54,12 +55,12 @@ class HistoryEntry:
 
     @property
     def account(self) -> Sequence[Mapping[str, Any]]:
-        """The steps of a night's job, each with how it went; none of another run."""
+        """The steps of the nightly job with their outcomes; empty for any other run."""
         return self.run.report.get("steps", ()) if self.run.command == NIGHT else ()
 
 
 def run_history(workspace: Workspace, limit: int = 20, *, nights: bool = False) -> tuple[HistoryEntry, ...]:
-    """The last runs that changed something, and the accounts of ``nights``, newest first."""
+    """The last runs that changed something, newest first; with ``nights`` also the accounts of the nightly job."""
     heads = tuple(workspace.store.log.pass_heads())
     with_passes, every = {pass_.run for pass_ in heads}, workspace.store.log.runs(_MOST_RUNS)
     runs = [run for run in every if run.id in with_passes or (nights and run.command == NIGHT)][:limit]
@@ -67,7 +68,7 @@ def run_history(workspace: Workspace, limit: int = 20, *, nights: bool = False) 
 
 
 def find_run(workspace: Workspace, name: str) -> HistoryEntry:
-    """The run that a person names (``r3``, ``3``). Raises MissingError where there is none that changed anything or was a night."""
+    """The run that a person names (``r3``, ``3``). Raises MissingError if no such run changed anything or was a nightly job."""
     heads, number = tuple(workspace.store.log.pass_heads()), name.strip().lower().removeprefix("run").strip().removeprefix("r")
     every = workspace.store.log.runs(_MOST_RUNS)
     entry = next(iter(_history_entries(workspace, [run for run in every if str(run.id) == number], heads, every)), None)
@@ -94,7 +95,7 @@ def _history_entries(
 
 
 def was_at_night(run: Run, every: Sequence[Run]) -> bool:
-    """Whether a run was a part of a night's job, which is among ``every`` run."""
+    """True if a run took place during a nightly job among the runs ``every``."""
     nights = ((each.started_at, each.ended_at) for each in every if each.command == NIGHT and each.ended_at)
     return any(begun <= run.started_at <= ended for begun, ended in nights)
 
@@ -103,7 +104,7 @@ _MOST_RUNS = 1_000_000
 
 
 def run_changes(workspace: Workspace, passes: Sequence[Pass]) -> Changes:
-    """What some passes that were made together changed: each memory just before the first and just after the last of them."""
+    """What the passes of one run changed: each memory before the first and after the last of them."""
     if not passes:
         return {}
     first, last = min(pass_.id for pass_ in passes), max(pass_.id for pass_ in passes)
@@ -122,9 +123,9 @@ def run_changes(workspace: Workspace, passes: Sequence[Pass]) -> Changes:
 
 
 def undo(workspace: Workspace, what: str = "") -> UndoResult:
-    """Take back a pass (``12``), a run (``run 3`` or ``r3``), or, with nothing named, the last run that is not undone.
+    """Undo a pass (``12``), a run (``run 3`` or ``r3``), or, if nothing is named, the last run that is not undone.
 
-    Raises UsageError where there is nothing to take back, or where it cannot be (a forget).
+    Raises UsageError if there is nothing to undo, or if it includes a forget, which cannot be undone.
     """
     heads = tuple(workspace.store.log.pass_heads())
     off = find_undone_passes(heads)
@@ -132,7 +133,7 @@ def undo(workspace: Workspace, what: str = "") -> UndoResult:
 
 
 def undo_in_scopes(workspace: Workspace, scopes: Collection[str]) -> UndoResult:
-    """Take back the passes over memories of these scopes alone, of the last run that has any. Raises UsageError."""
+    """Undo the passes that affect only memories of these scopes, in the last run that has any. Raises UsageError."""
     heads = tuple(workspace.store.log.pass_heads())
     off = find_undone_passes(heads)
     return _undo_passes(workspace, _last_passes_in_scopes(workspace, heads, off, scopes), off)
@@ -150,7 +151,7 @@ def _undo_passes(workspace: Workspace, named: Sequence[Pass], off: frozenset[int
 def _last_passes_in_scopes(
     workspace: Workspace, heads: tuple[Pass, ...], off: frozenset[int], scopes: Collection[str]
 ) -> tuple[Pass, ...]:
-    """The passes over memories of these scopes alone, of the last run that has any which count."""
+    """The passes that affect only memories of these scopes, in the last run with such passes that are not undone."""
     log = workspace.store.log
     real = (pass_ for pass_ in reversed(heads) if pass_.stage not in _SWITCHES and pass_.id not in off)
     for _, made in groupby(real, key=lambda each: each.run):
@@ -165,7 +166,7 @@ def _last_passes_in_scopes(
 
 
 def last_undoable_run(workspace: Workspace) -> str:
-    """What a bare ``undo`` takes back, in the form it may be named; empty where there is nothing."""
+    """The run that ``undo`` without an argument would undo, as ``r<number>``; empty if there is none."""
     heads = tuple(workspace.store.log.pass_heads())
     last = _last_effective(tuple(pass_ for pass_ in heads if pass_.stage not in _SWITCHES), find_undone_passes(heads))
     return f"r{last}" if last is not None else ""
@@ -176,7 +177,7 @@ def _last_effective(real: tuple[Pass, ...], off: frozenset[int]) -> int | None:
 
 
 def redo(workspace: Workspace, what: str = "") -> UndoResult:
-    """Bring back what was undone: a pass, a run, or, with nothing named, what the last undo took. Raises UsageError."""
+    """Redo an undone pass or run or, if nothing is named, everything that the last undo undid. Raises UsageError."""
     heads = tuple(workspace.store.log.pass_heads())
     off = find_undone_passes(heads)
     if what:
@@ -234,7 +235,7 @@ def _effective_passes(passes: tuple[Pass, ...], off: frozenset[int]) -> tuple[Pa
 
 
 def _later_operations(after: tuple[Pass, ...], related: tuple[Pass, ...], switched: tuple[int, ...]) -> tuple[LaterOperation, ...]:
-    """What was done later to the memories that the switched passes concern, and still counts."""
+    """The effective later operations on memories that the undone or redone passes affect."""
     touched = {
         number
         for pass_ in related
@@ -259,10 +260,10 @@ def _diff_memories(before: Mapping[str, Memory], after: Mapping[str, Memory]) ->
 
 
 def memories_at(workspace: Workspace, moment: datetime, *, recorded: bool = False) -> tuple[Memory, ...]:
-    """The memories as of a past moment.
+    """The memories as of a past moment; forgotten ones are missing.
 
-    By event time (the default): what was true then, as far as is known today. By recorded time: what kept believed then. What has
-    no event time counts from when it was recorded. Of what was forgotten there is nothing to show.
+    By event time (the default): what was true then, according to what is known today. By recorded time: what kept believed then.
+    Operations without an event time count from when they were recorded.
     """
     passes = tuple(workspace.store.log.passes())
     if recorded:
@@ -275,7 +276,7 @@ def memories_at(workspace: Workspace, moment: datetime, *, recorded: bool = Fals
 
 
 def _first_seen(passes: tuple[Pass, ...]) -> dict[str, datetime]:
-    """When each memory was first seen, by all that is known today: evidence that was read later may be older."""
+    """When each memory was first seen, according to all evidence: evidence that was read later may be older."""
     found: dict[str, datetime] = {}
     for made in passes:
         for operation in made.operations:
@@ -295,7 +296,7 @@ def _cut_pass_at(made: Pass, moment: datetime, earliest: Mapping[str, datetime])
 
 
 def _memory_at(memory: Memory, moment: datetime, earliest: Mapping[str, datetime]) -> Memory:
-    """A memory without the evidence that came later."""
+    """A memory without evidence later than a moment."""
     evidence = tuple(item for item in memory.evidence if item.at is None or item.at <= moment)
     first, last = earliest.get(memory.id, memory.first_seen), memory.last_seen
     if last is not None and last > moment:
@@ -304,14 +305,14 @@ def _memory_at(memory: Memory, moment: datetime, earliest: Mapping[str, datetime
 
 
 def diff_moments(workspace: Workspace, earlier: datetime, later: datetime, *, recorded: bool = False) -> UndoResult:
-    """What changed between two moments: memories with their form before and after (None: not there)."""
+    """What changed between two moments: the memories before and after (None: not there)."""
     before = {memory.id: memory for memory in memories_at(workspace, earlier, recorded=recorded)}
     after = {memory.id: memory for memory in memories_at(workspace, later, recorded=recorded)}
     return UndoResult(passes=(), changed=_diff_memories(before, after))
 
 
 class DifferenceKind(StrEnum):
-    """What became of a memory, the most important first."""
+    """The kinds of changes of a memory, most important first."""
 
     ENTERED = "entered"
     CHANGED = "changed"
@@ -337,13 +338,13 @@ class MemoryDifference:
 
     @property
     def text(self) -> str:
-        """What it says, or said last."""
+        """The memory's words, or its last words if it is gone."""
         memory = self.after if self.after is not None and self.after.content else self.before or self.after
         return memory.content if memory is not None else ""
 
     @property
     def words(self) -> tuple[Change, ...]:
-        """The words that changed among those that stayed; nothing where none did."""
+        """The word diff of the content; empty if it did not change."""
         old, new = (memory.content if memory is not None else "" for memory in (self.before, self.after))
         return diff_words(old, new) if old and new and old != new else ()
 
@@ -354,7 +355,7 @@ class MemoryDifference:
 
     @property
     def why(self) -> str:
-        """The reason on record, or what became of it; may be empty."""
+        """The recorded reason, or a description of the change; may be empty."""
         before, after = self.before, self.after
         if after is None:
             return "undone"
@@ -375,7 +376,7 @@ class MemoryDifference:
 
 
 def list_differences(changed: Mapping[str, tuple[Memory | None, Memory | None]]) -> tuple[MemoryDifference, ...]:
-    """What became of each memory, the most important first."""
+    """The differences of all memories, most important first."""
     moved = {
         memory.superseded_by: number
         for number, states in changed.items()
@@ -400,7 +401,7 @@ def _difference_kind(before: Memory | None, after: Memory | None) -> DifferenceK
             return DifferenceKind.LEFT
         case _, Status.HELD if had is not Status.HELD:
             return DifferenceKind.HELD
-        case Status.REJECTED, None:  # a proposal that no memory was made of but for turning it down: it waits again
+        case Status.REJECTED, None:  # the memory only existed as a rejected proposal, which is pending again
             return DifferenceKind.HELD
         case _, None:
             return DifferenceKind.LEFT
@@ -448,19 +449,19 @@ _COMMANDS = {
     "undo": "You undid",
     "redo": "You redid",
 }
-_LONGEST = 80  # characters of a memory that a note quotes
+_LONGEST = 80  # quote at most this many characters of a memory
 
 
 PERSON = "You"
 
 
 def describe_command(command: str) -> str:
-    """Who or what made a run, for the person: what is not named here a person did."""
+    """Who or what made a run, in words for the person; commands that are not listed are the person's own."""
     return _COMMANDS.get(command, PERSON)
 
 
 def describe_counts(kinds: Mapping[str, int]) -> str:
-    """How many operations of each kind there were, in words, the most first."""
+    """The number of operations of each kind, in words, most frequent first."""
     return ", ".join(
         f"{count:,} {OPERATIONS.get(kind, kind)}" for kind, count in sorted(kinds.items(), key=lambda each: -each[1]) if count
     )
@@ -479,14 +480,14 @@ _GIVEN_BACK = {
 
 
 def count_given_back(steps: Sequence[MemoryDifference]) -> str:
-    """What memories are after an undo or redo: how many there are of each kind."""
+    """The changes of memories by an undo or redo, counted by kind, in words."""
     held = DifferenceKind.HELD
     kinds = Counter(held if step.after and step.after.status is Status.HELD else step.what for step in steps)
     return ", ".join(f"{count:,} {_GIVEN_BACK[kind]}" for kind, count in kinds.items())
 
 
 def describe_given_back(steps: Sequence[MemoryDifference]) -> str:
-    """What memories are after an undo or redo: of one what it says now, of more their number."""
+    """The changes of memories by an undo or redo, in words; a single memory is quoted."""
     counted = count_given_back(steps)
     if len(steps) != 1 or not steps[0].text:
         return counted

@@ -1,6 +1,6 @@
-"""A person's own operations: add, edit, retire, resolve, pin, approve, reject; and what an agent may suggest.
+"""A person's own operations: add, edit, retire, resolve, pin, approve, reject; and suggestions of agents.
 
-Each is one pass of its own run, so a bare ``undo`` takes it back. What a person says holds against every machine.
+Each operation is one pass in a run of its own, so ``kept undo`` without an argument takes it back. Curation never overrides it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,13 +40,13 @@ from kept.store.values import Draft
 from kept.workspace import Workspace
 
 _SHARED_RUN: ContextVar[RunNumber | None] = ContextVar("shared_run", default=None)
-_LISTED, _SHORT = 8, 40  # memories that an ambiguous id lists, and characters of each
-UNSURE = 0.6  # the confidence of what waits for a person because somebody else wrote it
-MOST = 2_000  # characters a person's own memory may have: it must stand on one line
+_LISTED, _SHORT = 8, 40  # list at most this many memories for an ambiguous id, and this many characters of each
+UNSURE = 0.6  # confidence of a memory that is held because somebody else wrote it
+MOST = 2_000  # at most this many characters in a person's own memory, which is a single line
 
 
 def find_memory(workspace: Workspace, number: str) -> Memory:
-    """The memory of an id or of a beginning that only one has. Raises MissingError, which lists what it could be."""
+    """The memory with this id or unambiguous prefix. Raises MissingError, which lists the candidates."""
     exact = workspace.store.log.memory(number)
     if exact is not None:
         return exact
@@ -57,7 +57,7 @@ def find_memory(workspace: Workspace, number: str) -> Memory:
             return found
     if not ids:
         missing = MissingError(f"no memory {number!r}", hint="see `kept list` for ids")
-        try:  # the id of a proposal, which a person decided on since
+        try:  # the id of a proposal that a person has decided on since
             became = workspace.store.log.memory(accepted_memory_id(find_refused(workspace, number).candidate.id))
         except MissingError:
             raise missing from None
@@ -80,11 +80,10 @@ def create_memory(
     agent: bool = False,
     told_by: str = "the user",
 ) -> Memory:
-    """Remember a sentence a person gives, at once; or hold it where an agent suggests it.
+    """Remember a sentence from a person at once, or hold it if an ``agent`` suggests it.
 
-    It is for the project of a directory, for a ``scope``, or for the user everywhere.
-
-    Raises UsageError for an unknown category, an unusable text, or one that is remembered already.
+    Its scope is the project of the directory ``project``, else ``scope``, else the user's scope. Raises UsageError for an unknown
+    category, an unusable text, or one that is remembered already.
     """
     content = clean_memory_text(workspace, text)
     profile, kind = workspace.kind(category)
@@ -122,9 +121,9 @@ def make_memory(
     artifacts: tuple[str, ...] = (),
     until: datetime | None = None,
 ) -> Memory:
-    """A memory in words that somebody gave: active and the person's where ``trusted``, else held in the voice of ``origin``.
+    """A memory with somebody's words: active and owned by the person if ``trusted``, else held with ``origin``.
 
-    ``artifacts`` are those it has where its own words name none.
+    ``artifacts`` are used if the words name none.
     """
     return Memory(
         id=number,
@@ -146,7 +145,7 @@ def make_memory(
 
 
 def _own_category(workspace: Workspace, memory: Memory, category: str) -> str:
-    """The category of a memory's own profile that a person names. Raises UsageError for one that it has not."""
+    """The category of a memory's own profile with the given name. Raises UsageError if the profile has none."""
     profile, wanted = workspace.profile_of(memory) or workspace.profile, category.removeprefix(f"{memory.profile}.")
     if profile.category(wanted) is None:
         known = ", ".join(category.id for category in profile.categories)
@@ -155,7 +154,7 @@ def _own_category(workspace: Workspace, memory: Memory, category: str) -> str:
 
 
 def clean_memory_text(workspace: Workspace, text: str, *, most: int = MOST) -> str:
-    """A text as one line, nothing invisible, no secret. Raises UsageError where that leaves too little or too much."""
+    """A text as one line, without invisible characters and secrets. Raises UsageError if nothing is left or it is too long."""
     content = one_line(redact(strip_invisible(text)[0], key=workspace.store.key("redaction")).text)
     if not any(char.isalnum() for char in content):
         raise UsageError("there is nothing to remember in an empty text")
@@ -166,7 +165,7 @@ def clean_memory_text(workspace: Workspace, text: str, *, most: int = MOST) -> s
 
 @contextmanager
 def _locked_memory(workspace: Workspace, number: str, if_match: str) -> Iterator[Memory]:
-    """A memory that nobody else can change inside. Raises StaleError where it is not of the revision ``if_match`` (empty: any)."""
+    """A block with a memory that no other process can change. Raises StaleError if its revision is not ``if_match`` (if given)."""
     with workspace.store.transaction():
         memory = find_memory(workspace, number)
         now = memory_revision(memory)
@@ -181,7 +180,7 @@ def _locked_memory(workspace: Workspace, number: str, if_match: str) -> Iterator
 def edit(
     workspace: Workspace, number: str, text: str, *, category: str | None = None, if_match: str = "", agent: bool = False
 ) -> Memory:
-    """Give a memory the words (or category) a person wants, or an agent where it waits. Raises UsageError, StaleError."""
+    """Change the words or category of a memory; an untrusted ``agent`` may change held ones only. Raises UsageError, StaleError."""
     with _locked_memory(workspace, number, if_match) as memory:
         if agent and not workspace.settings.trust_agents:
             _require_status(memory, Status.HELD)
@@ -198,8 +197,10 @@ def _edit_memory(workspace: Workspace, memory: Memory, text: str, category: str 
 
 
 def move(workspace: Workspace, number: str, project: str, *, if_match: str = "") -> Memory:
-    """Have a memory be for another project, named by its scope, its name or a folder, or for the user everywhere: one with its
-    words takes its place there, so that what is read again does not bring it back. Raises UsageError, StaleError.
+    """Move a memory to another project, named by its scope, name or folder, or to the user's scope ("everywhere").
+
+    A new memory with its words supersedes it there, so that reading the transcripts again does not bring it back. Raises
+    UsageError, StaleError.
     """
     with _locked_memory(workspace, number, if_match) as memory:
         _require_status(memory, Status.ACTIVE, Status.HELD)
@@ -217,7 +218,7 @@ def move(workspace: Workspace, number: str, project: str, *, if_match: str = "")
 
 
 def _give_way(workspace: Workspace, command: str, memory: Memory, parts: Sequence[Memory], reason: str) -> list[Memory]:
-    """Have others of the person's own take the place of a memory, since it was first said."""
+    """Supersede a memory by person-owned memories, dated when it was first said; returns them."""
     names = [digest(memory.id, part.scope, part.content, workspace.clock().isoformat(), size=5) for part in parts]
     pairs, at = zip(names, parts, strict=True), memory.first_seen
     own = [replace(part, id=name, candidates=(), supersedes=(), owned=True) for name, part in pairs]
@@ -227,7 +228,7 @@ def _give_way(workspace: Workspace, command: str, memory: Memory, parts: Sequenc
 
 
 def retire(workspace: Workspace, number: str, reason: str = "", *, if_match: str = "", agent: bool = False) -> Memory:
-    """Retire a memory: it no longer holds. The same proposal does not bring it back. Raises UsageError, StaleError."""
+    """Retire a memory that is no longer true. The same proposal does not bring it back. Raises UsageError, StaleError."""
     with _locked_memory(workspace, number, if_match) as memory:
         _require_status(memory, Status.ACTIVE, Status.HELD)
         operation = Retire(memory=memory.id, at=workspace.clock(), reason=reason or f"retired by {_who(agent=agent)}")
@@ -237,8 +238,9 @@ def retire(workspace: Workspace, number: str, reason: str = "", *, if_match: str
 
 
 def split(workspace: Workspace, number: str, first: str, second: str, *, if_match: str = "") -> list[Memory]:
-    """Make two memories of one, each in words of its own, resting on the passages that say them, or else on all of its passages;
-    it gives way to the first. Raises UsageError, StaleError.
+    """Split a memory into two with the given words; the first supersedes it. Raises UsageError, StaleError.
+
+    Each part keeps the evidence whose quotes contain its words, or all of the evidence if none do.
     """
     with _locked_memory(workspace, number, if_match) as memory:
         _require_status(memory, Status.ACTIVE, Status.HELD)
@@ -257,7 +259,7 @@ def _who(*, agent: bool) -> str:
 
 
 def keep(workspace: Workspace, number: str, *, if_match: str = "") -> Memory:
-    """Confirm that a memory still holds: it is the person's own from now on. Raises UsageError, StaleError."""
+    """Confirm that a memory is still true; the person owns it from now on. Raises UsageError, StaleError."""
     with _locked_memory(workspace, number, if_match) as memory:
         _require_status(memory, Status.ACTIVE)
         now = workspace.clock()
@@ -275,8 +277,9 @@ def approve(workspace: Workspace, number: str, *, if_match: str = "") -> Memory:
 
 
 def reject(workspace: Workspace, number: str, *, past: bool = False, until: datetime | None = None, if_match: str = "") -> Memory:
-    """Turn down a held memory; the same proposal does not come back. ``past`` says that it was so, ``until`` when, and is no more:
-    it is remembered as of then. Raises UsageError, StaleError.
+    """Reject a held memory; the same proposal does not come back. Raises UsageError, StaleError.
+
+    ``past`` means that it was true ``until`` then and no longer is: it is remembered as a memory of the past.
     """
     with _locked_memory(workspace, number, if_match) as memory:
         _require_status(memory, Status.HELD)
@@ -285,7 +288,10 @@ def reject(workspace: Workspace, number: str, *, past: bool = False, until: date
 
 
 def _decline(workspace: Workspace, memory: Memory, *, past: bool, until: datetime | None) -> Sequence[Operation]:
-    """What turns a memory that waits down, or has it end: when a person says, when what may contradict it was said, or now."""
+    """The operations that reject a held memory or, with ``past``, approve and end it.
+
+    It ends at ``until``, else when the memory that may contradict it was first said, else now.
+    """
     now = workspace.clock()
     if not past:
         return (Reject(memory=memory.id, at=now, reason="rejected by the user"),)
@@ -297,7 +303,7 @@ def _decline(workspace: Workspace, memory: Memory, *, past: bool, until: datetim
 
 
 def pin(workspace: Workspace, number: str, *, on: bool = True, if_match: str = "") -> Memory:
-    """Pin a memory, so it is always shown and no machine touches it; or unpin it. Raises UsageError, StaleError."""
+    """Pin a memory, so that it is always shown and kept never changes it, or unpin it. Raises UsageError, StaleError."""
     with _locked_memory(workspace, number, if_match) as memory:
         _require_status(memory, Status.ACTIVE, Status.HELD)
         if memory.pinned == on:
@@ -310,9 +316,9 @@ def pin(workspace: Workspace, number: str, *, on: bool = True, if_match: str = "
 def resolve(
     workspace: Workspace, number: str, category: str, text: str = "", *, agent: bool = False, if_match: str = ""
 ) -> tuple[Memory, Memory]:
-    """Close a memory (an open question) with the decision or insight that answers it. Returns both. Raises UsageError, StaleError.
+    """Resolve a memory (an open question) with the decision or insight that answers it. Returns both memories.
 
-    ``agent`` says that an agent answers whom the person trusts with it.
+    ``agent`` means that an agent answers whom the person trusts to do so. Raises UsageError, StaleError.
     """
     with _locked_memory(workspace, number, if_match) as memory:
         return _resolve_memory(workspace, memory, category, text, agent=agent)
@@ -350,7 +356,7 @@ def _resolve_memory(workspace: Workspace, memory: Memory, category: str, text: s
 def merge(
     workspace: Workspace, numbers: Sequence[str], text: str = "", *, category: str | None = None, if_match: Sequence[str] = ()
 ) -> Memory:
-    """Make several memories one: the first takes in the others, with all they rest on, and says ``text`` (else what it says).
+    """Merge several memories into the first, with all their evidence; its words become ``text`` if given.
 
     ``if_match`` are their revisions, in the same order. Raises UsageError for memories of different projects or profiles,
     StaleError.
@@ -394,7 +400,7 @@ def merge(
 
 
 def accept_refused(workspace: Workspace, candidate: str, reason: str = "refused by kept, right after all by the user") -> Memory:
-    """Remember what was refused, for ``reason``. Raises MissingError, UsageError where it is remembered."""
+    """Remember a refused candidate, with ``reason``. Raises MissingError, UsageError if it is remembered already."""
     with workspace.store.transaction():
         value = _memory_of_refused(workspace, candidate, Status.ACTIVE)
         _commit_operations(workspace, "admit", Add(memory=value.id, at=workspace.clock(), reason=reason, value=value))
@@ -402,7 +408,7 @@ def accept_refused(workspace: Workspace, candidate: str, reason: str = "refused 
 
 
 def reject_refused(workspace: Workspace, candidate: str, *, past: bool = False, until: datetime | None = None) -> Memory:
-    """The same of what kept refused and proposes nevertheless. Raises MissingError, UsageError."""
+    """:func:`reject` for a refused candidate that is shown for review (a wish said once). Raises MissingError, UsageError."""
     with workspace.store.transaction():
         value = _memory_of_refused(workspace, candidate, Status.HELD)
         added = Add(memory=value.id, at=value.first_seen if past else workspace.clock(), reason=value.trigger, value=value)
@@ -411,7 +417,7 @@ def reject_refused(workspace: Workspace, candidate: str, *, past: bool = False, 
 
 
 def _memory_of_refused(workspace: Workspace, candidate: str, status: Status) -> Memory:
-    """The memory that a refused candidate becomes. Raises MissingError, UsageError where it is remembered or was forgotten."""
+    """The memory that a refused candidate becomes. Raises MissingError, UsageError if it is remembered already or was forgotten."""
     judged = find_refused(workspace, candidate)
     found = judged.candidate
     if isinstance(judged.verdict, Refused) and judged.verdict.reason == FORGOTTEN:
@@ -426,7 +432,7 @@ def _memory_of_refused(workspace: Workspace, candidate: str, status: Status) -> 
 
 @contextmanager
 def one_run(workspace: Workspace, command: str) -> Iterator[RunNumber]:
-    """Record all that a person changes inside as one run of this name, so that one undo takes it back: all of it or nothing."""
+    """A block whose changes by a person form one run and one transaction, so that a single undo takes all of them back."""
     run = RunNumber(workspace.store.log, workspace.clock, command)
     with workspace.store.transaction():
         token = _SHARED_RUN.set(run)

@@ -1,7 +1,7 @@
-"""What waits for a person: memories that are held and wishes that were said once, ranked by one score when somebody asks.
+"""The review queue: held memories and wishes that were said once, ranked by a score on demand.
 
-Nothing here is stored, and nothing stored depends on it. A wish that was said once is no memory: approved, it becomes one with
-its evidence (:func:`kept.memories.person.accept_refused`); turned down, it is noted and not shown again.
+The ranking is not stored; only the counts are cached (``COUNTS``). A wish that was said once is no memory. If a person approves it,
+it becomes one with its evidence (:func:`kept.memories.person.accept_refused`); if they reject it, it is not shown again.
 """
 
 import json
@@ -28,21 +28,21 @@ from kept.workspace import Workspace
 if TYPE_CHECKING:
     from kept.extraction.score import Score
 
-BEST = 10  # shown of a project in a day
-_DECISIONS = frozenset({"approve", "reject", "past", "admit"})  # what a person's runs are called that decide
-COUNTS = "held.json"  # how many proposals wait, below the state folder: to count them takes longer than all else of a status
+BEST = 10  # show at most this many proposals per project and day
+_DECISIONS = frozenset({"approve", "reject", "past", "admit"})  # commands of a person's runs that decide on proposals
+COUNTS = "held.json"  # cache of the counts, below the state folder: counting takes longer than the rest of a status
 JUDGED = "judged.jsonl"
-_SHARED = 3  # words that two sentences about one thing have in common
-_LONG = 6  # letters of a telling word, of which they have two in common
-_ALIKE = 0.4  # of the words of the shorter one that they have in common
+_SHARED = 3  # two sentences about one thing share at least this many words
+_LONG = 6  # and at least two words of at least this many letters
+_ALIKE = 0.4  # and at least this share of the shorter one's words
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PendingProposal:
-    """A proposal that waits: as a memory, whether the store has it (held), its place among those of its scope, its score, and how
-    many of the scope a person ``decided`` on today.
+    """A pending proposal as a memory. ``stored`` means that the store has it as a held memory.
 
-    What may contradict something said later comes first, the newest first; what is not likely comes last.
+    ``rank`` is its place among the ``of`` proposals of its scope; ``decided`` is how many of that scope a person decided on today.
+    Proposals that may contradict something said later come first, newest first; those that are probably wrong come last.
     """
 
     memory: Memory
@@ -54,8 +54,8 @@ class PendingProposal:
 
 
 def list_pending_proposals(workspace: Workspace) -> tuple[PendingProposal, ...]:
-    """Everything that waits, scope by scope, the best first: of the scopes, and in each. Raises StoreError, DamagedError."""
-    from kept.extraction.score import features, score  # noqa: PLC0415 - its word lists take long to read, and counts are noted
+    """All pending proposals by scope; both scopes and proposals are ordered best first. Raises StoreError, DamagedError."""
+    from kept.extraction.score import features, score  # noqa: PLC0415 - its word lists are slow to load, and counts are cached
 
     pool: dict[str, list[tuple[Memory, bool, Score]]] = defaultdict(list)
     for memory, stored in _collect_pending(workspace):
@@ -74,22 +74,22 @@ def list_pending_proposals(workspace: Workspace) -> tuple[PendingProposal, ...]:
 
 
 def list_refused(workspace: Workspace) -> tuple[CandidateVerdict, ...]:
-    """What was refused, with the reason, without the wishes said once that are held for a decision. Raises StoreError."""
+    """The refused candidates with their reasons, except wishes said once, which are pending instead. Raises StoreError."""
     return tuple(each.judged for each in workspace.store.log.refused() if each.judged.candidate.content and not _is_wish(each))
 
 
 def best_of_each_scope(every: Sequence[PendingProposal]) -> tuple[PendingProposal, ...]:
-    """The best of each scope, ten a day, without those that are more often wrong than right: so the queue comes to an end."""
+    """The best proposals of each scope, ten a day, without those that are more often wrong than right, so that the queue ends."""
     return tuple(item for item in every if item.rank + item.decided <= BEST and _is_likely(item.memory, item.score))
 
 
 def best_of_all(every: Sequence[PendingProposal], most: int) -> tuple[PendingProposal, ...]:
-    """The best of all scopes together."""
+    """The ``most`` best proposals of all scopes together."""
     return tuple(sorted(every, key=lambda item: _review_order((item.memory, item.stored, item.score)))[:most])
 
 
 def _count_decided_today(workspace: Workspace) -> Counter[str]:
-    """On how many proposals a person decided today, by scope; what they took back does not count."""
+    """The number of proposals that a person decided on today, by scope; undone decisions do not count."""
     start, _ = workspace.day_bounds(workspace.clock().astimezone(workspace.zone).date())
     runs = {run.id for run in workspace.store.log.runs() if run.started_at >= start and run.command in _DECISIONS}
     if not runs:
@@ -102,7 +102,7 @@ def _count_decided_today(workspace: Workspace) -> Counter[str]:
 
 
 def count_pending_proposals(workspace: Workspace) -> tuple[int, int]:
-    """How many proposals wait, and how many of them would be shown as the best; as noted, where the store is as it was then."""
+    """The number of pending proposals, and of the best ones that would be shown; cached as long as the store does not change."""
     with suppress(ValueError):
         stamp, every, best = json.loads(files.read_file(workspace.paths.state / COUNTS).data or b"[]")
         if stamp == _stamp_store(workspace):
@@ -112,7 +112,7 @@ def count_pending_proposals(workspace: Workspace) -> tuple[int, int]:
 
 
 def _stamp_store(workspace: Workspace) -> list[int | str]:
-    """What changes with every change of the store, of kept and of the day, on which proposals may expire."""
+    """A stamp that changes with the store, with kept's code and with the day, because proposals may expire."""
     with suppress(OSError):
         store, own = workspace.paths.store.stat(), Path(__file__).stat()
         today = format_day(workspace.clock(), workspace.zone)
@@ -126,14 +126,15 @@ def _note_counts(workspace: Workspace, every: Sequence[PendingProposal]) -> None
     before = files.read_file(place)
     data = json.dumps([stamp, len(every), len(best_of_each_scope(every))]).encode()
     if stamp and data != before.data:
-        with suppress(KeptError):  # what is not noted is counted again
+        with suppress(KeptError):  # without the cache, the next call counts again
             files.write_if_unchanged(place, data, expect=before.stamp, root=workspace.paths.root)
 
 
 def _is_likely(memory: Memory, value: "Score") -> bool:
-    """Whether a proposal is worth a person's look: the score knows only a person's sentences that rules chose, so what an agent or
-    a model proposes is, unless the model did not pass its trial or says itself that it ends with its task, and what something later
-    may contradict always is.
+    """True if a proposal is worth a person's time.
+
+    The score only judges a person's sentences that rules chose. Proposals of agents and models are worth it, unless the model did
+    not pass its trial or says that they only matter for the task at hand. Proposals that may contradict something later always are.
     """
     if memory.superseded_by or memory.trigger in TOLD:
         return bool(memory.superseded_by) or (value.likely and _stands_alone(memory.content))
@@ -141,7 +142,7 @@ def _is_likely(memory: Memory, value: "Score") -> bool:
 
 
 def describe_set_aside(reasons: Mapping[str, int], most: int | None = 3) -> str:
-    """What a run set aside: what was said once, which waits for a person, and what was refused. Empty where it was nothing."""
+    """A text about what a run set aside: wishes said once, which are pending, and refused candidates. Empty if there is nothing."""
     refused = Counter({reason: count for reason, count in reasons.items() if count and reason != SAID_ONCE})
     why = ", ".join(f"{count:,} {reason}" for reason, count in refused.most_common(most))
     once = f"{reasons[SAID_ONCE]:,} {SAID_ONCE}" if reasons.get(SAID_ONCE) else ""
@@ -149,8 +150,9 @@ def describe_set_aside(reasons: Mapping[str, int], most: int | None = 3) -> str:
 
 
 def find_pending_wish(workspace: Workspace, number: str) -> Memory:
-    """The wish said once that has this id, or a beginning of it, as a memory: its own, or the one under which it was remembered
-    before that was undone. Raises MissingError.
+    """The pending wish with this id or prefix, as a memory. The id may also be that of the memory it was before an undo.
+
+    Raises MissingError.
     """
     wishes = [memory for memory, stored in _collect_pending(workspace) if not stored]
     known = {number: memory for memory in wishes for number in (memory.id, accepted_memory_id(memory.id))}
@@ -158,12 +160,12 @@ def find_pending_wish(workspace: Workspace, number: str) -> Memory:
 
 
 def accepted_memory_id(candidate: str) -> str:
-    """The id of the memory that a refused candidate becomes once a person decides on it."""
+    """The id of the memory that a refused candidate becomes when a person decides on it."""
     return digest("admitted", candidate, size=5)
 
 
 def find_refused(workspace: Workspace, number: str) -> CandidateVerdict:
-    """The candidate that was refused and has this id, or a beginning of it. Raises MissingError."""
+    """The refused candidate with this id or prefix. Raises MissingError."""
     refused = {proposal.judged.candidate.id: proposal.judged for proposal in workspace.store.log.refused()}
     return find_by_prefix(refused, number, f"nothing that was refused has the id {number!r}", "see `kept list --refused`")
 
@@ -176,13 +178,13 @@ def _review_order(member: "tuple[Memory, bool, Score]") -> tuple[bool, bool, flo
 
 
 def find_later_contradiction(workspace: Workspace, memory: Memory) -> Memory | None:
-    """What was said later that a memory which waits may contradict; None where it waits for another reason. Raises StoreError."""
+    """The later memory that a held memory may contradict; None if it is held for another reason. Raises StoreError."""
     return workspace.store.log.memory(memory.superseded_by) if memory.status is Status.HELD and memory.superseded_by else None
 
 
 def find_newer(workspace: Workspace, memories: Iterable[Memory]) -> Mapping[str, Memory]:
-    """For memories that wait what holds and was said later: what may contradict one, else what says most of it in its project. By
-    id, the nearest; a look for a person, no verdict. Raises StoreError.
+    """For held memories, by id, an active memory that was said later: one that it may contradict, else the most similar one of its
+    project. It is shown to the person and decides nothing. Raises StoreError.
     """
     from kept.extraction.rules.passages import content_words  # noqa: PLC0415 - as above
 
@@ -211,7 +213,7 @@ def _group_of(memory: Memory) -> tuple[str, str]:
 
 
 def _collect_pending(workspace: Workspace) -> list[tuple[Memory, bool]]:
-    """Held memories, and wishes said once that no memory rests on or says; each wording of a scope once."""
+    """Pairs (memory, is stored): held memories, and wishes said once that no memory rests on or says, without duplicates."""
     now = workspace.clock()
     pool = [(memory, True) for memory in workspace.store.log.held() if memory.content and memory.status_at(now) is Status.HELD]
     wishes = [
@@ -240,7 +242,7 @@ def _proposal_order(proposal: Proposal) -> tuple[str, str]:
 
 
 def _is_wish(proposal: Proposal) -> bool:
-    """True for a wish said once that has as many words with matter as a passage needs to stand by itself."""
+    """True for a wish said once that has enough content words to be understood by itself."""
     verdict = proposal.judged.verdict
     return isinstance(verdict, Refused) and verdict.reason == SAID_ONCE and _stands_alone(proposal.judged.candidate.content)
 
@@ -252,7 +254,7 @@ def _stands_alone(words: str) -> bool:
 
 
 def to_held_memory(candidate: Candidate) -> Memory:
-    """A candidate as the held memory it would become; the store has none such."""
+    """A candidate as the held memory that it would become; it is not stored."""
     return Memory(
         id=candidate.id,
         profile=candidate.profile,
@@ -277,10 +279,10 @@ def to_held_memory(candidate: Candidate) -> Memory:
 
 
 def note_judgement(workspace: Workspace, memory: Memory, reason: str, *, again: bool = False) -> None:
-    """Note beside the store why a person calls a memory wrong, or that they do not any more (no reason), with what its score is
-    made of; ``again`` only where it was noted before.
+    """Record why a person calls a memory wrong, with the terms of its score; an empty ``reason`` means that they no longer do.
 
-    The file stays on this machine, where ``benchmarks/train_score.py`` may learn from it. Raises KeptError.
+    With ``again``, only if it was recorded before. The file stays on this machine, for ``benchmarks/train_score.py`` to learn from.
+    Raises KeptError.
     """
     from kept.core.invisible import strip_invisible  # noqa: PLC0415 - counting what is held needs none of it
     from kept.core.redact import redact  # noqa: PLC0415 - as above
