@@ -1,1 +1,1 @@
-"""Clients' settings, hooks, the nightly schedule, and the doctor."""
+"""The hooks in clients' settings, the nightly job, and the checks of ``kept doctor``."""

@@ -1,4 +1,4 @@
-"""Start kept in the background, detached from the hook: for a transcript, the first time, a missed night; one at a time."""
+"""Start kept in the background, detached from the hook that asks for it, unless a run is under way."""
 
 import fcntl
 import os
@@ -15,15 +15,19 @@ from kept.local.queue import append_line, queue_path, state_folder, take_lines
 from kept.profiles import load_profile
 from kept.profiles.profile import Occasion
 
-_CPU_SECONDS = 300  # beyond this the system ends the reading of one transcript; what it did until then stays done
+_CPU_SECONDS = 300  # CPU time after which the system kills the run of an ended session; what it has read by then stays
 _OF_SESSIONS = ("run", "--quiet", "--occasion", "session-end", "--")
-_LATE, _LATE_BYTES = "late", 20_000  # the transcripts of sessions that ended during a run; the night reads what has no room
-_MISSED = 26 * 3600.0  # seconds after which a night counts as missed
+# transcripts of sessions that ended during a run; the nightly run reads those that no longer fit into the file
+_LATE, _LATE_BYTES = "late", 20_000
+_MISSED = 26 * 3600.0  # seconds since the last nightly job after which one counts as missed
 FIRST = "kept has begun to read the sessions on this machine in the background; later sessions will know what matters from them."
 
 
 def start_run(root: str, path: str) -> bool:
-    """Start ``kept run`` for a transcript and return at once; False where a run is under way. Raises OSError."""
+    """Start ``kept run`` for a transcript and return at once. Returns False if a run is under way; the transcript is then queued.
+
+    Raises OSError.
+    """
     begun = _start_command(root, [*_OF_SESSIONS, path])
     if not begun and path.isprintable():
         append_line(queue_path(state_folder(root), _LATE), path, _LATE_BYTES)
@@ -31,9 +35,10 @@ def start_run(root: str, path: str) -> bool:
 
 
 def start_missed_run(root: str) -> str:
-    """Begin in the background what nothing else does where only the plugin is there: the first run, the night's job that was
-    missed, or the reading of what ended while another run was under way. Returns at once, with the line that tells of
-    a first run, else empty. Raises OSError.
+    """Start in the background what no scheduler starts if only the plugin is installed, and return at once.
+
+    That is the first run, a missed nightly job, or the reading of sessions that ended during another run. Returns a message for the
+    first run, else an empty text. Raises OSError.
     """
     state = state_folder(root)
     if not os.path.exists(os.path.join(state, "kept.db")):  # noqa: PTH110, PTH118 - as in local/queue.py
@@ -49,7 +54,7 @@ def start_missed_run(root: str) -> str:
 
 
 def _is_missed(state: str) -> bool:
-    """Whether the night's job did not run for more than a day; where it never did, since the plugin first looked."""
+    """True if the nightly job has not run for 26 hours or, if it has never run, since the plugin first checked."""
     try:
         last = os.stat(os.path.join(state, "night.json")).st_mtime  # noqa: PTH116, PTH118 - as above
     except FileNotFoundError:
@@ -58,7 +63,7 @@ def _is_missed(state: str) -> bool:
 
 
 def _first_look_time(state: str) -> float:
-    """When the plugin first looked here: the time of a file that is made once and never written again."""
+    """When the plugin first checked here: the modification time of a file that is created once and never written."""
     handle = os.open(os.path.join(state, "plugin.since"), os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)  # noqa: PTH118 - as above
     try:
         return os.fstat(handle).st_mtime
@@ -67,7 +72,7 @@ def _first_look_time(state: str) -> float:
 
 
 def _start_command(root: str, words: list[str], *, bounded: bool = True) -> bool:
-    """Start a command of kept's, apart from the hook, where no run is under way."""
+    """Start a kept command as a process independent of the hook. Returns False if a run is under way."""
     if is_run_active(root):
         return False
     with open(os.path.join(state_folder(root), "hooks", "run.log"), "wb") as log:  # noqa: PTH118, PTH123 - as in local/queue.py
@@ -86,26 +91,26 @@ def _start_command(root: str, words: list[str], *, bounded: bool = True) -> bool
 
 
 def has_session_end_profile(root: str, profiles: Sequence[str]) -> bool:
-    """Whether any of these profiles is extracted when a session ends. Raises ConfigError for one that is none."""
+    """True if any of these profiles extracts at the end of a session. Raises ConfigError for an unknown profile."""
     own = Path(root) / ".config" / "kept" / "profiles"
     return any(load_profile(profile, own).when.on(Occasion.SESSION_END) for profile in profiles)
 
 
 def _lower_priority() -> None:
-    """In the new process: give way to everybody else."""
+    """Lower the priority, in the new process."""
     with suppress(OSError):
         os.nice(10)
 
 
 def _limit_processor_time() -> None:
-    """In the new process: give way, and end after so much time of the processor."""
+    """Lower the priority and limit the CPU time, in the new process."""
     _lower_priority()
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS))
 
 
 def is_run_active(root: str) -> bool:
-    """Whether a run holds its lock."""
+    """True if a run holds the run lock."""
     try:
         handle = os.open(os.path.join(state_folder(root), "run.lock"), os.O_RDWR | os.O_CLOEXEC)  # noqa: PTH118 - as in local/queue.py
     except OSError:

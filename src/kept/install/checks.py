@@ -1,5 +1,5 @@
-"""Doctor's look at the machine: which kept a shell runs, the environment, kept's own files, disk, clock, a run's lock. And what
-every check shares: a finding, and a program run for a bounded time.
+"""Doctor's checks of the machine (which kept a shell runs, environment, own files, disk, clock, run lock), and what all checks
+use.
 """
 
 import os
@@ -31,8 +31,10 @@ from kept.paths import Paths
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckFinding:
-    """One thing looked at: ``well`` is False where it is wrong, None where it is only worth knowing; ``fix`` is the command that
-    mends it, or what to do. ``repair`` names what ``kept doctor --fix`` does about it; empty where that is a person's to do.
+    """The result of one check: ``well`` is False for a fault, None for something only worth knowing.
+
+    ``fix`` is the command that fixes it, or what to do. ``repair`` names the repair that ``kept doctor --fix`` does; it is empty if
+    only a person can fix it.
     """
 
     name: str
@@ -43,14 +45,16 @@ class CheckFinding:
 
 
 def make_fault(name: str, detail: str, fix: str, *, repair: str = "") -> CheckFinding:
-    """One thing that is wrong. What setup mends the doctor's own ``--fix`` mends as well, where it has a ``repair``."""
+    """Return the finding for a fault. If the fix is ``kept setup`` and there is a ``repair``, the fix becomes ``kept doctor
+    --fix``.
+    """
     fix = "kept doctor --fix" if repair and fix == "kept setup" else fix
     return CheckFinding(name=name, well=False, detail=detail, fix=fix, repair=repair)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProgramResult:
-    """What a program answered: its exit code (None: it took too long or could not be started), and what it wrote."""
+    """The result of a program: what it wrote, and its exit code (None: it ran too long or could not be started)."""
 
     code: int | None
     out: str
@@ -60,7 +64,7 @@ class ProgramResult:
 def run_limited(
     command: str | Sequence[str], *, seconds: float, env: Mapping[str, str], given: bytes = b"", where: Path = Path("/")
 ) -> ProgramResult:
-    """Run a command line by a shell, or a program with its arguments; after so many seconds it and what it started is ended."""
+    """Run a shell command line (a string) or a program with arguments; kill it and its child processes after ``seconds``."""
     words = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
     try:
         process = subprocess.Popen(  # noqa: S603 - what a client calls, or this program
@@ -85,18 +89,18 @@ def run_limited(
 
 
 def kept_version(program: str) -> str:
-    """What version a kept says it is; empty where it does not answer."""
+    """The version that a kept program reports; empty if it does not answer."""
     env = {name: os.environ[name] for name in ("HOME", "PATH") if name in os.environ}
     return run_limited([program, "--version"], seconds=15, env=env).out.strip()
 
 
-_ROOM = 200_000_000  # bytes free below which a backup may fail
-_HOURS = 12  # a run that holds its lock longer is stuck; a night's model alone may take four, and other steps follow
-_DAY = 86_400.0  # seconds that clocks may differ by
+_ROOM = 200_000_000  # bytes of free space below which a backup may fail
+_HOURS = 12  # a run that holds its lock longer is stuck; the nightly model step alone may take four hours, and other steps follow
+_DAY = 86_400.0  # seconds by which clocks may differ
 
 
 def check_program(home: Paths) -> Iterator[CheckFinding]:
-    """Python, SQLite, and which kept a shell and the plugin run."""
+    """Check Python, SQLite, and which kept a shell and the plugin run."""
     yield CheckFinding(
         name="python", well=sys.version_info >= (3, 11), detail=sys.version.split()[0], fix="install Python 3.11 or newer"
     )
@@ -119,7 +123,7 @@ def check_program(home: Paths) -> Iterator[CheckFinding]:
 
 
 def _check_path_program() -> CheckFinding:
-    """Which kept a shell runs: it should be this one."""
+    """Check that the kept on the PATH is this one."""
     found, own = shutil.which("kept"), Path(sys.executable).with_name("kept")
     if found is None:
         detail = "`kept` is not on your PATH; hooks and the schedule call it by its full path"
@@ -134,7 +138,7 @@ def _check_path_program() -> CheckFinding:
 
 
 def check_settings_file(home: Paths) -> Iterator[CheckFinding]:
-    """The settings can be followed, and nothing in the environment leads elsewhere."""
+    """Check that the settings are valid, and that no environment variable makes kept use another zone or store."""
     load_settings(home.settings)
     zone = os.environ.get("TZ", "").removeprefix(":")
     if zone and not Path(zone).is_absolute() and not re.fullmatch(r"[A-Za-z]{3,5}[-+0-9:,./MJA-Za-z]*", zone):
@@ -151,7 +155,7 @@ def check_settings_file(home: Paths) -> Iterator[CheckFinding]:
 
 
 def check_folders(home: Paths) -> Iterator[CheckFinding]:
-    """Kept's own folder: private, writable, on a disk with room, of this time."""
+    """Check that kept's own folder is private and writable, on a disk with enough space and the right time."""
     if not home.state.exists():
         yield CheckFinding(name="home", well=None, detail=f"nothing is kept in {home.state} yet", fix="kept run")
         return
@@ -172,7 +176,7 @@ def check_folders(home: Paths) -> Iterator[CheckFinding]:
     if open_files:
         detail = f"{len(open_files)} files can be read by others, or not by you, such as {open_files[0]}"
         yield make_fault("private", detail, fix, repair="private")
-    owner = os.geteuid() or home.user.stat().st_uid  # who uses sudo leaves files in somebody's home that are root's
+    owner = os.geteuid() or home.user.stat().st_uid  # under sudo the home's owner counts: sudo leaves files of root in it
     strange = [path for path in home.state.rglob("*") if _is_other_users(path, owner)]
     if strange:
         detail = f"{strange[0]} belongs to another user"
@@ -182,14 +186,14 @@ def check_folders(home: Paths) -> Iterator[CheckFinding]:
 
 
 def find_exposed_paths(home: Paths) -> list[Path]:
-    """Files and folders of kept's own that others may open, or that their owner may not."""
+    """Files and folders of kept that others may access, or that their owner may not."""
     return [path for path in sorted(home.state.rglob("*")) if _is_exposed(path)]
 
 
 def _is_exposed(path: Path) -> bool:
     try:
         mode = path.lstat().st_mode
-    except FileNotFoundError:  # a run took it meanwhile
+    except FileNotFoundError:  # a run deleted it meanwhile
         return False
     if not (S_ISREG(mode) or S_ISDIR(mode)):
         return False
@@ -205,7 +209,7 @@ def _is_other_users(path: Path, owner: int) -> bool:
 
 
 def _check_disk(home: Paths) -> Iterator[CheckFinding]:
-    """What is written arrives on the disk, and a backup would."""
+    """Check that files can be written to the disk, and that a backup would fit."""
     try:
         with TemporaryFile(dir=home.state) as proof:
             proof.write(b"kept" * 16_384)
@@ -228,7 +232,9 @@ def _check_disk(home: Paths) -> Iterator[CheckFinding]:
 
 
 def _check_file_clock(home: Paths) -> Iterator[CheckFinding]:
-    """The clock of this machine against that of the disk, and against what kept's own program and store are of."""
+    """Yield a fault if the clock and the disk's differ by over a day, or kept's program or store is dated over a day in the
+    future.
+    """
     with suppress(OSError), TemporaryFile(dir=home.state) as proof:
         apart = abs(os.fstat(proof.fileno()).st_mtime - time.time())
         if apart > _DAY:
@@ -241,7 +247,7 @@ def _check_file_clock(home: Paths) -> Iterator[CheckFinding]:
 
 
 def check_run_lock(home: Paths) -> Iterator[CheckFinding]:
-    """A run that holds the lock for hours, or was stopped, keeps all others out."""
+    """Report a run that holds the lock; one that is stopped or has run for over 12 hours blocks all others and is a fault."""
     if not home.lock.exists():
         return
     try:
@@ -259,7 +265,7 @@ def check_run_lock(home: Paths) -> Iterator[CheckFinding]:
 
 
 def _process_state(number: str) -> tuple[str, float]:
-    """The state of a process, as Linux names it, and for how many hours it has been running."""
+    """The state of a process (Linux's letter) and the hours since it was started; "" and 0 if unknown."""
     try:
         fields = Path(f"/proc/{number}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         up = float(Path("/proc/uptime").read_text(encoding="utf-8").split()[0])

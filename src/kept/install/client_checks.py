@@ -1,6 +1,6 @@
-"""Doctor's look at coding agents: each hook of kept's is called as the client would call it, and what comes back is read.
+"""Doctor's checks of coding agents: each of kept's hooks is called as the client would call it, and its output is checked.
 
-Settings are parsed as the client parses them: what it would ignore does not count. What the calls note goes again.
+Settings are parsed as the client parses them, so what the client would ignore does not count. What the calls write is removed.
 """
 
 import json
@@ -43,10 +43,11 @@ _NEWER = {
     "gemini": "gemini extensions update kept",
 }
 _SECONDS = 15.0
-_AT_START = {"SessionStart": "startup"}  # what a hook without a matcher hears first
-_LONGEST = 600  # seconds; a hook that hangs holds its session up for so long
-_READ = "/home/.claude/rules/memory.md"  # as a pattern of Claude Code's meets it
-# What in a client's settings keeps it from calling or reading kept: where it stands, the values that do, what follows.
+# the source with which the first hook of a session is called, where a hook needs no matcher
+_AT_START = {"SessionStart": "startup"}
+_LONGEST = 600  # seconds; a longer timeout is a fault, because a hook that hangs blocks its session for that long
+_READ = "/home/.claude/rules/memory.md"  # the path of kept's file, to be tested against Claude Code's exclude patterns
+# Settings that stop a client from calling or reading kept: the key, a test for such a value, and what it does.
 _SWITCHES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("disableAllHooks", lambda value: value is True, "no hook is called"),
     ("allowManagedHooksOnly", lambda value: value is True, "hooks of yours and of plugins are not called"),
@@ -70,12 +71,12 @@ _GREETING = json.dumps(
         "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "kept", "version": __version__}},
     }
 ).encode()
-_ANEW = "kept setup"  # writes kept's hooks anew
+_ANEW = "kept setup"  # replaces kept's hooks
 _TRUST = "codex, and say there that you trust kept's hooks (/hooks lists them)"
 
 
 def check_clients(home: Paths) -> Iterator[CheckFinding]:
-    """Every coding agent that is used: whether it calls kept, and what kept answers it."""
+    """Check each coding agent in use: whether it calls kept, and what kept's hooks return to it."""
     calling, there, using = hooked_clients(home), plugin_clients(home), used_clients(home)
     for client in (*CLIENTS, GEMINI):
         elsewhere = tuple(find_misplaced_settings(home, client))
@@ -105,7 +106,7 @@ def check_clients(home: Paths) -> Iterator[CheckFinding]:
 
 
 def _check_section(home: Paths, client: Client) -> Iterator[CheckFinding]:
-    """The client reads the file in which kept's section is."""
+    """Yield a fault if the client does not read the file that contains kept's section."""
     own = home.of(client) / client.instructions
     name, other, settings = f"{client.name} section", own.with_suffix(".override.md"), own.with_name("settings.json")
     if client.name == "codex" and files.read_text(other).strip():
@@ -118,7 +119,7 @@ def _check_section(home: Paths, client: Client) -> Iterator[CheckFinding]:
 
 
 def find_misplaced_settings(home: Paths, client: Client) -> Iterator[CheckFinding]:
-    """A variable that has the client read other settings than those that call kept."""
+    """Yield a fault if an environment variable makes the client read settings that do not call kept."""
     named = dict(home.variables).get(client.variable, "")
     if not named:
         return
@@ -137,7 +138,7 @@ def _has_kept_hook(path: Path) -> bool:
 
 
 def _parse_settings(path: Path) -> tuple[dict[str, Any], str]:
-    """Settings as a client reads them, or why it ignores them."""
+    """The settings as the client reads them, and the reason if it ignores them, else ""."""
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
@@ -152,7 +153,7 @@ def _parse_settings(path: Path) -> tuple[dict[str, Any], str]:
 
 
 def _check_settings(home: Paths, client: Client) -> Iterator[CheckFinding]:
-    """What keeps a client from reading its settings, or from calling any hook."""
+    """Yield a fault for each setting that stops a client from reading its settings or from calling hooks."""
     folder = home.of(client)
     here = Path.cwd() / client.folder
     for path in (folder / transcript for transcript in TRANSCRIPTS):
@@ -178,14 +179,16 @@ def _check_settings(home: Paths, client: Client) -> Iterator[CheckFinding]:
 
 
 def _value_at(body: object, place: str) -> Any:
-    """What stands at a place in settings, named by its keys with dots between; None where nothing does."""
+    """The value at a dotted key in settings; None if there is none."""
     for key in place.split("."):
         body = body.get(key) if isinstance(body, Mapping) else None
     return body
 
 
 def _check_server(home: Paths, client: Client) -> Iterator[CheckFinding]:
-    """The MCP server of kept's in a client's settings, started and greeted as the client does it."""
+    """Start kept's MCP server from the client's settings, send it ``initialize`` as the client does, and yield a fault if that
+    fails.
+    """
     folder = home.of(client)
     above = folder if dict(home.variables).get(client.variable) else home.root
     path = {"claude": above / ".claude.json", "codex": folder / client.plugins}.get(client.name, folder / "settings.json")
@@ -201,7 +204,7 @@ def _check_server(home: Paths, client: Client) -> Iterator[CheckFinding]:
 
 
 def _check_version(client: Client) -> Iterator[CheckFinding]:
-    """A client that is newer than the newest whose sessions were read in kept's tests: worth knowing, and no fault."""
+    """Report a client version newer than the newest that kept was tested with. This is not a fault."""
     if (program := shutil.which(client.name)) is None:
         return
     said = run_limited([program, "--version"], seconds=_SECONDS, env=os.environ).out
@@ -217,7 +220,7 @@ def _version(text: str) -> tuple[int, ...]:
 
 
 def _check_hooks(home: Paths, client: Client) -> Iterator[CheckFinding]:
-    """Every hook that kept's setup enters: there, unchanged, and answered."""
+    """Check that each hook of kept's setup is in the settings, unchanged, and that it answers."""
     path = home.of(client) / client.file
     body, _ = _parse_settings(path)
     found: dict[str, list[dict[str, Any]]] = {}
@@ -228,7 +231,7 @@ def _check_hooks(home: Paths, client: Client) -> Iterator[CheckFinding]:
     if missing:
         detail = f"{path} does not call kept for {', '.join(missing)}"
         yield make_fault(client.name, detail, "kept setup", repair="hooks")
-    faults: dict[tuple[str, str], list[str]] = {}  # with what mends it, and the events it is met at
+    faults: dict[tuple[str, str], list[str]] = {}  # maps (fault, fix) to the events with this fault
     for event, entries in found.items():
         for met in dict.fromkeys(item for entry in entries for item in _find_hook_faults(home, client, event, entry, body)):
             faults.setdefault(met, []).append(event)
@@ -246,7 +249,7 @@ def _check_hooks(home: Paths, client: Client) -> Iterator[CheckFinding]:
 
 
 def _find_untrusted(home: Paths, name: str, body: Mapping[str, Any]) -> list[str]:
-    """The events whose hooks of kept's Codex does not call: it notes a hash of each that its person trusts."""
+    """The events of kept's hooks that Codex does not call. Codex stores a hash of each hook that its user has trusted."""
     codex = next(client for client in CLIENTS if client.name == "codex")
     states = _value_at(_parse_settings(home.of(codex) / codex.plugins)[0], "hooks.state")
     return [
@@ -264,26 +267,26 @@ def _untrusted_finding(events: list[str]) -> CheckFinding:
 
 
 def hash_for_codex(event: str, entry: Mapping[str, Any]) -> str:
-    """The hash by which Codex knows a hook again."""
+    """The hash by which Codex identifies a trusted hook."""
     hook = {"type": "command", "command": entry["command"], "timeout": entry.get("timeout", 600), "async": bool(entry.get("async"))}
     known = {"event_name": snake_case(event), "hooks": [hook]} | ({"matcher": entry["matcher"]} if entry["matcher"] else {})
     return f"sha256:{sha256(json.dumps(known, sort_keys=True, separators=(',', ':'), ensure_ascii=False).encode()).hexdigest()}"
 
 
 def snake_case(event: str) -> str:
-    """An event as Codex names it in its notes: PreCompact is pre_compact."""
+    """An event's name as Codex stores it: PreCompact becomes pre_compact."""
     return re.sub(r"\B(?=[A-Z])", "_", event).lower()
 
 
 def _expected_commands(client: Client) -> dict[str, str]:
-    """What kept's hook of each event is called with."""
+    """The command of kept's hook for each event."""
     return {event: str(group["hooks"][0]["command"]) for event, group in hook_groups(client).items()}
 
 
 def _find_hook_faults(
     home: Paths, client: Client, event: str, entry: Mapping[str, Any], body: Mapping[str, Any]
 ) -> Iterator[tuple[str, str]]:
-    """What is wrong with a hook of an event, each with what mends it."""
+    """Yield the faults of a hook, each with its fix."""
     command = str(entry["command"])
     expected = _expected_commands(client).get(event)
     if expected is None or f" {expected}" not in command:
@@ -305,7 +308,7 @@ def _find_hook_faults(
 
 
 def _is_matcher_usual(matcher: str, usual: str) -> bool:
-    """Whether a hook with this matcher, a pattern of a client's, is called for the usual occasion."""
+    """True if a hook with this matcher (a pattern of the client) is called with the usual value."""
     try:
         return matcher in ("", "*") or re.fullmatch(matcher, usual) is not None
     except re.error:
@@ -315,7 +318,7 @@ def _is_matcher_usual(matcher: str, usual: str) -> bool:
 def _check_hook_reply(
     home: Paths, client: Client, event: str, command: str, *, patience: float, env: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
-    """Call a hook and read what comes back: what is wrong with it, and what mends that."""
+    """Call a hook and yield what is wrong with its reply, with the fix."""
     before, log = _note_sizes(home), len(load_hook_log(str(home.state)))
     answer = _call_hook(home, client, event, command, patience=patience, env=env)
     after = _note_sizes(home)
@@ -332,7 +335,7 @@ def _check_hook_reply(
         yield f"kept ends with code {answer.code} and says: {said[:200]}", _ANEW
     elif answer.out.strip() and not _is_answer(answer.out, event):
         yield f"the answer is not one that {client.name} understands: {answer.out.strip()[:80]!r}", _ANEW
-    elif complained:  # after the moment and the event
+    elif complained:  # the message follows the time and the event
         yield f"kept logged a problem: {complained[-1].partition(': ')[2][:200]}", "mend what it names: the hook itself is well"
     elif event == "UserPromptSubmit" and home.store.exists() and f"{session_file_name(_SESSION)}.told" not in after:
         yield f"kept answers, but not from the store in {home.state}: the hook uses another home", _ANEW
@@ -348,7 +351,7 @@ def _is_answer(out: str, event: str) -> bool:
 
 
 def _call_hook(home: Paths, client: Client, event: str, command: str, *, patience: float, env: Mapping[str, str]) -> ProgramResult:
-    """Run a hook's command line by a shell, with the payload of its event on stdin and the environment of a client."""
+    """Run a hook's command line in a shell, with the payload of its event on stdin and the environment a client would pass."""
     payload = {"hook_event_name": event, "session_id": _SESSION, "cwd": str(home.root), "transcript_path": "", "prompt": "Hello."}
     payload |= {"source": "startup", "trigger": "manual", "reason": "other"} | ({"turn_id": "1"} if client.name == "codex" else {})
     seconds = min(patience, _SECONDS)
@@ -372,19 +375,19 @@ def _note_sizes(home: Paths) -> dict[str, int]:
 
 
 def _remove_test_notes(home: Paths, before: Mapping[str, int]) -> None:
-    """Take back what the calls noted of a made-up session; a failure that only the doctor saw is told again."""
+    """Remove what the test calls wrote, also the marks that a failure was reported: only the doctor saw it, a session did not."""
     for name, size in _note_sizes(home).items():
         path = Path(queue_path(str(home.state), name))
         if name.startswith(("failure.", session_file_name(_SESSION))) and name not in before:
             path.unlink(missing_ok=True)
         elif name in ("handover", "put") and size > before.get(
             name, 0
-        ):  # less: a hook made room, so nothing of the calls is told apart
+        ):  # smaller than before: the hook trimmed the file, so the lines of the test calls cannot be identified
             os.truncate(path, before.get(name, 0)) if name in before else path.unlink(missing_ok=True)
 
 
 def _check_plugin(home: Paths, client: Client) -> Iterator[CheckFinding]:
-    """The plugin that is on: whether its files are there, and whether its launcher finds this kept."""
+    """Check that an enabled plugin's files are there, that its launcher finds this kept, and that its hook answers."""
     folder = _plugin_folder(home, client)
     if folder is None:
         yield CheckFinding(name=client.name, well=True, detail="calls kept before each prompt (plugin)")
@@ -415,7 +418,7 @@ def _check_plugin(home: Paths, client: Client) -> Iterator[CheckFinding]:
     for fault, fix in faults:
         repair = "program" if fix == _ANEW else ""
         yield make_fault(client.name, f"at {event} {fault}", fix, repair=repair)
-    name = f"kept@{folder.parent.parent.name}:hooks/codex.json"  # where it lies below Codex's cache
+    name = f"kept@{folder.parent.parent.name}:hooks/codex.json"  # Codex's name for the file: plugin, marketplace, path
     hooks = _parse_settings(folder / "hooks" / "codex.json")[0]
     if not faults and client.name == "codex" and (untrusted := _find_untrusted(home, name, hooks)):
         yield _untrusted_finding(untrusted)
@@ -424,7 +427,7 @@ def _check_plugin(home: Paths, client: Client) -> Iterator[CheckFinding]:
 
 
 def _plugin_version(folder: Path) -> str:
-    """The version that the plugin's own description names; empty where it names none."""
+    """The version in the plugin's manifest; empty if there is none."""
     for name in (".claude-plugin/plugin.json", "gemini-extension.json"):
         body, _ = _parse_settings(folder / name)
         if body.get("version"):
@@ -433,7 +436,7 @@ def _plugin_version(folder: Path) -> str:
 
 
 def _plugin_folder(home: Paths, client: Client) -> Path | None:
-    """Where the client has kept's plugin; None where it does not say."""
+    """The folder in which the client installed kept's plugin; None if unknown."""
     folder = home.of(client)
     if client is GEMINI:
         return (folder / client.plugins).parent

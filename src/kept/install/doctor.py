@@ -1,6 +1,6 @@
-"""Check the installation by trying it, and name for each problem what mends it; mend what a program can.
+"""Check the installation by using it, name a fix for each problem, and do the fixes that a program can do.
 
-Looking changes nothing that stays: a file that is written as a proof goes again.
+Checks change nothing permanently: a file that is written as a test is deleted again.
 """
 
 import importlib.util
@@ -46,19 +46,19 @@ from kept.store.opening import connect_server
 from kept.store.replica.protocol import NOT_COMPARED
 from kept.workspace import Workspace, open_workspace, refuse_lost_store, utc_now
 
-_MISSED = 3  # days without a night from which on it is told
-_OLD = 30  # days after which the newest backup is told
-_STRANGE = 0.1  # of a client's records that are not understood: more is a damaged disk, or a client that writes otherwise
-_WAITING = timedelta(days=3)  # what hooks left is read in this time where anything runs by itself
-_DAY = timedelta(days=1)  # a clock may differ by so much
-_LEAST = {PACK: 10_000_000, MANY_PACK: 30_000_000}  # bytes of a whole model
-_TRIED = 30.0  # seconds that the model of this machine may take to answer
+_MISSED = 3  # days without a nightly job from which on this is reported
+_OLD = 30  # days after which the newest backup counts as too old
+_STRANGE = 0.1  # a larger share of records not understood is a fault: a damaged disk, or a client that changed its format
+_WAITING = timedelta(days=3)  # if anything runs automatically, what hooks queued is read within this time
+_DAY = timedelta(days=1)  # clocks may differ by this much
+_LEAST = {PACK: 10_000_000, MANY_PACK: 30_000_000}  # minimum size of a complete model, in bytes
+_TRIED = 30.0  # seconds within which a language model on this machine must answer
 _NOT_TOLD = "kept config try asks it one question"
-_FOLLOWING = ("store", "agents")  # where the settings cannot be followed, each of these would tell it again and nothing else
+_FOLLOWING = ("store", "agents")  # skipped if the settings are invalid: they would only report that again
 
 
 def run_checks(home: Paths, *, profile: str | None = None, zone: str | None = None) -> tuple[CheckFinding, ...]:
-    """Look at everything. A look that fails is itself a finding."""
+    """Run all checks. A check that fails is itself a finding."""
     looks: tuple[tuple[str, Callable[[], Iterator[CheckFinding]]], ...] = (
         ("program", lambda: check_program(home)),
         ("settings", lambda: check_settings_file(home)),
@@ -85,7 +85,7 @@ def run_checks(home: Paths, *, profile: str | None = None, zone: str | None = No
 
 
 def apply_repairs(home: Paths, findings: Iterable[CheckFinding]) -> Mapping[str, str]:
-    """Do what a program can do about what is wrong; what was done, in words, by repair. Raises KeptError where that fails."""
+    """Do the repairs that the findings name. Returns a description of what was done for each. Raises KeptError if one fails."""
     return {name: REPAIRS[name](home) for name in dict.fromkeys(finding.repair for finding in findings if finding.repair)}
 
 
@@ -96,7 +96,7 @@ def _make_private(home: Paths) -> str:
 
 
 def _enter_hooks(home: Paths) -> str:
-    """Where kept is called already, or was before a variable led elsewhere: another agent, and leave to call, are asked for."""
+    """Rewrite hooks only for agents that call kept already, or did before a variable changed their folder; others need consent."""
     calling = hooked_clients(home)
     own = [
         home.of(client) / client.file
@@ -140,7 +140,7 @@ def _check_store(home: Paths, profile: str | None, zone: str | None) -> Iterator
         )
         yield from _check_server(workspace)
         found = workspace.store.find_damage()
-        damage = [item for item in found if not item.startswith(NOT_COMPARED)]  # the finding about the server says why
+        damage = [item for item in found if not item.startswith(NOT_COMPARED)]  # the server's own finding says why
         yield CheckFinding(
             name="store", well=not damage, detail=damage[0] if damage else "whole", fix="kept check, then kept restore FILE"
         )
@@ -163,7 +163,7 @@ def _check_store(home: Paths, profile: str | None, zone: str | None) -> Iterator
 
 
 def _check_server(workspace: Workspace) -> Iterator[CheckFinding]:
-    """The server of the settings can be reached, as a role that sees its own rows alone."""
+    """Check that the server in the settings can be reached, and that its role sees only its own rows."""
     url = workspace.settings.store.url
     if not url:
         return
@@ -197,7 +197,7 @@ def _check_store_clock(workspace: Workspace) -> Iterator[CheckFinding]:
 
 
 def _check_outputs(workspace: Workspace) -> Iterator[CheckFinding]:
-    """The files kept writes are there, and as it wrote them or as a person edited them."""
+    """Report files kept wrote that are missing, damaged or not accessible, and files a person edited."""
     for path, state, reason in file_states(workspace):
         if state is FileState.MISSING:
             yield make_fault("file", f"{path} is gone", "kept run", repair="files")
@@ -210,7 +210,7 @@ def _check_outputs(workspace: Workspace) -> Iterator[CheckFinding]:
 
 
 def _check_language_model(workspace: Workspace) -> Iterator[CheckFinding]:
-    """The model of the settings can be reached. One that listens on this machine is asked one small question; others may cost."""
+    """Check that the language model can be reached. It is asked a question only if it is on this machine: others may cost money."""
     chosen = workspace.settings.llm
     if chosen.adapter == "none":
         return
@@ -237,7 +237,7 @@ def _model_address(chosen: LlmSettings) -> tuple[str, int]:
 
 
 def _unreachable_reason(chosen: LlmSettings, env: Mapping[str, str]) -> str:
-    """Why the model cannot be reached, as far as can be told without asking it."""
+    """Why the model cannot be reached, as far as can be found out without asking it; empty if nothing is wrong."""
     usual = {"anthropic": "ANTHROPIC_API_KEY", "openai": "" if chosen.base_url else "OPENAI_API_KEY"}.get(chosen.adapter, "")
     key = chosen.key_env or usual
     if key and not env.get(key):
@@ -344,7 +344,7 @@ def _check_schedule(home: Paths) -> Iterator[CheckFinding]:
 
 
 def _check_queue(home: Paths) -> Iterator[CheckFinding]:
-    """What hooks left is read some day."""
+    """Yield a fault if what hooks queued has not been read for days."""
     waiting = read_lines(queue_path(str(home.state), "queue"))
     with suppress(ValueError, IndexError):
         since = datetime.fromisoformat(waiting[0].partition("\t")[0])
@@ -354,7 +354,7 @@ def _check_queue(home: Paths) -> Iterator[CheckFinding]:
 
 
 def _check_job_program(entry: InstalledJob) -> Iterator[CheckFinding]:
-    """The program that the entry of the night starts is gone."""
+    """Yield a fault if the program that the nightly job starts cannot be run."""
     for place in entry.places:
         raw = Path(place).read_bytes() if Path(place).is_file() else b""
         text = raw.decode("utf-16" if raw.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8", "replace")

@@ -1,7 +1,7 @@
-"""Install, look up and remove the nightly job in the system's scheduler: systemd, launchd, cron or Windows.
+"""Install, query and remove the nightly job in the system's scheduler: systemd, launchd, cron or Windows.
 
-Writes only files and lines of its own, marked as such, and takes exactly those away again. A missed night needs no entry of its
-own: the next run reads whatever is new, whenever it comes.
+Writes only its own files and a marked crontab line, and removes exactly those. Missed nights need no job of their own: the next run
+reads whatever is new.
 """
 
 import os
@@ -24,7 +24,7 @@ from kept.paths import Paths
 
 UNIT = "kept-nightly"
 LABEL = "dev.kept.nightly"
-MARK = "# kept nightly"  # ends kept's own line of a crontab
+MARK = "# kept nightly"  # ends kept's line in the crontab
 _SECONDS = 30
 
 Run = Callable[[Sequence[str], str], "CommandResult"]
@@ -32,14 +32,14 @@ Run = Callable[[Sequence[str], str], "CommandResult"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CommandResult:
-    """How a command of the system ended: its exit code (127 where there is no such command) and what it said."""
+    """The result of a system command: its exit code (127 if there is no such command) and its output."""
 
     code: int
     out: str
 
 
 class SchedulerKind(StrEnum):
-    """What starts a program every night."""
+    """The schedulers that can start the nightly job."""
 
     SYSTEMD = "systemd"
     LAUNCHD = "launchd"
@@ -49,7 +49,7 @@ class SchedulerKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JobEntry:
-    """What is to be started: the command with its arguments, at which time of day in which zone (empty: the system's)."""
+    """The job to install: the command with its arguments, the time of day, and the time zone (empty: the system's)."""
 
     command: tuple[str, ...]
     at: time
@@ -58,7 +58,7 @@ class JobEntry:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class InstalledJob:
-    """An entry that stands: where, and whether the system runs it; ``detail`` says what the system says of it."""
+    """An installed job: its files (or ``crontab``), and whether the scheduler runs it. ``detail`` is the scheduler's own output."""
 
     kind: SchedulerKind
     places: tuple[str, ...]
@@ -67,7 +67,7 @@ class InstalledJob:
 
 
 def run_command(words: Sequence[str], given: str = "") -> CommandResult:
-    """Run a command of the system, its input given, for at most 30 seconds."""
+    """Run a system command with ``given`` as its input, for at most 30 seconds."""
     try:
         # Names of programs are fixed, arguments are passed one by one.
         done = subprocess.run(list(words), input=given, capture_output=True, text=True, timeout=_SECONDS, check=False)  # noqa: S603
@@ -81,7 +81,7 @@ def run_command(words: Sequence[str], given: str = "") -> CommandResult:
 def available_schedulers(
     platform: str = sys.platform, found: Callable[[str], str | None] = shutil.which
 ) -> tuple[SchedulerKind, ...]:
-    """What this system has, the best first."""
+    """The schedulers of this system, the preferred one first."""
     if platform == "darwin":
         return (SchedulerKind.LAUNCHD, *([SchedulerKind.CRON] if found("crontab") else []))
     if platform == "win32":
@@ -90,7 +90,7 @@ def available_schedulers(
 
 
 def service_text(entry: JobEntry) -> str:
-    """The systemd service: one shot, low priority, no terminal, no output of its own."""
+    """The systemd service: it runs once, at low priority, without a terminal; errors go to the journal."""
     return (
         "[Unit]\nDescription=kept: remember what the day was worth\nDocumentation=man:kept(1)\n\n"
         f"[Service]\nType=oneshot\nExecStart={' '.join(map(_quote_systemd, entry.command))}\n"
@@ -101,7 +101,9 @@ def service_text(entry: JobEntry) -> str:
 
 
 def timer_text(entry: JobEntry) -> str:
-    """The systemd timer: every night at the time, in the zone; a night the machine was off is made up for when it is on again."""
+    """The systemd timer: every night at the given time and zone. A run missed while the machine was off is made up for at
+    startup.
+    """
     zone = f" {entry.zone}" if entry.zone else ""
     return (
         "[Unit]\nDescription=kept, every night\n\n"
@@ -111,13 +113,13 @@ def timer_text(entry: JobEntry) -> str:
 
 
 def _quote_systemd(word: str) -> str:
-    """A word of a systemd command line: quoted, with nothing in it that systemd would expand."""
+    """Quote a word for a systemd command line, so that systemd expands nothing in it."""
     safe = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
     return f'"{safe}"' if re.search(r"[^\w@+=:,./-]", safe) else safe
 
 
 def launchd_text(entry: JobEntry) -> str:
-    """The launchd agent: in the machine's own time, at low priority; run late where the machine slept."""
+    """The launchd agent: in the machine's own time, at low priority; if the machine was asleep, it runs on waking."""
     body = {
         "Label": LABEL,
         "ProgramArguments": list(entry.command),
@@ -133,7 +135,7 @@ def launchd_text(entry: JobEntry) -> str:
 
 
 def cron_line(entry: JobEntry) -> str:
-    """The line of a crontab, in the machine's own time."""
+    """The crontab line, in the machine's own time."""
     words = " ".join(_quote_shell(item) for item in entry.command)
     return f"{entry.at.minute} {entry.at.hour} * * * nice -n 19 {words} >/dev/null 2>&1 {MARK}"
 
@@ -146,7 +148,7 @@ def _quote_shell(word: str) -> str:
 
 
 def windows_task_text(entry: JobEntry) -> str:
-    """The Windows task, made up for where the machine was off."""
+    """The Windows task; if the machine was off, it runs later."""
     arguments = escape(subprocess.list2cmdline(entry.command[1:]))
     return (
         '<?xml version="1.0" encoding="UTF-16"?>\n<Task version="1.2" '
@@ -161,13 +163,13 @@ def windows_task_text(entry: JobEntry) -> str:
 
 
 def units_folder(home: Path, env: Mapping[str, str]) -> Path:
-    """Where systemd reads a user's units."""
+    """The folder from which systemd reads a user's units."""
     given = env.get("XDG_CONFIG_HOME", "")
     return (Path(given) if given and Path(given).is_relative_to(home) else home / ".config") / "systemd" / "user"
 
 
 def job_entry_files(kind: SchedulerKind, entry: JobEntry, home: Path, env: Mapping[str, str]) -> Mapping[Path, str]:
-    """The files an entry consists of; none where it is a line of a crontab."""
+    """The files of a job; empty for cron, which uses a crontab line."""
     match kind:
         case SchedulerKind.SYSTEMD:
             folder = units_folder(home, env)
@@ -181,7 +183,7 @@ def job_entry_files(kind: SchedulerKind, entry: JobEntry, home: Path, env: Mappi
 
 
 def enable_job(kind: SchedulerKind, entry: JobEntry, places: Sequence[Path], run: Run = run_command) -> CommandResult:
-    """Have the system run an entry whose files are written."""
+    """Enable a job, whose files are already written, in the scheduler."""
     match kind:
         case SchedulerKind.SYSTEMD:
             reloaded = run(["systemctl", "--user", "daemon-reload"], "")
@@ -197,7 +199,7 @@ def enable_job(kind: SchedulerKind, entry: JobEntry, places: Sequence[Path], run
 
 
 def disable_job(kind: SchedulerKind, places: Sequence[Path], run: Run = run_command) -> CommandResult:
-    """Have the system run it no more; kept's line leaves the crontab, every other stays as it is."""
+    """Remove a job from the scheduler. All other lines of a crontab stay as they are."""
     match kind:
         case SchedulerKind.SYSTEMD:
             return run(["systemctl", "--user", "disable", "--now", f"{UNIT}.timer"], "")
@@ -211,7 +213,7 @@ def disable_job(kind: SchedulerKind, places: Sequence[Path], run: Run = run_comm
 
 
 def find_crontab_line(run: Run = run_command) -> str:
-    """Kept's line of the crontab; empty where there is none."""
+    """The line of kept in the crontab; empty if there is none."""
     command_result = run(["crontab", "-l"], "")
     return (
         next((line for line in command_result.out.splitlines() if line.rstrip().endswith(MARK)), "")
@@ -221,7 +223,7 @@ def find_crontab_line(run: Run = run_command) -> str:
 
 
 def _other_crontab_lines(run: Run) -> list[str]:
-    """The lines of the crontab that are not kept's. Raises KeptError where there is one that cannot be read."""
+    """The lines of the crontab that are not kept's. Raises KeptError if there is a crontab that cannot be read."""
     command_result = run(["crontab", "-l"], "")
     if command_result.code and "no crontab" not in command_result.out:
         raise KeptError(f"the crontab cannot be read: {command_result.out[:200]}", hint="nothing was changed")
@@ -229,7 +231,7 @@ def _other_crontab_lines(run: Run) -> list[str]:
 
 
 def query_job_state(kind: SchedulerKind, run: Run = run_command) -> CommandResult:
-    """What the system says of the entry: code 0 where it runs it."""
+    """What the scheduler reports about the job; the code is 0 if it runs it."""
     match kind:
         case SchedulerKind.SYSTEMD:
             return run(["systemctl", "--user", "list-timers", f"{UNIT}.timer", "--no-pager", "--no-legend"], "")
@@ -252,10 +254,10 @@ AT = time(2, 30)
 def install_job(
     home: Paths, env: Mapping[str, str], *, at: str = "", zone: str = "", kind: str = "", run: Run = run_command
 ) -> InstalledJob:
-    """Enter the night's job (``at`` HH:MM, in a named zone where the scheduler knows zones). Entering it again replaces it.
+    """Install the nightly job at ``at`` (HH:MM), in a named zone if the scheduler supports zones. An existing one is replaced.
 
-    Where ``home`` is not the user's, the files are written below it and the system is told nothing: a trial never runs by itself.
-    Raises UsageError for a time or zone that is none, ConfigError where the system has no scheduler that is known.
+    If ``home`` is not the user's, the files are written below it and nothing is registered: a trial home never runs by itself.
+    Raises UsageError for an invalid time or zone, ConfigError if the system has no known scheduler.
     """
     chosen, entry = _plan_job(home, env, at=at, zone=zone, kind=kind)
     wanted = job_entry_files(chosen, entry, home.root, env)
@@ -275,14 +277,14 @@ def install_job(
 
 
 def job_files(home: Paths, env: Mapping[str, str], *, at: str = "", zone: str = "", kind: str = "") -> Mapping[str, str]:
-    """What :func:`install_job` would write: text by place. Writes nothing. Raises UsageError, ConfigError."""
+    """What :func:`install_job` would write, without writing it: text by file (or ``crontab``). Raises UsageError, ConfigError."""
     chosen, entry = _plan_job(home, env, at=at, zone=zone, kind=kind)
     files_by_place = job_entry_files(chosen, entry, home.root, env)
     return {str(path): text for path, text in files_by_place.items()} or {"crontab": f"{cron_line(entry)}\n"}
 
 
 def _plan_job(home: Paths, env: Mapping[str, str], *, at: str, zone: str, kind: str) -> tuple[SchedulerKind, JobEntry]:
-    """The scheduler and what is entered with it. Raises UsageError, ConfigError."""
+    """The scheduler and the job to install. Raises UsageError, ConfigError."""
     chosen = _scheduler_kind(kind)
     if zone:
         known_zone(zone)
@@ -292,7 +294,7 @@ def _plan_job(home: Paths, env: Mapping[str, str], *, at: str, zone: str, kind: 
 
 
 def uninstall_job(home: Paths, env: Mapping[str, str], *, run: Run = run_command) -> tuple[str, ...]:
-    """Take every entry out of every scheduler this system has; what was taken out, in words. Every other line and file stays."""
+    """Remove the job from every scheduler of this system. Returns what was removed; all other lines and files stay."""
     told: list[str] = []
     own = home.root == home.user
     for kind in SchedulerKind:
@@ -309,7 +311,7 @@ def uninstall_job(home: Paths, env: Mapping[str, str], *, run: Run = run_command
 
 
 def remove_empty_folders(folder: Path, may_go: Callable[[Path], bool]) -> None:
-    """Remove a folder that is left empty, and those above it, as far as they may go."""
+    """Remove a folder if it is empty, then its parents, for as long as ``may_go`` allows."""
     while may_go(folder):
         try:
             folder.rmdir()
@@ -319,7 +321,7 @@ def remove_empty_folders(folder: Path, may_go: Callable[[Path], bool]) -> None:
 
 
 def list_installed_jobs(home: Paths, env: Mapping[str, str], *, run: Run = run_command) -> tuple[InstalledJob, ...]:
-    """Which entries stand, and whether the system runs them."""
+    """The installed jobs, and whether the scheduler runs them."""
     found = []
     for kind in SchedulerKind:
         places = tuple(str(file) for file in job_entry_files(kind, _ANY, home.root, env) if file.is_file())
@@ -356,7 +358,7 @@ def _parse_time(text: str) -> time:
         raise UsageError(f"{text!r} is no time of day", hint="write HH:MM, such as 02:30") from error
 
 
-# What says where clients keep their files: a scheduler knows nothing of the shell that they are set in.
+# The variables that say where clients keep their files. A scheduler does not have the environment of the shell that sets them.
 _VARIABLES = (
     *("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "COPILOT_HOME", "PI_CODING_AGENT_DIR", "OPENCLAW_STATE_DIR"),
     *("OPENCODE_DB", "AIDER_CHAT_HISTORY_FILE", "VAULTS_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME"),
@@ -364,8 +366,9 @@ _VARIABLES = (
 
 
 def _job_command(home: Paths, env: Mapping[str, str]) -> tuple[str, ...]:
-    """The command of the night's job: this very interpreter, so that no PATH decides which kept runs, and the folders of clients
-    that the environment names now. Windows keeps its variables with the user.
+    """The command of the nightly job. It names this interpreter's kept, so that the PATH does not decide which kept runs.
+
+    Except on Windows it also passes on the variables that say where clients keep their files; Windows stores them with the user.
     """
     script = Path(sys.executable).with_name("kept")
     program = (str(script),) if script.is_file() else (sys.executable, "-m", "kept")

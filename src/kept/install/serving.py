@@ -1,7 +1,7 @@
-"""What a process that serves the page leaves below the state while it runs: its port and a lock. Its key stays in its memory: a
-file could be read by any agent of the same user, whom the key would let approve.
+"""The port and lock files in the state folder of a process that serves the web page.
 
-Knows nothing of HTTP.
+The page's key stays in the process's memory: any agent of the same user could read a file and approve memories with the key. This
+module knows nothing of HTTP.
 """
 
 import secrets
@@ -17,7 +17,7 @@ _KEY_BYTES = 32
 
 
 def find_running_page(home: Paths) -> int | None:
-    """The port at which another process serves the page for this home; None where none does, or where it says nothing readable."""
+    """The port at which another process serves the page for this home; None if none does, or if its port cannot be read."""
     if not _lock_path(home).exists():
         return None
     with suppress(BusyError), files.hold_lock(_lock_path(home)):
@@ -29,7 +29,10 @@ def find_running_page(home: Paths) -> int | None:
 
 @contextmanager
 def announce_page(home: Paths, port: int) -> Iterator[str]:
-    """A new key for as long as the body runs; the port stands in ``web.port``. Raises BusyError where a page is served already."""
+    """Hold the page's lock and write the port to ``web.port`` during the block; yields a new key.
+
+    Raises BusyError if the page is being served already.
+    """
     with files.hold_lock(_lock_path(home)):
         _write_private(home, _port_path(home), f"{port}\n")
         try:
@@ -40,7 +43,7 @@ def announce_page(home: Paths, port: int) -> Iterator[str]:
 
 
 def load_mcp_key(home: Paths) -> str:
-    """The key of ``kept mcp --http``, made once in ``mcp.key`` (0600), for the settings of clients. Raises KeptError."""
+    """The key of ``kept mcp --http`` for clients' settings; created once, in ``mcp.key`` (mode 0600). Raises KeptError."""
     path = home.state / "mcp.key"
     key = files.read_file(path, at_most=1_000).data.decode("ascii", "replace").strip()
     if not key:
@@ -50,7 +53,7 @@ def load_mcp_key(home: Paths) -> str:
 
 
 def _write_private(home: Paths, path: Path, text: str) -> None:
-    """Write a file anew, so that what was there lends it neither its mode nor its links."""
+    """Replace a file with a new one, which does not inherit the old one's mode or links."""
     files.delete_if_unchanged(path, expect=files.read_file(path).stamp, root=home.state)
     files.write_if_unchanged(path, text.encode(), expect=files.MISSING, root=home.state)
 

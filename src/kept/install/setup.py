@@ -1,6 +1,6 @@
-"""Install and uninstall: hooks in the settings of coding agents, the nightly job, and every file and line of kept's.
+"""Install and uninstall: hooks in the settings of coding agents, the nightly job, and all files and lines that kept writes.
 
-What stood in a settings file before is noted, so that leaving gives back its very bytes where nobody else changed it since.
+The previous content of a settings file is recorded, so that uninstalling restores its exact bytes if nobody else changed it.
 """
 
 import base64
@@ -54,7 +54,7 @@ from kept.workspace import Workspace
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SettingsChange:
-    """What would be done to a file, or was: the file, in words what, and what would stand in it (None: it goes)."""
+    """A planned or completed change to a file: its path, a description, and its new text (None: the file is deleted)."""
 
     path: Path
     what: str
@@ -63,7 +63,7 @@ class SettingsChange:
 
 @dataclass(kw_only=True, slots=True)
 class UninstallReport:
-    """What leaving did: files and lines taken away, what was kept aside because a person added it, and what could not be done."""
+    """What uninstalling did: what was removed, which files were copied aside because a person wrote in them, and what failed."""
 
     removed: list[str] = field(default_factory=list)
     aside: list[str] = field(default_factory=list)
@@ -71,7 +71,7 @@ class UninstallReport:
 
 
 def hook_program() -> str:
-    """How a hook calls kept: by its full path, for hooks get a poor PATH."""
+    """The command by which a hook calls kept: its full path, because hooks run with a minimal PATH."""
     script = Path(sys.executable).with_name("kept")
     found = str(script) if script.is_file() else shutil.which("kept") or ""
     found = found if found and can_start(Path(found)) else ""
@@ -79,7 +79,7 @@ def hook_program() -> str:
 
 
 def note_program(home: Paths, *, anew: bool = False) -> None:
-    """Note where this kept is, for the plugin, whose PATH is poor. Another one that is there stays, unless ``anew``."""
+    """Record this kept's path for the plugin, whose PATH is minimal. Another working path is kept, unless ``anew``."""
     script, place = Path(sys.executable).with_name("kept"), home.state / "program"
     path = Path(files.read_text(place).strip() or "/")
     if script.is_file() and home.state.is_dir() and (path != script if anew else not path.is_file()):
@@ -87,36 +87,36 @@ def note_program(home: Paths, *, anew: bool = False) -> None:
 
 
 def used_clients(home: Paths) -> tuple[Client, ...]:
-    """The coding agents that are used on this machine and can call hooks."""
+    """The coding agents that are used on this machine and support hooks."""
     return tuple(client for client in CLIENTS if home.of(client).is_dir())
 
 
 def hooked_clients(home: Paths) -> tuple[Client, ...]:
-    """Those whose settings call kept."""
+    """The coding agents whose settings call kept."""
     return tuple(client for client in CLIENTS if has_hooks(files.read_text(home.of(client) / client.file)))
 
 
 def plugin_clients(home: Paths) -> tuple[Client, ...]:
-    """Those in which kept's plugin or extension is on: it brings the hooks."""
+    """The coding agents in which kept's plugin or extension, which provides the hooks, is enabled."""
     return tuple(client for client in (*CLIENTS, GEMINI) if has_plugin(files.read_text(home.of(client) / client.plugins)))
 
 
 def has_server(home: Paths, claude: Client) -> bool:
-    """Whether Claude Code's own file seems to name kept's MCP server, for the user or a project."""
+    """True if Claude Code's own file seems to name kept's MCP server, for the user or a project."""
     folder = home.of(claude)
     return any('"kept"' in files.read_text(place / ".claude.json") for place in (folder.parent, folder))
 
 
 def section_clients(home: Paths) -> tuple[Client, ...]:
-    """The agents used here that read instructions of their own, so that memory can arrive in a section of them."""
+    """The agents used here that read their own instruction file, in which kept can write a section."""
     return tuple(client for client in READERS if home.of(client).is_dir())
 
 
 def plan_hooks(home: Paths, *, hooks: bool = True, allow: bool = True) -> tuple[SettingsChange, ...]:
-    """What installing the hooks would write; nothing where all stand already, or the plugin brings them.
+    """The changes that install the hooks; empty if they are installed already or the plugin provides them.
 
-    ``allow`` also lets the agents call the one tool that hands the person's words over without asking. Raises ConfigError for
-    settings nobody can edit safely.
+    ``allow`` also permits the agents to call, without asking, the one tool that saves the person's words. Raises ConfigError for
+    settings that cannot be edited safely.
     """
     own = f"{hook_program()}{'' if home.root == home.user else f' --home {shlex.quote(str(home.root))}'}"
     found = []
@@ -139,7 +139,7 @@ def plan_hooks(home: Paths, *, hooks: bool = True, allow: bool = True) -> tuple[
 
 
 def _plan_permissions(home: Paths) -> Iterator[SettingsChange]:
-    """What lets Codex and Gemini CLI call the one tool, where kept's server is there."""
+    """Yield the changes that let Codex and Gemini CLI call that tool, if kept's server is installed there."""
     codex = next(client for client in CLIENTS if client.name == "codex")
     for path, after in (
         (home.of(codex) / CODEX_SETTINGS, with_codex_permission(files.read_text(home.of(codex) / CODEX_SETTINGS))),
@@ -155,7 +155,9 @@ def _plan_permissions(home: Paths) -> Iterator[SettingsChange]:
 
 
 def install_hooks(home: Paths, changes: tuple[SettingsChange, ...] | None = None) -> tuple[SettingsChange, ...]:
-    """Write the changes (else all of :func:`plan_hooks`), and note what stood there. Raises ConfigError, ChangedError."""
+    """Write the changes (default: those of :func:`plan_hooks`), and record the previous content. Raises ConfigError,
+    ChangedError.
+    """
     changes, noted = plan_hooks(home) if changes is None else changes, _load_setup_note(home)
     for change in changes:
         content = files.read_file(change.path)
@@ -172,13 +174,13 @@ def install_hooks(home: Paths, changes: tuple[SettingsChange, ...] | None = None
 
 
 def uninstall_kept(workspace: Workspace, env: Mapping[str, str], *, run: Run = run_command) -> UninstallReport:
-    """Take away every hook, entry, file and line of kept's outside its own folders, hand edits taken over into the store first.
+    """Remove all hooks, jobs, files and lines of kept outside its own folders. Hand edits are first merged into the store.
 
-    What a person added to a file of kept's is kept aside and named. The store stays: :func:`delete_own_folders` deletes it.
+    What a person added to one of kept's files is copied aside and reported. The store stays: :func:`delete_own_folders` deletes it.
     """
     left = uninstall_system_parts(workspace.paths, env, run=run)
     written, number = WriteReport(), RunNumber(workspace.store.log, workspace.clock, "uninstall")
-    with suppress(BusyError):  # a run reads by itself
+    with suppress(BusyError):  # a run under way archives them itself
         archive_before_edits(workspace)
     merge_hand_edits(workspace, number, written)
     left.problems += written.problems
@@ -189,7 +191,7 @@ def uninstall_kept(workspace: Workspace, env: Mapping[str, str], *, run: Run = r
 
 
 def uninstall_system_parts(home: Paths, env: Mapping[str, str], *, run: Run = run_command) -> UninstallReport:
-    """Take away the hooks and the entry of the night, which need no store to be found."""
+    """Remove the hooks and the nightly job, which can be found without a store."""
     left = UninstallReport()
     _uninstall_clients(home, left)
     left.removed += schedule.uninstall_job(home, env, run=run)
@@ -235,13 +237,15 @@ def _strip_permission(text: str, _: str) -> str:
 
 
 def _has_kept_entries(text: str) -> bool:
-    """True if settings hold anything of kept's."""
+    """True if settings contain anything of kept's."""
     return has_hooks(text) or has_permission(text)
 
 
 def remove_outputs(workspace: Workspace, left: UninstallReport) -> None:
-    """Take away every file and section kept wrote, also from a store that is gone. In a file that is as kept left it a person's own
-    lines stay; any other file in which they wrote is copied aside before.
+    """Remove every file and section kept wrote, even if the store is gone.
+
+    A file unchanged since kept wrote it keeps the person's own lines. A changed file, or a section with lines of the person, is
+    copied aside first.
     """
     targets = [(target.path, bool(target.heading)) for target in list_editable_targets(workspace)] + [
         (path, False) for path, _ in list_views(workspace)
@@ -266,13 +270,13 @@ def remove_outputs(workspace: Workspace, left: UninstallReport) -> None:
         except (KeptError, OSError) as error:
             left.problems.append(str(error))
     home = workspace.paths
-    stay = {home.root, *(home.of(client) for client in CLIENTS), home.root / ".config"}  # those of the agents themselves
+    stay = {home.root, *(home.of(client) for client in CLIENTS), home.root / ".config"}  # the agents' own folders stay
     for path, _ in targets:
         schedule.remove_empty_folders(path.parent, lambda folder: folder not in stay and folder.is_relative_to(home.root))
 
 
 def _find_person_lines(known: tuple[Output, ...], inside: bytes) -> bytes | None:
-    """The lines of a file of kept's that a person wrote, as they are; None where it is not as kept left it."""
+    """The lines that a person wrote in a file of kept's; None if the file is not as kept left it."""
     text = inside.decode("utf-8", "replace")
     body = text.removeprefix(BOM)
     lines = split_lines(body)
@@ -286,8 +290,9 @@ def _find_person_lines(known: tuple[Output, ...], inside: bytes) -> bytes | None
 
 
 def delete_own_folders(home: Paths) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """Delete kept's own folders: store, backups, settings, profiles, prompts. There is no way back. Returns what went, and links,
-    which stay.
+    """Delete kept's own folders: store, backups, settings, profiles, prompts. This cannot be undone.
+
+    Returns the deleted folders, and those that are symbolic links, which stay.
     """
     there = [folder for folder in (home.state, home.config) if folder.is_dir()]
     links = tuple(folder for folder in there if folder.is_symlink())
