@@ -1,1 +1,1 @@
-"""Scores on public sets and annotated transcripts."""
+"""Scores of extraction and search on public data sets and annotated transcripts."""

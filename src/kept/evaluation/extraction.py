@@ -1,9 +1,8 @@
-"""Annotated transcripts: the main job without a model over the very files that annotations cite, and how its memories stand against
-them; and what each list of words in the rules is worth: annotated turns are read again without it.
+"""Extract annotated transcripts without a model and score the memories; measure what each word list of the rules contributes.
 
-A gold set is a folder with ``gold.jsonl`` (what to keep) and ``negatives.jsonl`` (what not); their rows name transcripts by paths
-below one folder. Each set is read in a home of its own that is gone afterwards; what is remembered here is neither read nor
-changed.
+A gold set is a folder with ``gold.jsonl`` (what to keep) and ``negatives.jsonl`` (what not to keep). Their rows name transcripts by
+paths relative to one folder. Each set is read in a temporary home; the user's own store is neither read nor changed. To measure a
+word list, annotated turns are read again without it.
 """
 
 from collections import Counter
@@ -36,7 +35,7 @@ from kept.profiles import load_profile
 from kept.profiles.lexicons import Lexicon, TellingPatterns, load_lexicon
 from kept.workspace import Opener
 
-SEEN = 300  # characters of a memory that count
+SEEN = 300  # characters at the start of a memory that are compared
 MOST = 2  # items that one memory may be credited with, the most important first
 _LIVE = ("active", "accepted")
 _KINDS = ("importance", "category", "trigger", "origin")
@@ -45,12 +44,12 @@ _LONG, _WORDS, _SHARE = 25, 6, 0.8
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Comparison:
-    """How many memories are active and held, how many of each are marked as junk, how many active ones match an item, and what was
-    found.
+    """The result of comparing memories with annotations: counts, recall, and the misses.
 
-    ``recall`` has (found, annotated) by ``all``, ``importance 3``, ``category …``, ``trigger …`` and ``origin …``; ``agreeing`` of
-    the found items have a memory of a category that the annotator would accept. ``missed`` and ``junk`` are rows: items that
-    nothing covers, active memories marked as junk.
+    ``active`` and ``held`` count memories, ``matched`` the active ones that match an item, ``held_junk`` the held ones that match a
+    negative. ``recall`` maps ``all``, ``importance 3``, ``category …``, ``trigger …`` and ``origin …`` to (found, annotated).
+    ``agreeing`` counts found items with a memory in a category that the annotator accepts. ``missed`` are the items that no memory
+    covers, ``junk`` the active memories that match a negative and no item.
     """
 
     active: int
@@ -68,8 +67,9 @@ def compare_with_gold(
 ) -> Comparison:
     """Compare memories (``content``, ``category``, ``status``, ``evidence`` with quotes) with annotations.
 
-    An item of the gold has ``text``, ``category``, ``also_ok``, ``origin``, ``trigger``, ``importance`` and ``must_mention``,
-    groups of alternatives; a negative has a ``quote`` of tempting text that should not become a memory.
+    A gold item has ``text``, ``category``, ``also_ok``, ``origin``, ``trigger``, ``importance`` and ``must_mention``: groups of
+    alternatives, of which a memory must contain one each. A negative has a ``quote`` of tempting text that should not become a
+    memory.
     """
     every = list(memories)
     live = [item for item in every if item.get("status", "active") in _LIVE]
@@ -99,7 +99,7 @@ def compare_with_gold(
 
 
 def _kind_order(key: str) -> tuple[int, int, str]:
-    """All first, then importance from the highest down, then the other kinds."""
+    """A sort key: ``all`` first, then importance in descending order, then the other kinds."""
     kind, _, value = key.partition(" ")
     return (_KINDS.index(kind) + 1, -int(value) if value.isdigit() else 0, value) if value else (0, 0, "")
 
@@ -110,7 +110,7 @@ def _item_keys(item: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _match_items(gold: Sequence[Mapping[str, Any]], contents: Sequence[str]) -> list[list[int]]:
-    """The memories that cover each item; a memory is credited with a bounded number of items, the most important first."""
+    """The memories that cover each item. A memory is credited with at most :data:`MOST` items, the most important first."""
     credit: Counter[int] = Counter()
     hit: list[list[int]] = [[] for _ in gold]
     for place in sorted(range(len(gold)), key=lambda each: -int(gold[each].get("importance", 0))):
@@ -122,7 +122,7 @@ def _match_items(gold: Sequence[Mapping[str, Any]], contents: Sequence[str]) -> 
 
 
 def _is_tempting_match(memory: Mapping[str, Any], negatives: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a memory says, or rests on, what was marked as tempting and wrong."""
+    """True if a memory's content or evidence overlaps with a negative."""
     said = [normalize_text(str(item.get("quote", ""))) for item in memory.get("evidence", ())] + [
         normalize_text(str(memory["content"]))
     ]
@@ -130,7 +130,7 @@ def _is_tempting_match(memory: Mapping[str, Any], negatives: Sequence[Mapping[st
 
 
 def _has_overlap(left: str, right: str) -> bool:
-    """Whether one text holds the other, or they share 80% of the shorter one's words (six words or more)."""
+    """True if one text (25 characters or more) is in the other, or they share 80 % of the shorter one's words (six or more)."""
     if not left or not right:
         return False
     if (left in right or right in left) and min(len(left), len(right)) >= _LONG:
@@ -141,7 +141,7 @@ def _has_overlap(left: str, right: str) -> bool:
 
 
 GOLD, NEGATIVES, TOPICS = "gold.jsonl", "negatives.jsonl", "topics.jsonl"
-# Where transcripts lie, seen from a folder of annotations or one above it.
+# Where transcripts may be, relative to a folder of annotations or one of its parents.
 _PLACES = ("", "transcripts", "transcripts/inputs")
 _UP = 3
 _NEEDED = {GOLD: ("text", "category", "importance", "must_mention", "evidence"), NEGATIVES: ("quote", "file"), TOPICS: ("file",)}
@@ -149,7 +149,7 @@ _NEEDED = {GOLD: ("text", "category", "importance", "must_mention", "evidence"),
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GoldResult:
-    """What came of one gold set: how its memories stand, their rows, and files, bytes and processor seconds that were read."""
+    """The result of one gold set: the comparison, the memories, and the number, bytes and CPU seconds of the files read."""
 
     name: str
     standing: Comparison
@@ -162,10 +162,10 @@ class GoldResult:
 def compare_gold_sets(
     open_desk: Opener, gold: Path, transcripts: Path | None = None, *, progress: Progress = ignore_progress
 ) -> Iterator[GoldResult]:
-    """Extract each gold set's transcripts without a model and compare, set by set.
+    """Extract the transcripts of each gold set without a model and compare the memories, one set after the other.
 
-    ``gold`` is a set or a folder of sets. Where ``transcripts`` is not given, they are looked for beside the annotations and in the
-    folders above them. Raises UsageError where no set is there, a row is not of the form, or a transcript that it cites is missing.
+    ``gold`` is a set or a folder of sets. Without ``transcripts`` they are looked for near the annotations, then near the folders
+    above. Raises UsageError if there is no set, a row is malformed, or a cited transcript is missing.
     """
     for folder in _find_gold_sets(gold):
         yield _compare_gold_set(open_desk, folder, transcripts, progress)
@@ -174,7 +174,7 @@ def compare_gold_sets(
 def score_extraction(
     open_desk: Opener, folder: Path, transcripts: Path, *, progress: Progress = ignore_progress
 ) -> tuple[tuple[Mapping[str, Any], ...], TurnScore]:
-    """Extract transcripts without a model, in a home of their own, and compare with annotated turns. Raises UsageError."""
+    """Extract transcripts without a model in a temporary home and compare the memories with annotated turns. Raises UsageError."""
     turns = load_annotations(folder)
     with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as workspace:
         run_pipeline(workspace, [transcripts], RunOptions(model=False), progress=progress)
@@ -223,7 +223,7 @@ def _compare_gold_set(open_desk: Opener, folder: Path, transcripts: Path | None,
 
 
 def _find_root(folder: Path, cited: list[str]) -> Path:
-    """The folder below which the cited transcripts lie: the first around the annotations that has one of them."""
+    """The folder that the cited paths are relative to: the first near the annotations that contains the first cited transcript."""
     above = [folder.resolve(), *folder.resolve().parents][: _UP + 1]
     paths = (path / place for path in above for place in _PLACES if any((path / place / item).is_file() for item in cited[:1]))
     root = next(paths, None)
@@ -234,13 +234,16 @@ def _find_root(folder: Path, cited: list[str]) -> Path:
     return root
 
 
-_NEEDED_LISTS = frozenset(("language", "words"))  # names the language; any word of a telling, without which nothing is read
+# not word lists to measure: the language's name, and the words without which no text is read
+_NEEDED_LISTS = frozenset(("language", "words"))
 Counts = Mapping[str, Mapping[str, int]]
 
 
 def run_ablations(turns: Sequence[AnnotatedTurn]) -> dict[str, Counts]:
-    """For each list of words, what is lost (negative) and gained without it: by source, how many passages that are active, wait or
-    were said once are right, and how many wrong. Lists without any effect have no sources.
+    """For each word list of the rules, how the outcomes change without it: by source, by outcome, negative if passages are lost.
+
+    An outcome is the status (active, waiting or said once) and whether the passage is right or wrong. A list without effect has no
+    sources.
     """
     rules = load_profile("coding")
     whole = load_lexicon(rules.languages)
@@ -272,6 +275,6 @@ def _count_outcomes(turns: Sequence[AnnotatedTurn], words: Lexicon) -> Counter[t
 
 
 def _to_session(turn: AnnotatedTurn) -> tuple[Event, Event]:
-    """A turn as a session: the assistant's last words, and the prompt."""
+    """A turn as a session of two events: the assistant's last words and the prompt."""
     before = plain_event(f"{turn.id}-0", turn.session, Author.ASSISTANT, turn.before)
     return before, plain_event(f"{turn.id}-1", turn.session, Author.HUMAN, turn.text)

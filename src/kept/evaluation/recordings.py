@@ -1,8 +1,8 @@
-"""Recorded replies found again for today's questions, by the words that were typed.
+"""Match recorded replies to the current questions, by the words that the person typed.
 
-A reply names events by numbers that change when a conversation is read or cut otherwise. So the manifest beside the replies says of
-each question its sessions and, event by event, a hash of how the typed words begin. Today's questions hold the same words under
-other numbers, and each claim goes to the question that holds the event it names.
+A reply names events by number, and the numbers change when a conversation is read or split differently. The manifest beside the
+replies therefore lists, for each question, its sessions and, for each typed event, a hash of the beginning of its words. Current
+questions contain the same words under other numbers; each claim goes to the question that contains the event it names.
 """
 
 import json
@@ -23,7 +23,7 @@ from kept.llm.reply import InvalidReply, parse_reply
 
 MANIFEST = "manifest.json"
 _BEGIN = "<conversation>"
-_OPENING = 60  # characters of typed words by which they are known
+_OPENING = 60  # characters at the beginning of typed words that are hashed to identify them
 _EVENT = re.compile(r"(?m)^\[e(\d+)\] (\w+)")
 _TAG = re.compile(r"<[^<>]*>")
 _NUMBER = re.compile(r"\d+")
@@ -34,12 +34,12 @@ Typed = Sequence[tuple[int, str]]
 
 
 def question_id(ask: Ask) -> str:
-    """The id of a question: of the words that are read, whatever the prompt around them says."""
+    """The id of a question: a digest of its lead and conversation. Hints, reminder and system prompt do not count."""
     return digest(ask.prompt.rpartition(END)[0])[:10]
 
 
 def typed_events(ask: Ask) -> tuple[tuple[int, str], ...]:
-    """The typed events that a question is about, those before the conversation left out."""
+    """The typed events of a question's conversation, without those of its lead."""
     openings = (
         (number, normalize_text(_TAG.sub(" ", text))[:_OPENING]) for number, who, text in _parse_events(ask) if who == "person"
     )
@@ -47,7 +47,7 @@ def typed_events(ask: Ask) -> tuple[tuple[int, str], ...]:
 
 
 def _parse_events(ask: Ask) -> Iterator[tuple[int, str, str]]:
-    """Number, author and text of each event of the conversation."""
+    """The number, author and text of each event of the conversation."""
     text = ask.prompt.partition(_BEGIN)[2].rpartition(END)[0]
     heads = list(_EVENT.finditer(text))
     for head, stop in zip(heads, [*(found.start() for found in heads[1:]), len(text)], strict=False):
@@ -56,8 +56,9 @@ def _parse_events(ask: Ask) -> Iterator[tuple[int, str, str]]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recording:
-    """A reply as it was written, and of the question it answers the sessions and the typed events; both empty where no manifest
-    tells of them: then the reply is known by the id of its question alone.
+    """A recorded reply, with the sessions and typed events of its question.
+
+    Both are empty if no manifest lists the question; the reply then only answers the question with the same id.
     """
 
     id: str
@@ -67,7 +68,7 @@ class Recording:
 
 
 def load_recordings(reader: Path) -> tuple[Recording, ...]:
-    """The replies in a reader's folder. Raises UsageError where the manifest beside them cannot be read."""
+    """The replies in a reader's folder. Raises UsageError if the manifest cannot be read."""
     told = load_manifest(reader)
     return tuple(
         Recording(
@@ -82,7 +83,10 @@ def load_recordings(reader: Path) -> tuple[Recording, ...]:
 
 
 def load_manifest(folder: Path) -> Mapping[str, Mapping[str, Any]]:
-    """What the nearest manifest, two folders up at most, says of questions, by their ids; nothing where there is none."""
+    """The rows of the nearest manifest, in the folder or up to two above, by question id; empty if there is none.
+
+    Raises UsageError if it cannot be read.
+    """
     path = next((place / MANIFEST for place in (folder, *folder.parents[:2]) if (place / MANIFEST).is_file()), None)
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))["questions"] if path else []
@@ -92,7 +96,7 @@ def load_manifest(folder: Path) -> Mapping[str, Mapping[str, Any]]:
 
 
 def format_typed(ask: Ask) -> str:
-    """The typed events of a question, as the manifest holds them."""
+    """The typed events of a question in the form of the manifest."""
     return " ".join(f"{number}:{mark}" for number, mark in typed_events(ask))
 
 
@@ -104,10 +108,11 @@ def _read_typed(text: str) -> Iterator[tuple[int, str]]:
 
 @dataclass(kw_only=True, slots=True)
 class RecordedReplies:
-    """An asking that answers with what was recorded about the same typed words.
+    """Answers questions with the replies that were recorded about the same typed words.
 
-    ``asked`` and ``bodies`` hold the questions there were and the replies that were given, by id; ``matched`` the typed events of
-    each recording that were found again, ``unreadable`` why a recording could not be read.
+    ``asked`` and ``bodies`` map ids to the questions and to the replies given. ``matched`` maps recordings to the typed events
+    found again, ``unreadable`` maps recordings that cannot be read to the reason. ``shown`` are the texts of the events that had a
+    reply.
     """
 
     recorded: Sequence[Recording] = ()
@@ -118,7 +123,7 @@ class RecordedReplies:
     shown: list[str] = field(default_factory=list)
 
     def __call__(self, asks: Sequence[Ask]) -> Sequence[Reply]:
-        """A reply to each question: what was recorded about its words, or none."""
+        """The recorded reply to each question, or :data:`_NONE`."""
         return [self._find_recorded(ask) for ask in asks]
 
     def _find_recorded(self, ask: Ask) -> Reply:
@@ -151,14 +156,14 @@ class RecordedReplies:
 
 
 def _pair_events(old: Typed, new: Typed) -> tuple[tuple[int, int], ...]:
-    """The numbers of the same typed words in two questions, in order."""
+    """The numbers (old, new) of the typed events that two questions share, in order."""
     matcher = SequenceMatcher(None, [mark for _, mark in old], [mark for _, mark in new], autojunk=False)
     blocks = matcher.get_matching_blocks()
     return tuple((old[at.a + n][0], new[at.b + n][0]) for at in blocks for n in range(at.size))
 
 
 def _renumber_reply(body: Mapping[str, Any], pairs: Sequence[tuple[int, int]], here: Collection[int]) -> Mapping[str, Any]:
-    """What of a reply names events of a question, by their numbers there."""
+    """The reply with its events renumbered for a question; claims and points about events that are not in it are left out."""
     starts = [old for old, _ in pairs]
 
     def renamed(name: str) -> str:

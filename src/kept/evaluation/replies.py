@@ -1,11 +1,12 @@
-"""Recorded replies: what becomes of what readers answered to kept's own questions about annotated transcripts, without any model.
+"""Replay recorded replies: what becomes of the replies to kept's questions about annotated transcripts, without calling a model.
 
-A folder of replies holds one file a question (see ``benchmarks/replies``), found again by :mod:`kept.evaluation.recordings`.
-Reading, checks and curation are those of a run, so that it shows what they let through, and where each passage worth keeping was
-lost. A reader's folder ``trial`` holds the replies to the ten questions of the trial (01.json to 10.json). The folder
-``adversarial`` has replies made to deceive: ``session.jsonl`` (one conversation) and ``cases.jsonl`` (``name``, ``reply``: an
-object or a text). Each case is a store of its own in which a scripted model answers every question with that reply, run after
-run: what of it is believed, and whether anything is paid for twice.
+A folder of replies contains one file per question (see ``benchmarks/replies``), which :mod:`kept.evaluation.recordings` matches.
+Parsing, checks and curation are those of a run, so the result shows what they let through and where each passage worth keeping was
+lost. A reader's folder ``trial`` contains the replies to the ten trial questions (01.json to 10.json).
+
+The folder ``adversarial`` contains replies made to deceive: ``session.jsonl`` (one conversation) and ``cases.jsonl`` (``name`` and
+``reply``, an object or a text). For each case, a scripted model answers every question about the conversation with that reply, run
+after run, in a fresh store. The result shows what kept believes, and whether it pays for a question twice.
 """
 
 import json
@@ -51,18 +52,20 @@ from kept.pipeline.trial import TrialScore, load_questions, score_replies
 from kept.store.run_number import RunNumber
 from kept.workspace import Opener, Workspace
 
-TRIAL = "trial"  # the folder of a reader's replies to the trial
-_OPENING = 60  # characters of a passage by which it is found in a question
+TRIAL = "trial"  # the subfolder with a reader's replies to the trial
+_OPENING = 60  # characters at the beginning of a passage by which it is found in a question
 _BY, _COMMAND = "recorded replies", "eval"
 _LEFT_OUT = re.compile(r"…|\.{3}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReplayResult:
-    """What the replies of one reader come to: how many of them answer a question of today, and how many there are (``replies``);
-    the same of the typed ``turns`` that they are about; why others could not be read; how the memories of the model stand
-    (``score``); by importance what became of each passage worth keeping (``losses``); how the reader did in the ``trial``, where it
-    took one: what a reader proposes that failed waits, as in a run.
+    """The result of one reader's replies.
+
+    ``replies`` are (replies that answer a current question, all replies), ``turns`` the same for the typed turns they are about.
+    ``questions`` were answered, ``unreadable`` replies have a reason. ``score`` rates the model's memories, ``losses`` counts by
+    importance what became of each passage worth keeping. ``trial`` is the trial's score, if the reader took it; the claims of a
+    reader that failed are held, as in a run.
     """
 
     reader: str
@@ -81,7 +84,7 @@ ACTIVE, UNSHOWN, UNPROPOSED, MERGED = "active", "not in the prompt", "not propos
 def collect_questions(
     open_desk: Opener, transcripts: Path, *, progress: Progress = ignore_progress
 ) -> tuple[dict[str, Ask], dict[str, str]]:
-    """Every question that a run would ask about transcripts, by its id; and by session the name of its file."""
+    """The questions a run would ask about transcripts, by id, and the transcripts' file names, by session."""
     shelf = RecordedReplies()
     with _read_without_model(open_desk, [transcripts], progress) as workspace:
         extract_with_llm(workspace, RunNumber(workspace.store.log, workspace.clock, _COMMAND), shelf, by=_BY)
@@ -92,11 +95,11 @@ def collect_questions(
 def replay_recordings(
     open_desk: Opener, folder: Path, annotated: Path, transcripts: Path, *, progress: Progress = ignore_progress
 ) -> tuple[ReplayResult, ...]:
-    """What the recorded replies come to, reader by reader (a folder each). Raises UsageError where there are none."""
+    """Replay the recorded replies of each reader (one folder each). Raises UsageError if there are none."""
     told = {name for row in load_manifest(folder).values() for name in row.get("files", ())}
     files = [path for path in sorted(transcripts.rglob("*")) if path.name in told]
     turns = load_annotations(annotated)
-    if files:  # of other files nobody was asked
+    if files:  # other files were not asked about
         turns = tuple(turn for turn in turns if turn.session in {path.stem for path in files})
     readers = {
         path: load_recordings(path)
@@ -111,7 +114,7 @@ def replay_recordings(
 
 @contextmanager
 def _read_without_model(open_desk: Opener, transcripts: Sequence[Path], progress: Progress) -> Iterator[Workspace]:
-    """A store, gone afterwards, in which transcripts are read and no model was asked."""
+    """A temporary store in which transcripts have been read without a model."""
     with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as workspace:
         number = RunNumber(workspace.store.log, workspace.clock, _COMMAND)
         reading = archive_files(workspace, discover(workspace, transcripts), progress=progress)
@@ -126,7 +129,7 @@ def _replay_reader(
 ) -> ReplayResult:
     shelf, trial = RecordedReplies(recorded=recorded), _score_trial(reader)
     trust = Trust.NOTHING if trial is not None and not trial.passes else Trust.CLAIMS
-    with workspace.store.trial_transaction():  # the next reader finds the store as this one did
+    with workspace.store.trial_transaction():  # rolled back, so that the next reader starts from the same store
         number = RunNumber(workspace.store.log, workspace.clock, _COMMAND)
         extract_with_llm(workspace, number, shelf, by=_BY, trust=trust)
         curate_changed_groups(workspace, number)
@@ -136,7 +139,7 @@ def _replay_reader(
 
 
 def _score_trial(reader: Path) -> TrialScore | None:
-    """How a reader did in the trial; None where it took none. A question without a reply proves nothing."""
+    """A reader's trial score; None if it did not take the trial. A question without a reply counts as unreadable."""
     if not (reader / TRIAL).is_dir():
         return None
     paths = [reader / TRIAL / f"{number:02}.json" for number in range(1, len(load_questions()) + 1)]
@@ -206,7 +209,7 @@ def _is_covered_by(quote: str, turn: AnnotatedTurn, keep: KeepPassage) -> bool:
 
 
 def _is_in_text(passage: str, text: str) -> bool:
-    """Whether a passage begins somewhere in a text that is plain already."""
+    """True if a normalized text contains the beginning of a passage."""
     opening = normalize_text(_LEFT_OUT.split(passage)[0])[:_OPENING]
     return bool(opening) and opening in text
 
@@ -221,8 +224,10 @@ _NOTHING: Mapping[str, Any] = {"operations": [], "problems": [], "solutions": []
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AdversarialResult:
-    """What a reply came to: the words that were ``believed``, those that were ``taken`` as the person typed them, and how often
-    more than it needs the same question was ``paid``.
+    """The result of an adversarial reply.
+
+    ``believed`` are active memories whose words the person did not type, ``taken`` those whose words they typed. ``paid`` counts
+    the requests beyond those that each question needs.
     """
 
     name: str
@@ -232,7 +237,7 @@ class AdversarialResult:
 
 
 def run_adversarial_cases(open_desk: Opener, folder: Path) -> tuple[AdversarialResult, ...]:
-    """What each case of a folder comes to; none where there is no such folder."""
+    """Run each adversarial case of a folder; empty if it has none."""
     cases = folder / FOLDER / "cases.jsonl"
     if not cases.is_file():
         return ()

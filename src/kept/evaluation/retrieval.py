@@ -1,8 +1,8 @@
-"""Evaluating: kept's own archive, search and extraction on public sets of questions and facts, one fresh store for each of their
-spaces.
+"""Evaluate archive, search and extraction on public data sets of questions and facts, with a fresh store for each space.
 
-Sets are JSON Lines: a corpus of ``{ns, id, session, role, date, text}``, questions ``{qid, ns, query, gold: {turn, session}}``,
-facts ``{ns, fid, text, sources}``. Everything happens in a temporary home; what is remembered here is neither read nor changed.
+Data sets are JSON Lines: a corpus of ``{ns, id, session, role, date, text}``, questions ``{qid, ns, query, gold: {turn,
+session}}``, facts ``{ns, fid, text, sources}``; ``ns`` is the space. Stores are temporary; the user's own store is neither read nor
+changed.
 """
 
 from collections import Counter
@@ -37,10 +37,10 @@ _RESAMPLES = 1_000
 
 
 def ranking_measures(ranked: Sequence[str], gold: frozenset[str]) -> dict[str, float]:
-    """R@k (share of the gold among the first k), all@5 (whether all of it is), NDCG@10 (binary), MRR. Raises ValueError without
-    gold.
+    """R@k (share of the gold among the first k), all@5 (1 if all of it is), NDCG@10 (binary relevance) and MRR of a ranking.
 
-    NDCG after Järvelin and Kekäläinen 2002; MRR is one over the place of the first gold anywhere in the ranking.
+    NDCG is that of Järvelin and Kekäläinen 2002; MRR is 1/rank of the first gold anywhere in the ranking. Raises ValueError without
+    gold.
     """
     if not gold:
         raise ValueError("no gold")
@@ -56,14 +56,15 @@ def ranking_measures(ranked: Sequence[str], gold: frozenset[str]) -> dict[str, f
 
 
 def mean(rows: Iterable[dict[str, float]]) -> dict[str, float]:
-    """The mean of each measure; empty where there are no rows."""
+    """The mean of each measure; empty without rows."""
     given = list(rows)
     return {name: sum(row[name] for row in given) / len(given) for name in given[0]} if given else {}
 
 
 def bootstrap_interval(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """The 95 % interval of the sum of the first by that of the second (1 each: a mean), from samples of the pairs with replacement;
-    (0, 0) where there is nothing to divide. The same pairs give the same interval.
+    """The 95 % bootstrap interval of sum(part) / sum(whole) over pairs (part, whole); a mean if each whole is 1.
+
+    (0, 0) if there is nothing to divide by. The same pairs give the same interval.
     """
     drawing = Random(len(pairs))  # noqa: S311 - statistics, not secrets
     shares = []
@@ -76,23 +77,25 @@ def bootstrap_interval(pairs: Sequence[tuple[float, float]]) -> tuple[float, flo
 
 
 def covered_share(fact: str, memories: Sequence[frozenset[str]]) -> float:
-    """The largest share of a fact's words that one memory (as its words) has, in [0, 1]."""
+    """The largest share of a fact's content words that a single memory (given as its words) contains, in [0, 1]."""
     words = content_words(fact)
     return max((len(words & item) / len(words) for item in memories), default=0.0) if words else 0.0
 
 
 def content_words(text: str) -> frozenset[str]:
-    """The words of a text that carry its content, roughly without their endings."""
+    """The content words of a text: longer than three characters or with a digit, cut to six characters to drop most endings."""
     return frozenset(item[:6] for item in tokenize(text) if len(item) > 3 or any(map(str.isdigit, item)))
 
 
-MOST = 200  # places of a ranking that is written out
+MOST = 200  # at most this many results per ranking
 
 
 @dataclass(kw_only=True, slots=True)
 class RetrievalResult:
-    """What a retrieval run gave: a ranking for each question, measures by category (``all`` first) with the 95 % interval of R@10,
-    seconds for making and for asking.
+    """The result of a retrieval run.
+
+    ``rankings`` are by question, ``measures`` by category (``all`` first), ``intervals`` the 95 % intervals of R@10. ``making`` and
+    ``asking`` are the seconds for building the stores and for each question.
     """
 
     rankings: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -113,10 +116,9 @@ def run_retrieval(
     stores: Path | None = None,
     progress: Progress = ignore_progress,
 ) -> RetrievalResult:
-    """Archive each space of a corpus in a store of its own, make its vectors, and rank its turns (or sessions) for each question.
+    """Archive each space of a corpus in a store of its own, embed it, and rank its turns (or sessions) for each question.
 
-    The stores are kept in the folder ``stores`` where one is given, and those that are there already are asked as they are.
-    Raises UsageError where a file is not of the format.
+    With a folder ``stores`` the stores are kept there, and existing ones are reused. Raises UsageError if a file is malformed.
     """
     spaces = _rows_by_space(corpus, ("ns", "id", "session", "text"))
     asked = _rows_by_space(queries, ("ns", "qid", "query"))
@@ -152,7 +154,7 @@ def run_retrieval(
 
 
 def _with_final_clock(workspace: Workspace) -> Workspace:
-    """The workspace as it is at the last time the space tells of: questions speak of "last week" from there."""
+    """The workspace with its clock at the last time in the space: questions say "last week" relative to it."""
     last = max((thread.last_at for thread in workspace.store.archive.threads() if thread.last_at), default=None)
     return replace(workspace, clock=lambda: last) if last else workspace
 
@@ -165,7 +167,7 @@ def _gold_at_level(question: Mapping[str, Any], level: str) -> Sequence[Any]:
 
 @dataclass(kw_only=True, slots=True)
 class ExtractionResult:
-    """What an extraction run gave: memories by space, and how they stand against the facts."""
+    """The result of an extraction run: memories of all spaces, and their measures against the facts."""
 
     memories: list[dict[str, Any]] = field(default_factory=list)
     facts: int = 0
@@ -173,10 +175,11 @@ class ExtractionResult:
 
 
 def run_extraction(open_desk: Opener, corpus: Path, gold: Path, *, progress: Progress = ignore_progress) -> ExtractionResult:
-    """Extract and curate each space of a corpus in a store of its own, without a model, and compare the memories with the facts.
+    """Extract each space of a corpus without a model, in a store of its own, and compare the memories with the facts.
 
-    ``found`` is the share of facts of which a memory has a source; ``right`` the share of memories that have a source of a fact;
-    ``told@.5`` and ``told@.7`` the share of facts of which one memory has that share of the content words. Raises UsageError.
+    ``found`` is the share of facts with a source that a memory has too, ``right`` the share of memories that have a source of a
+    fact. ``told@.5`` and ``told@.7`` are the shares of facts of whose content words a single memory contains that share. Raises
+    UsageError.
     """
     spaces = _rows_by_space(corpus, ("ns", "id", "session", "text"))
     facts = _rows_by_space(gold, ("ns", "text"))
@@ -226,7 +229,7 @@ def _open_space(open_desk: Opener, folder: Path | None = None) -> Iterator[Works
 
 
 def archive_items(workspace: Workspace, items: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Archive the items of a space, session by session, unless they are there. Returns the id of each by the key of its event."""
+    """Archive the items of a space by session, unless the store has them. Returns each item's id by the key of its event."""
     names: dict[str, str] = {}
     there = any(True for _ in workspace.store.archive.threads())
     with workspace.store.transaction():
@@ -253,7 +256,7 @@ def _parse_instant(workspace: Workspace, value: object) -> datetime | None:
 
 
 def _rows_by_space(path: Path, needed: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
-    """The rows of a file by their space, in order. Raises UsageError."""
+    """The rows of a file by space, in order. Raises UsageError."""
     found: dict[str, list[dict[str, Any]]] = {}
     for row in read_rows(path, needed):
         found.setdefault(str(row["ns"]), []).append(row)

@@ -1,9 +1,10 @@
-"""Turns that are annotated completely: which passages of them are worth keeping. So precision can be counted, not only recall.
+"""Compare memories with completely annotated turns, which list all passages worth keeping: precision can be measured, not only
+recall.
 
-A folder of them has ``turns.jsonl`` (``id``, ``source``, ``session``, ``before``, ``text``) and ``labels.jsonl`` (``id``,
-``label`` keep or drop, ``quote``, ``importance``, ``why``). A memory is judged by the longest of its quotes that stands in an
-annotated turn: it is right if that shares half of its words, or of the label's, with a passage to keep. A memory that stands in
-no annotated turn is not judged.
+A folder contains ``turns.jsonl`` (``id``, ``source``, ``session``, ``before``, ``text``) and ``labels.jsonl`` (``id``, ``label``
+keep or drop, ``quote``, ``importance``, ``why``). A memory is judged by the longest of its quotes that occurs in an annotated turn.
+It is right if the quote and a passage to keep share half of the words of the shorter one. A memory that occurs in no annotated turn
+is not judged.
 """
 
 import json
@@ -22,7 +23,7 @@ from kept.core.value import dataclass, field
 TURNS, LABELS = "turns.jsonl", "labels.jsonl"
 LEVELS = (3, 2, 1)
 _MARKS = Pattern(r"[`*_\"'’‘“”]")
-_LEAST = 15  # characters of a quote that can be placed
+_LEAST = 15  # a shorter quote (in characters) is not looked for
 _SHARE = 0.5
 _NOWHERE = Pointer(path="", line=0, start=0, end=0)
 _STATUSES = {"active": "active", "accepted": "active", "held": "held"}
@@ -30,7 +31,7 @@ _STATUSES = {"active": "active", "accepted": "active", "held": "held"}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KeepPassage:
-    """A passage that is worth keeping, and how much is lost without it (3: real time)."""
+    """A passage worth keeping, and its importance: how much is lost without it (3: real time)."""
 
     quote: str
     importance: int
@@ -38,7 +39,9 @@ class KeepPassage:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AnnotatedTurn:
-    """A typed turn with the last words of the assistant before it, what is worth keeping of it, and why other passages are not."""
+    """A typed turn, the assistant's last words before it, the passages worth keeping, and other passages with a reason to drop
+    them.
+    """
 
     id: str
     source: str
@@ -49,15 +52,15 @@ class AnnotatedTurn:
     drop: tuple[tuple[str, str], ...]
 
     def is_worth_keeping(self, quote: str) -> bool:
-        """True if a quote is a passage worth keeping."""
+        """True if a quote overlaps with a passage worth keeping."""
         return any(is_overlapping(quote, item.quote) for item in self.keep)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryJudgement:
-    """A memory that stands in an annotated turn: ``status`` active or held, the turn's source, and why it is wrong.
+    """The judgement of a memory that occurs in an annotated turn: ``status`` is active or held, ``source`` the turn's.
 
-    ``why`` is empty where the memory is right, or the annotator gave no reason.
+    ``why`` is the reason to drop the passage; empty if the memory is right or the annotator gave none.
     """
 
     memory: Mapping[str, Any]
@@ -69,10 +72,10 @@ class MemoryJudgement:
 
 @dataclass(kw_only=True, slots=True)
 class TurnScore:
-    """How memories stand against annotated turns.
+    """The score of memories against annotated turns.
 
-    ``elsewhere`` counts memories that stand in no annotated turn, by status; ``found`` and ``wanted`` count passages to keep by
-    importance, ``missed`` are those that no active memory has.
+    ``elsewhere`` counts memories that occur in no annotated turn, by status. ``found`` and ``wanted`` count passages to keep, by
+    importance; ``missed`` are those that no active memory contains.
     """
 
     judged: list[MemoryJudgement] = field(default_factory=list)
@@ -82,12 +85,12 @@ class TurnScore:
     missed: list[KeepPassage] = field(default_factory=list)
 
     def count_right(self, status: str, source: str = "") -> tuple[int, int]:
-        """How many memories of a status are right, and how many were judged; of one source where it is given."""
+        """The number of right and of judged memories with a status, of one source if given."""
         rights = [judgement.right for judgement in self.judged if judgement.status == status and source in ("", judgement.source)]
         return sum(rights), len(rights)
 
     def reliability(self) -> dict[float, tuple[int, int]]:
-        """How many are right, and how many were judged, by confidence in steps of a tenth."""
+        """The number of right and of judged memories by confidence, in steps of 0.1."""
         bands: dict[float, list[bool]] = defaultdict(list)
         for judgement in self.judged:
             if isinstance(confidence := judgement.memory.get("confidence"), (int, float)):
@@ -96,12 +99,12 @@ class TurnScore:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The sources that memories were judged in."""
+        """The sources with judged memories, sorted."""
         return tuple(sorted({judgement.source for judgement in self.judged}))
 
 
 def load_annotations(folder: Path) -> tuple[AnnotatedTurn, ...]:
-    """The annotated turns of a folder. Raises UsageError where a file is missing or a row is not of the form."""
+    """The annotated turns of a folder. Raises UsageError if a file is missing or a row is malformed."""
     labels: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for row in read_rows(folder / LABELS, ("id", "label", "quote")):
         labels[row["id"]].append(row)
@@ -157,12 +160,12 @@ def is_overlapping(left: str, right: str) -> bool:
 
 @lru_cache(maxsize=16_384)
 def normalize_text(text: str) -> str:
-    """A text as it is compared: in small letters, without marks and doubled white space."""
+    """A text in the form in which it is compared: lower case, without quotes and emphasis marks, with single spaces."""
     return " ".join(_MARKS.sub("", text).split()).lower()
 
 
 def _create_locator(turns: Sequence[AnnotatedTurn]) -> Callable[[Mapping[str, Any]], tuple[AnnotatedTurn, str] | None]:
-    """A function that finds the turn which holds the longest of a memory's quotes, and that quote."""
+    """Return a function that finds the turn containing the longest of a memory's quotes, and that quote."""
     texts = {turn.id: normalize_text(turn.text) for turn in turns}
     by_id = {turn.id: turn for turn in turns}
     starts: dict[str, set[str]] = defaultdict(set)
@@ -183,7 +186,7 @@ def _create_locator(turns: Sequence[AnnotatedTurn]) -> Callable[[Mapping[str, An
 
 
 def read_rows(path: Path, needed: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """The rows of a JSON Lines file, each with all the fields needed. Raises UsageError."""
+    """The rows of a JSON Lines file. Raises UsageError if the file cannot be read or a row lacks one of the fields ``needed``."""
     try:
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
@@ -205,7 +208,7 @@ def _parse_row(line: str, number: int, needed: Sequence[str]) -> dict[str, Any]:
 def plain_event(
     key: str, session: str, author: Author, text: str, *, pointer: Pointer = _NOWHERE, at: datetime | None = None
 ) -> Event:
-    """What a person or an assistant said in a set, as an event."""
+    """An event for what a person or an assistant said in a data set."""
     return Event(
         key=key,
         twin="",
