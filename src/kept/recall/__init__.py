@@ -1,1 +1,1 @@
-"""Finding what matters for a prompt: embeddings, index, ranking, context within a budget."""
+"""Find what is relevant to a prompt: embeddings, full-text index, ranking, and a context block within a token budget."""

@@ -1,7 +1,7 @@
-"""What to put before a session: what always holds, the last days, what helped against this failure, what is near to the message.
+"""Assemble the context for a session: what always applies, the last days, fixes of the same failure, facts near the message.
 
-A hook waits for this: it and everything below it imports next to nothing and reads the store within a deadline. By words and
-failure fingerprints alone; who has vectors gives them as ``nearest``.
+A hook waits for this, so this module and those it imports load almost nothing and read the store within a deadline. It looks up
+words and failure fingerprints only; a caller that can compare vectors passes ``nearest``.
 """
 
 import os
@@ -28,18 +28,18 @@ from kept.recall.nearby import (
 from kept.recall.relevance import is_related_recent_work
 from kept.store.reader import RecallMemory, StoreReader
 
-RULE_CATEGORIES = ("constraint", "convention", "preference", "preferences")  # of a project, for who reads no file of kept's
-Said = Callable[[str], Mapping[str, float]]  # turns of a project that a message may mean, by key, and how near each is
-Ranked = Callable[[list[str]], Sequence[str]]  # memories by id, and turns by :data:`PREFIX` and key, of these scopes, best first
+RULE_CATEGORIES = ("constraint", "convention", "preference", "preferences")  # for clients that load no file of kept
+Said = Callable[[str], Mapping[str, float]]  # scope → turns of the project that a message may refer to: key → nearness
+Ranked = Callable[[list[str]], Sequence[str]]  # scopes → memory ids, and turns as ``passages.PREFIX`` + key, best first
 NOTHING = Context((), 0, {})
-_WRITTEN = 30.0  # the weight of a line of the daybook
-_ENDS = 12_000  # characters of each end of a message in which a word of failing is looked for
+_WRITTEN = 30.0  # the score of a passage about a day
+_ENDS = 12_000  # characters at each end of a message that are searched for a word of ``_FAILING``
 _FAILING_TEXT = """
 error, exception, traceback, panic, fatal, failed, failure, denied, refused, not found, no such, invalid, cannot, can't, unable to,
 exit code, exit status, exited, unexpected, undefined, unknown
 """
 _FAILING = tuple(item.strip() for item in _FAILING_TEXT.split(","))
-_DONE = 2  # the weight from which on something was done and not only asked
+_DONE = 2  # minimum weight of a note about work that was done, not only requested
 
 
 def assemble_context(
@@ -53,13 +53,19 @@ def assemble_context(
     missed: list[ContextPiece] | None = None,
     ranked: Ranked | None = None,
 ) -> Context:
-    """The context for a message; nothing where the store cannot be read in time. ``scope`` is that of the directory where it is
-    known.
+    """The context for a message; ``NOTHING`` if there is no store.
 
-    ``nearest`` begins to look for the facts that are near by meaning; the answer is taken up after words were looked for.
-    ``said`` looks for what the person said in the project, where no memory answers. ``missed`` takes up the facts that are not near
-    enough. ``ranked`` fills what is left of the budget: who asked a question and named a budget wants it used. Raises StoreError
-    where there is a store that cannot be read.
+    Args:
+        place: the store, the user's home and the settings of recall.
+        asked: the message and what to include.
+        now: the present moment.
+        scope: the scope of the directory, if the caller knows it.
+        nearest: starts the lookup of facts near in meaning; its answer is read after the lookup by words.
+        said: finds what the person said in this project. It is called only if there are no fixes, no facts and no recent work.
+        missed: receives the facts that are not near enough.
+        ranked: fills the rest of the budget: a caller who asked a question and set a budget wants all of it used.
+
+    Raises StoreError if the store cannot be read, or not before the deadline.
     """
     if not os.path.isfile(place.store):  # noqa: PTH113 - pathlib takes longer to import than a search takes
         return NOTHING
@@ -90,7 +96,7 @@ def assemble_context(
 
 
 def failure_marks(message: str) -> tuple[str, ...]:
-    """The fingerprints of the failures that a message tells of; none where no word of it says that something failed."""
+    """The fingerprints of the failures that a message reports; none if no word of it says that something failed."""
     ends = (message if len(message) <= 2 * _ENDS else f"{message[:_ENDS]}\n{message[-_ENDS:]}").lower()
     if not any(item in ends for item in _FAILING):
         return ()
@@ -109,13 +115,13 @@ def _fix_piece(look: ContextLookup, memory: RecallMemory) -> ContextPiece:
 
 
 def _find_said_pieces(look: ContextLookup, said: Said, scope: str) -> list[ContextPiece]:
-    """What was said; nothing where it cannot be read in time, for everything else is read by then."""
+    """What the person said earlier; nothing if it cannot be read in time, because the rest of the context is complete by then."""
     began = time.monotonic()
     near = said(scope)
     look.reader.extend_deadline(time.monotonic() - began)
     if not near:
         return []
-    from kept.recall.passages import turn_pieces  # noqa: PLC0415 - telling whose words a text is takes longer than a search
+    from kept.recall.passages import turn_pieces  # noqa: PLC0415 - finding out whose words a text is takes longer than a search
 
     try:
         return turn_pieces(look, near)
@@ -124,7 +130,7 @@ def _find_said_pieces(look: ContextLookup, said: Said, scope: str) -> list[Conte
 
 
 def _ranked_pieces(look: ContextLookup, ranked: Sequence[str]) -> Iterator[ContextPiece]:
-    """What a search found, in its order; nothing that does not hold any more."""
+    """The search results in their order, without memories that have expired."""
     from kept.recall.passages import PREFIX, turn_pieces  # noqa: PLC0415 - as above
 
     rows = look.reader.memory_rows_by_id(list(ranked), look.scopes, list(look.place.profiles))
@@ -137,7 +143,7 @@ def _ranked_pieces(look: ContextLookup, ranked: Sequence[str]) -> Iterator[Conte
 
 
 def _core_pieces(look: ContextLookup) -> dict[str, list[ContextPiece]]:
-    """What always holds, and what is remembered of the project: its rules before the rest."""
+    """What always applies, and what is remembered about the project: its rules before the rest."""
     rules = None if look.asked.whole else RULE_CATEGORIES if look.asked.rules else ()
     pieces: dict[str, list[ContextPiece]] = {CORE: [], HERE: []}
     for memory in look.reader.always_shown_memories(look.scopes, list(CORE_CATEGORIES), list(look.place.profiles), rules):
@@ -151,8 +157,8 @@ def _core_pieces(look: ContextLookup) -> dict[str, list[ContextPiece]]:
 
 
 def _day_pieces(look: ContextLookup, message: MessageTerms) -> list[ContextPiece]:
-    """The last two days of this project: what the daybook put together of them; else what other sessions worked on, where something
-    came of it and it has to do with the message, if there is one.
+    """The last two days in this project: the passages about each day, and notes of other sessions' work that has an outcome and, if
+    there is a message, is related to it. The notes of a day are left out if a passage reports its solutions or decisions.
     """
     asked, recent = look.asked, message.intent.recent
     today = look.now.astimezone(look.place.zone).replace(hour=0, minute=0, second=0, microsecond=0)
@@ -165,7 +171,7 @@ def _day_pieces(look: ContextLookup, message: MessageTerms) -> list[ContextPiece
     gone = {item.instead for item in written if item.own}
     days = {
         item.day for item in written if not item.own and item.kind in ("solutions", "decisions")
-    }  # else notes tell what was done
+    }  # the other days' work is taken from notes
     pieces = [
         ContextPiece(DAYS, item.id, item.text, item.day, 1.0, _WRITTEN, "what the day came to in this project")
         for item in written
@@ -198,7 +204,7 @@ def _format_store_instant(instant: datetime) -> str:
 
 
 def find_already_read(reader: StoreReader, asked: ContextRequest, user: str) -> tuple[frozenset[str], list[str]]:
-    """What the session reads by itself in kept's files: keys of memories, and the words of other lines."""
+    """What the client loads by itself from files that kept writes: the keys of memories, and the texts of all other lines."""
     keys: set[str] = set()
     texts: list[str] = []
     own, variable, theirs = _READS.get(asked.client, ("", "", ()))
@@ -214,8 +220,8 @@ def find_already_read(reader: StoreReader, asked: ContextRequest, user: str) -> 
     return frozenset(keys), texts
 
 
-# Below which folder of the user's home a client reads files of kept's, the variable that names another place (for Gemini: another
-# home), and which files in a project it does not read.
+# Per client: the folder below the user's home from which it loads files that kept writes, the variable that moves this folder (for
+# Gemini: that moves the home), and the files of a project that it does not load.
 _READS = {
     "claude": ("/.claude/", "CLAUDE_CONFIG_DIR", ("AGENTS.md", "GEMINI.md")),
     "codex": ("/.codex/", "CODEX_HOME", ("CLAUDE.md", "GEMINI.md")),

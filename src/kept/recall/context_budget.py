@@ -1,14 +1,14 @@
-"""Assemble context within a budget: which pieces are shown, layer by layer, none of them twice. May be empty."""
+"""Choose the pieces of a context that fit its budget, layer by layer, and leave out repetitions. The result may be empty."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kept.core.fence import LAYERS, NOTICE, PAST, SAID, TAG, Context, ContextPiece, Layer, estimate_token_count, render_piece
 from kept.core.text import jaccard_similarity, number_tokens, tokenize
 
-_SAME = 0.75  # likeness from which two lines say the same
+_SAME = 0.75  # Jaccard similarity from which two lines count as the same
 _BY_NAME = {layer.name: layer for layer in LAYERS}
-_WHOLE = 0.9  # share of a line's words from which on a passage has it whole
-SHOWN = "shown earlier in this session"  # why a piece is left out that the session has read already
+_WHOLE = 0.9  # share of a line's words that a passage must contain to count as containing the line
+SHOWN = "shown earlier in this session"  # the reason for leaving out a piece that this session was already shown
 
 
 def fit_to_budget(
@@ -24,9 +24,9 @@ def fit_to_budget(
     Args:
         offered: the pieces of each layer, in any order.
         budget: tokens for the whole block, its frame included.
-        present: texts that the session has before it anyway (lines of memory.md, of kept's section).
-        told: keys that were shown in this session already.
-        rest: what fills the room that is left, in this order, whatever its layer.
+        present: texts that the session already has (lines of memory.md or of kept's section of a file).
+        told: keys that were already shown in this session.
+        rest: pieces that fill the remaining budget, in this order, whatever the share of their layer.
     """
     seen = [tokenize(item) for item in present]
     left_out: dict[str, int] = {}
@@ -62,7 +62,7 @@ def fit_to_budget(
 
 
 def _spare_room(layer: Layer, offered: Mapping[str, Sequence[ContextPiece]], room: int) -> int:
-    """What a layer may use beyond its share: everything, where no later layer offers anything."""
+    """What a layer may use beyond its share: all that remains if no later layer offers a piece, else 0."""
     later = LAYERS[LAYERS.index(layer) + 1 :]
     return room if not any(offered.get(item.name) for item in later) else 0
 
@@ -77,7 +77,7 @@ def _omission_reason(
     full: bool,
     taken: int,
 ) -> str:
-    """Why a piece is left out; empty where it is shown."""
+    """Why a piece is left out; empty if it is shown."""
     if not piece.text.strip():
         return "nothing to say"
     if piece.near < layer.floor:
@@ -90,5 +90,5 @@ def _omission_reason(
         return "over the budget"
     same = any((jaccard_similarity(words, item) >= _SAME and number_tokens(words) == number_tokens(item)) for item in seen)
     if same or (layer.name in (PAST, SAID) and any(len(words & item) >= max(_WHOLE * len(item), len(words) / 2) for item in seen)):
-        return "in the session already"  # for the passage, the memory that was made of it
+        return "in the session already"  # second condition: a memory made from this passage is shown
     return ""

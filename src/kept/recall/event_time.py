@@ -1,5 +1,6 @@
-"""A time that a question bounds by something that happened. Apart from the words of a question, which a hook waits for: the words
-of time take longer to import than a hook's whole search.
+"""Parse a time that a question bounds by an event ("before the big release").
+
+This is not in :mod:`kept.recall.question`, which hooks import: importing the words for times takes longer than a hook's search.
 """
 
 from kept.core.dates.when import OPEN, TimeSpan, split_question_words
@@ -7,7 +8,7 @@ from kept.recall.question import telling_words
 
 
 def parse_event_bound(question: str) -> TimeSpan | None:
-    """The time before or after something that happened ("before the big release"), where a question names it."""
+    """The time before, after or since an event that the question names; None if it names none."""
     raw, words = split_question_words(question)
     for place, word in enumerate(words[:-2]):
         if word in ("before", "after", "since") and words[place + 1] in ("the", "our", "my", "that"):

@@ -1,14 +1,14 @@
-"""Fingerprints of the failures that a message tells of: of error lines, and of what stands behind a colon or in quotes."""
+"""Fingerprints of the failures that a message reports: of its error lines, and of text after a colon or in quotes."""
 
 from kept.core.error_fingerprint import fingerprint_error, fingerprint_errors
 
-_LINES = 40  # of a message, from its start: what a person quotes stands in a sentence of their own
-_LEAST = 12  # characters a quoted error has at least
-_PARTS = 4
+_LINES = 40  # lines at the start of a message that are searched for quoted errors: a person quotes them in their own sentence
+_LEAST = 12  # minimum length of a quoted error in characters
+_PARTS = 4  # texts after a colon, in backticks and in double quotes: at most this many of each per line
 
 
 def message_fingerprints(message: str) -> tuple[str, ...]:
-    """The fingerprints, the most telling error line first; each once."""
+    """The distinct fingerprints of a message, that of the most specific error line first."""
     parts: list[str] = []
     for line in message[:4_000].splitlines()[:_LINES]:
         rest = line

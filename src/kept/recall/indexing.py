@@ -1,8 +1,9 @@
-"""Indexing by meaning: vectors for what is new, after a run, as far as its time reaches; the next run goes on from there. What
-waits for a vector, and how often memories were used, is the part of the store's file that recall itself writes.
+"""Make vectors for new texts after a run, within a time limit; the next run continues with the rest.
 
-A model reads some 250 words, so a long text gets a vector for each of its pieces. Nothing here is canonical: what is lost is made
-again or missed by nobody. Search by words needs none of this: the store keeps its words in order by itself.
+Recall itself writes two things to the store file: the queue of units that need a vector, and how often each memory was used.
+
+The local model reads about 250 words, so a long text gets a vector for each of its pieces. All of this can be rebuilt or lost
+without harm. Search by words does not need it: the store maintains its own full-text index.
 """
 
 import json
@@ -29,31 +30,31 @@ _BUSY_MS = 30_000
 
 
 class VectorQueue:
-    """Units whose vector is to be made, or dropped where they are gone. Raises StoreError."""
+    """The queue of units whose vector must be made or, if the unit is gone, dropped. Methods raise StoreError."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._path = path
 
     def count_pending(self) -> dict[UnitKind, int]:
-        """How many units wait, by kind."""
+        """The number of queued units of each kind."""
         return {UnitKind(row["kind"]): row["units"] for row in self._execute("waiting").fetchall()}
 
     def pending_units(self) -> tuple[tuple[UnitKind, int], ...]:
-        """The units: memories first, then summaries, then what was said, of each kind the latest first."""
+        """The queued units: memories, then summaries, then turns, the latest of each kind first."""
         return tuple((UnitKind(row["kind"]), row["item"]) for row in self._execute("pending_units").fetchall())
 
     def done(self, units: Iterable[tuple[UnitKind, int]]) -> None:
-        """Note that units wait no longer."""
+        """Remove units from the queue."""
         self._execute("done_waiting", units=json.dumps([[kind.value, item] for kind, item in units]))
 
     def requeue_all(self) -> None:
-        """Let everything wait."""
+        """Queue all memories, summaries and turns."""
         for name in ("refill_memories", "refill_summaries", "refill_turns"):
             self._execute(name)
 
     def add_uses(self, times: Mapping[str, int]) -> None:
-        """Add to how often memories (by id) were used; those that are not there are left out."""
+        """Add to the use counts of memories (by id); unknown ids are ignored."""
         for memory, count in times.items():
             self._execute("used", memory=memory, times=count)
 
@@ -66,7 +67,7 @@ class VectorQueue:
 
 @contextmanager
 def open_queue(path: Path) -> Iterator[VectorQueue]:
-    """The queue of a store file; everything done inside commits together. Raises StoreError."""
+    """The queue of a store file; all changes in the body are one transaction. Raises StoreError."""
     try:
         connection = sqlite3.connect(path, isolation_level=None)
     except sqlite3.Error as error:
@@ -85,17 +86,17 @@ def open_queue(path: Path) -> Iterator[VectorQueue]:
             raise StoreError(f"the store cannot be used: {error}", where=str(path), hint="run `kept check`") from error
 
 
-# What may keep vectors from being made: where memory is short, not even the library loads.
+# Errors that making vectors may raise: if memory is short, not even numpy can be imported.
 UNMADE = (KeptError, OSError, ImportError, MemoryError)
-CHANGE_SECONDS = 2.0  # what a person's own change waits for
+CHANGE_SECONDS = 2.0  # how long a person's own change may wait for its vectors
 _AT_ONCE = 32
-_FOR_MEMORIES = 8  # times the seconds that memories may take; what was said can wait for the night
-_LONGEST_LOG = 2**20  # bytes of noted uses that are read
+_FOR_MEMORIES = 8  # memories get this many times the seconds of the other kinds; turns can wait for the nightly run
+_LONGEST_LOG = 2**20  # bytes of the file of noted uses that are read
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VectorStatus:
-    """How search by meaning stands: the model (empty: none), units with a vector, units that wait for one, and what went wrong."""
+    """The state of search by meaning: its model (empty: none), how many units have or await a vector, and what went wrong."""
 
     model: str
     embedded: int
@@ -104,10 +105,11 @@ class VectorStatus:
 
 
 def update_index(workspace: Workspace, seconds: float, progress: Progress = ignore_progress) -> int:
-    """Count noted uses, drop the vectors of what changed or is gone, and make those that are missing, as far as the seconds reach
-    for each kind; memories, with which every prompt is compared, get some times as many. Returns how many units got one.
+    """Count noted uses, drop the vectors of units that changed or are gone, and make missing vectors. Returns how many units got
+    vectors.
 
-    Raises KeptError where the model cannot be asked or the files cannot be written; what was done stays.
+    Each kind of unit gets ``seconds``; memories get eight times as many, because every prompt is compared with them. Raises
+    KeptError if the model cannot be used or the files cannot be written; completed batches are kept.
     """
     count_uses(workspace)
     with open_queue(workspace.paths.store) as queue:
@@ -120,10 +122,10 @@ def update_index(workspace: Workspace, seconds: float, progress: Progress = igno
 
 
 def create_meaning_scorer(workspace: Workspace) -> Callable[[Sequence[tuple[str, str]]], Sequence[float | None] | None] | None:
-    """How near the texts of pairs are in meaning, on the scale of :mod:`kept.recall.embed.levels`; None where no model is at hand,
-    and of a pair in a language that it does not know.
+    """A function that compares the meanings of pairs of texts; None if there is no model.
 
-    The model is loaded here, before any transaction waits for it.
+    It returns a similarity for each pair, on the scale of :mod:`kept.recall.embed.levels`: None for a pair in a language that the
+    model does not know, None instead of the list if the model fails. The model is loaded here, before any transaction waits for it.
     """
     model = None
     with suppress(*UNMADE):
@@ -147,7 +149,7 @@ def create_meaning_scorer(workspace: Workspace) -> Callable[[Sequence[tuple[str,
 
 
 def drop_stale_vectors(workspace: Workspace) -> None:
-    """Drop the vectors of what changed or is gone: nothing forgotten stays in them. Raises OSError, StoreError."""
+    """Drop the vectors of units that changed or are gone, so that none is left of a forgotten text. Raises OSError, StoreError."""
     if not workspace.paths.vectors.exists():
         return
     with open_queue(workspace.paths.store) as queue:
@@ -160,12 +162,12 @@ def drop_stale_vectors(workspace: Workspace) -> None:
 
 
 def discard_vectors(vectors: Path) -> None:
-    """Throw all vectors away; the next run makes them anew. Raises OSError."""
+    """Delete all vectors; the next run makes them again. Raises OSError."""
     vectors.unlink(missing_ok=True)
 
 
 def vector_status(workspace: Workspace) -> VectorStatus:
-    """How search by meaning stands."""
+    """The state of search by meaning. Raises StoreError."""
     with open_queue(workspace.paths.store) as queue:
         waiting = sum(queue.count_pending().values())
     recall = workspace.settings.recall
@@ -230,7 +232,7 @@ def _group_by_kind(units: Sequence[tuple[UnitKind, int]]) -> dict[UnitKind, list
 
 
 def count_uses(workspace: Workspace) -> None:
-    """Take up the uses that hooks noted, if there are any: one id a line. Nothing is lost by a line that is none."""
+    """Add the uses that hooks noted to the store, if there are any. The file has one memory id per line; bad lines are ignored."""
     taken = workspace.paths.used.with_suffix(".taken")
     with suppress(OSError):
         workspace.paths.used.rename(taken)
@@ -247,12 +249,15 @@ def _add_uses(queue: VectorQueue, times: Counter[str]) -> None:
     queue.add_uses({memory: count for memory, count in times.items() if memory.isalnum() and len(memory) <= 32})
 
 
-LONGEST = 900  # characters of a piece: some 200 tokens of English, less than the model reads
-MOST = 4  # pieces of one text; its beginning tells most, and its end often asks the question
+LONGEST = 900  # characters of a piece: about 200 tokens of English, fewer than the model reads
+MOST = 4  # pieces of one text: the beginning says most, and the end often contains the question
 
 
 def split_pieces(text: str) -> tuple[str, ...]:
-    """At most :data:`MOST` pieces, cut at an empty line, line, sentence or space; the middle may be left out."""
+    """Split a text into at most :data:`MOST` pieces, at an empty line, line end, sentence end or space.
+
+    If that is too few, the last piece is the end of the text, and what lies before it is left out.
+    """
     whole = text.strip()
     if len(whole) <= LONGEST:
         return (whole,) if whole else ()

@@ -1,7 +1,7 @@
-"""What is near to a message: facts by words and by meaning, and what was worked on earlier, where something came of it.
+"""Find what is near a message: facts, by words and by meaning, and earlier work that has an outcome.
 
-A hook waits for this, so it imports next to nothing. A fact's score is the seed's formula over the better of two likenesses: that
-of the words (:mod:`kept.recall.relevance`) and the cosine that somebody who has vectors tells. Texts come from the store alone.
+A hook waits for this, so it imports next to nothing. :mod:`kept.recall.relevance` computes how near a fact is, from its words, its
+topic and, if the caller can compare vectors, its meaning; and from that the fact's score. Texts come from the store alone.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -38,27 +38,27 @@ from kept.recall.relevance import (
 from kept.recall.topics import NO_INTENT, Intent, Topic, count_topic_words, detect_intent, topic_phrases
 from kept.store.reader import RecallMemory, StoreReader
 
-CORE_CATEGORIES = ("identity", "person", "preference", "preferences", "constraint")  # those of the user's scope are always shown
-SECONDS = 0.5  # reading the store may take so long; a hook gives less
+CORE_CATEGORIES = ("identity", "person", "preference", "preferences", "constraint")  # in the user's scope, these are always shown
+SECONDS = 0.5  # default time limit for reading the store; hooks set a lower one
 _CANDIDATES = 40
 _TOPICAL = 60
 _ASIDE = 3
 _NOTES = 12
-_SHARED = 2  # names that what was worked on must share with a message at least
-_LIKE = 0.5  # likeness from which two things that were done came to the same
+_SHARED = 2  # minimum number of names that a note shares with a message
+_LIKE = 0.5  # Jaccard similarity above which two notes report the same outcome
 _WORDS = 60
 _ENDS = 2_000
 
 
 class ContextRequest(NamedTuple):
-    """What is asked for.
+    """What the context is assembled for.
 
-    ``message`` is what the user said (empty at the start of a session), ``directory`` where, ``session`` whose archived turns are
-    before the model anyway. ``marks`` are the fingerprints of failures the message tells of. ``core`` asks for what always holds,
-    ``days`` for what was worked on in the last days (of that, what a message is about, where there is one). ``told`` are the keys
-    of what was shown in the session before. ``client`` decides which files the session has read by itself; ``rules`` asks for the
-    rules of the project, which such files would hold, ``whole`` for all that is remembered of the project. ``others`` lets fixes in
-    that helped in another project.
+    ``message`` is what the user said (empty at the start of a session), ``directory`` where the session works, ``session`` its id:
+    the model already has what was said in it. ``marks`` are the fingerprints of failures that the message reports. ``core`` asks
+    for what always applies, ``days`` for the work of the last days (if there is a message, only work related to it). ``told`` are
+    the keys of what this session was shown before. ``client`` decides which files the session has loaded by itself; ``rules`` asks
+    for the project's rules, which such files would contain; ``whole`` asks for all memories of the project. ``others`` includes
+    fixes from other projects.
     """
 
     message: str = ""
@@ -76,10 +76,10 @@ class ContextRequest(NamedTuple):
 
 
 class RecallEnvironment(NamedTuple):
-    """Where it is looked for: the store file, the user's home, the active profiles, the zone whose days are shown, how long
-    reading may take.
+    """What a lookup needs of its surroundings: the store file, the user's home, the active profiles, the time zone for dates, and
+    how many seconds reading may take.
 
-    ``weights`` are a person's settings of recall.
+    ``weights`` come from the person's settings of recall.
     """
 
     store: str
@@ -90,15 +90,16 @@ class RecallEnvironment(NamedTuple):
     weights: RecallWeights = SEED
 
 
-# By how many deviations memories are nearer to a message than others, by id; empty where nobody tells in time.
+# Memory id → by how many standard deviations it is nearer to the message than others; also ``relevance.DOUBT``. Empty if no answer
+# comes in time.
 Meant = Callable[[], Mapping[str, float]]
-Nearest = Callable[[list[str]], Meant]  # begins to look among the memories of these scopes
+Nearest = Callable[[list[str]], Meant]  # starts a lookup among the memories of these scopes
 
 
 class ContextLookup(NamedTuple):
-    """One look into a store: at what, where, for what, when, and the scopes that count, the project's after the user's.
+    """The parts of one lookup in a store. ``scopes`` are the user's scope and, after it, the project's.
 
-    ``missed`` takes up what is not near enough, for whoever wants to see it; a hook does not.
+    ``missed`` receives the facts that are not near enough, for a caller that shows them (hooks do not).
     """
 
     reader: StoreReader
@@ -109,26 +110,26 @@ class ContextLookup(NamedTuple):
     missed: list[ContextPiece] | None = None
 
     def is_valid(self, memory: RecallMemory) -> bool:
-        """Whether a memory still holds."""
+        """Whether a memory has content and has not expired."""
         until = parse_store_instant(memory.valid_until)
         return bool(memory.content) and (until is None or until > self.now)
 
     def local_day(self, text: str) -> str:
-        """The day of an instant in the person's zone; empty where there is none."""
+        """The date of a stored instant in the person's time zone, in ISO format; empty for an empty text."""
         at = parse_store_instant(text)
         return at.astimezone(self.place.zone).date().isoformat() if at else ""
 
 
 def parse_store_instant(text: str) -> datetime | None:
-    """An instant as the store writes it."""
+    """Parse an instant from the store's format; None for an empty text."""
     return datetime.fromisoformat(text) if text else None
 
 
 class MessageTerms(NamedTuple):
-    """What a message names, each as the forms under which it is found, and what these are worth.
+    """The names in a message. A name is a word, an identifier or a path, given as the words under which it is indexed.
 
-    ``names`` are those that tell something, ``notes`` the rows of what was worked on in the project that has a word. ``intent`` is
-    what a message of few words asks for.
+    ``said`` are all names, ``names`` those of them that are telling. ``worth`` is the weight of each word, ``notes`` maps a word to
+    the rows of the project's notes that contain it. ``intent`` is what a short message asks for.
     """
 
     names: tuple[tuple[str, ...], ...]
@@ -138,12 +139,12 @@ class MessageTerms(NamedTuple):
     intent: Intent = NO_INTENT
 
     def asked(self) -> list[float]:
-        """What each name is worth: as much as its best form."""
+        """The weight of each name: that of its heaviest word."""
         return [max(self.worth[word] for word in name) for name in self.names]
 
 
 def parse_message_terms(look: ContextLookup) -> MessageTerms:
-    """What the message names."""
+    """The names in the message of a lookup, weighed by how rare they are in its store."""
     names = extract_names(look.asked.message)
     notes: dict[str, list[int]] = {}
     worth = _weigh_words(look, names, notes)
@@ -152,12 +153,12 @@ def parse_message_terms(look: ContextLookup) -> MessageTerms:
 
 
 def find_nearby(look: ContextLookup, message: MessageTerms, meant: Meant) -> dict[str, list[ContextPiece]]:
-    """The facts, and what was worked on, that are near to the message."""
+    """The facts and the earlier work near the message, by layer."""
     return {FACTS: _find_facts(look, message, meant), PAST: _find_past_work(look, message) if message.names else []}
 
 
 def shared_terms(message: MessageTerms, text: str) -> dict[str, float]:
-    """What a message and a text both name, with what that is worth."""
+    """The names that a message and a text share: the stem of each name's heaviest shared word, with its weight."""
     there = {stem(word) for word in index_words(text).split()}
     shared: dict[str, float] = {}
     for name in message.said:
@@ -169,7 +170,7 @@ def shared_terms(message: MessageTerms, text: str) -> dict[str, float]:
 
 
 def _weigh_words(look: ContextLookup, names: tuple[tuple[str, ...], ...], notes: dict[str, list[int]]) -> dict[str, float]:
-    """What words are worth, by how rare they are in the person's texts and the project's work; ``notes`` is filled."""
+    """The weight of each word: its rarity in the person's texts or in the project's notes, whichever is less. Fills ``notes``."""
     words = list(dict.fromkeys(word for name in names for word in name))[:_WORDS]
     worth = word_weights({word: look.reader.count_texts_with_word(word) for word in words}, look.reader.count_texts())
     of_project = look.scopes[1:]
@@ -180,7 +181,7 @@ def _weigh_words(look: ContextLookup, names: tuple[tuple[str, ...], ...], notes:
 
 
 def extract_names(text: str) -> tuple[tuple[str, ...], ...]:
-    """What a text names, each once: a word, or an identifier or path with its parts. Of a long text its ends."""
+    """The distinct names in a text: words, and identifiers or paths with their parts. Of a long text only both ends are read."""
     whole = text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]} {text[-_ENDS:]}"
     known = {word for half in (whole[:_ENDS], whole[_ENDS:]) for word in telling_words(half) if is_telling_word(word)}
     found = (tuple(word for word in dict.fromkeys(index_words(part).split()) if word in known) for part in whole.split())
@@ -188,14 +189,17 @@ def extract_names(text: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _rank_rows(rows_of: Callable[[str], list[int]], message: MessageTerms, least: int, most: int) -> dict[int, dict[str, float]]:
-    """The rows that share at least so many names with the message, most first, each with the shared words and their worth."""
+    """The rows that share at least ``least`` names with the message, each with its shared words and their weights.
+
+    At most ``most`` rows, those with the greatest shared weight first.
+    """
     shared: dict[int, dict[str, float]] = {}
     seen: set[str] = set()
     for name in message.names:
         best: dict[int, str] = {}
         for word in sorted(name, key=lambda each: -message.worth[each]):
             if stem(word) in seen:
-                continue  # another form of what is counted already
+                continue  # another form of a word that is already counted
             seen.add(stem(word))
             for row in rows_of(word):
                 best.setdefault(row, word)
@@ -216,7 +220,7 @@ def _find_facts(look: ContextLookup, message: MessageTerms, meant: Meant) -> lis
     topical = look.reader.memory_rows_with_phrases(topic_phrases(topics), look.scopes, profiles, _TOPICAL) if topics else []
     asked = message.asked()
     began = monotonic()
-    # Everyday words alone ("go with the second option") are about what stands in the conversation.
+    # A message of everyday words only ("go with the second option") refers to the conversation itself.
     meaning = meant() if message.intent.topics or max(asked, default=0.0) > PLAIN else {}
     look.reader.extend_deadline(monotonic() - began)
     rows = dict.fromkeys((*shared, *topical, *look.reader.memory_rows_by_id(list(meaning), look.scopes, profiles)))
@@ -230,15 +234,15 @@ def _find_facts(look: ContextLookup, message: MessageTerms, meant: Meant) -> lis
             or memory.sessions == {look.asked.session}
             or is_already_said(look.asked.message, memory.content)
         ):
-            continue  # what was said in this session is before the model anyway
+            continue  # the model already has it: it was said in this session, or the message says it
         words = shared.get(memory.row, {})
         worded = _score_nearness(words, set(index_words(" ".join(memory.artifacts)).split()), memory.content, asked)
         words_of_topic = belonging.get(memory.row, 0)
-        aside = words_of_topic * _ASIDE < most  # it names the topic in passing, and others are about it
+        aside = words_of_topic * _ASIDE < most  # it mentions the topic in passing; others are about it
         topic = 0.0 if aside else topic_nearness(words_of_topic, bare=message.intent.bare)
-        # What answers a failure names enough of it: "error" and "host" stand in many.
+        # A fix for a failure shares enough words with it, or its topic: "error" and "host" alone occur in many memories.
         compared = bool(meaning) and (not look.asked.marks or bool(topic) or has_enough_in_common([*words.values()], 0))
-        # What was not compared has no vector yet, or search finds better ones.
+        # Words alone may suffice for a memory without a score for its meaning: it may have no vector yet.
         alone = bool(look.asked.marks) or memory.id not in meaning
         parts = Likeness(
             worded,
@@ -273,13 +277,13 @@ def _find_facts(look: ContextLookup, message: MessageTerms, meant: Meant) -> lis
             )
         )
     best = sorted(pieces, key=lambda each: (-each.score, each.key))[: use.most]
-    # Who tells of a failure looks for the one thing that helped.
+    # A person who reports a failure needs the one thing that helped.
     further = CLEAR if look.asked.marks else min(FURTHER * use.floor, CLEAR)
     return [piece for place, piece in enumerate(best) if not place or piece.near >= (further if place < FEW else CLEAR)]
 
 
 def _fact_reason(parts: Likeness, words: Mapping[str, float], topics: Iterable[Topic], *, whole: bool) -> str:
-    """Why a fact is near; the ``whole`` of it for a person who asks."""
+    """Why a fact is near; ``whole`` adds the figures, for a person who asked."""
     return "; ".join(
         filter(
             None,
@@ -294,7 +298,7 @@ def _fact_reason(parts: Likeness, words: Mapping[str, float], topics: Iterable[T
 
 
 def _missed_piece(look: ContextLookup, memory: RecallMemory, words: Mapping[str, float], parts: Likeness) -> ContextPiece:
-    """A fact that is not near enough, with what it has in common with the message all the same."""
+    """A fact that is not near enough, with what it still has in common with the message."""
     because = (f"{_format_shared_words(words)}, which is too little; " if words else "") + _format_likeness(parts)
     return ContextPiece(
         FACTS, memory.id, memory.line, look.local_day(memory.last_seen), parts.relevance(), sum(words.values()), because
@@ -314,10 +318,9 @@ def _score_nearness(words: Mapping[str, float], about: set[str], text: str, aske
 
 
 def _find_past_work(look: ContextLookup, message: MessageTerms) -> list[ContextPiece]:
-    """What was worked on earlier in this project that shares enough with the message, where the names of both are in what came of
-    it.
+    """Earlier work in this project that shares enough names with the message, at least one of them in its outcome.
 
-    A request alone tells a session nothing, the same request again as little, and what came of it but once.
+    Left out are work without an outcome, work on the same request as the message, and work with an outcome that is already listed.
     """
     shared = _rank_rows(lambda word: message.notes.get(word, []), message, _SHARED, _NOTES)
     asked = message.asked()

@@ -1,5 +1,6 @@
-"""Search where this machine has no copy of the memory: on the PostgreSQL server that keeps it, as a role there. Runs send the
-vectors that this machine made; a question is made one here too, and none with a secret in it is sent.
+"""Search the memories on a PostgreSQL server, for machines without a copy of them.
+
+Runs send the vectors that this machine made to the server. A question is embedded here; a question with a secret is not sent.
 """
 
 import json
@@ -23,11 +24,11 @@ from kept.store.opening import connect_server
 from kept.store.replica.protocol import Found
 from kept.workspace import Workspace
 
-_POOL = 300  # lines that words propose
+_POOL = 300  # limit for the rows that the server returns
 
 
 def send_vectors(workspace: Workspace) -> int:
-    """Have the server keep a vector of each memory of which this machine has one. Returns how many were new. Raises StoreError."""
+    """Send the server those vectors of memories that it lacks and this machine has. Returns their number. Raises StoreError."""
     model, url = vector_model(workspace.paths.vectors), workspace.settings.store.url
     if not (url and model) or workspace.paths.settings_folder:
         return 0
@@ -46,10 +47,10 @@ def send_vectors(workspace: Workspace) -> int:
 def search_server(
     url: str, question: str, recall: RecallSettings, env: Mapping[str, str], now: datetime, *, limit: int = 10
 ) -> tuple[Hit, ...]:
-    """What answers a question of the memories of a URL's role and of the lines that its teams share with it, best first: the words
-    count as on the server, the meanings and the ranking as everywhere.
+    """The hits for a question among the memories of the URL's role and the lines that its teams share with it, best first.
 
-    Raises UsageError for a question with a secret in it, StoreError, ConfigError.
+    The server scores the words; meanings are scaled and scores fused as in every search. Raises UsageError for a question with a
+    secret in it, StoreError, ConfigError.
     """
     question = question[-LONGEST:].encode("utf-8", "replace").decode()
     refuse_secrets(question, where="the question", hint="leave it out; nothing was sent")
@@ -72,7 +73,7 @@ def search_server(
 
 
 def _to_hit(found: Found, score: float, similarity: float | None, now: datetime, *, worded: bool) -> Hit | None:
-    """A hit; None of a memory that has expired. A line of a team is its owner's, and told as of the team."""
+    """A row as a hit; None for a memory that is neither active nor held. A team's line gets the team's scope and its owner."""
     meant = f"its meaning ({similarity:.2f})" if similarity is not None and similarity >= TELLING else ""
     reasons = tuple(filter(None, ("its words" if worded else "", meant)))
     if found.team:

@@ -1,6 +1,6 @@
-"""A turn of an earlier session as one dated line: what the person typed in it, and how the assistant's reply begins.
+"""Render a turn of an earlier session as one dated line: what the person typed, and the beginning of the assistant's reply.
 
-Imported only where there is such a turn: telling typed words from foreign ones takes longer than a hook's search.
+It is imported only if there is such a turn: separating typed words from pasted ones takes longer than a hook's search.
 """
 
 import re
@@ -14,13 +14,13 @@ from kept.core.text import one_line, tokenize
 from kept.recall.nearby import ContextLookup
 from kept.store.reader import RecallTurn
 
-PREFIX = "turn:"  # before the key of a turn, where keys of memories stand too
+PREFIX = "turn:"  # distinguishes the key of a turn from the ids of memories
 _PASSAGE, _REPLY = 280, 160  # characters
 _HANDED_OVER = re.compile(r'(?m)^[*_`> \t]*kept: ".*$')  # lines of a reply that repeat what the person said
 
 
 def turn_pieces(look: ContextLookup, near: Mapping[str, float]) -> list[ContextPiece]:
-    """The lines of turns, by their keys and how near each is. What its author took back, or what was erased, gives none."""
+    """The lines for turns, given as key → nearness. Erased turns, and turns that the person took back, are left out."""
     pieces = []
     for place, (key, close) in enumerate(near.items()):
         turn = look.reader.turn(key)
@@ -40,7 +40,7 @@ def turn_pieces(look: ContextLookup, near: Mapping[str, float]) -> list[ContextP
 
 
 def _typed_passage(turn: RecallTurn, message: str) -> str:
-    """What the person typed; of a long text the sentences from the one on that shares most with the message."""
+    """What the person typed; of a long text, the part that begins with the sentence that shares most words with the message."""
     if FORGOTTEN_MARK in turn.text:
         return ""
     typed = one_line(

@@ -1,4 +1,4 @@
-"""What a session would get, for a person, an agent over MCP, or a program. Read-only."""
+"""Preview the context that a session would get, for a person, an agent over MCP, or a program. Read-only."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -19,8 +19,8 @@ from kept.workspace import Workspace
 CLIENTS = ("claude", "codex", "none")
 _SECONDS = 10.0  # a person waits longer than a prompt
 _TOO_FAR = "below the floor"
-_RANKED = 100  # of what search finds, so many may fill a budget
-_MISSED = 12  # of what is not near enough, so many are told
+_RANKED = 100  # maximum number of search results that may fill the budget
+_MISSED = 12  # maximum number of facts reported as not near enough
 
 
 def preview_context(
@@ -34,18 +34,17 @@ def preview_context(
     others: bool = True,
     fill: bool = False,
 ) -> Context:
-    """What a hook would put before a message said in a directory, or (without a message) before a session that starts there.
+    """The context that a hook would add to a message in a directory or, without a message, to a session that starts there.
 
     Args:
         workspace: the workspace.
-        message: what is about to be said.
-        directory: the absolute path the session works in; empty for none.
-        scope: its scope, where that is known.
-        budget: tokens at most; 0 for the setting ``context_tokens``.
-        client: one of ``CLIENTS``; what its session reads by itself is left out. ``none`` reads nothing: it gets the rules of the
-            project as well.
-        others: whether what helped in another project is told.
-        fill: whether what search ranks first fills what is left of the budget.
+        message: the user's message.
+        directory: the absolute path in which the session works; empty for none.
+        scope: its scope, if known.
+        budget: the maximum number of tokens; 0 for the setting ``context_tokens``.
+        client: one of ``CLIENTS``; what it loads by itself is left out. ``none`` loads nothing and also gets the project's rules.
+        others: whether fixes from other projects are included.
+        fill: whether the best search results fill the rest of the budget.
 
     Raises StoreError.
     """
@@ -91,14 +90,14 @@ def preview_context(
 
 
 def _rank_by_search(workspace: Workspace, message: str, scopes: Sequence[str]) -> list[str]:
-    """What search finds, by the keys of context, best first."""
+    """The search results as keys of context pieces, best first."""
     filters = Filters(scopes=tuple(scopes), statuses=("active",))
     hits = search(workspace, message, where=(UnitKind.MEMORY, UnitKind.TURN), limit=_RANKED, filters=filters)
     return [hit.id if hit.kind is UnitKind.MEMORY else PREFIX + hit.id for hit in hits]
 
 
 def count_foreign_lines(workspace: Workspace, directory: str, client: str) -> int:
-    """How many memories of other projects stand in the files that a session in a directory reads whole. Raises StoreError."""
+    """The number of memories of other projects in the files that a client in this directory loads. Raises StoreError."""
     asked = ContextRequest(directory=directory, client=client)
     with closing(StoreReader(str(workspace.paths.store), _SECONDS)) as reader:
         keys, _ = find_already_read(reader, asked, str(workspace.paths.user))
@@ -107,7 +106,7 @@ def count_foreign_lines(workspace: Workspace, directory: str, client: str) -> in
 
 
 def session_directories(workspace: Workspace) -> tuple[tuple[str, str], ...]:
-    """Where sessions worked, one directory for each project, with what the project is called, by name. Raises StoreError."""
+    """One directory of each project in which sessions worked, with the project's name, sorted by name. Raises StoreError."""
     names = workspace.scope_names()
     found: dict[str, str] = {}
     for directory, _ in workspace.store.archive.directories():

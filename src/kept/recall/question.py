@@ -1,20 +1,20 @@
-"""What a question asks for: its telling words, without those that every text has. Knows nothing of what there is to find."""
+"""Extract search terms from a question: its words without stop words, and phrases. Pure: it does not use the index."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from kept.core.text import index_words, query_words
 
-MOST_WORDS = 40  # words of a question that are looked for; a long paste has its subject at its ends
-_COMPOUND = 5  # letters of a word that is made of two
-_FIRST = 3  # letters of the first of them; the second may be as short as in "login"
+MOST_WORDS = 40  # maximum number of words that are searched for
+_COMPOUND = 5  # minimum length of a compound word
+_FIRST = 3  # minimum length of its first part; the second may be as short as in "login"
 _LONGEST = 30
-_APART = 0.5  # share of the texts with the rarer of two words in which both may stand beside each other and still say something
-_SHORT = 12  # telling words of a question whose words are also looked for in two parts
-_ENDS = 4_900  # characters looked at, from each end of a long question
+_APART = 0.5  # a phrase is searched if at most this share of the texts with its rarer word contain the phrase
+_SHORT = 12  # a question of at most this many words is also searched for their parts ("changelog": "change log")
+_ENDS = 4_900  # characters read at each end of a long question: a long paste has its subject at its ends
 
-# Words that say how a sentence is built, not what it is about, as `index_words` writes them. Where a word of one language means
-# something in English (German `die`, French `son`), it is not among them.
+# Stop words: they build a sentence and do not say what it is about. They are written as `index_words` writes them. A word that
+# means something in English (German `die`, French `son`) is not a stop word.
 _STOP_TEXT = """
     a about above after again all also am an and any are arent as at be because been before being below between both but by can cant
         could couldnt did didnt do does doesnt doing dont down during each few for from further had hadnt has hasnt have havent
@@ -45,12 +45,12 @@ _EMPTY = frozenset(_EMPTY_TEXT.split())
 
 
 def is_telling(text: str) -> bool:
-    """Whether a text has any word that tells what it is about."""
+    """Whether a text contains a word that says what it is about."""
     return any(word not in _STOP and word not in _EMPTY for word in query_words(text))
 
 
 def telling_words(text: str) -> tuple[str, ...]:
-    """The words of a question to look for: at most :data:`MOST_WORDS`, each once; all where none tells more than another."""
+    """The distinct words of a question without stop words, or all if it has no others; at most :data:`MOST_WORDS`."""
     whole = text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]} {text[-_ENDS:]}"
     words = query_words(whole, most=10 * MOST_WORDS)
     telling = tuple(word for word in words if word not in _STOP)
@@ -58,16 +58,15 @@ def telling_words(text: str) -> tuple[str, ...]:
 
 
 def find_compounds(text: str) -> tuple[tuple[str, str, str], ...]:
-    """Words beside each other in a text, and what they are as one ("change log": changelog), unless grammar is all they have."""
+    """Pairs of adjacent words and their compound ("change", "log", "changelog"), except pairs of two stop words."""
     words = index_words(text[:_ENDS]).split()
     pairs = dict.fromkeys(pair for pair in pairwise(words) if not _STOP.issuperset(pair))
     return tuple((*pair, "".join(pair)) for pair in pairs if all(map(_is_compound_part, pair)) and len("".join(pair)) >= _COMPOUND)
 
 
 def build_phrases(words: Sequence[str], compounds: Iterable[tuple[str, str, str]]) -> tuple[str, ...]:
-    """What may be looked for beside telling words: two of them beside each other, ``compounds`` (of :func:`find_compounds`) as
-    one word, and in a short question the two words that each may be made of ("changelog": "change log" among them). Most of it
-    nobody says.
+    """Phrases to search for beside the words: adjacent pairs of them, the compounds from :func:`find_compounds` as one word, and,
+    for a short question, every split of a word into two ("changelog": "change log" and others). Most of these occur nowhere.
     """
     found = [f"{first} {second}" for first, second in pairwise(words)]
     found += [whole for *_, whole in compounds]
@@ -78,10 +77,11 @@ def build_phrases(words: Sequence[str], compounds: Iterable[tuple[str, str, str]
 def select_search_terms(
     words: Sequence[str], phrases: Iterable[str], counts: Mapping[str, int], most: int | None = None
 ) -> tuple[str, ...]:
-    """Which words and phrases are looked for, by how many texts have each (``counts``).
+    """The words and phrases to search for. ``counts`` is the number of texts that contain each.
 
-    A phrase of two of the words counts where they also stand apart: a name of two words says no more than one of them. With
-    ``most`` only the rarest words are taken, as many as are together in so many texts; one of them at least.
+    A phrase of two of the words is used only if these words often occur apart: if they mostly occur together, the phrase says no
+    more than one of them. With ``most``, only the rarest words are used: their counts add up to at most ``most``, but at least one
+    word remains.
     """
     taken = words if most is None else _rarest_words(words, counts, most)
     pairs = {f"{first} {second}": min(counts[first], counts[second]) for first, second in pairwise(words)}

@@ -1,28 +1,31 @@
-"""Ranking: words, meanings and what was said around, as one score. One way for everything; what it was chosen on is in docs/log.md.
+"""Rank search results: combine words, meanings and neighbouring turns into one score. docs/log.md says how the weights were chosen.
 
-Scores are shares of the best one: BM25 over the best BM25 of the search, the cosine above what unrelated texts have over the best
-cosine (a convex sum of such shares beats ranks on every set that was measured).
+Scores are relative to the best of the search: BM25 divided by the best BM25, and the cosine minus that of unrelated texts divided
+by the best such difference. A convex sum of these beat a fusion of ranks on every set that was measured.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import log
 
-WORDS = 0.5  # the share of words in a score; the rest is that of meanings
-REPLY = 0.3  # what the words of an assistant count: it says much, and less of it is looked for
-AROUND = 0.2  # what a turn gets of the scores of the turns before and after it: an answer is found by its question
-CONVERSATION = 0.2  # what a turn's conversation as a whole counts beside the turn itself
-TIME = 0.25  # what a score gains where the question names a time and the item is of it
-_UNRELATED = 0.2  # the cosine that texts have which have nothing to do with each other
-_LEAST_BEST = 0.3  # a best cosine below this is none
+WORDS = 0.5  # weight of words in a score; the rest is the weight of meanings
+REPLY = 0.3  # weight of an assistant's words: it writes a lot, and people search for less of it
+AROUND = 0.2  # share of its score that a turn passes to the turns before and after it: a question leads to its answer
+CONVERSATION = 0.2  # weight of the whole conversation beside the turn's own score
+TIME = 0.25  # added to the score of an item from the time that the question names
+_UNRELATED = 0.2  # cosine of unrelated texts
+_LEAST_BEST = 0.3  # lower bound for the best cosine, so that a search without near texts does not inflate the others
 
 
-_K1, _B = 1.2, 0.75  # of BM25, as usual
+_K1, _B = 1.2, 0.75  # the usual parameters of BM25
 
 
 def fuse_scores(
     words: Mapping[int, float], meanings: Mapping[int, float], replies: frozenset[int] = frozenset()
 ) -> dict[int, float]:
-    """The score of each item, in [0, 1], of its BM25 score and its cosine; ``replies`` are what an assistant said."""
+    """The score of each item, in [0, 1], from its BM25 score and its cosine. ``replies`` are the items that an assistant said.
+
+    BM25 scores are relative to the best one that is not a reply's, if there is one.
+    """
     said = [score for item, score in words.items() if item not in replies]
     most = max(said or words.values(), default=0.0)
     near = max(max(meanings.values(), default=0.0), _LEAST_BEST) - _UNRELATED
@@ -35,9 +38,9 @@ def fuse_scores(
 
 
 def add_surroundings(scores: Mapping[int, float], around: Mapping[int, Iterable[int]], replies: frozenset[int]) -> dict[int, float]:
-    """Scores with a share of those of the turns before and after; turns that nothing else found come in by it.
+    """Add a share of each turn's score to the turns before and after it, including turns that the search did not find.
 
-    ``around`` gives the turns next to a turn. What an assistant said gives a share and gets none: its questions stand before it.
+    ``around`` maps a turn to its neighbours. A reply passes a share on but gets none: the question that it answers does.
     """
     raised = dict(scores)
     for item, others in around.items():
@@ -48,10 +51,11 @@ def add_surroundings(scores: Mapping[int, float], around: Mapping[int, Iterable[
 
 
 def conversation_scores(told: Sequence[Mapping[int, tuple[int, int]]], count: int, events: int) -> dict[int, float]:
-    """How much of a question each conversation tells as a whole, as a share of the best one.
+    """How well each conversation as a whole matches a question, relative to the best one.
 
-    ``told`` gives for each word the conversations that have it, in how many turns, and their lengths in events; ``count`` and
-    ``events`` are those of all conversations. BM25 (Robertson and Zaragoza 2009) with a turn as the occurrence of a word.
+    ``told`` contains a mapping for each word of the question: conversation → (number of its turns with the word, its length in
+    events). ``count`` and ``events`` are the totals of all conversations. The score is BM25 (Robertson and Zaragoza 2009), where
+    each turn with a word counts as one occurrence.
     """
     usual = max(1.0, events / max(1, count))
     scores: dict[int, float] = {}
@@ -65,5 +69,5 @@ def conversation_scores(told: Sequence[Mapping[int, tuple[int, int]]], count: in
 
 
 def add_conversation_score(score: float, worth: float) -> float:
-    """The score of a turn with what its conversation as a whole is worth; still a share, so that turns stand beside memories."""
+    """The score of a turn combined with that of its conversation, scaled so that it stays comparable with scores of memories."""
     return (score + CONVERSATION * worth) / (1 + CONVERSATION)

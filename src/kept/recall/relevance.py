@@ -1,7 +1,8 @@
-"""How near a memory is to what was just said, by words alone, and its score. Pure; knows neither store nor model.
+"""Compute how near a memory is to a message and how it scores. Pure: it uses neither the store nor a model.
 
-Nearness asks how telling the shared words are in this person's own texts, and how much of the memory and of the message they make
-up. A word that is everywhere says nothing, so a message that shares only such words with a memory is not near it.
+Nearness by words depends on how rare the shared words are in this person's own texts, and on what share of the memory and of the
+message they make up. A common word says nothing, so a message that shares only such words with a memory is not near it.
+:class:`Likeness` combines this with the topic and, if vectors were compared, with the meaning.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -47,42 +48,41 @@ _EVERYDAY_TEXT = """
 _EVERYDAY = frozenset(_EVERYDAY_TEXT.split())
 _HEX = frozenset("0123456789abcdef")
 _ENDINGS = ("ings", "ing", "ers", "er", "ies", "ed", "es", "en", "s", "e", "y")
-_CROWD = 1_000  # texts a store is taken to have at least: in a small one every word is rare
-PROJECT = 30  # and what was worked on in a project
-_UNKNOWN = 0.6  # what a word of a memory counts that the message does not share
-TELLING = 0.4  # from this weight on a word tells something
+_CROWD = 1_000  # a store is assumed to have at least this many texts: in a small one every word is rare
+PROJECT = 30  # likewise, a project is assumed to have at least this many notes
+_UNKNOWN = 0.6  # weight of a name in a memory that the message does not share
+TELLING = 0.4  # minimum weight of a telling word
 FLOOR = 0.3
-NEAR = 0.47  # what is less near than that was of no use to two readers out of three (docs/labels)
-_USUAL, _SPREAD, _SUPPOSED = 0.08, 0.1, 20  # average and deviation that are supposed where there are few, as of so many memories
-_FITTED = 84  # memories of a project of those on whose prompts the weights were fitted
-_FAR, _STEP = 0.2, 0.15  # cosine of texts about different matters, and what counts as a deviation above it anywhere
-_SOLID = 0.53  # a nearness by words that needs no meaning
-# Of a logistic fit (benchmarks/asking.py); the floor of 0.3 lies where 98 of 100 unrelated messages get nothing.
+NEAR = 0.47  # results below this were of no use to two of three readers (docs/labels)
+_USUAL, _SPREAD, _SUPPOSED = 0.08, 0.1, 20  # prior for cosines: mean, deviation, and the number of memories it counts as
+_FITTED = 84  # number of memories per project in the data on which the weights were fitted
+_FAR, _STEP = 0.2, 0.15  # cosine of texts about different matters, and the least that counts as one deviation above it
+_SOLID = 0.53  # nearness by words that suffices without meaning
+# Coefficients of a logistic fit (benchmarks/asking.py). At the floor of 0.3, 98 of 100 unrelated messages get nothing.
 _BASE, _APART, _SHARED, _TOPICAL, _ALWAYS = -4.72, 1.1, 1.06, 5.32, 5.43
-ACROSS = 0.65  # deviations that a memory in another language counts more: no word could be shared
-DOUBT = ""  # as what the doubt stands among memories' ids
-_TOPIC, _TOPIC_WORD = 0.5, 0.08  # the nearness of what belongs to a topic, and what each word of the topic adds
-_IN_PASSING = 0.4  # the share of that where the message asks for more
-CLEAR = 0.93  # what is so near is shown beyond the first few
-FEW, FURTHER = 3, 1.9  # and of these few, how many times the floor each beside the first needs: one answers most requests
-_LATE = 0.8  # the weight that what was worked on in the last days must share with a message
-_THREE = 1.5  # the weight that three shared words must have together
-_ENOUGH = 1.5  # the weight that shared words must have together,
-_NAME = 0.4  # to which it counts that one is a name the text is about
-_SINGULAR = 0.85  # and the weight of one that is enough by itself
-PLAIN = 0.5  # what an everyday word weighs at most: in a small store it is rare by chance
-_RARE = 0.5  # from this weight on a word tells one thing of a project from the others
-_TOLD = 0.9  # share of a text's words from which on a message says it itself
-_AGAIN = 0.8  # share of a request's words from which on a message makes the same request
-_SENTENCE = 4  # words of a request from which on that can be said
-_MANY = 50  # uses at which the boost is whole
+ACROSS = 0.65  # deviations added for a memory in another language than the message, because they cannot share words
+DOUBT = ""  # key of the doubt (see Likeness) in a mapping of memory ids
+_TOPIC, _TOPIC_WORD = 0.5, 0.08  # nearness of a memory of the topic, and what each topic word in it adds
+_IN_PASSING = 0.4  # factor for that nearness if the message asks for more than the topic
+CLEAR = 0.93  # minimum nearness of each result after the first FEW
+FEW, FURTHER = 3, 1.9  # among the first FEW, all but the best need FURTHER times the floor: one memory answers most requests
+_LATE = 0.8  # minimum total weight that recent work shares with a message
+_THREE = 1.5  # minimum total weight of three shared words
+_ENOUGH = 1.5  # minimum total weight of several shared words
+_NAME = 0.4  # added to that total if one of them is a name that the text is about
+_SINGULAR = 0.85  # minimum weight of a single shared word
+PLAIN = 0.5  # maximum weight of an everyday word, which may be rare by chance in a small store
+_RARE = 0.5  # minimum weight of a word that distinguishes one task of a project from the others
+_TOLD = 0.9  # share of a text's words that a message must contain to count as saying it
+_AGAIN = 0.8  # share of a request's words that a message must contain to count as the same request
+_SENTENCE = 4  # minimum number of words of a request for that comparison
+_MANY = 50  # number of uses at which the boost reaches its maximum
 
 
 class RecallWeights(NamedTuple):
-    """What the formula weighs with and what it lets through, as the settings of
-    :class:`kept.local.recall_settings.RecallSettings` say it.
+    """The weights and limits of the score, named as in :class:`kept.local.recall_settings.RecallSettings`.
 
-    A named tuple, for a hook has no time to import dataclasses.
+    It is a named tuple because importing dataclasses takes too long for a hook.
     """
 
     floor: float = 0.3
@@ -96,7 +96,7 @@ SEED = RecallWeights()
 
 
 def parse_weights(settings: Mapping[str, object]) -> RecallWeights:
-    """The weights in a table of settings; what is not there, or no number, is as the seed has it."""
+    """The weights in a table of settings; a value that is missing or not a number is taken from ``SEED``."""
     given = {name: settings.get(name) for name in RecallWeights._fields}
     return SEED._replace(**{name: type(getattr(SEED, name))(each) for name, each in given.items() if isinstance(each, int | float)})
 
@@ -106,8 +106,8 @@ def fact_score(
 ) -> float:
     """(similarity + recency + use) x confidence.
 
-    Recency is ``recent_boost`` for what was seen now and falls in a straight line to 0 at ``recent_days``; what lies in the future
-    counts as now. Use is ``use_boost`` times log(1 + uses) / log(51), at most ``use_boost``: small, and slower with every use.
+    Recency is ``recent_boost`` for a fact seen just now and falls linearly to 0 at ``recent_days``; a time in the future counts as
+    now. Use is ``use_boost`` times log(1 + uses) / log(51), at most ``use_boost``: each further use adds less.
     """
     recency = 0.0
     if last_seen is not None and weights.recent_days > 0:
@@ -118,8 +118,9 @@ def fact_score(
 
 
 def is_telling_word(word: str) -> bool:
-    """Whether a word (of :func:`kept.core.text.index_words`) can tell what a text is about: no number, no piece of
-    an id, no single letter, and none that says how a rule or a wish is put.
+    """Whether a word (of :func:`kept.core.text.index_words`) can say what a text is about.
+
+    Numbers, parts of hexadecimal ids, words of one or two letters, and words that only phrase a rule or a wish ("always") cannot.
     """
     if not word.isascii():
         return True
@@ -131,33 +132,35 @@ def is_telling_word(word: str) -> bool:
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """A word without the commonest endings, so that two forms of one word count once. Not how the index finds them."""
-    for _ in range(2):  # of "deployed" two, for "deploy" loses its y
+    """A word without the commonest English endings, so that two forms of a word count once. The index does not use this."""
+    for _ in range(2):  # "deployed" loses two endings, because "deploy" loses its y
         word = next((word[: -len(end)] for end in _ENDINGS if word.endswith(end) and len(word) - len(end) > 2), word)
     return word
 
 
 def word_weight(count: int, texts: int, least: int = _CROWD) -> float:
-    """How telling a word is that ``count`` of ``texts`` texts have (``least`` at least): 0 (all of them) to 1 (none), the logarithm
-    of its rarity.
+    """The weight of a word that occurs in ``count`` of ``texts`` texts: from 0 (in all) to 1 (in none), logarithmic.
+
+    ``least`` is the minimum number of texts that is assumed.
     """
     crowd = max(texts, least)
     return max(0.0, log((crowd + 1) / (count + 1)) / log(crowd + 1))
 
 
 def has_enough_in_common(shared: Sequence[float], named: int) -> bool:
-    """Whether shared words with these weights, ``named`` of them names that the text is about, make it near at all."""
+    """Whether shared words with these weights suffice for a text to be near; ``named`` of them are names that it is about."""
     telling = [item for item in shared if item >= TELLING]
     common = sum(telling) + _NAME * (named > 0)
     return common >= _ENOUGH if len(telling) > 1 else max(telling, default=0.0) >= _SINGULAR
 
 
 def nearness_score(shared: Sequence[float], named: int, own: int, asked: Sequence[float]) -> float:
-    """How near a text is to a message: 0, or from 0.3 to 1.
+    """How near a text is to a message by words: 0, or from :data:`NEAR` to 1.
 
-    ``shared`` are the weights of what both name, ``named`` of these are names the text is about (its artifacts), ``own`` is how
-    much the text names, ``asked`` are the weights of what the message names. 0 where too little is shared. Above the floor it grows
-    with the geometric mean of the shares of the text and of the message (its eight most telling names) that are common to both.
+    ``shared`` are the weights of the names in both, of which ``named`` are names that the text is about (its artifacts); ``own`` is
+    the number of names in the text, ``asked`` are the weights of the names in the message. The result is 0 if too little is shared;
+    else it grows from the floor with the geometric mean of two shares: that of the text and that of the message (its eight heaviest
+    names) that are common to both. A result below :data:`NEAR` becomes 0.
     """
     if not has_enough_in_common(shared, named):
         return 0.0
@@ -170,26 +173,26 @@ def nearness_score(shared: Sequence[float], named: int, own: int, asked: Sequenc
 
 
 class Spread(NamedTuple):
-    """What a message has in common with the memories of its scopes: average and deviation of cosines, and how many there are."""
+    """The mean and standard deviation of a message's cosines with the memories of its scopes, and the number of these memories."""
 
     usual: float
     deviation: float
     memories: int
 
     def deviations_above(self, cosine: float) -> float:
-        """By how many deviations a cosine is above the usual one; a high cosine counts also where all memories are near.
+        """By how many deviations a cosine is above the mean; a high cosine also counts if all memories are near the message.
 
-        Less by what memories are above it by chance where there are many, and more where there are few: a message needs about as
-        many memories of a large project as of a small one, so each of them is needed the less.
+        The result is lowered if there are many memories and raised if there are few: a message needs about as many memories of a
+        large project as of a small one, so each memory of a large project is less likely to be needed.
         """
         crowd = log((self.memories + _SUPPOSED) / (_FITTED + _SUPPOSED)) / _APART
         return max((cosine - self.usual) / self.deviation, (cosine - _FAR) / _STEP) - crowd
 
 
 def cosine_spread(cosines: Collection[float], memories: int) -> Spread:
-    """The spread of the cosines with some of so many memories; where there are few, as of some more.
+    """The spread of the cosines with a sample of ``memories`` memories, combined with a prior that counts if the sample is small.
 
-    Memories of one project are about one matter: any message in it is near to all of them, and absolute cosines tell little.
+    The memories of a project are about related matters, so any message in it is near all of them and absolute cosines say little.
     """
     count = len(cosines) + _SUPPOSED
     usual = (sum(cosines) + _SUPPOSED * _USUAL) / count
@@ -198,10 +201,12 @@ def cosine_spread(cosines: Collection[float], memories: int) -> Spread:
 
 
 class Likeness(NamedTuple):
-    """How near a memory is to a message: by ``words`` alone (0 or a share), by the weight of the most telling word that both name,
-    by the words of its ``topic``, and by ``meaning``: by how many deviations its cosine is above those of the other memories, None
-    where no meanings were compared. ``doubt`` tells how little the message asks for what is remembered, ``always`` that the memory
-    is shown at the start of every session.
+    """The features that decide how near a memory is to a message.
+
+    ``words`` is the result of :func:`nearness_score`, ``telling`` the weight of the heaviest shared word, ``topic`` the result of
+    :func:`topic_nearness`. ``meaning`` is by how many deviations its cosine is above those of the other memories, None if meanings
+    were not compared. ``doubt`` is how unlikely it is that the message asks for anything remembered (logarithm of odds), and
+    ``always`` says that the memory is shown at the start of every session.
     """
 
     words: float
@@ -212,7 +217,7 @@ class Likeness(NamedTuple):
     always: bool = False
 
     def relevance(self, *, words_alone: bool = False) -> float:
-        """How likely it is to help, as a share by which the floor counts. With ``words_alone`` many words in common are enough."""
+        """How likely the memory is to help, in [0, 1], to compare with the floor. With ``words_alone``, ``words`` may suffice."""
         if self.meaning is None:
             return max(self.words, self.topic)
         weight = _BASE + _APART * self.meaning + _SHARED * self.telling + _TOPICAL * self.topic - self.doubt - _ALWAYS * self.always
@@ -220,35 +225,35 @@ class Likeness(NamedTuple):
 
 
 def topic_nearness(belonging: int, *, bare: bool) -> float:
-    """How near a memory is that has so many words of the topic of a message, ``bare`` where it asks for hardly anything else."""
+    """How near a memory with ``belonging`` words of the message's topic is. ``bare``: the message asks for hardly anything else."""
     return (_TOPIC + _TOPIC_WORD * min(belonging, 4)) * (1.0 if bare else _IN_PASSING) if belonging else 0.0
 
 
 def is_related_work(shared: Sequence[float]) -> bool:
-    """Whether what was worked on shares enough with a message: rare words of the project, several and together telling.
+    """Whether earlier work shares enough with a message: several words that are rare in the project, with enough total weight.
 
-    Two words that name the area (a page, a layout) are shared by most of what was done there.
+    Two words that name an area (a page, a layout) do not suffice: most work in that area shares them.
     """
     rare, common = sum(item >= _RARE for item in shared), sum(shared)
     return (rare >= 2 and common >= 1.9) or (rare >= 3 and common >= _THREE)
 
 
 def is_related_recent_work(shared: Sequence[float]) -> bool:
-    """Whether what was worked on in the last days has to do with a message: one rare word of the project, and something more."""
+    """Whether work of the last days is related to a message: it shares a word that is rare in the project, and enough weight."""
     return any(item >= _RARE for item in shared) and sum(shared) >= _LATE
 
 
 def is_already_said(message: str, text: str) -> bool:
-    """Whether a message says a text itself: nearly all of its words."""
+    """Whether a message already says a text: it contains nearly all of its words."""
     words = tokenize(text)
     return len(words & tokenize(message)) >= _TOLD * max(1, len(words))
 
 
 def is_similar_request(message: str, request: str) -> bool:
-    """Whether a request is another one of the message's kind: the same in other words' places, or about other numbers.
+    """Whether an earlier request is about other numbers than the message, or repeats it; then its outcome does not help.
 
-    "Implement task 4.9 of the plan" tells nothing of task 4.10, and neither does "continue with the plan" of the next time it is
-    said.
+    "Implement task 4.9 of the plan" says nothing about task 4.10, and "continue with the plan" nothing about the next time someone
+    says it.
     """
     said, asked = tokenize(message), tokenize(request)
     ours, theirs = _numeric_labels(said), _numeric_labels(asked)
@@ -259,10 +264,10 @@ def is_similar_request(message: str, request: str) -> bool:
 
 
 def _numeric_labels(words: frozenset[str]) -> frozenset[str]:
-    """The numbers that name something (a task, an issue, a version): with a dot, or of two digits and more. Others count things."""
+    """The numbers that label something (a task, an issue, a version): two digits or more, or with a dot. Others are counts."""
     return frozenset(word for word in words if word[:1].isdigit() and len(word) > 1 and not any(map(str.isalpha, word)))
 
 
 def word_weights(counts: Mapping[str, int], texts: int) -> dict[str, float]:
-    """The weight of every word."""
+    """The weight of each word by the number of texts that contain it; everyday words weigh at most :data:`PLAIN`."""
     return {word: min(word_weight(count, texts), PLAIN if word in _EVERYDAY else 1.0) for word, count in counts.items()}

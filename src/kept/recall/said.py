@@ -1,6 +1,6 @@
-"""What the person said in earlier sessions of a project, where no memory answers a message: dated passages of what they typed.
+"""Find what the person said in earlier sessions of a project, for messages that no memory answers. Read-only.
 
-The ranking is that of search; this adds a floor and leaves out what must not come back. Read-only.
+Search ranks the turns; this module decides which of them are near enough to be shown unasked.
 """
 
 from collections.abc import Iterator
@@ -12,16 +12,16 @@ from kept.recall.question import is_telling
 from kept.recall.search import Filters, Hit, SearchContext, search
 
 _POOL = 80
-_SHARED_WORDS = 2  # telling words that a turn shares with a message at least, where its meaning is not near by itself
-_ALONE = 0.65  # a cosine that is enough by itself
-_NEAR = 0.5  # one that is enough where the turn stands out,
-_BESIDE = 0.3  # and one where it shares words, too
-_STANDS_OUT = 0.88  # of the best score, which the next turn's is below
-_TWO_STAND_OUT = 0.7  # of the second score, which the third's is below
+_SHARED_WORDS = 2  # minimum number of telling words shared with the message if the cosine is below _NEAR
+_ALONE = 0.65  # a cosine that suffices by itself
+_NEAR = 0.5  # a cosine that suffices for a turn that stands out
+_BESIDE = 0.3  # a cosine that suffices for a turn that stands out and shares words with the message
+_STANDS_OUT = 0.88  # the best turn stands out if the second has at most this share of its score
+_TWO_STAND_OUT = 0.7  # else the best two stand out if the third has at most this share of the second's score
 
 
 class SaidTurn(NamedTuple):
-    """A turn that the person typed; ``near`` is 0 where it is not near enough to be brought unasked."""
+    """A turn that the person typed; ``near`` is 0 if it is not near enough to be shown unasked."""
 
     key: str
     text: str
@@ -34,7 +34,7 @@ class SaidTurn(NamedTuple):
 def rank_said_turns(
     place: SearchContext, message: str, scope: str, *, meaning: bool = True, session: str = "", most: int = 2
 ) -> tuple[SaidTurn, ...]:
-    """The turns of a project's other sessions that a message may mean, best first. Raises what :func:`search` raises."""
+    """The turns of a project's other sessions that a message may refer to, best first. Raises what :func:`search` raises."""
     if not is_telling(message):
         return ()
     hits = search(place, message, where=(UnitKind.TURN,), limit=_POOL, filters=Filters(scopes=(scope,)), meaning=meaning)
@@ -46,7 +46,7 @@ def rank_said_turns(
 
 
 def _turn_of_hit(hit: Hit, *, stands_out: bool) -> SaidTurn:
-    """A hit as a turn. What only resembles the message as much as others do is not what was meant."""
+    """A hit as a turn. A turn that resembles the message no more than others do is not near, unless its cosine suffices alone."""
     similarity = hit.similarity or 0.0
     shared = next((reason.count(",") + 1 for reason in hit.reasons if reason.startswith("its words: ")), 0)
     close = similarity >= _NEAR or (shared >= _SHARED_WORDS and similarity >= _BESIDE)

@@ -1,7 +1,7 @@
-"""Search: what is stored that answers a question, best first, each with its reasons. Read-only.
+"""Search memories, summaries and turns for what answers a question, best first, each with reasons. Read-only.
 
-Imports little, for a hook asks before every prompt: not the workspace, only what it needs of one (:class:`Place`); numpy and the
-model only where there are vectors to compare.
+A hook searches before every prompt, so this module imports little: not the workspace but a protocol for what it needs of one
+(:class:`SearchContext`), and numpy and the model only if there are vectors to compare.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,21 +31,21 @@ if TYPE_CHECKING:
 
 
 EVERYWHERE = (UnitKind.MEMORY, UnitKind.SUMMARY, UnitKind.TURN)
-_POOL = 300  # units that words and meanings each propose; the best of them are ranked
-_MANY = 100_000  # archived events from which on everyday words of a question find nothing where rarer ones do:
-_MATCHED = 40_000  # so many turns are ranked
-_OFTEN = 2_000  # a word that more turns have tells no conversation from another
-_CONSIDERED = 60  # memories that a message may need
-_SURROUNDED = 100  # of the best turns, what was said around them is looked at
-LONGEST = 2_000  # characters of a question whose meaning counts, its last: after a long paste stands what is asked
-_BESIDE = 500  # of a project's memories, so many tell what a message has in common with all of them
-TELLING = 0.3  # a cosine from which on meaning is a reason
-_TOLD = 5  # words told as a reason
+_POOL = 300  # candidates from the lookup by words, and as many from that by meaning
+_MANY = 100_000  # in an archive with more events than this, only the rarest words of a question are searched:
+_MATCHED = 40_000  # as many as together match at most this number of turns
+_OFTEN = 2_000  # a word in more turns than this does not distinguish conversations
+_CONSIDERED = 60  # maximum number of memories returned for a message
+_SURROUNDED = 100  # number of best turns whose neighbours are considered
+LONGEST = 2_000  # only this many characters at the end of a question are embedded: the question follows what was pasted
+_BESIDE = 500  # approximate size of the sample of memories from which the usual cosine with a message is computed
+TELLING = 0.3  # minimum cosine at which meaning is given as a reason
+_TOLD = 5  # maximum number of words named in a reason
 _BY_MEANING, _BESIDE_IT = "its meaning", "what was said beside it"
 
 
 class SearchPaths(Protocol):
-    """Where things lie."""
+    """The paths that a search reads."""
 
     @property
     def store(self) -> Path:
@@ -59,11 +59,11 @@ class SearchPaths(Protocol):
 
 
 class SearchSettings(Protocol):
-    """The settings that count here."""
+    """The settings that a search uses."""
 
     @property
     def recall(self) -> RecallSettings:
-        """How recall looks and weighs."""
+        """The settings of recall."""
         ...
 
 
@@ -72,17 +72,17 @@ class SearchContext(Protocol):
 
     @property
     def paths(self) -> SearchPaths:
-        """Where things lie."""
+        """The paths of the store and of the vectors."""
         ...
 
     @property
     def settings(self) -> SearchSettings:
-        """What the person set."""
+        """The person's settings."""
         ...
 
     @property
     def zone(self) -> ZoneInfo:
-        """The zone that decides which day an instant belongs to."""
+        """The time zone that decides to which day an instant belongs."""
         ...
 
     @property
@@ -97,11 +97,11 @@ class SearchContext(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Filters:
-    """Among what to look; empty means everything.
+    """Restrictions of a search; an empty field restricts nothing.
 
-    ``scopes`` are those of memories (``"user"``, ``"project:<key>"``), and turns count to the project they were said in;
-    ``project`` is part of a project's name. ``since`` and ``until`` bound the time of what is found: until is exclusive.
-    ``statuses`` are those of memories.
+    ``scopes`` are scopes of memories (``"user"``, ``"project:<key>"``); a turn has the scope of the project in which it was said.
+    ``project`` is part of a project's name. ``since`` (inclusive) and ``until`` (exclusive) bound the time of the results.
+    ``statuses`` apply to memories only.
     """
 
     scopes: tuple[str, ...] = ()
@@ -117,11 +117,11 @@ NO_FILTERS = Filters()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Hit:
-    """Something found. ``id`` is that of a memory, or the key of the event: a turn, or the one at which what a summary tells began.
+    """A search result. ``id`` is a memory's id, or an event's key: that of a turn, or of the first event that a summary covers.
 
-    ``score`` orders the hits of one search (higher is better) and means nothing beyond it; ``own`` is what its own words and
-    meaning are worth of that, ``words`` the share of shared words in the best of the search, ``similarity`` the cosine of the
-    meanings, None where none was computed. ``reasons`` say in words why it is here. ``project`` is what people call the scope.
+    ``score`` orders the hits of one search (higher is better) and cannot be compared with other searches. ``own`` is the part of it
+    from the hit's own words and meaning, ``words`` its BM25 score relative to the best of the search, ``similarity`` the cosine of
+    the meanings, None if it was not computed. ``reasons`` explain the hit in words. ``project`` is the display name of the scope.
     """
 
     kind: UnitKind
@@ -144,7 +144,7 @@ class Hit:
 
     @property
     def is_far(self) -> bool:
-        """Whether it only resembles the question, less than what was of use to readers, or stands beside something else."""
+        """Whether it was found only by meaning or beside another turn, and its cosine is below what readers found useful."""
         return all(reason.startswith((_BY_MEANING, _BESIDE_IT)) for reason in self.reasons) and (self.similarity or 0.0) < NEAR
 
 
@@ -158,12 +158,11 @@ def search(
     meaning: bool = True,
     of_each: bool = False,
 ) -> tuple[Hit, ...]:
-    """What answers a question, best first. Any text is a question: none of its characters is an operator.
+    """The hits for a question, best first. Any text is a valid question: it has no operators.
 
-    With ``of_each``, ``limit`` bounds the hits of each kind, not all of them together.
-
-    Without ``meaning`` only words count, which costs a fresh process least. Raises StoreError where there is no store, and
-    KeptError where a person's own server of embeddings does not answer.
+    ``limit`` bounds the number of all hits or, with ``of_each``, of those of each kind. Without ``meaning`` only words are
+    compared, which is cheapest in a new process. Raises StoreError if there is no store, and KeptError if the configured embedding
+    server does not answer.
     """
     with open_index(workspace.paths.store) as index:
         look = _IndexSearch(workspace, index, query, filters, meaning=meaning)
@@ -172,10 +171,11 @@ def search(
 
 
 def find_near_memories(workspace: SearchContext, message: str, scopes: Sequence[str]) -> dict[str, float]:
-    """The active memories of these scopes that a message may need: by how many deviations each is nearer to it by meaning than
-    those scopes' memories are, by id, best first; more so where messages of its kind need such memories, and in another language,
-    which shares no words. Beside them, as :data:`DOUBT`, how little the message asks for what is remembered at all. Nothing where
-    meanings cannot be compared: a hook ranks by words itself. Raises what :func:`search` raises.
+    """The active memories of these scopes that a message may need by meaning: id → standard deviations above others, best first.
+
+    A memory gets extra deviations if messages of this kind need such memories, and if its language differs from the message's,
+    since they cannot share words. The key :data:`DOUBT` says how unlikely it is that the message asks for anything remembered.
+    Empty if meanings cannot be compared: a hook ranks by words itself. Raises what :func:`search` raises.
     """
     if not scopes:
         return {}
@@ -197,7 +197,7 @@ def find_near_memories(workspace: SearchContext, message: str, scopes: Sequence[
 
 
 class _IndexSearch:
-    """One question put to an index: its words, its meaning, its limits; and what makes a hit of what is found."""
+    """One search in an index: the words, meaning, time and limits of a question, and the lookups with them."""
 
     def __init__(self, workspace: SearchContext, index: Index, query: str, filters: Filters, *, meaning: bool) -> None:
         self._index = index
@@ -214,7 +214,7 @@ class _IndexSearch:
         self._asked = _embed_query(workspace, query) if meaning else None
 
     def find_hits(self, kind: UnitKind, most: int) -> list[Hit]:
-        """The best units of a kind."""
+        """The best hits of a kind, at most ``most``."""
         pool = max(_POOL, most)
         worded = self.find_by_words(kind, pool)
         words = {item: score for item, score, _ in worded}
@@ -227,7 +227,7 @@ class _IndexSearch:
         scores = self._add_conversation_scores(self._add_surroundings(own, replies)) if kind is UnitKind.TURN else own
         if inside:
             timely = {item: score + TIME * (item in inside) for item, score in scores.items()}
-            scores = self._rank_by_time(kind, span, scores) or timely  # where nothing but a time is asked for, nothing else answers
+            scores = self._rank_by_time(kind, span, scores) or timely  # if only a time is asked for, nothing else is a hit
         best = sorted(scores, key=lambda item: (-scores[item], item))[:most]
         units = self._index.load_units(kind, best)
         found = []
@@ -243,14 +243,14 @@ class _IndexSearch:
         return found
 
     def find_by_words(self, kind: UnitKind, most: int = _POOL) -> tuple[tuple[int, float, bool], ...]:
-        """What has any of the words; more so where two of them stand beside each other, are written as one, or one as two."""
+        """The units that contain any of the words, scored higher if they contain a phrase or a compound of them."""
         ranked = _MATCHED if kind is UnitKind.TURN and self._index.count_conversations()[1] > _MANY else None
         counts = self._index.count_matches(kind, (*self._words, *self._phrases), _MATCHED)
         words = select_search_terms(self._words, self._phrases, counts, ranked)
         return self._index.search_words(kind, words, self._limits, most)
 
     def find_by_meaning(self, kind: UnitKind, most: int, also: Iterable[int] = ()) -> "dict[int, NearUnit]":
-        """What is near the meaning, and the cosines of others that were found already."""
+        """The units near in meaning, and the cosines of the units in ``also``, which words found."""
         if self._asked is None:
             return {}
         among = None if self._open and kind is not UnitKind.MEMORY else self._index.items_within(kind, self._limits)
@@ -259,8 +259,8 @@ class _IndexSearch:
         return found | self._asked.of(kind, [item for item in also if item not in found])
 
     def find_needed(self) -> "tuple[Spread, float, dict[int, tuple[NearUnit, float]]]":
-        """What the question has in common with the memories within the limits; how little it asks for what is remembered; and the
-        memories that are nearest to it or to what questions of its kind need, each with by how much more it is needed.
+        """The spread of the question's cosines with the memories within the limits; the doubt that it asks for anything remembered;
+        and the memories nearest to it or to what questions of its kind need, each with the deviations that this need adds.
         """
         asked, among = self._asked, sorted(self._index.items_within(UnitKind.MEMORY, self._limits))
         if asked is None:
@@ -274,7 +274,7 @@ class _IndexSearch:
         return cosine_spread([unit.similarity for unit in beside.values()], len(among)), doubt, found
 
     def hit(self, unit: SearchUnit, score: float, near: "NearUnit | None", reasons: tuple[str, ...]) -> Hit:
-        """A unit as a hit."""
+        """Build the hit for a unit."""
         scope, name = (
             (unit.scope, self._names.get(unit.scope, "")) if unit.scope else self._scope_and_name(unit.directory, unit.path)
         )
@@ -307,7 +307,7 @@ class _IndexSearch:
         return {item: score for item, score in raised.items() if item in own or item in allowed}
 
     def _add_conversation_scores(self, scores: Mapping[int, float]) -> dict[int, float]:
-        """Scores of turns with what their conversations as a whole tell of the question."""
+        """Combine the score of each turn with how well its whole conversation matches the question."""
         count, events = self._index.count_conversations()
         told = [self._index.count_said_by_thread(word, _OFTEN) for word in self._words]
         worth = conversation_scores(told, count, events)
@@ -315,7 +315,10 @@ class _IndexSearch:
         return {item: add_conversation_score(score, worth.get(threads.get(item, 0), 0.0)) for item, score in scores.items()}
 
     def _resolve_time(self, asked: TimeSpan | None) -> TimeSpan | None:
-        """The span a question names; where something that happened bounds it, up to or from when that was said last."""
+        """The time span that a question names. If an event bounds it, the bound is the last time of the best match for the event.
+
+        None if the question names no time, or the event is not found.
+        """
         if asked is None or not asked.event:
             return asked
         for kind in (UnitKind.MEMORY, UnitKind.TURN):
@@ -326,7 +329,7 @@ class _IndexSearch:
         return None
 
     def _time_limits(self) -> SearchLimits | None:
-        """The limits and the time that the question names; None where it names none."""
+        """The limits narrowed to the time that the question names; None if it names none."""
         if self._when is None:
             return None
         since = max(filter(None, (self._limits.since, format_optional_instant(self._when.since))), default=None)
@@ -334,7 +337,7 @@ class _IndexSearch:
         return replace(self._limits, since=since, until=until)
 
     def _rank_by_time(self, kind: UnitKind, span: SearchLimits | None, scores: Mapping[int, float]) -> dict[int, float]:
-        """Units that are of the time, where the question asks for nothing else: the latest count most."""
+        """Scores of the units of the time that the question names, the latest first; empty if it asks for anything else."""
         if span is None or self._when is None or is_telling(self._when.rest):
             return {}
         latest = self._index.latest_items(kind, span, _POOL)
@@ -366,7 +369,7 @@ class _IndexSearch:
         ) or ("its words",)
 
     def _to_limits(self, filters: Filters, now: str) -> tuple[SearchLimits, bool]:
-        """The limits that filters mean, and whether every turn is within them."""
+        """Convert filters to limits of the index; the flag is True if they exclude no turn."""
         scopes = set(filters.scopes) or None
         if filters.project:
             part = filters.project.casefold()
@@ -390,12 +393,12 @@ class _IndexSearch:
         return limits, threads is None and filters.since is None and filters.until is None
 
     def _scope_and_name(self, directory: str, path: str) -> tuple[str, str]:
-        """The scope of what was said in a directory (else in the transcript at ``path``), and its project's name."""
+        """The scope and the project's name for a directory or, if that is unknown, for the transcript at ``path``."""
         return self._projects.get(directory or (fallback_project_folder(path) if path else ""), ("", ""))
 
 
 class _MeaningQuery(NamedTuple):
-    """The vectors there are, a question as one, and what a cosine with it says."""
+    """The stored vectors, the vector of a question, and the scale for their cosines."""
 
     model: str
     vectors: "Vectors"
@@ -403,7 +406,7 @@ class _MeaningQuery(NamedTuple):
     level: SimilarityScale
 
     def find_nearest(self, kind: UnitKind, most: int, among: Iterable[int] | None = None) -> "dict[int, NearUnit]":
-        """As :meth:`Vectors.near`, on the common scale."""
+        """As :meth:`Vectors.find_nearest`, on the common scale."""
         return self._to_common_scale(self.vectors.find_nearest(kind, self.question, most, among))
 
     def of(self, kind: UnitKind, items: Iterable[int]) -> "dict[int, NearUnit]":
@@ -415,7 +418,7 @@ class _MeaningQuery(NamedTuple):
 
 
 def _embed_query(workspace: SearchContext, query: str) -> _MeaningQuery | None:
-    """A question to be compared by meaning; none where nothing could be, be it that the model does not know its language."""
+    """Embed a question; None if there are no vectors, no model, no text, or the model does not know the question's language."""
     if not workspace.paths.vectors.exists() or not query.strip():
         return None
     recall = workspace.settings.recall
@@ -423,7 +426,7 @@ def _embed_query(workspace: SearchContext, query: str) -> _MeaningQuery | None:
     level = find_scale(model.name, query[-LONGEST:]) if model is not None else None
     if model is None or level is None:
         return None
-    from kept.recall.index.vectors import Vectors  # noqa: PLC0415 - numpy is heavy, and only wanted where there are vectors
+    from kept.recall.index.vectors import Vectors  # noqa: PLC0415 - numpy is heavy, and needed only if there are vectors
 
     vectors = Vectors(workspace.paths.vectors, model.name, getattr(model, "half", 0))
     if not vectors.dimensions:
@@ -432,14 +435,14 @@ def _embed_query(workspace: SearchContext, query: str) -> _MeaningQuery | None:
     return _MeaningQuery(model.name, vectors, question, level)
 
 
-_TURNS = 200  # turns whose sessions are ranked
-_SECOND = 0.5  # what the second best turn of a session counts beside its best
+_TURNS = 200  # number of turns from which sessions are ranked
+_SECOND = 0.5  # weight of a session's second-best turn beside its best
 
 
 def search_sessions(workspace: SearchContext, query: str, *, limit: int = 10, filters: Filters = NO_FILTERS) -> tuple[Hit, ...]:
-    """The sessions in which something was said that answers a question, best first, each as its best turn with the session's score.
+    """The sessions that answer a question, best first, each as its best turn with the session's score.
 
-    Raises what :func:`kept.recall.search.search` raises.
+    Raises what :func:`search` raises.
     """
     turns: dict[str, list[Hit]] = {}
     for hit in search(workspace, query, where=(UnitKind.TURN,), limit=_TURNS, filters=filters):

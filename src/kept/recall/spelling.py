@@ -1,6 +1,6 @@
-"""What a person types, with its mistakes: words that nothing has are replaced by what they most likely mean. Read-only.
+"""Correct the spelling of a query: words that occur nowhere are replaced by similar words that do. Read-only.
 
-Also the stretch of a long text in which the words stand.
+Also cuts an excerpt of a long text around the words of a query.
 """
 
 import re
@@ -13,18 +13,19 @@ from kept.recall.index import Index, UnitKind, open_index
 from kept.recall.question import telling_words
 from kept.recall.search import SearchContext
 
-_SHORTEST = 4  # letters of a word that may be mistyped: shorter ones are each near to many
-_LONGEST = 24  # of one that is looked at: a longer one is a token or a path, and each letter of it makes fifty others
-_PREFIX = 3  # letters from which on the last word may be one that is still being typed
-_MOST_WORDS = 8  # words of a question that are looked at
+_SHORTEST = 4  # minimum length of a word to correct: a shorter one is similar to too many words
+_LONGEST = 24  # maximum length: a longer one is a token or a path, and each of its letters adds about fifty variants
+_PREFIX = 3  # minimum length at which the last word may be completed as one that is still being typed
+_MOST_WORDS = 8  # maximum number of words that are checked
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_LOOKED_IN = (UnitKind.MEMORY, UnitKind.TURN)  # what a word is replaced by is said there
+_LOOKED_IN = (UnitKind.MEMORY, UnitKind.TURN)  # the kinds in which a replacement must occur
 
 
 def correct_spelling(workspace: SearchContext, query: str) -> str:
-    """The query with each word that is found nowhere, and is no common word, replaced by the commonest word one mistake away (a
-    letter more, less, other, or two swapped), the last one also by a word that begins so. The query itself where there is nothing
-    to correct. Raises StoreError.
+    """Replace each word of a query that occurs nowhere and is not a common word by the most frequent word one mistake away.
+
+    A mistake is an extra, missing or wrong letter, or two swapped ones. The last word may also be completed to a word that begins
+    with it. Returns the query itself if there is nothing to correct. Raises StoreError.
     """
     words = [word for word in telling_words(query)[:_MOST_WORDS] if not word.isdecimal()]
     with open_index(workspace.paths.store) as index:
@@ -42,7 +43,7 @@ def correct_spelling(workspace: SearchContext, query: str) -> str:
 
 
 def excerpt(text: str, words: Sequence[str], most: int) -> str:
-    """At most so many characters of a text on one line, around the first of the words that stands in it."""
+    """At most ``most`` characters of a text, on one line, around the first occurrence of any of the words."""
     whole = " ".join(text.split())
     if len(whole) <= most:
         return whole
@@ -60,7 +61,7 @@ def _count_words(index: Index, words: Sequence[str]) -> dict[str, int]:
 
 
 def _is_common(word: str) -> bool:
-    """Whether a word is spelled as a dictionary has it, though nothing says it here."""
+    """Whether a word is a common or a number word, or in the vocabulary of the local model, and so not misspelled."""
     return word in common_words() or word in number_words() or word in known_words()
 
 
@@ -80,7 +81,7 @@ def _one_mistake_away(word: str) -> Iterator[str]:
     letters = "".join(dict.fromkeys(_LETTERS + word))
     for at in range(len(word) + 1):
         before, after = word[:at], word[at:]
-        if after and at:  # the first letter is mostly right
+        if after and at:  # the first letter is usually right
             yield before + after[1:]
             yield from (before + letter + after[1:] for letter in letters)
         if len(after) > 1:

@@ -1,7 +1,7 @@
-"""What a prompt of few words asks for ("create a PR", "run the tests"): topics, and the words of the memories that belong to them.
+"""Detect the topics that a short prompt asks for ("create a PR", "run the tests"), and find the memories about them.
 
-The words lie in ``profiles/topics.json``, those of all languages side by side. That a memory belongs to a topic is derived
-from its text and stored nowhere. A hook waits for this, so it imports next to nothing.
+The words of each topic are in ``profiles/topics.json``, in all languages together. Whether a memory belongs to a topic is derived
+from its text and not stored. A hook waits for this, so it imports next to nothing.
 """
 
 import json
@@ -14,15 +14,19 @@ from typing import NamedTuple
 from kept.core.text import index_words, is_cjk
 from kept.recall.question import telling_words
 
-LONGEST = 240  # characters of a prompt of few words
+LONGEST = 240  # maximum length of a short prompt in characters
 _FILE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "profiles", "topics.json")  # noqa: PTH118, PTH120
-_REST = 2  # words beside a topic's with which a prompt still asks for the topic itself
-_BESIDE = 1  # and with which a clause of a longer prompt does
-_REST_SPACELESS = 3  # characters of a script without spaces
+_REST = 2  # maximum number of other words in a prompt that asks for a topic and nothing else
+_BESIDE = 1  # the same for a clause of a longer prompt
+_REST_SPACELESS = 3  # the same in characters, for scripts without spaces
 
 
 class Topic(NamedTuple):
-    """A topic by its name, and the words of which a memory has one, and ``more`` that it may have beside them."""
+    """A topic: its name, the phrases of prompts that ``ask`` for it, those of memories ``about`` it, and ``more`` related ones.
+
+    A memory belongs to the topic if it has a phrase of ``about``; phrases of ``more`` only add to its count. The words of a phrase
+    are joined by ``+``.
+    """
 
     name: str
     ask: tuple[str, ...]
@@ -31,7 +35,7 @@ class Topic(NamedTuple):
 
 
 class Intent(NamedTuple):
-    """What a prompt asks for: topics, whether it asks for ``recent`` work; ``rest`` are its other words that tell something."""
+    """What a prompt asks for: its topics, whether it asks for ``recent`` work, and the number of its other telling words."""
 
     topics: tuple[Topic, ...] = ()
     recent: bool = False
@@ -39,7 +43,7 @@ class Intent(NamedTuple):
 
     @property
     def bare(self) -> bool:
-        """Whether it asks for hardly anything else."""
+        """Whether it asks for a topic and hardly anything else."""
         return bool(self.topics) and self.rest <= _REST
 
 
@@ -47,21 +51,21 @@ NO_INTENT = Intent()
 
 
 class _TextWords(NamedTuple):
-    """A text as a set of words, and as a string in which those of scripts without spaces are looked for."""
+    """A text as a set of words and, for scripts without spaces, as a string."""
 
     spaced: frozenset[str]
     text: str
 
     def has_phrase(self, phrase: str) -> bool:
-        """Whether all words of a phrase are there."""
+        """Whether the text contains all words of a phrase."""
         if not phrase.isascii() and is_cjk(phrase[0]):
             return phrase in self.text
         return all(word in self.spaced for word in phrase.split("+"))
 
 
 def detect_intent(message: str) -> Intent:
-    """The topics a message asks for; of one that asks for more, those of its clauses that ask for nothing else ("…, and commit
-    it").
+    """The topics that a message asks for. If it also asks for other things, only its clauses that ask for a topic and nothing else
+    count ("…, and commit it"), if there are any.
     """
     intent = NO_INTENT if len(message) > LONGEST else _detect_in_clause(message)
     if intent.bare or intent.recent:
@@ -73,12 +77,12 @@ def detect_intent(message: str) -> Intent:
 
 @cache
 def _clause_pattern() -> re.Pattern[str]:
-    """What stands between clauses. Compiled where it is first needed."""
+    """The pattern for what separates clauses, compiled when it is first needed."""
     return re.compile(r"[.,;:!?](?=\s|$)|[\n、。，！？；：]|\b(?:and|then|und|dann|danach|et|puis|y|luego|e|depois)\b|然后|并且|再")
 
 
 def _detect_in_clause(message: str) -> Intent:
-    """The topics that a message or a clause of it asks for."""
+    """The topics that a short message, or one clause, asks for."""
     words, (topics, recent, filler, spaceless) = _split_text(message), _load_topics()
     named = tuple(topic for topic in topics if any(map(words.has_phrase, topic.ask)))
     lately = any(map(words.has_phrase, recent))
@@ -97,7 +101,7 @@ def _detect_in_clause(message: str) -> Intent:
 
 
 def count_topic_words(text: str, topics: Iterable[Topic]) -> int:
-    """How much a memory's text belongs to one of the topics: 0, or how many of the words of that topic it has."""
+    """The number of phrases of a topic in a memory's text, for the topic with the most; 0 if it belongs to none of them."""
     words = _split_text(text)
     best = 0
     for topic in topics:
@@ -108,7 +112,7 @@ def count_topic_words(text: str, topics: Iterable[Topic]) -> int:
 
 
 def topic_phrases(topics: Iterable[Topic]) -> tuple[str, ...]:
-    """The phrases under which memories of the topics are found, as the index has them."""
+    """The phrases that find memories about the topics, in the form in which the index stores words."""
     return tuple(dict.fromkeys(index_words(item.replace("+", " ")) for topic in topics for item in topic.about))
 
 

@@ -1,6 +1,6 @@
-"""Embedders: a text's meaning as a vector of length one. The local model, a server, and one that needs nothing.
+"""Embedders turn a text into a vector that represents its meaning: local models, a server, and feature hashing.
 
-The heavy ones are imported when they are first asked for: a hook that asks for none must not pay for any.
+They are imported when first used, because a hook that needs none must not spend time on their imports.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kept.recall.embed.minilm import MiniLM
     from kept.recall.embed.universal import BlendedEmbedder
 
-ROOM = 2**30  # bytes of memory a process must be free to take: below, what numpy stands on ends the process instead of telling
+ROOM = 2**30  # minimum address space of a process in bytes: with less, numpy's libraries end the process without an exception
 PACK = Path(__file__).with_name("minilm.pack")
 MANY_PACK = Path(__file__).with_name("universal.pack")
 LOCAL, OFF, HASHING = "local", "off", "hashing"
@@ -27,7 +27,7 @@ MULTILINGUAL, SMALL = "multilingual", "small"
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors. ``name`` tells model and version: vectors of different names are never compared."""
+    """Turns texts into vectors. Vectors of embedders with different names are never compared."""
 
     @property
     def name(self) -> str:
@@ -35,19 +35,23 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str], *, question: bool = False) -> "NDArray[np.float32]":
-        """One vector for each text, so that the product of a question's and a text's is a cosine. Raises KeptError."""
+        """One vector per text; the product of one made with ``question`` and one made without is a cosine. Raises KeptError."""
         ...
 
 
 def create_embedder(
     choice: str, model: str = "", env: Mapping[str, str] | None = None, *, local: str = MULTILINGUAL, stays: bool = False
 ) -> Embedder | None:
-    """The embedder of a setting: ``local``, ``off``, ``hashing``, or the address of a server, which is asked for a ``model``. None
-    where there is none.
+    """Create the embedder that a setting chooses; None for ``off``, or if no local model is installed.
 
-    ``local`` says which model is meant by ``local``; where the multilingual one is not here, it is the small one. In a process that
-    ``stays`` it trades memory for time. The environment's ``KEPT_EMBEDDINGS`` goes before the setting. Raises ConfigError for a
-    server that cannot be one, and where the process may not take the memory that vectors need.
+    Args:
+        choice: ``local``, ``off``, ``hashing`` or the URL of a server. ``KEPT_EMBEDDINGS`` in the environment overrides it.
+        model: the server's model.
+        env: the environment.
+        local: which local model to use; if the multilingual one is not installed, the small one is used.
+        stays: whether the process is long-lived: then the model uses more memory to be faster.
+
+    Raises ConfigError for a URL that cannot be a server's, and if the process's memory limit is too low for vectors.
     """
     asked = (env or {}).get("KEPT_EMBEDDINGS") or choice
     if asked == OFF:
@@ -64,13 +68,13 @@ def create_embedder(
         from kept.recall.embed.hashing import HashingEmbedder  # noqa: PLC0415 - numpy is heavy
 
         return HashingEmbedder()
-    from kept.recall.embed.server import ServerEmbedder  # noqa: PLC0415 - heavy, and only wanted here
+    from kept.recall.embed.server import ServerEmbedder  # noqa: PLC0415 - heavy, and needed only here
 
     return ServerEmbedder(asked, model, (env or {}).get("KEPT_EMBEDDINGS_KEY", ""))
 
 
 def find_model_name(choice: str, model: str = "", env: Mapping[str, str] | None = None, *, local: str = MULTILINGUAL) -> str:
-    """The name of the embedder of a setting, a local one's without loading it; empty where there is none. Raises ConfigError."""
+    """The name of the embedder that a setting chooses, without loading a local model; empty for none. Raises ConfigError."""
     if ((env or {}).get("KEPT_EMBEDDINGS") or choice) != LOCAL or not PACK.exists():
         found = create_embedder(choice, model, env, local=local)
         return found.name if found else ""
@@ -80,8 +84,8 @@ def find_model_name(choice: str, model: str = "", env: Mapping[str, str] | None 
 
 
 def check_memory_limit() -> None:
-    """Raise ConfigError where the memory of this process is limited to less than vectors need."""
-    with suppress(ImportError):  # there is no such limit on Windows
+    """Raise ConfigError if the memory limit of this process is below what vectors need."""
+    with suppress(ImportError):  # Windows has no such limit
         import resource  # noqa: PLC0415 - not on every system
 
         most, _ = resource.getrlimit(resource.RLIMIT_AS)
@@ -102,7 +106,7 @@ def _load_local_model(*, many: bool) -> "MiniLM | BlendedEmbedder":
 
 @lru_cache(maxsize=1)
 def known_words() -> frozenset[str]:
-    """The words that the local model knows whole: the common ones of English. None where the model is not here."""
+    """The vocabulary of the small local model, which contains the common English words; empty if it is not installed."""
     if not PACK.exists():
         return frozenset()
     return frozenset(Pack(PACK).tensor("vocabulary").tobytes().decode("utf-8").split("\n"))

@@ -1,7 +1,6 @@
-"""An embedder without a model: stems of words hashed to signs. It knows no meaning, but texts with the same words are near each
-other.
+"""An embedder without a model: feature hashing (Weinberger et al. 2009) of the first five letters of each word.
 
-For tests and trials; deterministic everywhere (feature hashing, Weinberger et al. 2009).
+It does not represent meaning, but texts with the same words get similar vectors. Deterministic everywhere; for tests and trials.
 """
 
 from collections.abc import Sequence
@@ -21,7 +20,7 @@ class HashingEmbedder:
     name = "hashing/1"
 
     def embed(self, texts: Sequence[str], *, question: bool = False) -> NDArray[np.float32]:  # noqa: ARG002 - as the others
-        """One vector of length one for each text; of a text without words, zeros."""
+        """One unit vector per text; zeros for a text without words."""
         vectors = np.zeros((len(texts), _DIMENSIONS), np.float32)
         for place, text in enumerate(texts):
             for word in index_words(text[:10_000]).split():

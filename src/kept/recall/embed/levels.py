@@ -1,14 +1,14 @@
-"""What a cosine says. Those of texts that have nothing to do with each other lie around .03 for one model and language, around .8
-for another, so each is told on one scale: that of MiniLM among English texts, on which floors and shares were chosen.
+"""Convert cosines to a common scale, and detect what a message needs from its vector.
 
-``levels.json`` gives for each model and language the cosine that unrelated texts have on average, and the one that one in 200 pairs
-reaches (``benchmarks/levels.py`` makes it). A model that is not in it tells its own cosines. The language of a text is told by its
-script and its commonest words.
+Cosines of unrelated texts are about 0.03 for one model and language and about 0.8 for another. They are converted to the scale of
+MiniLM on English texts, for which floors and weights were chosen. ``levels.json`` (made by ``benchmarks/levels.py``) contains, for
+each model and language, the mean cosine of unrelated texts and the cosine that one in 200 unrelated pairs reaches. Cosines of a
+model that is not in the file are not converted. The language of a text is detected from its script and its commonest words.
 
-``asking.json`` gives for a model the weights by which the meaning of a message tells whether it asks for anything that could be
-remembered ("thanks", "explain this line" and general knowledge do not), and two matrices by whose product the meaning of a message
-becomes that of what it needs: who asks for a new screen needs to know where texts lie, though nothing is said of texts.
-``benchmarks/asking.py`` makes them.
+``asking.json`` (made by ``benchmarks/asking.py``) contains, for each model, the weights that decide from a message's vector whether
+it asks for anything that could be remembered ("thanks", "explain this line" and general knowledge do not), and two matrices whose
+product maps the message's vector to that of what it needs: a request for a new screen needs to know where texts are stored,
+although it does not mention texts.
 """
 
 import json
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_CHARACTERS = 1_000  # of a text that are looked at
-_WORD = 3  # letters that a character of a script without spaces counts as
-# Words that say how a sentence is built; what is a word of English and of another language ("die", "on", "in") is in neither.
+_CHARACTERS = 1_000  # characters of a text that are read
+_WORD = 3  # number of letters that a character of a script without spaces counts as
+# Function words. A word that exists in English and in another language ("die", "on", "in") is in neither list.
 _ENGLISH_TEXT = """
     the and are were been be to of for with from by it this that these i you we they my your our does did not what when where why
     how which who can could should would will please if have has there than then into about is don't it's
@@ -52,11 +52,11 @@ _SCRIPTS = (
     ("hangul", 0xAC00, 0xD7AF),
 )
 _DENSE = frozenset({"han", "kana", "hangul", "thai"})
-_KANA = 0.1  # share of kana from which on Han characters are Japanese
+_KANA = 0.1  # share of kana from which a text with Han characters counts as Japanese
 
 
 def detect_language(text: str) -> str:
-    """``english``, ``latin`` (another language in Latin letters), the name of a script, or nothing where there are no letters."""
+    """``english``, ``latin`` (another language in Latin letters), the name of a script, or empty if there are no letters."""
     part = text[:_CHARACTERS]
     counts: dict[str, int] = {}
     for char in part:
@@ -91,22 +91,22 @@ def _has_non_english_letter(word: str) -> bool:
     return any(char.isalpha() and not char.isascii() for char in word)
 
 
-_USUAL, _SELDOM = 0.05, 0.31  # of the scale
+_USUAL, _SELDOM = 0.05, 0.31  # on the common scale: the mean cosine of unrelated texts, and the one that 1 in 200 pairs reaches
 
 
 class SimilarityScale(NamedTuple):
-    """A straight line from cosines to the common scale."""
+    """A linear map from cosines to the common scale."""
 
     gain: float = 1.0
     shift: float = 0.0
 
     def to_common_scale(self, cosine: float) -> float:
-        """A cosine on the common scale, 1 at most."""
+        """Convert a cosine to the common scale; the result is at most 1."""
         return min(1.0, self.gain * cosine + self.shift)
 
 
 def find_scale(model: str, question: str) -> SimilarityScale | None:
-    """The line for a question's language; None where the model does not know it, and cosines say nothing."""
+    """The scale for a question's language; None if the model does not know the language, so that its cosines say nothing."""
     languages = _load_table("levels").get(model)
     if languages is None:
         return SimilarityScale()
@@ -118,18 +118,20 @@ def find_scale(model: str, question: str) -> SimilarityScale | None:
     return SimilarityScale(gain, _USUAL - gain * usual)
 
 
-_CERTAIN = 0.5  # odds (their logarithm) from which on a message is taken to ask
+_CERTAIN = 0.5  # logarithm of the odds from which a message counts as asking for something remembered
 
 
 def find_asked(model: str, question: "NDArray[np.float32]") -> "tuple[float, NDArray[np.float32]]":
-    """How little a message of this meaning asks for what could be remembered, as the logarithm of odds (0 if it does); and what it
-    needs, of which the product with a memory's vector tells by how many deviations more that counts.
+    """The doubt that a message with this vector asks for anything remembered, and the vector of what it needs.
+
+    The doubt is the logarithm of odds, 0 if the message does ask. The dot product of the second result and a memory's vector is the
+    number of deviations to add to that memory. Both are zero for a model that is not in ``asking.json``.
     """
     need = question * 0
     table = _load_table("asking").get(model)
     if table is None:
         return 0.0, need
-    import numpy as np  # noqa: PLC0415 - numpy is heavy, and here where there is a question as a vector
+    import numpy as np  # noqa: PLC0415 - numpy is heavy, and already imported if the question is a vector
 
     asking, helping = np.frombuffer(b64decode(table["needs"]), np.int8).reshape(2, len(table["weights"]), -1).astype(np.float32)
     meaning = question[-len(asking) :] / (hypot(*question[-len(asking) :]) or 1.0)
@@ -139,6 +141,6 @@ def find_asked(model: str, question: "NDArray[np.float32]") -> "tuple[float, NDA
 
 @lru_cache(2)
 def _load_table(name: str) -> dict[str, Any]:
-    """What a file tells of each model."""
+    """The table in a JSON file, by model."""
     found: dict[str, Any] = json.loads(Path(__file__).with_name(f"{name}.json").read_text(encoding="utf-8"))
     return found

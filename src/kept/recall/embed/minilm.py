@@ -1,12 +1,12 @@
-"""all-MiniLM-L6-v2 as a dense pass in numpy, with its word pieces: meaning as 384 numbers, without torch, a hub or a network.
+"""all-MiniLM-L6-v2 and its tokenizer in numpy: 384 dimensions, without torch, a model hub or the network.
 
-The model (Wang et al. 2020; sentence-transformers) is six BERT layers, the mean over tokens, length one. Weights lie in a pack
-(``scripts/pack_models.py``) as int8 with one scale a channel and are widened layer by layer, so little memory is used.
-Sequences share the dense products but never attend to one another and are not padded: a text has the same vector alone and in a
-batch.
+The model (Wang et al. 2020; sentence-transformers) consists of six BERT layers and the mean over tokens, normalized to length one.
+The weights are stored in a pack (``scripts/pack_models.py``) as int8 with one scale per channel. They are converted to float32
+layer by layer to save memory. The sequences of a batch share the dense products but do not attend to one another and are not
+padded, so a text has the same vector alone and in a batch.
 
-Word pieces are those of the reference tokenizer (Devlin et al. 2019): clean, set CJK characters apart, strip accents, lower the
-case, split at punctuation, then take the longest known piece again and again.
+The tokenizer follows the reference (Devlin et al. 2019): clean the text, separate CJK characters, strip accents, lower the case,
+split at punctuation, then repeatedly take the longest known piece.
 """
 
 import unicodedata
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from kept.recall.embed.pack import Pack
 from kept.recall.embed.threads import single_thread
 
-_LONGEST_WORD = 100  # characters; a longer word is unknown, as the reference has it
+_LONGEST_WORD = 100  # characters; a longer word is unknown, as in the reference
 _CJK = (
     (0x4E00, 0x9FFF),
     (0x3400, 0x4DBF),
@@ -34,7 +34,7 @@ _CJK = (
 
 
 class WordPiece:
-    """A tokenizer over a vocabulary: piece → number."""
+    """The WordPiece tokenizer for a vocabulary: piece → number."""
 
     def __init__(self, vocabulary: Mapping[str, int]) -> None:
         self._vocabulary = vocabulary
@@ -42,11 +42,11 @@ class WordPiece:
         self._frame = (vocabulary["[CLS]"], vocabulary["[SEP]"])
 
     def tokenize(self, text: str, most: int) -> list[int]:
-        """The numbers of a text's pieces, framed as a sentence; at most so many, the frame among them."""
+        """The numbers of a text's pieces between the start and end tokens; at most ``most``, including these two."""
         found: list[int] = []
         for word in _split_words(
             text[: most * 40]
-        ):  # no piece of a word that counts lies beyond: longer words are one unknown piece
+        ):  # text beyond this gives no piece within the limit: a longer word is one unknown piece
             found += self._split_pieces(word)
             if len(found) >= most - 2:
                 break
@@ -111,13 +111,13 @@ Floats = NDArray[np.float32]
 
 _HEADS = 12
 _LAYERS = 6
-_MOST_TOKENS = 256  # what the model was trained with
-_BATCH_TOKENS = 1_024  # dense products of this height are near the peak, and their results stay below 10 MB
-_GELU_ROWS = 32  # 200 KB a row block
+_MOST_TOKENS = 256  # the length with which the model was trained
+_BATCH_TOKENS = 1_024  # matrix products of this height are near peak speed, and their results stay below 10 MB
+_GELU_ROWS = 32  # blocks of 200 KB
 
 
 class MiniLM:
-    """The model of a pack. Raises DamagedError where the file is none."""
+    """The model in a pack. Raises DamagedError if the file is not a pack."""
 
     def __init__(self, path: Path) -> None:
         self._pack = Pack(path)
@@ -128,7 +128,7 @@ class MiniLM:
         self._widened = False
 
     def widen_weights(self) -> None:
-        """Keep weights widened from now on, for a process that stays: 43 MB more, and a short text takes a fraction of the time."""
+        """Keep the float32 weights from now on: this takes 43 MB more, and a short text takes a fraction of the time."""
         self._widened = True
 
     @cached_property
@@ -137,8 +137,8 @@ class MiniLM:
         return WordPiece({word: number for number, word in enumerate(words)})
 
     @single_thread()
-    def embed(self, texts: Sequence[str], *, question: bool = False) -> Floats:  # noqa: ARG002 - it tells no question from a text
-        """One vector of length one for each text, shape (texts, dimensions); only the first 256 tokens of a text count."""
+    def embed(self, texts: Sequence[str], *, question: bool = False) -> Floats:  # noqa: ARG002 - the same for a question
+        """One unit vector per text, shape (texts, dimensions); only the first 256 tokens of a text count."""
         numbers = [self._tokens.tokenize(text, _MOST_TOKENS) for text in texts]
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         batch: list[int] = []
@@ -154,7 +154,7 @@ class MiniLM:
         return vectors
 
     def _forward(self, sequences: Sequence[Sequence[int]]) -> Floats:
-        """The vectors of some sequences of token numbers."""
+        """The vectors of sequences of token numbers."""
         ends = np.cumsum([len(item) for item in sequences])
         spans = [(int(end) - len(each), int(end)) for each, end in zip(sequences, ends, strict=True)]
         ids = np.concatenate([np.asarray(item, np.int64) for item in sequences])
@@ -201,8 +201,9 @@ class MiniLM:
 
 
 def _gelu(values: Floats) -> Floats:
-    """The values times Φ of them, in place, with the error function by Abramowitz and Stegun 7.1.26 (error below 1.5e-7); in rows
-    that fit the cache.
+    """Multiply each value x by Φ(x), in place, in blocks that fit the cache.
+
+    The error function is approximated by Abramowitz and Stegun 7.1.26 (error below 1.5e-7).
     """
     for start in range(0, len(values), _GELU_ROWS):
         part = values[start : start + _GELU_ROWS]

@@ -1,4 +1,4 @@
-"""A pack: the weights and the vocabulary of a model in one file that is read where it lies, nothing of it before it is used."""
+"""A pack: the weights and the vocabulary of a model in one memory-mapped file, of which only the parts in use are read."""
 
 import json
 import mmap
@@ -16,7 +16,7 @@ _ALIGNED = 64
 
 
 class Pack:
-    """An open pack. Raises DamagedError where the file is none."""
+    """An open pack. Raises DamagedError if the file is not a pack."""
 
     def __init__(self, path: Path) -> None:
         with path.open("rb") as file:
@@ -31,8 +31,8 @@ class Pack:
         self._places: Mapping[str, tuple[str, tuple[int, ...], int]] = head["tensors"]
 
     def tensor(self, name: str) -> "NDArray[Any]":
-        """One of its arrays, as it lies in the file."""
-        import numpy as np  # noqa: PLC0415 - heavy, and who asks for the name needs none
+        """One of its arrays, mapped from the file without a copy."""
+        import numpy as np  # noqa: PLC0415 - heavy, and not needed for the name of the model
 
         kind, shape, start = self._places[name]
         count = int(np.prod(shape))
@@ -40,7 +40,7 @@ class Pack:
 
 
 def write_pack(path: Path, name: str, dimensions: int, tensors: "Mapping[str, NDArray[Any]]") -> None:
-    """Write a pack, whole or not at all. Raises OSError."""
+    """Write a pack atomically. Raises OSError."""
     places: dict[str, tuple[str, tuple[int, ...], int]] = {}
     at = 0
     for key, tensor in tensors.items():

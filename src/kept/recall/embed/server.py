@@ -1,4 +1,4 @@
-"""Embeddings from a server that speaks the OpenAI way: ``POST <address>/embeddings``. Asked only where a person named one."""
+"""Embeddings from a server with the OpenAI API (``POST <address>/embeddings``). Used only if a person configured one."""
 
 import json
 import urllib.error
@@ -17,13 +17,13 @@ _AT_ONCE = 128
 
 
 class UnreachableError(KeptError):
-    """The server of embeddings could not be asked, or what it answered is no answer."""
+    """The embedding server could not be reached, or its reply is invalid."""
 
     exit_code = 1
 
 
 class ServerEmbedder:
-    """A server's model. ``address`` is that of its API (ending in ``/v1`` for most). Raises ConfigError."""
+    """A model on a server. ``address`` is the base URL of its API (usually ending in ``/v1``). Raises ConfigError."""
 
     def __init__(self, address: str, model: str, key: str = "") -> None:
         parts = urlsplit(address)
@@ -37,7 +37,7 @@ class ServerEmbedder:
         self._key = key
 
     def embed(self, texts: Sequence[str], *, question: bool = False) -> NDArray[np.float32]:  # noqa: ARG002 - as the others
-        """One vector of length one for each text. Raises UnreachableError."""
+        """One unit vector per text. Raises UnreachableError."""
         parts = [self._request_vectors(texts[start : start + _AT_ONCE]) for start in range(0, len(texts), _AT_ONCE)]
         vectors = np.concatenate(parts) if parts else np.zeros((0, 0), np.float32)
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-12))

@@ -1,7 +1,7 @@
-"""One thread for numpy's products of small matrices, in a process whose numpy is somebody else's too.
+"""Limit numpy to one thread for products of small matrices, in a process whose other code uses numpy too.
 
-Threads of OpenBLAS spin while they wait: a short question took twenty times the processor's time. The command line says so in the
-environment before numpy is imported; a program that imports kept may have imported numpy long before.
+Threads of OpenBLAS spin while they wait, which multiplied the processor time of a short question by twenty. The command line limits
+them through the environment before it imports numpy; a program that imports kept may have imported numpy before.
 """
 
 import ctypes
@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-_NAMES = (("scipy_openblas", "64_"), ("openblas", "64_"), ("openblas", ""))  # of numpy's wheels, the present ones first
+_NAMES = (("scipy_openblas", "64_"), ("openblas", "64_"), ("openblas", ""))  # names in numpy's wheels, the current one first
 
 
 @contextmanager
 def single_thread() -> Iterator[None]:
-    """The body's products take one thread; what numpy took before, it takes after. Nothing where numpy has another library."""
+    """Run the body with one OpenBLAS thread, then restore the number of threads. Does nothing if numpy uses another library."""
     found = _thread_functions()
     count = found[0]() if found else 1
     if found is None or count == 1:
@@ -32,7 +32,7 @@ def single_thread() -> Iterator[None]:
 
 @cache
 def _thread_functions() -> tuple[Callable[[], int], Callable[[int], object]] | None:
-    """How numpy's OpenBLAS tells and takes its number of threads."""
+    """The functions that get and set the number of threads of numpy's OpenBLAS; None if numpy uses another library."""
     package = Path(np.__file__).parent
     for file in (path for folder in (package.parent / "numpy.libs", package / ".dylibs") for path in folder.glob("*openblas*")):
         with suppress(OSError):

@@ -1,11 +1,13 @@
-"""Google's universal sentence encoder for 16 languages (multilingual 3) as a pass in numpy: meaning as 512 numbers.
+"""Google's Universal Sentence Encoder for 16 languages (multilingual 3) in numpy: 512 dimensions.
 
-After Yang et al. 2019: vectors of pieces, what two, three and five of them beside each other say (convolutions), their sum, and a
-small network. Without attention it costs a tenth of a transformer. Texts that are unlike have a cosine near nought in every
-language, and translations are near to each other. Sentences share the dense products but never see one another.
+The model (Yang et al. 2019) consists of vectors of pieces, convolutions over two, three and five adjacent pieces, their sum, and a
+small feed-forward network. Without attention it costs a tenth of a transformer. Unrelated texts have a cosine near zero in every
+language, and translations of a text have similar vectors. The sentences of a batch share the dense products but do not affect one
+another.
 
-Pieces as SentencePiece cuts them (Kudo 2018): compatibility forms, a mark before each word, and of all ways to cut a word into
-known pieces the likeliest. The vocabulary is looked up where it lies, for 128,000 pieces are not to be read before a prompt.
+The tokenizer is that of SentencePiece (Kudo 2018): normalize to NFKC, put a mark before each word, and choose the likeliest way to
+cut a word into known pieces. The vocabulary is looked up in the mapped file, because loading 128,000 pieces before a prompt takes
+too long.
 """
 
 import unicodedata
@@ -25,15 +27,15 @@ from kept.recall.embed.threads import single_thread
 
 _MARK = "▁"
 _LONGEST = 16  # characters of the longest piece
-_CACHED = 20_000  # words whose pieces are remembered: a language's common ones
-_UNLIKELY = 10.0  # how much less likely than the rarest piece an unknown character is, as the reference has it
+_CACHED = 20_000  # number of words whose pieces are cached: the common words of a language
+_UNLIKELY = 10.0  # an unknown character's score is this much below that of the rarest piece, as in the reference
 
 
 class Vocabulary(NamedTuple):
-    """Pieces by number, as they lie in a pack.
+    """The pieces by number, as they are stored in a pack.
 
-    ``text`` are their bytes, ``starts`` where each begins (and the last ends), ``scores`` the logarithm of how likely each is,
-    ``rarest`` the least of these, ``slots`` a hash table of numbers + 1 with open addressing. The first three are anything else,
+    ``text`` contains their bytes, ``starts`` the offset of each (and the end of the last), ``scores`` the log-likelihood of each,
+    ``rarest`` the least score, ``slots`` a hash table of numbers + 1 with open addressing. The first three pieces mean unknown,
     begin and end.
     """
 
@@ -48,12 +50,12 @@ _UNKNOWN, _BEGIN, _END = range(3)
 
 
 def slot_of(piece: bytes, slots: int) -> int:
-    """Where a piece is looked for first in a table of so many slots, a power of two."""
+    """The first slot to look up for a piece in a hash table with ``slots`` slots, a power of two."""
     return crc32(piece) & (slots - 1)
 
 
 class Unigram:
-    """A tokenizer over a vocabulary."""
+    """The unigram tokenizer for a vocabulary."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
@@ -61,7 +63,7 @@ class Unigram:
         self._pieces = lru_cache(_CACHED)(self._split_word)
 
     def tokenize(self, text: str, most: int) -> list[int]:
-        """The numbers of a text's pieces, framed as a sentence; at most so many, the frame among them."""
+        """The numbers of a text's pieces between the begin and end tokens; at most ``most``, including these two."""
         found: list[int] = []
         plain = unicodedata.normalize("NFKC", text[: most * _LONGEST])
         for word in "".join(char for char in plain if char.isspace() or unicodedata.category(char)[0] != "C").split():
@@ -103,16 +105,16 @@ class Unigram:
 
 Floats = NDArray[np.float32]
 
-ORDERS = (2, 3, 5)  # pieces beside each other that a branch looks at; of them (n - 1) // 2 before the one at hand
-_WIDTH = 256  # of a branch
+ORDERS = (2, 3, 5)  # widths n of the convolutions: each covers (n - 1) // 2 pieces before a piece and n // 2 after it
+_WIDTH = 256  # output dimensions of a convolution
 _BEFORE, _AFTER = 2, 2
 _MOST_TOKENS = 400
-_BATCH_TOKENS = 512  # what is worked on stays below 4 MB
+_BATCH_TOKENS = 512  # intermediate arrays stay below 4 MB
 _EPSILON = 1e-12
 
 
 class UniversalEncoder:
-    """The model of a pack. Raises DamagedError where the file is none."""
+    """The model in a pack. Raises DamagedError if the file is not a pack."""
 
     def __init__(self, path: Path) -> None:
         self._pack = Pack(path)
@@ -126,8 +128,8 @@ class UniversalEncoder:
         return Unigram(Vocabulary(text.tobytes(), starts.data, scores.data, float(scores.min()), slots.data))
 
     @single_thread()
-    def embed(self, texts: Sequence[str], *, question: bool = False) -> Floats:  # noqa: ARG002 - it tells no question from a text
-        """One vector of length one for each text, shape (texts, dimensions); only the first 400 tokens of a text count."""
+    def embed(self, texts: Sequence[str], *, question: bool = False) -> Floats:  # noqa: ARG002 - the same for a question
+        """One unit vector per text, shape (texts, dimensions); only the first 400 tokens of a text count."""
         numbers = [self._tokens.tokenize(text, _MOST_TOKENS) for text in texts]
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         start = tokens = 0
@@ -141,7 +143,7 @@ class UniversalEncoder:
         return vectors
 
     def _forward(self, sequences: Sequence[Sequence[int]]) -> Floats:
-        """The vectors of some sequences of token numbers."""
+        """The vectors of sequences of token numbers."""
         lengths = np.array([len(item) for item in sequences])
         ids = np.concatenate([np.asarray(item, np.int64) for item in sequences])
         starts = np.cumsum(lengths) - lengths
@@ -159,12 +161,12 @@ class UniversalEncoder:
         return found
 
     def _compute_features(self, words: Floats, windows: NDArray[np.int64]) -> Floats:
-        """Each token's own vector, and what those around it say."""
+        """Each token's vector, concatenated with the results of the convolutions around it."""
         state = words @ self._weights("proj.branches")
         state += self._weights("proj_b.branches")
         state = self._normalize_layer(state, "ln_g.branches", "ln_b.branches")
         found = [words]
-        around = np.zeros((len(words) + 1, _WIDTH), np.float32)  # the last row is what lies outside of a sentence
+        around = np.zeros((len(words) + 1, _WIDTH), np.float32)  # the last row pads the ends of a sentence
         for place, order in enumerate(ORDERS):
             own = state[:, place * _WIDTH : (place + 1) * _WIDTH]
             before = (order - 1) // 2
@@ -195,7 +197,10 @@ class UniversalEncoder:
 
 
 def _windows(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each token the places from two before it to two after it; outside of its sentence the place after the last token."""
+    """The positions from two before each token to two after it, shape (tokens, 5).
+
+    A position outside the token's sentence is replaced by that after the last token.
+    """
     count = int(lengths.sum())
     places = np.arange(count)[:, None] + np.arange(-_BEFORE, _AFTER + 1)
     inside = (places >= np.repeat(starts, lengths)[:, None]) & (places < np.repeat(starts + lengths, lengths)[:, None])
@@ -204,24 +209,24 @@ def _windows(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[n
 
 
 def pack_six_bits(rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Rows of numbers below 64, four of them in three bytes."""
+    """Pack rows of numbers below 64: four numbers into three bytes."""
     first, second, third, fourth = rows.reshape(len(rows), -1, 4).transpose(2, 0, 1)
     packed = np.stack([first | second << 6, second >> 2 | third << 4, third >> 4 | fourth << 2], axis=2)
     return packed.reshape(len(rows), -1)
 
 
 def unpack_six_bits(packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The rows that :func:`pack_six_bits` packed."""
+    """Unpack rows that :func:`pack_six_bits` packed."""
     first, second, third = packed.reshape(len(packed), -1, 3).transpose(2, 0, 1)
     rows = np.stack([first & 63, first >> 6 | (second & 15) << 2, second >> 4 | (third & 3) << 4, third >> 2], axis=2)
     return rows.reshape(len(packed), -1)
 
 
-_ENGLISH = 0.7  # the share of the English model in what an English question is near to
+_ENGLISH = 0.7  # weight of the English model's cosine for an English question
 
 
 class BlendedEmbedder:
-    """Both models."""
+    """Both models together: a vector is the English model's vector followed by the multilingual one's."""
 
     def __init__(self, english: MiniLM, many: UniversalEncoder) -> None:
         self._english = english
@@ -235,8 +240,9 @@ class BlendedEmbedder:
         self._english.widen_weights()
 
     def embed(self, texts: Sequence[str], *, question: bool = False) -> NDArray[np.float32]:
-        """The vectors of texts, whose two halves have length one each (the first none, where it knows nothing of the text); those
-        of questions, so that the product with a text's is a cosine.
+        """One vector per text, each half of length one; the first half is zero for a text that is not English.
+
+        With ``question``, the halves of an English text are weighted, so that a product with a text's vector is a mean of cosines.
         """
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         half = self.half

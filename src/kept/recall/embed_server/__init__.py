@@ -1,9 +1,10 @@
-"""A private socket by which a running process answers what a hook has no time to compute, and how it is asked.
+"""The protocol of the embedding server: a process that is already running answers, over a private socket, what a hook has no time
+to compute.
 
-Both sides are the same user's, and neither believes the other: the peer's user is checked, a message is one line of JSON of bounded
-length, everything has a deadline. An answer holds ids and numbers only. A socket that nobody listens to is only a file.
+Both processes belong to the same user, and neither trusts the other: each checks the user of its peer, a message is one line of
+JSON of limited length, and everything has a deadline. An answer contains only ids and numbers.
 
-Imports next to nothing, for a hook waits for it: ``_socket`` and not ``socket``, whose import takes longer than a question.
+A hook waits for this, so it imports next to nothing: ``_socket`` instead of ``socket``, whose import takes longer than a question.
 """
 
 import json
@@ -16,19 +17,22 @@ from collections.abc import Mapping
 
 NAME = "warm.sock"
 MOST = 32_768  # bytes of a message
-_GREATEST = 100  # a number that an answer may hold
-_PATH = 100  # bytes of a path that every system takes
-_PEERS = 12  # bytes of what the kernel tells of a peer on Linux: process, user, group
+_GREATEST = 100  # maximum number in an answer
+_PATH = 100  # maximum length in bytes of a socket path that every system accepts
+_PEERS = 12  # bytes of a peer's credentials on Linux: process, user, group
 
 
 def socket_path(state: str) -> str:
-    """Where the socket lies below kept's state; empty where its path would be too long for one."""
+    """The path of the socket in the state folder; empty if it would be too long for a socket."""
     path = f"{state}/{NAME}"
     return path if len(os.fsencode(path)) <= _PATH else ""
 
 
 def send_question(path: str, question: Mapping[str, object], until: float) -> Socket | None:
-    """Ask, without waiting for the answer; None where nobody of this user can be asked now. ``until`` is on the monotonic clock."""
+    """Send a question and return the connection; None if no server of this user accepts it.
+
+    ``until`` is a time of the monotonic clock.
+    """
     raw = json.dumps(question).encode() + b"\n"
     if not path or len(raw) > MOST:
         return None
@@ -40,13 +44,13 @@ def send_question(path: str, question: Mapping[str, object], until: float) -> So
             connection.sendall(raw)
             return connection
     except OSError:
-        pass  # nobody listens, or is too busy
+        pass  # no server is listening, or it is too busy
     connection.close()
     return None
 
 
 def read_answer(connection: Socket | None, until: float) -> dict[str, float]:
-    """The answer: numbers by id. Empty where it is late, too long or none."""
+    """Read the answer: numbers by id. Empty if it is late, too long or invalid, or if there is no connection."""
     if connection is None:
         return {}
     try:
@@ -61,7 +65,7 @@ def read_answer(connection: Socket | None, until: float) -> dict[str, float]:
 
 
 def read_line(connection: Socket, until: float) -> bytes:
-    """One line, without its end. Raises OSError where it does not come in time, is too long or breaks off."""
+    """Read one line, without its end. Raises OSError if it is late, too long or incomplete."""
     found = b""
     while not found.endswith(b"\n"):
         left = until - time.monotonic()
@@ -76,7 +80,7 @@ def read_line(connection: Socket, until: float) -> bytes:
 
 
 def peer_user(connection: Socket) -> int | None:
-    """The user at the other end, as the kernel says; None where it does not."""
+    """The user id of the other end according to the kernel; None on a system that does not provide it."""
     if sys.platform == "linux":
         from _socket import SO_PEERCRED  # noqa: PLC0415 - only this system has it
 

@@ -1,6 +1,6 @@
-"""Client of the embedding server, for hooks: imports little and never waits past its deadline.
+"""Client of the embedding server, for hooks: it imports little and does not wait past its deadline.
 
-A question with a session asks for what was said in other sessions of the one scope; without, for memories.
+A question with a session asks for turns of other sessions in one scope; without a session it asks for memories.
 """
 
 import time
@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from kept.recall.embed_server import read_answer, send_question, socket_path
 from kept.recall.nearby import Meant, Nearest
 
-_LONGEST = 600  # characters of a message whose meaning counts, its last: 2,000 take ten times as long as a short question
+_LONGEST = 600  # only this many characters at the end of a message are sent: 2,000 take ten times as long as a short question
 
 
 def ask_for_memories(state: str, message: str, seconds: float) -> Nearest:
-    """How a context is given what a warm process tells; nothing where it does not within ``seconds`` of being asked."""
+    """A lookup of memories near the message that asks the embedding server; it finds nothing if no answer comes in time."""
 
     def start(scopes: list[str]) -> Meant:
         until = time.monotonic() + seconds
@@ -28,7 +28,7 @@ def ask_for_memories(state: str, message: str, seconds: float) -> Nearest:
 
 
 def ask_for_turns(state: str, message: str, session: str, seconds: float) -> Callable[[str], Mapping[str, float]]:
-    """How a context is told by a warm process what was said in other sessions."""
+    """A lookup of turns of other sessions that asks the embedding server; it finds nothing if no answer comes in time."""
 
     def ask_server(scope: str) -> Mapping[str, float]:
         until = time.monotonic() + seconds

@@ -1,7 +1,7 @@
-"""Facts near to a message by meaning: from the embedding server, else from the model in this process.
+"""Find memories and turns near a message in meaning, with the model in this process.
 
-Tells ids and cosines only: the texts are read from the store by whoever shows them. A hook in a process of its own may wait for
-this, so it does not import the workspace.
+The results are ids and numbers; whoever shows the texts reads them from the store. A hook may run this in its own process, so it
+does not import the workspace.
 """
 
 from collections.abc import Mapping
@@ -17,12 +17,12 @@ from kept.recall.nearby import Meant, Nearest
 from kept.recall.said import rank_said_turns
 from kept.recall.search import SearchContext, find_near_memories
 
-_SAID = 4  # turns that are told; two of them are shown
+_SAID = 4  # maximum number of turns that are returned; a context shows two
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QueryPaths:
-    """Where the store and the vectors lie."""
+    """The paths of the store and of the vectors."""
 
     store: Path
     vectors: Path
@@ -37,7 +37,7 @@ class QuerySettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QueryContext:
-    """What a search needs of a workspace, without the workspace."""
+    """A :class:`SearchContext` that needs no workspace."""
 
     paths: QueryPaths
     settings: QuerySettings
@@ -50,27 +50,27 @@ class QueryContext:
 
 
 def make_query_context(state: Path | str, recall: RecallSettings, env: Mapping[str, str]) -> QueryContext:
-    """The place of a search, by the folder of kept's state."""
+    """The context of a search in the store of a state folder."""
     home = QueryPaths(store=Path(state, "kept.db"), vectors=Path(state, "vectors.bin"))
     return QueryContext(paths=home, settings=QuerySettings(recall=recall), zone=ZoneInfo("UTC"), env=env)
 
 
 def parse_recall_settings(table: Mapping[str, object]) -> RecallSettings:
-    """The settings in a table that nobody checked. Raises TypeError for what is no setting."""
+    """The settings in an unchecked table; unknown names are ignored."""
     known = {field.name for field in fields(RecallSettings)}
     # A value of the wrong type raises where it is used.
     return RecallSettings(**{name: value for name, value in table.items() if name in known})  # type: ignore[arg-type]
 
 
 def memories_in_process(place: SearchContext, message: str) -> Nearest:
-    """How a context is given what is near by meaning, computed in this process when it is taken up; nothing where it cannot be."""
+    """A lookup of near memories that computes in this process, when its result is read; it finds nothing if that fails."""
 
     def begin(scopes: list[str]) -> Meant:
         def compare_in_process() -> Mapping[str, float]:
             try:
                 return find_near_memories(place, message, scopes)
             except KeptError:
-                return {}  # what words find is shown all the same
+                return {}  # results by words are still shown
 
         return compare_in_process
 
@@ -78,7 +78,7 @@ def memories_in_process(place: SearchContext, message: str) -> Nearest:
 
 
 def turns_in_process(place: SearchContext, message: str, session: str = "") -> Said:
-    """How a context is given what was said in other sessions, computed in this process; nothing where it cannot be."""
+    """A lookup of turns of other sessions that computes in this process; it finds nothing if that fails."""
 
     def look_up(scope: str) -> Mapping[str, float]:
         try:
@@ -90,5 +90,5 @@ def turns_in_process(place: SearchContext, message: str, session: str = "") -> S
 
 
 def find_near_turns(place: SearchContext, message: str, scope: str, session: str) -> dict[str, float]:
-    """The turns near enough to be brought unasked, by key, best first. Raises what :func:`kept.recall.search.search` raises."""
+    """The turns near enough to show unasked, key → nearness, best first. Raises what :func:`kept.recall.search.search` raises."""
     return {turn.key: turn.near for turn in rank_said_turns(place, message, scope, session=session, most=_SAID) if turn.near}

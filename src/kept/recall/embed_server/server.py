@@ -1,7 +1,6 @@
-"""The answering side of the private socket: one thread beside whatever the process does, which never keeps it from ending.
+"""The embedding server: a daemon thread of a long-lived process that tells hooks which memories and turns are near a message.
 
-It tells hooks which facts are near to a message by meaning. Of several processes one answers; the next takes over when it ends, for
-each waits for the same lock.
+If several processes run it, one answers and the others wait for its lock; when it ends, the next one takes over.
 """
 
 import fcntl
@@ -21,17 +20,17 @@ from kept.recall.embed_server import peer_user, read_line, socket_path
 from kept.recall.embed_server.query import find_near_turns, make_query_context
 from kept.recall.search import find_near_memories
 
-Answer = Callable[[str, tuple[str, ...], str | None], Mapping[str, float]]  # of a message, scopes, and a session: see client
-_SECONDS = 0.5  # a question may take so long to come and its answer to be taken
+Answer = Callable[[str, tuple[str, ...], str | None], Mapping[str, float]]  # takes message, scopes and session: see the client
+_SECONDS = 0.5  # time limit for reading a question, answering it and sending the answer
 _QUEUE = 8
 _SCOPES = 50
 
 
 @contextmanager
 def run_server(state: str, prepare: Callable[[], Answer]) -> Iterator[None]:
-    """Answer hooks below ``state`` while the body runs. ``prepare`` runs in the thread, once it is this process's turn.
+    """Answer the hooks of a state folder while the body runs. ``prepare`` runs in the thread once this process holds the lock.
 
-    Where there is no state, no way to bind or nothing to answer with, nobody is answered, and nothing else changes.
+    If the folder does not exist, the socket cannot be bound or ``prepare`` fails, no hook is answered; the body runs all the same.
     """
     path = socket_path(state)
     done = threading.Event()
@@ -57,7 +56,7 @@ def _serve(path: str, prepare: Callable[[], Answer], done: threading.Event, list
             return
         answer = prepare()
         with suppress(FileNotFoundError):
-            os.unlink(path)  # noqa: PTH108 - what lies here nobody listens to, for the lock is ours
+            os.unlink(path)  # noqa: PTH108 - no process listens on an old socket, because this one holds the lock
         with socket(AF_UNIX, SOCK_STREAM) as door:
             door.bind(path)
             os.chmod(path, 0o600)  # noqa: PTH101 - before anybody can connect
@@ -75,7 +74,7 @@ def _open_private(path: str, flags: int) -> int:
 
 
 def _answer_request(door: socket, answer: Answer) -> None:
-    """Answer the next who asks; who asks wrongly, slowly or as somebody else gets nothing."""
+    """Answer the next question; one that is invalid, slow or from another user gets no answer."""
     connection, _ = door.accept()
     with closing(connection), suppress(Exception):  # one question must not end the thread that answers the next
         until = time.monotonic() + _SECONDS
@@ -96,13 +95,13 @@ __all__ = ["Answer", "run_server"]
 
 @contextmanager
 def run_embed_server(home: Paths, env: Mapping[str, str]) -> Iterator[None]:
-    """Answer the hooks of this home while the body runs, by a socket that only its user can reach."""
+    """Answer the hooks of this home while the body runs, over a socket that only its user can connect to."""
     with run_server(str(home.state), lambda: _prepare_answer(home, env)):
         yield
 
 
 def _prepare_answer(home: Paths, env: Mapping[str, str]) -> Answer:
-    """What a warm process answers, by the settings as they are at each question. Loads the model now. Raises KeptError."""
+    """Load the model and return the function that answers questions. It reads the settings for each question. Raises KeptError."""
     config = home.config / "config.toml"
     recall = settings.load_settings(config).recall
     model = None

@@ -1,4 +1,4 @@
-"""The index: what is stored, found by words. Reads the store's file beside its writer; a hook waits, so it imports little."""
+"""Full-text search in the store file, read-only and concurrent with its writer. Hooks wait for it, so it imports little."""
 
 from kept.recall.index.reader import Index, SearchLimits, SearchUnit, UnitKind, open_index
 

@@ -1,4 +1,4 @@
-"""The head of a file of vectors: which model made them, how long they are, how many rows count. Reads without numpy."""
+"""The header of the vector file: the model that made the vectors, their dimensions and the number of rows. Needs no numpy."""
 
 import json
 import mmap
@@ -11,12 +11,12 @@ SIZE = 4096  # bytes before the first row
 
 
 def format_head(head: Mapping[str, Any]) -> bytes:
-    """A head as bytes."""
+    """Encode a header as :data:`SIZE` bytes."""
     return (MAGIC + json.dumps(head).encode()).ljust(SIZE, b" ")
 
 
 def parse_head(raw: bytes) -> dict[str, Any] | None:
-    """The head in the first bytes of a file: ``model``, ``dimensions``, ``count``; None where it is none."""
+    """Parse the header (``model``, ``dimensions``, ``count``) in the first bytes of a file; None if there is no valid one."""
     if len(raw) < SIZE or not raw.startswith(MAGIC):
         return None
     try:
@@ -27,7 +27,7 @@ def parse_head(raw: bytes) -> dict[str, Any] | None:
 
 
 def vector_model(path: Path) -> str:
-    """The model that made a file's vectors; empty where there is none."""
+    """The name of the model that made a file's vectors; empty if there is no valid file."""
     try:
         with path.open("rb") as file:
             head = parse_head(file.read(SIZE))
@@ -37,12 +37,12 @@ def vector_model(path: Path) -> str:
 
 
 def row_size(dimensions: int) -> int:
-    """The bytes of a row: item, mark, kind, spare, scale, signs and body, as :mod:`kept.recall.index.vectors` lays them out."""
+    """The size of a row in bytes: item, mark, kind, spare, scale, signs and body, as in :mod:`kept.recall.index.vectors`."""
     return 24 + 8 * -(-dimensions // 64) + 8 * -(-dimensions // 8)
 
 
 def count_units(path: Path, model: str) -> int:
-    """How many units have a vector of this model."""
+    """The number of units with a vector of this model."""
     try:
         with path.open("rb") as file:
             head = parse_head(file.read(SIZE))

@@ -1,6 +1,6 @@
-"""The store's file as a searcher sees it: units found by their words, and what each unit is. Writes nothing.
+"""Read the store file for search: find units by words, and load them. It writes nothing.
 
-Knows the tables of the store and how an archive block lies in them; knows nothing of how an answer is ranked.
+It knows the store's tables and the format of archive blocks, but not how results are ranked.
 """
 
 import json
@@ -18,13 +18,13 @@ from kept.core.times import parse_stored_instant, to_milliseconds
 from kept.core.value import dataclass
 from kept.store.columns import AUTHORS, DAMAGE, keys_of, texts_of
 
-_BUSY_MS = 2_000  # a hook does not wait for a long run
+_BUSY_MS = 2_000  # a hook must not wait for a long run
 _AUTHORS = {letter: author for author, letter in AUTHORS.items()}
-_REACH = 40  # events before and after a turn among which the next words are looked for
+_REACH = 40  # events before and after a turn that are searched for its neighbouring turns
 
 
 class UnitKind(StrEnum):
-    """What can be found."""
+    """The kinds of units that can be found."""
 
     MEMORY = "memory"
     SUMMARY = "summary"
@@ -36,7 +36,7 @@ _TABLES = {UnitKind.MEMORY: "memories", UnitKind.SUMMARY: "summaries", UnitKind.
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SearchLimits:
-    """Among which units to look; None means no limit. Instants are texts as the store has them."""
+    """Which units to search; None means no limit. Instants are texts in the store's format."""
 
     now: str
     statuses: tuple[str, ...] = ("active", "held")
@@ -47,7 +47,7 @@ class SearchLimits:
     until: str | None = None
 
     def values(self) -> dict[str, Any]:
-        """The limits as a statement takes them."""
+        """The limits as parameters of an SQL statement."""
         return {
             "now": self.now,
             "statuses": json.dumps(self.statuses),
@@ -63,7 +63,10 @@ class SearchLimits:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SearchUnit:
-    """Something that can be found. ``item`` is its row; ``directory`` and ``path`` say where a turn was said; unknown is empty."""
+    """Something that can be found. ``item`` is its row. For a turn, ``directory`` and ``path`` are those of its session.
+
+    Unknown fields are empty.
+    """
 
     kind: UnitKind
     item: int
@@ -83,7 +86,7 @@ class SearchUnit:
 
 
 class Index:
-    """An open index. Raises StoreError where the file cannot be read."""
+    """An open index. Methods raise StoreError if the file cannot be read."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
@@ -92,18 +95,18 @@ class Index:
     def search_words(
         self, kind: UnitKind, words: Sequence[str], limits: SearchLimits, most: int
     ) -> tuple[tuple[int, float, bool], ...]:
-        """The rows of a kind with any of the words, best first: BM25 score (higher is better), whether an assistant said it."""
+        """The rows of a kind with any of the words, best first: row, BM25 score (higher is better), whether it is a reply."""
         if not words:
             return ()
         values = limits.values() | {"words": _match_any_word(words), "limit": most}
         ranked = 3 * most
         rows = self._fetch_all(f"{_TABLES[kind]}_by_words", **values, ranked=ranked)
-        if len(rows) < most:  # few of the best are within the limits, or few are found at all
+        if len(rows) < most:  # few of the best rows are within the limits, or there are few
             rows = self._fetch_all(f"{_TABLES[kind]}_by_words", **values, ranked=-1)
         return tuple((row["item"], row["score"], row["author"] == AUTHORS["assistant"]) for row in rows)
 
     def count_matches(self, kind: UnitKind, phrases: Iterable[str], most: int) -> dict[str, int]:
-        """How many units of a kind have each word or phrase, counted up to ``most`` or twice that."""
+        """The number of units of a kind that contain each word or phrase, counted up to ``most`` (turns: up to twice that)."""
         wanted = tuple(dict.fromkeys(phrases))
         rows = self._fetch_all(
             f"{_TABLES[kind]}_counted", phrases=json.dumps([_match_any_word([item]) for item in wanted]), most=most
@@ -111,7 +114,7 @@ class Index:
         return {wanted[row["place"]]: row["found"] for row in rows}
 
     def complete_word(self, start: str) -> str:
-        """The commonest word that begins so, in the form words are found by; empty where none does."""
+        """The most frequent word that begins with ``start``, in its indexed form; empty if there is none."""
         for table in ("memory", "turn"):
             self._fetch_all(f"{table}_terms_table")
             for row in self._fetch_all(f"{table}_terms", start=start, end=f"{start}\U0010ffff"):
@@ -119,17 +122,17 @@ class Index:
         return ""
 
     def items_within(self, kind: UnitKind, limits: SearchLimits) -> frozenset[int]:
-        """The rows of a kind that are within the limits."""
+        """The rows of a kind within the limits."""
         rows = self._fetch_all(f"{_TABLES[kind]}_among", **limits.values())
         return frozenset(row["item"] for row in rows)
 
     def latest_items(self, kind: UnitKind, limits: SearchLimits, most: int) -> tuple[int, ...]:
-        """The rows of a kind within the limits, at most so many, the latest first."""
+        """The rows of a kind within the limits, the latest first, at most ``most``."""
         rows = self._fetch_all(f"{_TABLES[kind]}_latest", **limits.values(), limit=most)
         return tuple(row["item"] for row in rows)
 
     def surrounding_turns(self, items: Iterable[int]) -> dict[int, tuple[tuple[int, bool], ...]]:
-        """What was said before and after turns in their conversations: its row, and whether an assistant said it."""
+        """The turns directly before and after each turn in its conversation: their row, and whether an assistant said it."""
         rows = self._fetch_all("around", items=json.dumps(list(items)), reach=_REACH)
         return {
             row["item"]: tuple((item // 2, bool(item % 2)) for item in (row["before"], row["after"]) if item is not None)
@@ -137,8 +140,9 @@ class Index:
         }
 
     def count_said_by_thread(self, word: str, most: int) -> dict[int, tuple[int, int]]:
-        """In how many turns of each conversation (by its thread) a person said a word, and its events; nothing where more than
-        ``most`` turns have it.
+        """Thread → the number of its turns in which a person said a word, and the number of its events.
+
+        Empty if more than ``most`` turns contain the word.
         """
         items = [row["item"] for row in self._fetch_all("turns_with", word=_match_any_word([word]), most=most + 1)]
         if len(items) > most:
@@ -146,16 +150,16 @@ class Index:
         return {row["thread"]: (row["turns"], row["events"]) for row in self._fetch_all("told_in", items=json.dumps(items))}
 
     def count_conversations(self) -> tuple[int, int]:
-        """How many conversations there are, and how many events, roughly: what was forgotten may be counted still."""
+        """The approximate numbers of conversations and of events; forgotten ones may still be counted."""
         (row,) = self._fetch_all("conversations")
         return row["conversations"] or 0, row["events"] or 0
 
     def threads_of(self, items: Iterable[int]) -> dict[int, int]:
-        """The thread in which each turn was said first."""
+        """The first thread of each turn."""
         return {row["item"]: row["thread"] for row in self._fetch_all("threads_of", items=json.dumps(list(items)))}
 
     def load_units(self, kind: UnitKind, items: Iterable[int]) -> Mapping[int, SearchUnit]:
-        """What rows are, by row; those that are gone are left out."""
+        """The units in these rows; missing rows are left out. Raises StoreError for a damaged block or note."""
         wanted = json.dumps(list(items))
         match kind:
             case UnitKind.MEMORY:
@@ -211,11 +215,11 @@ class Index:
             raise StoreError(f"archive block {number} is damaged", where=str(self._path), hint="run `kept check`") from error
 
     def list_threads(self) -> tuple[tuple[int, str, str], ...]:
-        """Every thread with its working directory and its file."""
+        """The row, working directory and transcript path of every thread."""
         return tuple((row["id"], row["project"], row["path"]) for row in self._fetch_all("threads"))
 
     def list_projects(self) -> tuple[tuple[str, str, str], ...]:
-        """Every directory that is known, with its scope and the name of its project."""
+        """Every known directory, with its scope and its project's name."""
         return tuple((row["directory"], row["scope"], row["name"]) for row in self._fetch_all("projects"))
 
     def _fetch_all(self, name: str, /, **values: Any) -> list[sqlite3.Row]:
@@ -227,7 +231,7 @@ class Index:
 
 @contextmanager
 def open_index(path: Path) -> Iterator[Index]:
-    """The index of a store file, read only. Raises StoreError where there is none, or it is busy for long."""
+    """Open the index of a store file, read-only. Raises StoreError if there is no such file."""
     try:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
     except sqlite3.Error as error:
@@ -244,13 +248,13 @@ def _json_list(values: Sequence[Any] | None) -> str | None:
 
 
 def _match_any_word(words: Iterable[str]) -> str:
-    """A full-text query that finds any of the words: every one quoted, so no character of it is an operator."""
+    """A full-text query that matches any of the words. Each is quoted, so that it contains no operator."""
     return " OR ".join('"' + word.replace('"', '""') + '"' for word in words)
 
 
 @cache
 def load_statements() -> Mapping[str, str]:
-    """The named statements of queries.sql."""
+    """The statements in queries.sql, by name."""
     text = Path(__file__).with_name("queries.sql").read_text(encoding="utf-8")
     named = dict(part.split("\n", 1) for part in text.split("-- name: ")[1:])
     bare = {name.strip(): sql.strip().removesuffix(";") for name, sql in named.items()}

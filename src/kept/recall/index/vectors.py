@@ -1,8 +1,8 @@
-"""The vectors of what is stored: one memory-mapped file beside the store, scanned whole. Derived: it can be thrown away.
+"""The vector file: one memory-mapped file beside the store that every search scans. It is derived data and can be deleted.
 
-A row is the int8 vector of a unit (or of one piece of a long one) with its scale and its sign bits. Up to :data:`_EXACT` rows every
-cosine is computed; above, the signs choose the rows whose cosine is. A file holds the vectors of one model; others are never
-compared. Knows rows and numbers; not what a unit is, nor how a text becomes a vector.
+A row contains the int8 vector of a unit (or of one piece of a long unit) with its scale and its sign bits. Up to :data:`_EXACT`
+rows, all cosines are computed; above that, only those of the rows whose sign bits are nearest to the question's. A file contains
+the vectors of one model. This module does not know what a unit contains or how a text becomes a vector.
 """
 
 import fcntl
@@ -26,18 +26,18 @@ from kept.recall.index.reader import UnitKind
 
 Floats = NDArray[np.float32]
 
-_EXACT = 50_000  # rows up to which reading every vector is faster than choosing first
-_CHOSEN = 1_000  # rows chosen by their signs: int8 rescoring of 200 loses almost nothing already
+_EXACT = 50_000  # up to this many rows, reading every vector is faster than preselecting by signs
+_CHOSEN = 1_000  # minimum number of rows preselected by signs: rescoring as few as 200 loses almost nothing
 _CHUNK = 8_192
-_TOLD = 8  # numbers of a vector that tell whether its first half is there
-_PIECES = 4  # rows of one unit at most
-_KINDS = {UnitKind.MEMORY: 1, UnitKind.SUMMARY: 2, UnitKind.TURN: 3}  # 0 is a row that is no longer there
+_TOLD = 8  # if this many numbers at the start of a vector are zero, its first half is zero
+_PIECES = 4  # maximum number of rows per unit
+_KINDS = {UnitKind.MEMORY: 1, UnitKind.SUMMARY: 2, UnitKind.TURN: 3}  # 0 is a blanked row
 _MARK = 2**64 - 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VectorEntry:
-    """A vector to store: of the unit ``item`` of a kind, whose whole text has the ``mark``."""
+    """A vector to store: that of the unit ``item`` of a kind. ``mark`` is the hash of the unit's whole text."""
 
     kind: UnitKind
     item: int
@@ -47,7 +47,7 @@ class VectorEntry:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NearUnit:
-    """A unit near a question: the cosine of its best piece, and the mark of the text that had it."""
+    """A unit near a question: the cosine of its best piece, and the mark of the text from which the vector was made."""
 
     similarity: float
     mark: int
@@ -69,9 +69,9 @@ def _row_type(dimensions: int) -> np.dtype[Any]:
 
 
 class Vectors:
-    """The vectors of a file as they are now: empty where there is none, or where another model made them.
+    """The vectors in a file at this moment; empty if there is no file, or if another model made it.
 
-    The first ``half`` of the numbers are those of a model that knows one language; of other texts they are nothing.
+    The first ``half`` numbers of a vector come from a model for one language; they are zero for texts in other languages.
     """
 
     def __init__(self, path: Path, model: str, half: int = 0) -> None:
@@ -92,17 +92,19 @@ class Vectors:
             return
 
     def find_nearest(self, kind: UnitKind, question: Floats, most: int, among: Iterable[int] | None = None) -> dict[int, NearUnit]:
-        """The units of a kind nearest to a question (a vector of length one), at most so many, with their cosine."""
+        """The ``most`` units of a kind nearest to a question (a vector of length one), with their cosines."""
         return self._rank_rows(self._select_rows(kind, question, most, among), question, most)
 
     def of(self, kind: UnitKind, items: Iterable[int], question: Floats) -> dict[int, NearUnit]:
-        """The cosines of certain units; those without a vector are left out."""
+        """The cosines of the given units; those without a vector are left out."""
         wanted = np.fromiter(items, np.int64)
         rows = np.flatnonzero((self.rows["kind"] == _KINDS[kind]) & np.isin(self.rows["item"], wanted)) if len(wanted) else wanted
         return self._rank_rows(rows, question, len(rows))
 
     def of_texts(self, kind: UnitKind, marks: Mapping[int, int]) -> dict[int, Floats]:
-        """The vectors of units by number, as far as their text has the mark; of a long one that of its beginning."""
+        """The vectors of units, given as unit → mark, that were made from the text with that mark; of a long text, that of the
+        first piece.
+        """
         found: dict[int, Floats] = {}
         for row in self.rows[(self.rows["kind"] == _KINDS[kind]) & np.isin(self.rows["item"], [*marks])]:
             if int(row["mark"]) == marks[int(row["item"])]:
@@ -131,7 +133,7 @@ class Vectors:
             some = rows[start : start + _CHUNK]
             cosines[start : start + _CHUNK] = self.rows["body"][some, : self.dimensions].astype(np.float32) @ question
         cosines *= self.rows["scale"][rows]
-        if question[: self._half].any():  # what the first model does not know is compared by the second alone
+        if question[: self._half].any():  # a text that the first model does not know is compared by the second alone
             unknown = ~self.rows["body"][rows, :_TOLD].any(axis=1)
             cosines[unknown] /= np.linalg.norm(question[self._half :])
         few = _PIECES * most  # a unit has at most so many rows
@@ -150,10 +152,9 @@ class Vectors:
 
 
 def update_vectors(path: Path, model: str, gone: Mapping[UnitKind, Sequence[int]], entries: Sequence[VectorEntry]) -> None:
-    """Drop the vectors of units and add others, durably; the file of another model, or a damaged one, is begun anew. Raises
-    OSError.
+    """Drop the vectors of units and add others, durably. A damaged file, or one of another model, is started anew. Raises OSError.
 
-    A crash in between leaves rows that nobody counts, or units that are to be added again: doing the same once more mends both.
+    After a crash the file may contain rows beyond its count, or lack entries; repeating the call repairs both.
     """
     with _lock_file(path) as file:
         head = read_head(os.pread(file, HEAD_SIZE, 0))
