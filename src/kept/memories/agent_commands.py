@@ -1,8 +1,7 @@
-"""What agents decided by running kept's own commands, as tool calls in archived transcripts show: it is taken back, and waits.
+"""Undoes what agents decided by running kept's commands, as tool calls in archived transcripts show, and holds what they added.
 
-A pass of a person's is an agent's where it was recorded between a tool call and its output, and the call's command holds its words,
-however that called kept, or runs a command of kept's that names what it is about. What the person decided later on the same memory
-stays.
+A pass in the person's name is an agent's if it was recorded between a tool call and its output, and the call's command contains its
+words, or runs a command of kept that names its memory. What the person decided later about the same memory stays.
 """
 
 import re
@@ -22,27 +21,27 @@ from kept.store.values import Draft, Thread
 from kept.workspace import Workspace
 
 _VERBS = "add|edit|review|merge|resolve|retire|pin|undo|redo|import|suggest"
-# Programs that show the words of a command and run none of them. Whatever else stands in a command may run kept.
+# Programs that only show or search text and run no other program. Any other program in a command may run kept.
 _READS = re.compile(
     r"(?:e?grep|rg|ag|ack|git|gh|cat|bat|head|tail|less|sed|awk|wc|sort|uniq|cut|ls|find|fd|echo|printf|cd|man|diff|jq|tee|mkdir)"
 )
 _ALIAS = Pattern(
     r"(?:\b(?:ln|cp|install)\b[^\n;|&]*\bkept\b[^\n;|&]*?\s(?:[^\s;|&'\"]*/)?([\w.-]+)\s*(?:$|[\n;|&])|\b(\w+)=[^\s;|&]*\bkept\b)"
 )
-_OPEN = re.compile(r"[$`]|<<|\b(?:xargs|read|parallel)\b")  # in such a command does not stand what it is about
+_OPEN = re.compile(r"[$`]|<<|\b(?:xargs|read|parallel)\b")  # such a command gets its arguments from elsewhere
 _ID = re.compile(r"\b[0-9a-f]{4,10}\b")
-_WILD = re.compile(r"(?<![^\s;|&()<>])[^\s;|&()<>]*[?*\]][^\s;|&()<>]*")  # a word that the shell may make another of
+_WILD = re.compile(r"(?<![^\s;|&()<>])[^\s;|&()<>]*[?*\]][^\s;|&()<>]*")  # a word that the shell may expand
 _IMPORT, _API = re.compile(r"\b(?:import|from)\s+kept\b"), re.compile(r"\.(?:add|update|delete|undo)\(")
 _STAGES = frozenset({"person", "undo", "redo", "import"})
 _SLACK = timedelta(seconds=2)
-_UNENDED = timedelta(seconds=30)  # a call whose output the transcript does not hold
+_UNENDED = timedelta(seconds=30)  # assumed duration of a call without an output in the transcript
 _NOTE = "an agent ran it in its shell, as its transcript shows"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Call:
-    """A tool call that ran programs: when, its command line, what that printed, which commands of kept's it ran, and whether
-    something else fills in what those are about.
+    """A tool call that ran programs: its time, command line and output, the commands of kept that it ran (``verbs``), and whether
+    their arguments come from elsewhere (``open``).
     """
 
     start: datetime
@@ -66,15 +65,15 @@ class _Call:
 
 
 def undo_agent_decisions(workspace: Workspace, grown: Mapping[int, int]) -> int:
-    """Take back what agents decided in the threads that grew (by number, with the ordinal they grew from); what they added waits.
+    """Undo what agents decided in the ``grown`` threads (number to first new ordinal), and hold what they added.
 
-    Returns how many passes. Raises StoreError.
+    Returns the number of undone passes. Raises StoreError.
     """
     if workspace.settings.trust_agents:
         return 0
     heads = tuple(workspace.store.log.pass_heads())
     switched = {number for pass_ in heads for number in (*pass_.undoes, *pass_.redoes)}
-    switched |= {int(pass_.subject) for pass_ in heads if pass_.note == _NOTE and pass_.subject.isdigit()}  # taken back before
+    switched |= {int(pass_.subject) for pass_ in heads if pass_.note == _NOTE and pass_.subject.isdigit()}  # undone before
     decided = {
         pass_.id: pass_.recorded_at
         for pass_ in heads
@@ -85,7 +84,7 @@ def undo_agent_decisions(workspace: Workspace, grown: Mapping[int, int]) -> int:
     calls = [
         call
         for thread in known
-        # Only while a thread lasted an agent decided something in it: most threads are not even read for that.
+        # An agent can only have decided something while its thread lasted, so most threads need not be read.
         if thread.first_at and thread.last_at and _has_moment(moments, thread.first_at - _SLACK, thread.last_at + _UNENDED + _SLACK)
         for call in _find_calls(workspace, thread, grown[thread.id], moments)
     ]
@@ -99,7 +98,7 @@ def undo_agent_decisions(workspace: Workspace, grown: Mapping[int, int]) -> int:
 
 
 def _is_decided_since(workspace: Workspace, made: Pass, heads: Sequence[Pass], agents: frozenset[int]) -> bool:
-    """Whether the person decided something later about what a pass is about."""
+    """True if the person later decided something about the memories or passes that a pass affects."""
     about = {*made.undoes, *made.redoes}
     later = [pass_ for pass_ in heads if about.intersection((*pass_.undoes, *pass_.redoes))]
     later += [pass_ for operation in made.operations for pass_, _ in workspace.store.log.operations_on(operation.memory)]
@@ -107,7 +106,7 @@ def _is_decided_since(workspace: Workspace, made: Pass, heads: Sequence[Pass], a
 
 
 def _find_calls(workspace: Workspace, thread: Thread, start: int, moments: Sequence[datetime]) -> Iterator[_Call]:
-    """The calls in a thread that ran programs while one of the passes, by their moments in order, was recorded."""
+    """The calls in a thread that ran programs when one of the passes was recorded; ``moments`` are their sorted times."""
     events = workspace.store.archive.events(thread.id, start, thread.events)
     names = {"kept"}
     for number, event in enumerate(events):
@@ -140,7 +139,7 @@ def _has_moment(moments: Sequence[datetime], start: datetime, end: datetime) -> 
 
 
 def _spell_out(pattern: re.Match[str]) -> str:
-    """The name of kept's command for a pattern of the shell's that may stand for it."""
+    """``kept`` for a shell pattern that may expand to it, else the pattern."""
     name = pattern[0].rsplit("/", 1)[-1]
     return "kept" if fnmatch("kept", name) and not set("kept").isdisjoint(name) else pattern[0]
 

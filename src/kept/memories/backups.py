@@ -1,6 +1,6 @@
-"""Backups: verified copies of the store, made by hand and by themselves.
+"""Backups: verified copies of the store, made by hand or automatically.
 
-An older good one never goes for a newer bad one, and nothing is ever overwritten.
+An intact backup is never deleted in favour of a damaged one, and nothing is ever overwritten.
 """
 
 import os
@@ -15,11 +15,11 @@ from kept.store.backups import add_backup, is_copy, list_backups, rotate
 from kept.store.protocol import Log
 from kept.workspace import Workspace
 
-KEEP = 7  # intact backups made by themselves; as many days of work
+KEEP = 7  # keep this many intact automatic backups, one for each day with changes
 
 
 def create_backup(workspace: Workspace, path: Path) -> Path:
-    """Copy the whole store as of one moment into a new file, verified. Raises UsageError where there is one already, StoreError."""
+    """Write a verified copy of the whole store to a new file. Raises UsageError if the file exists, StoreError."""
     target = path.absolute()
     if target.exists() or target.is_symlink():
         raise UsageError(
@@ -31,20 +31,20 @@ def create_backup(workspace: Workspace, path: Path) -> Path:
 
 
 def record_backup(workspace: Workspace, path: Path) -> None:
-    """Note in the log that a copy of the store lies at a path, so that forgetting reaches it. Raises StoreError."""
+    """Record the path of a backup in the log, so that forgetting reaches it. Raises StoreError."""
     run = workspace.store.log.start_run("backup", workspace.clock())
     workspace.store.log.end_run(run, workspace.clock(), {"path": str(path)})
 
 
 def recorded_backups(log: Log) -> frozenset[Path]:
-    """The copies that a log notes, also those that are gone."""
+    """The paths of all backups recorded in a log, including those that no longer exist."""
     return frozenset(Path(str(run.report.get("path", ""))) for run in log.runs() if run.command == "backup" and run.report)
 
 
 def make_daily_backup(workspace: Workspace) -> Path | None:
-    """Make the backup of the day before something changes memories, if there is none yet; prune old ones. Returns what was made.
+    """Make today's backup before something changes memories, unless there is one; delete old ones. Returns the new backup.
 
-    A store without memories has nothing to lose. Raises StoreError where no backup can be made.
+    A store without memories needs none. Raises StoreError if the backup fails.
     """
     today = workspace.clock().astimezone(workspace.zone).date().isoformat()
     place = workspace.paths.backups
@@ -56,15 +56,16 @@ def make_daily_backup(workspace: Workspace) -> Path | None:
 
 
 def back_up_now(workspace: Workspace) -> Path:
-    """Make one more backup of today beside those made by themselves; prune old ones. Raises StoreError where none can be made."""
+    """Make a further backup of today in the folder of automatic ones; delete old ones. Raises StoreError if it fails."""
     made = add_backup(workspace.store, workspace.paths.backups, workspace.clock().astimezone(workspace.zone).date().isoformat())
     rotate(workspace.paths.backups, KEEP)
     return made
 
 
 def find_backups(workspace: Workspace) -> tuple[Path, ...]:
-    """Every copy of the store that is there: kept's own, from before a migration, put aside, and those made by hand, which are also
-    found where they were moved or copied to below the home. What lies in another home is that home's.
+    """All existing copies of the store: automatic backups, copies from before a migration or restore, and backups made by hand.
+
+    Backups made by hand are also found if they were moved or copied elsewhere below the home. Those in another home are left out.
     """
     home, recorded = workspace.paths, recorded_backups(workspace.store.log)
     own = {*home.backups.glob("*.db"), *(home.state / "aside").glob("*.db*")}
@@ -75,20 +76,20 @@ def find_backups(workspace: Workspace) -> tuple[Path, ...]:
 
 
 def _find_stores(root: Path, names: Collection[str]) -> Iterator[Path]:
-    """The files below a folder that may be backups: of such a name, or databases by theirs. Hidden folders are programs' own."""
+    """The files below a folder that may be backups, by one of these names or the suffix ``.db``. Hidden folders are skipped."""
     for folder, below, files in os.walk(root) if names else ():
         below[:] = [name for name in below if not name.startswith(".") and name not in MACHINERY]
         yield from (Path(folder, name) for name in files if name in names or name.endswith(".db"))
 
 
 def find_other_home(home: Paths, path: Path) -> Path | None:
-    """The home of kept's in which a path lies that does not lie in this one: a store that was copied notes the other's backups."""
+    """The root of another home that contains a path; None if there is none. A copied store records backups of the original home."""
     homes = (replace(home, root=folder) for folder in path.parents if not path.is_relative_to(home.root))
     return next((other.root for other in homes if other.root != home.root and other.store.exists()), None)
 
 
 def list_unreachable_backups(workspace: Workspace) -> Iterator[str]:
-    """The backups that a person made and that are not looked through: away, or in another home; each as text."""
+    """A message for each backup by a person that forgetting does not reach: it is not there now, or in another home."""
     found = {path.name for path in find_backups(workspace) if path not in recorded_backups(workspace.store.log)}
     for path in sorted(recorded_backups(workspace.store.log)):
         if other := find_other_home(workspace.paths, path):

@@ -1,8 +1,8 @@
-"""Client memory: what coding agents remember in files of their own, taken up by every run where a person wants it. It is the
-agent's voice.
+"""Client memory: imports what coding agents remember in their own files, on every run, if the settings say so.
 
-A note waits; it becomes active once the person's own words say the same. A file that the client puts before its sessions anyway is
-not written out again for it. A client's own memory is only read, never changed and never switched off.
+Such a note counts as the agent's words: it is held, and becomes active once the person's own words say the same. A note that the
+client shows in its sessions anyway is not written again for that client. A client's own memory is only read, never changed or
+switched off.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,13 +22,13 @@ from kept.memories.person import clean_memory_text, make_memory
 from kept.store.values import Draft
 from kept.workspace import Workspace
 
-# What tools call their notes, and the category of the default profile that is nearest; the person decides in review.
+# The kinds that tools give their notes, with the nearest category of the default profile; a person decides in review.
 _KINDS = {"user": "preference", "feedback": "preference", "project": "project_fact", "reference": "project_fact"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScopedNote:
-    """A note of another tool's with the category and the scope it belongs to."""
+    """A note of another tool with its category and scope."""
 
     note: ForeignNote
     category: str
@@ -36,13 +36,13 @@ class ScopedNote:
 
 
 def load_scoped_notes(workspace: Workspace, tools: Sequence[str]) -> Iterator[ScopedNote]:
-    """The notes of these tools, each with its category and scope."""
+    """The notes of these tools, each with category and scope."""
     folders = tuple(dict.fromkeys(Path(project_root(project)) for _, project in _transcript_folders(workspace)))
     return assign_scopes(workspace, read_tool_notes(workspace.paths.root, folders, tools))
 
 
 def assign_scopes(workspace: Workspace, found: Iterable[ForeignNote]) -> Iterator[ScopedNote]:
-    """Notes, each with its category and scope."""
+    """The notes, each with category and scope."""
     beside = dict(reversed(_transcript_folders(workspace)))
     for note in found:
         yield ScopedNote(note=note, category=_category_of_kind(workspace, note.kind), scope=_scope_of_note(workspace, note, beside))
@@ -53,7 +53,7 @@ def _transcript_folders(workspace: Workspace) -> list[tuple[str, str]]:
 
 
 def import_client_notes(workspace: Workspace, run: Callable[[], int]) -> int:
-    """Take up what is new in the notes of the tools in the settings, in one pass. Returns how many; raises StoreError."""
+    """Hold the new notes of the tools in the settings, in one pass. Returns their number. Raises StoreError."""
     if not workspace.settings.client_memory:
         return 0
     known = workspace.store.log.memories()
@@ -81,9 +81,9 @@ def import_client_notes(workspace: Workspace, run: Callable[[], int]) -> int:
 
 
 def notes_shown_by_clients(workspace: Workspace) -> Mapping[str, frozenset[tuple[str, str]]]:
-    """What clients put before their own sessions anyway, by tool: scopes and normal forms of the notes that runs take up.
+    """The notes that clients show in their own sessions anyway, by tool, as scopes and normal forms.
 
-    What Claude Code knows of the person stands in the memory of one project, so other projects still need it.
+    Claude Code's notes about the person are left out: they are in the memory of one project, so other projects still need them.
     """
     found: dict[str, set[tuple[str, str]]] = {}
     for note in load_scoped_notes(workspace, workspace.settings.client_memory) if workspace.settings.client_memory else ():

@@ -1,7 +1,8 @@
-"""Settings: what they are and are for, and changing them. Needs no store, so a broken setting can be mended.
+"""Describes and changes settings. Needs no store, so that a broken setting can be repaired.
 
-A change may name the revision that was seen: of one setting, or of the whole file. Comments and order of the file are kept.
-``remote`` says that a page or an agent asks: what names programs, servers or paths stays as it is then (TerminalOnlyError).
+A change may name the revision that its author saw, of one setting or of the whole file. Comments and order of the file are
+preserved. ``remote`` means that the page or an agent makes the change: settings that name programs, servers or paths, or say whom
+to trust, raise TerminalOnlyError then.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,11 +25,10 @@ _KINDS = {bool: "switch", int: "whole number", float: "number", str: "text", tup
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Setting:
-    """A setting: what it is called and is for, of which kind it is (switch, whole number, number, text, list, table), its default
-    and its value.
+    """A setting: name, title, meaning, kind (switch, whole number, number, text, list, table), default and value.
 
-    ``choices`` are all its values where there are but a few; ``given`` says that the file names it. ``revision`` changes with the
-    value. ``terminal_only`` says that no page and no agent changes it.
+    ``choices`` are its allowed values if there are only a few. ``given`` means that the file sets it. ``revision`` changes with the
+    value. ``terminal_only`` means that the page and agents cannot change it.
     """
 
     name: str
@@ -45,12 +45,12 @@ class Setting:
 
 
 def show_settings(home: Paths) -> dict[str, Any]:
-    """Every setting with its value, by name. Raises ConfigError."""
+    """The value of every setting, by name. Raises ConfigError."""
     return {name: _to_json_value(value) for name, value in settings.flatten_settings(settings.load_settings(home.settings)).items()}
 
 
 def describe_settings(home: Paths) -> tuple[Setting, ...]:
-    """Every setting, in groups. Raises ConfigError."""
+    """All settings, group by group. Raises ConfigError."""
     values, usual = show_settings(home), settings.flatten_settings(settings.Settings())
     given = settings.configured_names(home.settings)
     return tuple(
@@ -73,12 +73,12 @@ def describe_settings(home: Paths) -> tuple[Setting, ...]:
 
 
 def setting_groups() -> tuple[tuple[str, str], ...]:
-    """The groups of settings: their ids and titles, in their order."""
+    """The ids and titles of the groups of settings, in order."""
     return tuple((number, title) for number, title, _ in settings.load_meanings())
 
 
 def setting_kind(name: str) -> str:
-    """Of which kind a setting is, also where the file cannot be read. Raises ConfigError for an unknown one."""
+    """The kind of a setting, without reading the settings file. Raises ConfigError for an unknown one."""
     usual = settings.flatten_settings(settings.Settings())
     if name not in usual:
         raise settings.unknown_setting_error(name, usual)
@@ -86,7 +86,7 @@ def setting_kind(name: str) -> str:
 
 
 def load_setting(home: Paths, name: str) -> Any:
-    """One setting. Raises ConfigError for an unknown one."""
+    """The value of one setting. Raises ConfigError for an unknown one."""
     values = show_settings(home)
     if name not in values:
         raise settings.unknown_setting_error(name, values)
@@ -94,15 +94,15 @@ def load_setting(home: Paths, name: str) -> Any:
 
 
 def describe_setting(home: Paths, name: str) -> Setting:
-    """One setting with all there is to say of it. Raises ConfigError for an unknown one."""
+    """The description of one setting. Raises ConfigError for an unknown one."""
     load_setting(home, name)
     return next(setting for setting in describe_settings(home) if setting.name == name)
 
 
 def change_setting(home: Paths, name: str, value: str | Sequence[str], *, if_match: str = "", remote: bool = False) -> Any:
-    """Set one setting (lists comma-separated; empty: the default again) and return what it now is.
+    """Change one setting (lists comma-separated; empty: back to the default) and return its new value.
 
-    Raises ConfigError, ChangedError, and StaleError where the setting is not of the revision ``if_match`` (empty: any).
+    Raises ConfigError, ChangedError, and StaleError if the revision of the setting is not ``if_match`` (empty: any).
     """
     if remote:
         _refuse_terminal_only(name)
@@ -114,7 +114,10 @@ def change_setting(home: Paths, name: str, value: str | Sequence[str], *, if_mat
 
 
 def include_item(home: Paths, name: str, item: str, *, there: bool, remote: bool = False) -> tuple[str, ...]:
-    """Put an item into a setting that is a list, or take it out. Returns the list. Raises ConfigError, ChangedError, UsageError."""
+    """Add an item to a list setting, or remove it if ``there`` is False; returns the list.
+
+    Raises ConfigError, ChangedError, UsageError.
+    """
     before = tuple(load_setting(home, name))
     if there == (item in before):
         raise UsageError(f"{item!r} is {'already' if there else 'not'} among {name}", hint=f"kept config get {name}")
@@ -126,7 +129,7 @@ def include_item(home: Paths, name: str, item: str, *, there: bool, remote: bool
 def save_table_item(
     home: Paths, table: str, item: Mapping[str, Any], *, number: int | None = None, if_match: str = "", remote: bool = False
 ) -> Any:
-    """Add an item to a list of tables (``use``, ``feed``), or put it in the place of that ``number`` (from 0); return all of them.
+    """Add an item to a list of tables (``use``, ``feed``), or replace item ``number`` (from 0); returns the whole list.
 
     Raises ConfigError, ChangedError, StaleError.
     """
@@ -145,7 +148,7 @@ def save_table_item(
 
 
 def remove_table_item(home: Paths, table: str, number: int, *, if_match: str = "", remote: bool = False) -> Any:
-    """Take an item (from 0) out of a list of tables and return what is left. Raises ConfigError, ChangedError, StaleError."""
+    """Remove item ``number`` (from 0) from a list of tables; returns the rest. Raises ConfigError, ChangedError, StaleError."""
     if remote:
         _refuse_terminal_only(table)
     before = files.read_file(home.settings)
@@ -156,26 +159,26 @@ def remove_table_item(home: Paths, table: str, number: int, *, if_match: str = "
 
 
 def map_projects(home: Paths, changes: Mapping[str, str]) -> None:
-    """Say which directories are the same project as others (or, with an empty one, no longer). Raises ConfigError, ChangedError."""
+    """Map directories to others of the same project; an empty value removes a mapping. Raises ConfigError, ChangedError."""
     before = files.read_file(home.settings)
     _write_settings(home, writing.edit_projects_text(home.settings, changes), before, remote=False)
 
 
 def load_settings_text(home: Paths) -> tuple[str, str]:
-    """The settings file as it is, and its revision. Raises KeptError where it cannot be read."""
+    """The text of the settings file and its revision. Raises KeptError if it cannot be read."""
     content = files.read_file(home.settings)
     return content.data.decode("utf-8", "replace"), _file_revision(content.data)
 
 
 def rewrite_settings(home: Paths, new: str, *, if_match: str = "", remote: bool = False) -> None:
-    """Write the settings file anew. Raises ConfigError for what would be no settings, StaleError, ChangedError."""
+    """Replace the whole settings file. Raises ConfigError for invalid settings, StaleError, ChangedError."""
     before = files.read_file(home.settings)
     _check_revision(if_match, _file_revision(before.data), "the settings file")
     _write_settings(home, new, before, remote=remote)
 
 
 def _write_settings(home: Paths, new: str, before: files.FileContent, *, remote: bool) -> None:
-    """Write the file, where every profile that it newly names is there: with one that is not, nothing else would open any more."""
+    """Write the file after checks; every newly named profile must exist, because with a missing one no home could be opened."""
     data, where = new.encode("utf-8", "replace"), str(home.settings)
     hint = "name the environment variable that holds it (llm.key_env); nothing was changed"
     refuse_secrets(new, before=before.data.decode("utf-8", "replace"), where=where, hint=hint)

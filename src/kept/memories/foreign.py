@@ -1,8 +1,7 @@
-"""What other tools remember in files of their own: where those lie, and the single notes in them. Reads; changes nothing, judges
-nothing.
+"""Finds and reads the notes that other tools keep in their own files. Read-only, without any judgement.
 
-Claude Code keeps a memory of its own per project (``projects/*/memory``), Codex one (``memories``), Gemini CLI a list in its
-instructions, and further tools blocks between two comments or tags in instructions of the user's. None of it is the user's own
+Claude Code has a memory per project (``projects/*/memory``), Codex a single one (``memories``), Gemini CLI a list in its
+instructions; further tools write blocks between two comments or tags into the user's instructions. None of these are the user's own
 words.
 """
 
@@ -17,17 +16,17 @@ from kept.core.value import dataclass
 TOOLS = ("claude", "codex", "gemini", "blocks")
 INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md", "GEMINI.md")
 _HOMES = (".claude/CLAUDE.md", ".codex/AGENTS.md", ".gemini/GEMINI.md")
-_BYTES = 200_000  # of a file; what is larger is no list of notes
+_BYTES = 200_000  # a larger file is not a list of notes
 _FILES = 500
 _NOTES = 1_000
-_LEAST = 15  # characters; less tells nothing by itself
+_LEAST = 15  # shorter notes say nothing by themselves
 _ADDED = "## gemini added memories"
 _COMMENT = Pattern(
     r"(?i)^\s*<!--\s*(?:(?P<name>[\w.-]+?)[ :_-]+(?:begin|start)\b|(?:begin|start)[ :_-]+(?P<other>[\w.-]+))[^>]*-->\s*$"
 )
 _TAG = Pattern(r"(?i)^\s*<(?P<name>[a-z][a-z0-9_-]*(?:context|memory|memories))>\s*$")
-# An observation of Basic Memory's, "- [kind] fact #tag (context)", and a relation, "- kind [[other note]]".
-# Without a tag a bracket is the fact's own.
+# Basic Memory's observations, "- [kind] fact #tag (context)", and relations, "- kind [[other note]]".
+# Without a tag, text in parentheses belongs to the fact.
 _OBSERVED = Pattern(r"^\[(?P<kind>[a-z][\w -]*)\]\s+(?P<fact>.+?)(?:(?:\s+#[\w/-]+)+(?:\s+\([^()]*\))?)?$")
 _RELATED = Pattern(r"^[\w -]*\[\[[^\]]+\]\]\s*(?:\([^()]*\))?$")
 _LINKED = Pattern(r"^\[[^\]]*\]\([^)]*\.md\)")
@@ -35,10 +34,10 @@ _LINKED = Pattern(r"^\[[^\]]*\]\([^)]*\.md\)")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ForeignNote:
-    """One note of another tool's: its words, what kind the tool says it is (empty: it does not), the file, and when it is of
-    (of a text file, when that was changed; None: nothing tells).
+    """A note of another tool: its text, the tool's kind for it (may be empty), the file, and its time (for a text file, when it was
+    changed; None if unknown).
 
-    ``beside`` is a folder of transcripts of the project it is about; empty where it is about none, or ``folder`` names the project.
+    ``beside`` is the folder with the transcripts of the note's project, ``folder`` the project's own folder; both may be empty.
     """
 
     tool: str
@@ -51,7 +50,7 @@ class ForeignNote:
 
 
 def read_tool_notes(home: Path, projects: Sequence[Path], tools: Sequence[str] = TOOLS) -> Iterator[ForeignNote]:
-    """The notes of these tools below a home, and in the instructions of these projects. What cannot be read tells nothing."""
+    """The notes of these tools below a home and in the instructions of these projects; unreadable files are skipped."""
     found = {
         "claude": _claude_notes(home),
         "codex": _codex_notes(home),
@@ -83,7 +82,7 @@ def _gemini_notes(home: Path) -> Iterator[ForeignNote]:
 
 
 def _block_notes(home: Path, projects: Sequence[Path]) -> Iterator[ForeignNote]:
-    """The lines of every block that another tool marked as its own."""
+    """The list items in blocks that other tools marked as their own."""
     places = [(home / item, "") for item in _HOMES] + [(folder / name, str(folder)) for folder in projects for name in INSTRUCTIONS]
     for path, folder in places:
         name = ""
@@ -106,8 +105,10 @@ def _parse_block_owner(line: str) -> str:
 
 
 def markdown_notes(tool: str, path: Path, *, beside: str = "") -> Iterator[ForeignNote]:
-    """The notes of a file: of one with a description, what stands first below it (the fact; the description only says what about)
-    or else the description; of another each of its list items and paragraphs.
+    """The notes in a Markdown file.
+
+    A file with name and description in its front matter is a single note: its first line of text, or the description if there is
+    none. In any other file, each list item and each paragraph line is a note.
     """
     lines = _read_lines(path)
     head, body = _split_front_matter(lines)
@@ -147,7 +148,7 @@ def _bullet_text(line: str) -> str:
 
 
 def _read_lines(path: Path) -> list[str]:
-    """The lines of a text file; none of one that is a link, too large or unreadable."""
+    """The lines of a text file; empty if it is a link, too large or unreadable."""
     try:
         if path.is_symlink() or not path.is_file() or path.stat().st_size > _BYTES:
             return []

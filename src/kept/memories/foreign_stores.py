@@ -1,5 +1,7 @@
-"""What other tools remember in a file or folder that a person names: exports of mem0 and ChatGPT, claude-mem's database, notes of
-Basic Memory, rules of Cursor and Copilot, instructions of agents. Reads; changes nothing, judges nothing.
+"""Reads the notes of other tools from a file or folder that a person names. Read-only, without any judgement.
+
+Known are exports of mem0 and ChatGPT, claude-mem's database, notes of Basic Memory, rules of Cursor and Copilot, and instructions
+of agents.
 """
 
 import json
@@ -19,25 +21,25 @@ from kept.sources.databases import MAGIC, open_copy, table_names
 
 _FILES = 2_000
 _NOTES = 50_000
-_BYTES = 64 * 2**20  # of a JSON file
-_LINE = 2**20  # bytes of a line that are read
+_BYTES = 64 * 2**20  # largest JSON file
+_LINE = 2**20  # read at most this many bytes of a line
 _TEXTS = (".md", ".mdc", ".txt", ".mdx")
 _RULES = (".cursorrules", ".windsurfrules", ".clinerules")
-_LISTS = ("results", "memories", "items")  # under which an export lists its memories
-_WORDS = ("memory", "content", "text", "fact")  # under which one has its words
+_LISTS = ("results", "memories", "items")  # keys under which exports list their memories
+_WORDS = ("memory", "content", "text", "fact")  # keys under which a memory has its text
 _TIMES = ("updated_at", "created_at", "timestamp", "date")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ForeignNotes:
-    """The notes that were found, and the files of a folder that could not be read."""
+    """The notes found, and the files of a folder that could not be read."""
 
     notes: tuple[ForeignNote, ...]
     unread: tuple[Path, ...] = ()
 
 
 def read_stored_notes(path: Path) -> ForeignNotes:
-    """The notes in a file, or in the files of a folder that hold any. Raises UsageError where it cannot be read or holds none."""
+    """The notes in a file, or in all files of a folder. Raises UsageError if it cannot be read or holds none."""
     foreign_notes = _notes_below(path) if path.is_dir() else ForeignNotes(notes=_notes_in(path))
     if not foreign_notes.notes:
         hint = "give an export of mem0 or ChatGPT, claude-mem's database, or files of notes or rules in Markdown"
@@ -49,7 +51,7 @@ def read_stored_notes(path: Path) -> ForeignNotes:
 
 
 def is_export_by_rows(path: Path) -> bool:
-    """Whether a file's first line is a memory as another tool exports it (kept calls its words ``content``). Raises OSError."""
+    """True if a file's first line is a memory in another tool's export, unlike kept's, whose key is ``content``. Raises OSError."""
     with path.open("rb") as file:
         first = file.readline(_LINE)
     try:
@@ -71,7 +73,7 @@ def _notes_below(folder: Path) -> ForeignNotes:
 
 
 def _note_files(folder: Path) -> Iterator[Path]:
-    """The files of a folder that may hold notes, by name. Follows no link."""
+    """The files of a folder that may hold notes, by their names. Follows no links."""
     for path in sorted(find_files(folder)):
         known = path.suffix.lower() in (*_TEXTS, ".db", ".sqlite", ".json") or path.name in _RULES
         if known and path.is_file() and not path.is_symlink():
@@ -79,7 +81,7 @@ def _note_files(folder: Path) -> Iterator[Path]:
 
 
 def _notes_in(path: Path, *, named: bool = True) -> tuple[ForeignNote, ...]:
-    """The notes in a file; ``named`` tells that a person named this very file. Raises KeptError where it cannot be read."""
+    """The notes in a file; ``named`` means that a person named this very file. Raises KeptError if it cannot be read."""
     try:
         with path.open("rb") as file:
             head = file.read(len(MAGIC))
@@ -95,7 +97,7 @@ def _notes_in(path: Path, *, named: bool = True) -> tuple[ForeignNote, ...]:
 
 
 def _tool_of(path: Path) -> str:
-    """Which tool reads a file of rules, by its name and place; else the file's name."""
+    """The tool that uses a file of rules, by the file's name; else the name itself."""
     if path.suffix == ".mdc" or path.name == ".cursorrules":
         return "cursor"
     if path.name == "copilot-instructions.md" or path.name.endswith(".instructions.md"):
@@ -104,7 +106,7 @@ def _tool_of(path: Path) -> str:
 
 
 def _export_notes(path: Path, *, named: bool) -> Iterator[ForeignNote]:
-    """The memories that an export lists; a list of nothing but texts may be anything, and is one only where a person says so."""
+    """The memories in an export. A list of plain texts may be anything, so it counts only if a person ``named`` the file."""
     if path.stat().st_size > _BYTES:
         raise UsageError("the file is too large for an export of memories", where=str(path))
     by_rows = path.suffix.lower() == ".jsonl"
@@ -123,7 +125,7 @@ def _first_value(row: Mapping[str, Any], names: tuple[str, ...]) -> str | float:
 
 
 def _database_notes(path: Path) -> Iterator[ForeignNote]:
-    """The facts that claude-mem noted, of an observation that lists none its text; what mem0's history says last."""
+    """The facts in claude-mem's observations (the text of an observation without facts), and the last states in mem0's history."""
     known = table_names(path) & {"observations", "history"}
     if not known:
         return
@@ -156,7 +158,7 @@ def _stored_note(tool: str, path: Path, text: str, at: str | float) -> ForeignNo
 
 
 def _parse_moment(at: str | float) -> datetime | None:
-    """When a note is of (None: undated): a number is seconds or milliseconds, a text without a zone is UTC, as mem0 writes it."""
+    """The time of a note (None: undated). A number is seconds or milliseconds; a text without a zone is UTC, as in mem0."""
     if isinstance(at, str) and at.strip().isdecimal():
         at = int(at[:20])
     return parse_instant(at) or parse_instant(f"{at}Z") or parse_instant(f"{at}T00:00:00Z")

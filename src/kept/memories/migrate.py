@@ -1,6 +1,6 @@
-"""Migrate the memories of one profile to the categories of another, as one pass that can be undone.
+"""Migrates the memories of one profile to the categories of another, in one pass that can be undone.
 
-Switching a profile rewrites nothing. Migrating is what a person asks for, with a mapping that they see before.
+Switching profiles changes no memory. A migration is done on request, with a mapping that the person can see before.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ from kept.workspace import Workspace
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MigrationReport:
-    """What was (or would be) migrated: which category becomes which, how many memories of each, how many stay."""
+    """What was (or would be) migrated: the mapping of categories, and the number of memories of each that move or stay."""
 
     mapping: Mapping[str, str]
     moved: Mapping[str, int]
@@ -27,7 +27,7 @@ class MigrationReport:
 
 
 def default_mapping(source: Profile, target: Profile) -> dict[str, str]:
-    """Which category of one profile is which of the other: the same id, else where the other files what this one files there."""
+    """The default mapping of categories: the same id, else the category that the target uses for the same intents."""
     found = {}
     for category in source.categories:
         same = target.category(category.id)
@@ -43,10 +43,10 @@ def default_mapping(source: Profile, target: Profile) -> dict[str, str]:
 def migrate_profile(
     workspace: Workspace, source: str, target: str, mapping: Mapping[str, str], *, dry: bool = False
 ) -> MigrationReport:
-    """Move every memory of a profile to another one; the report counts the living. ``mapping`` (category to category, empty: it
-    stays) goes before :func:`default_mapping`.
+    """Move the memories of a profile to another one; the report counts active and held ones.
 
-    Raises ConfigError for a profile that cannot be read, UsageError for a mapping that names what is not there, StoreError.
+    ``mapping`` (category to category; empty: it stays) takes precedence over :func:`default_mapping`. Raises ConfigError for a
+    profile that cannot be read, UsageError for a mapping with unknown categories, StoreError.
     """
     folder = workspace.paths.config / "profiles"
     left, right = profiles.load_profile(source, folder), profiles.load_profile(target, folder)
@@ -58,7 +58,7 @@ def migrate_profile(
     became = {name: kind for name, kind in {**default_mapping(left, right), **mapping}.items() if kind}
     every = [memory for memory in workspace.store.log.memories() if memory.profile == left.id and memory.content]
     living = [memory for memory in every if _is_living(memory)]
-    # What was deleted, turned down or replaced comes along, so that it does not come back under the other profile.
+    # Retired, rejected and superseded memories move too, so that they do not come back under the other profile.
     moved = [memory for memory in every if memory.category in became]
     operations = (
         *(_build_move(memory, right, became[memory.category]) for memory in moved),
@@ -91,7 +91,7 @@ def _is_living(memory: Memory) -> bool:
 
 
 def _retire_twins(workspace: Workspace, moved: Sequence[Memory], target: Profile) -> Iterator[Operation]:
-    """Take out of use what would stand twice: of two living memories that say the same the one that no person decided on."""
+    """Retire duplicates after the move: of two active or held memories that say the same, the one that no person decided on."""
     standing = {
         (memory.scope, normal_form(memory.content)): memory
         for memory in workspace.store.log.memories()

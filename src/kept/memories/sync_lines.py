@@ -1,7 +1,7 @@
-"""What the person's machines tell each other: lines, each what a memory is after a change, and what all lines of a memory come to.
+"""The lines that a person's machines exchange, each the state of a memory after a change, and the merge of all lines of a memory.
 
-That follows from the set of its lines, in whatever order they came: of changes made without knowledge of each other the person's
-goes before what a machine worked out, then the later stands, and words that the person said in another wait beside it.
+The result depends only on the set of lines, not on their order. Of concurrent changes, a person's wins over kept's own, then the
+later one wins; other words that the person said concurrently are held beside it.
 """
 
 import hmac
@@ -17,17 +17,18 @@ from kept.core.text import normal_form
 from kept.core.times import format_instant, parse_stored_instant
 from kept.core.value import dataclass, replace
 
-SYNC = "sync"  # the stage of what comes from other machines
+SYNC = "sync"  # stage of passes that come from other machines
 SHOWN = (Status.ACTIVE, Status.HELD)
 _SAID = ("content", "category", "profile", "scope", "status", "pinned", "superseded_by", "resolved_by", "valid_until", "about")
 
-Place = tuple[int, int]  # of a line: the epoch of its file, and the pass
+Place = tuple[int, int]  # the place of a line: the epoch of its file, and the pass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SyncLine:
-    """What a ``memory`` is after a change: on which ``machine``, in which pass (``place``) and when, by the ``person`` or by rules;
-    ``seen`` is how far its machine had read the others then, ``project`` what the project of the memory is called there.
+    """The state of a ``memory`` after a change on a ``machine``, in a pass (``place``); ``person`` means that a person made it.
+
+    ``seen`` is how far the machine had read the files of others then; ``project`` is the name of the memory's project there.
     """
 
     machine: str
@@ -39,22 +40,24 @@ class SyncLine:
     project: str = ""
 
     def is_known_to(self, other: "SyncLine") -> bool:
-        """Whether who made another line could know this one."""
+        """True if the machine that wrote ``other`` could know this line."""
         return self.place < other.place if self.machine == other.machine else self.place <= other.seen.get(self.machine, (0, 0))
 
     @property
     def words(self) -> str:
-        """What it says, for comparing."""
+        """The normal form of the words, for comparison."""
         return normal_form(self.memory.content)
 
     @property
     def clash(self) -> str:
-        """The id under which its words wait where another line stands: the same on each machine."""
+        """The id under which its words are held if another line wins; it is the same on every machine."""
         return clash_id(self.memory, of=self.memory.id)
 
 
 def settle_lines(lines: Iterable[SyncLine]) -> tuple[SyncLine, list[SyncLine]]:
-    """Which line of a memory stands, and which others have words of the person's that nobody who knew them gave up."""
+    """The winning line of a memory, and the other lines with a person's words that no later change, made with knowledge of them,
+    gave up.
+    """
     ordered = sorted(lines, key=lambda line: (line.person, line.at, line.machine, line.place))
     newest = [line for line in ordered if not any(map(line.is_known_to, ordered))]
     waiting = []
@@ -70,7 +73,7 @@ def settle_lines(lines: Iterable[SyncLine]) -> tuple[SyncLine, list[SyncLine]]:
 
 
 def format_line(line: SyncLine, key: bytes) -> str:
-    """A line as it stands in a file, signed."""
+    """The signed text of a line."""
     body = {
         "pass": line.place[1],
         "at": format_instant(line.at),
@@ -84,8 +87,9 @@ def format_line(line: SyncLine, key: bytes) -> str:
 
 
 def parse_line(machine: str, epoch: int, text: str, key: bytes) -> SyncLine:
-    """The line of a text in the file of a machine and epoch. Raises ValueError, KeyError, TypeError, AttributeError or
-    RecursionError where it is none, or signed with another key.
+    """Parse a line in the file of a machine and epoch.
+
+    Raises ValueError, KeyError, TypeError, AttributeError or RecursionError if it is invalid or signed with another key.
     """
     body = json.loads(text)
     sign = body.pop("sign")
@@ -107,24 +111,24 @@ def _sign(machine: str, epoch: int, body: Mapping[str, object], key: bytes) -> s
 
 
 def clash_id(memory: Memory, *, of: str) -> str:
-    """The id under which the words of a memory wait beside that of another id."""
+    """The id under which a memory's words are held beside the memory with the id ``of``."""
     return digest(SYNC, of, memory.content, size=5)
 
 
 def changed_ids(operations: Iterable[Operation]) -> Iterator[str]:
-    """The memories that operations change for other machines: what a machine counts for itself is its own."""
+    """The ids of memories that operations change for other machines; counts (Reaffirm) and day lines (Reword) stay local."""
     for operation in operations:
         if not isinstance(operation, Reaffirm | Reword):
             yield from (operation.memory, *getattr(operation, "losers", ()))
 
 
 def says_same(one: Memory, other: Memory) -> bool:
-    """Whether two are the same to a person."""
+    """True if two memories look the same to a person."""
     return all(getattr(one, name) == getattr(other, name) for name in _SAID)
 
 
 def replace_memory(line: SyncLine, mine: Memory) -> Add:
-    """What another machine says of a memory, in the place of what it is here; what it rests on here stays."""
+    """The operation that replaces a memory by another machine's state; its evidence and candidates here stay."""
     value = replace(
         line.memory,
         candidates=mine.candidates,

@@ -1,8 +1,8 @@
-"""One person, several machines, no server: each machine writes what changed in its memory to a file of its own in a synced folder.
+"""Syncs the memories of one person's machines without a server: each machine writes its changes to its own file in a synced folder.
 
-A line is what a memory is after a pass, signed with a key that the person's machines share, and says which lines of the others its
-machine knew (:mod:`kept.memories.sync_lines`). What was forgotten is a line without words.
-Such lines also lie beside the store while the server of a home cannot be reached.
+A line holds the state of a memory after a pass, and how far its machine had read the files of the others; it is signed with a key
+that the person's machines share (:mod:`kept.memories.sync_lines`). A forgotten memory is a line without words. While the server of
+a home cannot be reached, such lines are also saved in an outbox beside the store.
 """
 
 import json
@@ -41,16 +41,18 @@ from kept.store.run_number import RunNumber
 from kept.store.values import Draft
 from kept.workspace import Workspace
 
-_NOTE = SYNC  # of the store, with the key and what was read
-_AWAY = "away"  # the machine of what was changed here without the server
-_FILE = re.compile(r"([a-z0-9-]{1,80})\.(\d{1,6})\b")  # what syncs the folder may add to the name of a copy
+_NOTE = SYNC  # name of the store's note with the key and the places read so far
+_AWAY = "away"  # machine name in lines of changes that were made here while the server could not be reached
+_FILE = re.compile(r"([a-z0-9-]{1,80})\.(\d{1,6})\b")  # the program that syncs the folder may append to the names of copies
 _OTHER = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(kw_only=True, slots=True)
 class SyncReport:
-    """What was exchanged: changes ``received`` and lines ``sent``, clashes that wait, memories ``forgotten`` on other machines that
-    are still here (``said``: words of theirs that are no memory here), and what was wrong.
+    """The result of a sync: changes ``received`` and lines ``sent``, number of ``clashes`` held for review, and ``problems``.
+
+    ``forgotten`` are memories that were forgotten on other machines and still exist here, ``said`` words of such memories that are
+    not in a memory here.
     """
 
     received: int = 0
@@ -63,7 +65,7 @@ class SyncReport:
 
 @dataclass(frozen=True, kw_only=True)
 class SyncFolder:
-    """The folder of the settings, as this machine sees it. Also a holder of words: those in its own files."""
+    """The synced folder of the settings, seen from this machine. It is also the holder of the words in this machine's files."""
 
     workspace: Workspace
     name: str = "the synced folder"
@@ -71,20 +73,20 @@ class SyncFolder:
 
     @property
     def folder(self) -> Path | None:
-        """The folder; None where the settings name none, or the store is one of a program that works for many."""
+        """The folder; None if the settings name none, or if this is a user's store of :mod:`kept.api`."""
         given = self.workspace.settings.sync.folder
         return Path(given).expanduser() if given and not self.workspace.paths.settings_folder else None
 
     @property
     def machine(self) -> str:
-        """What this store is called in the folder: another name on another machine, should the home be copied there."""
+        """The name of this store in the folder; it contains the host's name, so a copy on another machine has another name."""
         node = platform.node()
         own = digest(self.workspace.store.key("machine").hex(), node, size=4)
         return f"{_OTHER.sub('-', node.lower()).strip('-')[:60] or 'machine'}-{own}"
 
     @property
     def code(self) -> str:
-        """The key that the person's machines share, as a person copies it. Made here where no other was given."""
+        """The key that the person's machines share, as text; created here if none was given."""
         if not self._note().get("key"):
             self._save_note(key=self.workspace.store.key(SYNC).hex())
         return str(self._note()["key"])
@@ -94,13 +96,13 @@ class SyncFolder:
         return bytes.fromhex(self.code)
 
     def join(self, code: str) -> None:
-        """Use the key of the person's other machines. Raises UsageError where it is none."""
+        """Use the key of the person's other machines. Raises UsageError if it is not a key."""
         if not re.fullmatch("[0-9a-f]{64}", code):
             raise UsageError("this is no key of `kept sync`", hint="copy what `kept sync --show-key` prints on the other machine")
         self._save_note(key=code)
 
     def seen(self) -> dict[str, Place]:
-        """How far the files of other machines were read."""
+        """The places up to which the files of other machines were read."""
         return {machine: (epoch, number) for machine, (epoch, number) in self._note().get("seen", {}).items()}
 
     def _note(self) -> dict[str, Any]:
@@ -121,7 +123,7 @@ class SyncFolder:
         return found
 
     def _read(self, machine: str, epoch: int, path: Path, wrong: list[str]) -> Iterator[tuple[SyncLine, str]]:
-        """The lines of a file with their texts. One that is not whole yet is read when it is."""
+        """The lines of a file with their texts, without an incomplete last one; each bad line adds the file's name to ``wrong``."""
         key = self._key
         for text in files.read_text(path).split("\n")[:-1]:
             try:
@@ -145,14 +147,14 @@ class SyncFolder:
     # Sending
 
     def push(self) -> int:
-        """Append what changed here since the last line to this machine's file. Returns the lines added. Raises KeptError."""
+        """Append the changes since the last line to this machine's file. Returns the number of new lines. Raises KeptError."""
         if self.folder is None:
             return 0
         machine, log, wrong = self.machine, self.workspace.store.log, list[str]()
         epoch, path = max(self._paths().get(machine, []), default=(1, self.folder / f"{machine}.1.jsonl"))
         content = files.read_file(path)
         written = [line for line, _ in self._read(machine, epoch, path, wrong)]
-        if wrong:  # the machines got another key since
+        if wrong:  # the shared key changed since
             written, content = [], replace(content, data=b"")
         elif written and [pass_.recorded_at for pass_ in log.passes([written[-1].place[1]])] != [written[-1].at]:
             epoch, written = epoch + 1, []  # a backup was restored
@@ -167,7 +169,10 @@ class SyncFolder:
         return len(lines)
 
     def _lines_after(self, after: int, epoch: int, said: Mapping[str, Memory], seen: Mapping[str, Place]) -> list[SyncLine]:
-        """What memories that changed here after a pass are now, by pass; of what rules changed, only what was not ``said``."""
+        """The lines for memories that changed here after a pass, by pass, with their present state.
+
+        A memory that only kept changed is left out if its last line in ``said`` has the same state.
+        """
         log, changes = self.workspace.store.log, dict[str, tuple[Pass, bool]]()
         for pass_ in log.passes_after(after):
             operations = () if pass_.stage == SYNC else pass_.operations
@@ -199,7 +204,7 @@ class SyncFolder:
         return self.workspace.paths.state / "outbox.jsonl"
 
     def save_outbox(self, after: int) -> None:
-        """Save what changed here after a pass, without the server, beside the store, for :meth:`apply_outbox`."""
+        """Save changes that were made here after a pass without the server, beside the store, for :meth:`apply_outbox`."""
         seen = {self.machine: (1, after)}
         path, content = self._outbox, files.read_file(self._outbox)
         earlier = [text for line, text in self._read(_AWAY, 1, path, []) if line.seen != seen]
@@ -208,7 +213,7 @@ class SyncFolder:
         files.write_if_unchanged(path, data, expect=content.stamp, root=path.parent)
 
     def apply_outbox(self, run: RunNumber) -> SyncReport:
-        """Apply the saved changes to the store, as those of another machine; so the server gets them. Raises StoreError."""
+        """Apply the saved changes to the store like those of another machine, which sends them to the server. Raises StoreError."""
         report, content = SyncReport(), files.read_file(self._outbox)
         if content.data and self.workspace.store.away_since is None:
             with self.workspace.store.transaction():
@@ -218,7 +223,7 @@ class SyncFolder:
         return report
 
     def _last_line(self, number: str) -> Iterator[SyncLine]:
-        """What a memory is here, as a line of its last pass: the machines of a server count the same passes."""
+        """The present state of a memory here, as a line of its last pass; machines of one server have the same pass numbers."""
         log, memory = self.workspace.store.log, self._find(number)
         history = [pass_ for pass_, operation in log.operations_on(number) if number in changed_ids((operation,))]
         ids = {pass_.id for pass_ in history}
@@ -231,14 +236,14 @@ class SyncFolder:
     # Receiving
 
     def pull(self, run: RunNumber) -> SyncReport:
-        """Apply what other machines wrote since they were read last, in one transaction. Raises StoreError."""
+        """Apply what other machines wrote since their files were last read, in one transaction. Raises StoreError."""
         report, wrong = SyncReport(), list[str]()
         if self.folder is None:
             return report
         if not self.folder.is_dir():
             return SyncReport(problems=(f"the synced folder {self.folder} is not there",))
         try:
-            report.sent = self.push()  # as what was made without knowing what comes now
+            report.sent = self.push()  # before reading, so that these lines do not claim knowledge of what comes now
             lines, seen = self._all_lines(wrong), self.seen()
         except (KeptError, OSError) as error:
             return SyncReport(problems=(f"the synced folder cannot be used: {error}",))
@@ -261,7 +266,7 @@ class SyncFolder:
         if gone:
             self.erase(ErasureWords(sentences=(), memories=frozenset(gone)))
         here = [store.log.memory(number) for number in sorted(gone)]
-        if gone & {line.memory.id for line in fresh}:  # what waits beside them was another wording of theirs
+        if gone & {line.memory.id for line in fresh}:  # clashes held beside them are other wordings of the same memories
             here += [each for each in store.log.memories() if each.id == clash_id(each, of=each.superseded_by)]
         report.forgotten = tuple(
             memory for memory in here if memory and memory.content and {memory.id, memory.superseded_by} & gone
@@ -273,13 +278,13 @@ class SyncFolder:
         return report
 
     def _find(self, number: str) -> Memory | None:
-        """A memory as it is here; as retired where what added it was undone."""
+        """A memory as it is here; if its addition was undone, as retired."""
         log = self.workspace.store.log
         added = [operation.value for _, operation in log.operations_on(number) if isinstance(operation, Add)]
         return log.memory(number) or (replace(added[-1], status=Status.RETIRED) if added else None)
 
     def _settle(self, lines: Sequence[SyncLine], run: RunNumber, report: SyncReport, told: Container[str] = frozenset()) -> None:
-        """Have a memory be what its lines say; what is ``told`` of what waits beside it goes before."""
+        """Bring a memory to the state of its lines, and hold clashing words beside it, unless ``told`` has lines about those."""
         log, (line, waiting) = self.workspace.store.log, settle_lines(lines)
         theirs, mine = line.memory, self._find(line.memory.id)
         change, stage = None, SYNC
@@ -287,14 +292,14 @@ class SyncFolder:
             value = replace(theirs, candidates=(), owned=theirs.status is Status.ACTIVE, trigger=IMPORTED)
             known, key = log.forgotten_fingerprints(), self.workspace.store.key("forget")
             if known and is_known_statement(theirs.content, known, key):
-                value, stage = erase_content(value), FORGOTTEN  # told on, so that it goes there too
+                value, stage = erase_content(value), FORGOTTEN  # passed on as forgotten, so that it is forgotten there too
             if value.content or not line.person:
                 change = Add(memory=value.id, at=value.last_seen, reason=value.reason or f"told on {line.machine}", value=value)
         elif (
             mine
             and mine.content
             and not says_same(mine, theirs)
-            # What rests on what was said here, no other machine's rules change.
+            # Rules on another machine do not change a memory that rests on what was said here.
             and (line.person or (line.machine != self.machine and (mine.owned or not mine.candidates)))
         ):
             change = replace_memory(line, mine)
@@ -311,14 +316,14 @@ class SyncFolder:
                 clash = hold_clash(each.clash, theirs, words, each.at, path=each.machine)
                 self._commit(run, clash, subject=each.machine)
                 report.clashes += 1
-            elif held and held.status is Status.HELD:  # its words stand again
+            elif held and held.status is Status.HELD:  # its words are those of the memory again
                 self._commit(run, Retire(memory=held.id, at=held.last_seen, reason=SYNC), subject=each.machine)
 
     def _join_same(self, numbers: Container[str], run: RunNumber) -> None:
-        """Have those of ``numbers`` that say the same as another memory be one with it."""
+        """Merge those of the memories ``numbers`` that say the same as another memory with it."""
         log, groups = self.workspace.store.log, dict[tuple[str, ...], list[Memory]]()
         for memory in log.memories() if numbers else ():
-            if memory.status in SHOWN and not memory.superseded_by:  # what waits beside another memory is no second one
+            if memory.status in SHOWN and not memory.superseded_by:  # a memory held beside another one is not a duplicate
                 groups.setdefault((memory.profile, memory.scope, normal_form(memory.content)), []).append(memory)
         for same in groups.values():
             if len(same) > 1 and any(memory.id in numbers for memory in same):
@@ -330,7 +335,7 @@ class SyncFolder:
                 self._commit(run, merge, subject=winner.id, stage="join")
 
     def _commit(self, run: RunNumber, operation: Operation, *, subject: str, person: bool = False, stage: str = SYNC) -> None:
-        """Commit what the lines of the machines come to: no change of this machine's, so that it is not told, but for a join."""
+        """Commit an operation that follows from other machines' lines; except for a join it is not sent as a change of this one."""
         self.workspace.store.log.commit(
             Draft(
                 run=run(),
@@ -345,13 +350,13 @@ class SyncFolder:
     # Words
 
     def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
-        """The lines of this machine that hold the words."""
+        """The lines in this machine's files that hold the words."""
         for path, line, text in self._own_lines():
             if _holds(words, line, text):
                 yield ErasureMatch(holder=self.name, where=str(path), text=words.excerpt(line.memory.content))
 
     def erase(self, words: ErasureWords) -> int:
-        """Have no line of this machine's files hold the words; that a memory was forgotten stays. Raises KeptError."""
+        """Remove the words from this machine's files; the fact that a memory was forgotten stays. Raises KeptError."""
         lines = [(path, line, text, _holds(words, line, text)) for path, line, text in self._own_lines()]
         for path in {path for path, _, _, held in lines if held}:
             stamp = files.read_file(path).stamp
@@ -360,7 +365,7 @@ class SyncFolder:
         return sum(held for _, _, _, held in lines)
 
     def _without(self, words: ErasureWords, line: SyncLine) -> str:
-        """A line in whose place is what the memory is now, which others go on from; nothing of it where that holds the words."""
+        """A line's replacement: the memory's present state, from which other machines continue; empty if that holds the words."""
         if line.memory.id in words.memories:
             return format_line(replace(line, memory=erase_content(line.memory)), self._key)
         now = self._find(line.memory.id) or line.memory

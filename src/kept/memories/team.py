@@ -1,7 +1,8 @@
-"""Teams: what people tell each other of a project they share, on the server of their memories.
+"""Teams: people share memories of a common project through the server of their stores.
 
-A line goes to the team by its owner's setting, and is taken back as soon as the memory is gone here. What others share is read on
-the server and nowhere kept: it is in no file and before no agent, until a person accepts a line; then it is their own memory.
+A memory is shared according to its owner's settings, and withdrawn as soon as it is no longer active. Lines of others are read from
+the server and not stored here, written to files or shown to agents, until a person accepts one; it is their own memory then. Only
+lines that may contradict a memory here are held for review.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TeamFact:
-    """What a team knows: the words, who say so (each with the quote they let others read), whether it is remembered here."""
+    """A fact that a team shares: its words, the people who share it (each with the quote they allow others to read), and whether it
+    is remembered here (``known``).
+    """
 
     id: str
     team: str
@@ -49,9 +52,9 @@ class TeamFact:
 
 
 def share_project(workspace: Workspace, project: str, team: str, *, what: str, quotes: bool) -> ShareSettings:
-    """Share a project with a team from now on, or otherwise than before, and send what that is.
+    """Share a project with a team from now on, or change what is shared, and send it.
 
-    Raises UsageError for a project that is not there, ConfigError, StoreError where the server does not let this role.
+    Raises UsageError for an unknown project, ConfigError, StoreError if the server does not allow it.
     """
     share = check_share(ShareSettings(project=workspace.find_scope(project), team=team, what=what, quotes=quotes), "--what")
     if any(each.team == team and each.project != share.project for each in _list_shares(workspace)):
@@ -64,7 +67,7 @@ def share_project(workspace: Workspace, project: str, team: str, *, what: str, q
 
 
 def leave_team(workspace: Workspace, project: str) -> tuple[ShareSettings, ...]:
-    """Take back what was shared of a project, and share it no more. Raises UsageError where it is not shared, StoreError."""
+    """Withdraw what was shared of a project and stop sharing it. Raises UsageError if it is not shared, StoreError."""
     scope = workspace.find_scope(project)
     left = tuple(share for share in _list_shares(workspace) if share.project == scope)
     if not left:
@@ -79,8 +82,9 @@ def leave_team(workspace: Workspace, project: str) -> tuple[ShareSettings, ...]:
 
 
 def update_teams(workspace: Workspace, run: RunNumber) -> tuple[str, ...]:
-    """Have teams be told what is to be shared with them now, and nothing else, and hold for review what others share that may
-    contradict what is kept here, as long as they do. Returns what is wrong where that could not be done.
+    """Update what is shared with each team, and hold lines of others that may contradict memories here, as long as they share them.
+
+    Returns the problems.
     """
     problems, standing, unread = [], set[str](), set[str]()
     for share in _list_shares(workspace):
@@ -103,12 +107,12 @@ def update_teams(workspace: Workspace, run: RunNumber) -> tuple[str, ...]:
 
 
 def _hold_contradictions(workspace: Workspace, run: RunNumber, share: ShareSettings, lines: Sequence[SharedLine]) -> Iterator[str]:
-    """Have lines of others wait beside the active memory that each may contradict, in whichever order they were said: the ids."""
+    """Hold lines of others beside the active memories that they may contradict, whichever is the later; yields their ids."""
     log, now = workspace.store.log, workspace.clock()
     mine = [each for each in log.memories() if each.scope == share.project and each.status_at(now) is Status.ACTIVE]
     texts = [*(memory.content for memory in mine), *(line.content for line in lines)]
     sayings = [parse_value_statement(text, parse_statement(text)) for text in texts]
-    both = [*sayings, *sayings[: len(mine)]]  # what is kept here stands before what others share, and after it
+    both = [*sayings, *sayings[: len(mine)]]  # own statements before and after those of others: both orders are compared
     for one, other, _ in find_value_pairs(both) if lines else ():
         at, place = sorted((one % len(texts), other % len(texts)))
         if at < len(mine) <= place:
@@ -132,8 +136,9 @@ def _commit(workspace: Workspace, run: RunNumber, operation: Operation) -> Pass:
 
 
 def list_team_facts(workspace: Workspace) -> tuple[TeamFact, ...]:
-    """What the teams of the settings know; the same words of several people are one fact with as many witnesses. Raises
-    StoreError.
+    """The facts that the teams of the settings share; equal words of several people are one fact with several witnesses.
+
+    Raises StoreError.
     """
     found: list[TeamFact] = []
     if _list_shares(workspace):
@@ -144,7 +149,7 @@ def list_team_facts(workspace: Workspace) -> tuple[TeamFact, ...]:
 
 
 def accept_fact(workspace: Workspace, number: str, *, agent: bool = False) -> Memory:
-    """Remember what others share, as one's own from now on; where an ``agent`` does it, it waits. Raises UsageError, StoreError."""
+    """Remember a fact of others as one's own memory; it is held if an ``agent`` accepts it. Raises UsageError, StoreError."""
     known = {fact.id: fact for fact in list_team_facts(workspace)}
     fact = find_by_prefix(known, number, f"no team shares a line with the id {number!r}", "see `kept team` for ids")
     category = fact.category if workspace.profile.category(fact.category) else workspace.profile.categories[0].id
@@ -158,7 +163,7 @@ def accept_fact(workspace: Workspace, number: str, *, agent: bool = False) -> Me
 
 @dataclass(frozen=True, kw_only=True)
 class SharedLines:
-    """What this person shares with teams, as a holder of words."""
+    """The lines that this person shares with teams, as a holder of words."""
 
     workspace: Workspace
     name: str = "lines shared with teams"
@@ -171,7 +176,7 @@ class SharedLines:
                 yield ErasureMatch(holder=self.name, where=share.team, text=words.excerpt(f"{line.content} {line.quote}"))
 
     def erase(self, words: ErasureWords) -> int:
-        """Take those lines back. Raises StoreError."""
+        """Withdraw the lines that hold the words. Raises StoreError."""
         found = 0
         for share in _list_shares(self.workspace):
             lines = [line for each, line in self._own_lines() if each == share]
@@ -195,7 +200,7 @@ def _holds(words: ErasureWords, line: SharedLine) -> bool:
 
 
 def _list_shares(workspace: Workspace) -> tuple[ShareSettings, ...]:
-    """What this home shares; a store of :mod:`kept.api` has the settings of another home, and no part in what that shares."""
+    """The shares in the settings; none for a user's store of :mod:`kept.api`, which uses the settings of another home."""
     return () if workspace.paths.settings_folder else workspace.settings.share
 
 
@@ -210,7 +215,7 @@ def _same(one: ShareSettings, other: ShareSettings) -> bool:
 
 
 def _lines_to_share(workspace: Workspace, share: ShareSettings) -> Sequence[SharedLine]:
-    """What a team is told: active memories of the project, those a person wrote or approved, or also what their words made sure."""
+    """The lines to share: active memories of the project that the person owns; with ``certain`` also those from their words."""
     if share.what == "nothing" or share.project == USER_SCOPE:
         return ()
     now = workspace.clock()
