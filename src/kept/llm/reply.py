@@ -127,7 +127,7 @@ def _fit_first(schemas: Sequence[Mapping[str, Any]], value: object, place: str) 
 def _fit_object(schema: Mapping[str, Any], value: object, place: str) -> dict[str, Any]:
     properties = schema["properties"]
     if isinstance(value, str) and properties and next(iter(properties.values())).get("type") == "string":
-        value = {next(iter(properties)): value}  # a text stands for the object that begins with it
+        value = {next(iter(properties)): value}  # wrap a bare text as the first property of the object
     if isinstance(value, dict):
         value = {str(name).strip().lower(): each for name, each in value.items()} | value
     if told := _find_object_mismatch(properties, value):
