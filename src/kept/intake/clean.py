@@ -225,7 +225,6 @@ _purge_again = lru_cache(maxsize=1024)(_purge)
 
 # Blocks that kept added to a session or returned from a tool, wherever they occur again: verbatim, quoted or in JSON, complete or
 # truncated.
-# or not.
 _OWN = Pattern(rf"(?s)<{TAG}>(?:\s|\\n|>)*{re.escape(NOTICE[:30])}.*?(?:<\\?/{TAG}>|\z)")
 _REMINDER = Pattern(rf"(?s)<{FENCE}>.+?<\\?/{FENCE}>")
 

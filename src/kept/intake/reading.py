@@ -108,7 +108,6 @@ def archive_files(
             break
         # A batch of one file commits slice by slice, so that an interrupted run continues within it; a file that is compared with
         # its previous version commits as a whole.
-        # with what it said before commits whole.
         with workspace.store.transaction() if len(batch) > 1 or _is_compared(batch[0].source) else nullcontext():
             for place, file in enumerate(batch):
                 progress("reading", done, whole)

@@ -343,7 +343,6 @@ def _parse_memory(workspace: Workspace, body: Mapping[str, Any]) -> Memory | str
         return "unusable"
     # A file's claims about itself prove nothing. A memory is held whatever its status was if the archived sessions do not contain
     # its quotes, and so is a rule that is not in the user's own words.
-    # and so do rules that are not in the user's own words.
     trusted = _is_quoted(workspace, content, evidence, origin, own_words=kind.users_words)
     number = str(body.get("id", ""))
     plain = len(number) == 10 and all(char in "0123456789abcdef" for char in number)

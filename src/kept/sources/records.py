@@ -22,7 +22,6 @@ from kept.core.event import Pointer
 HEAD_BYTES = 64 * 1024
 # The longest line that is parsed. One code point above U+FFFF makes Python use four bytes for every character of the line, twice
 # (the text and the parsed strings), so 16 MiB stays under 200 MB in the worst case. Real records are below 8 MB.
-# (the text and the parsed strings), so 16 MiB stays under 200 MB in the worst case. Real records stay below 8 MB.
 LINE_LIMIT = 16 * 2**20
 SLICE_BYTES = 8 * 2**20
 # An event takes one or two kilobytes of memory even if its text is short: eight megabytes of short records would take fifty.

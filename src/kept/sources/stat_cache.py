@@ -17,7 +17,6 @@ from kept.sources.registry import PLUGINS, SOURCES
 
 # Formats whose files are self-contained, and databases, part of which may be in files beside them. It is unknown what a third-party
 # reader looks at, so its files are always opened.
-# reader looks at is its own affair: that is always opened.
 _SUFFIXES = frozenset({".jsonl", ".json", ".md", ".markdown", ".zst", ".zip"})
 _DATABASES = frozenset({".db", ".vscdb", ".sqlite", ".sqlite3"})
 FOLLOWED = "+"

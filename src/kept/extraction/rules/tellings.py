@@ -34,7 +34,6 @@ _LABEL_WORDS = 8
 _LINK = Pattern(r"^\s*(?:[:：,，、–—]|-\s)\s*")
 # The memory command of kept or another program. Any other command is not a telling. After a number sign the command is a single
 # line: if more text follows below, the line is a heading.
-# below it, the line is a heading.
 _COMMAND = Pattern(
     r"(?i)^\s*(?:[/$]\s*(?:[\w-]+:)?(?:remember|memori[sz]e|memory)\s*:?\s+((?s:\S.*?))"
     r"|#\s*(?:remember|memori[sz]e|memory)[ \t]*:?[ \t]+(\S[^\n]*?))\s*$"
