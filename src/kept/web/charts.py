@@ -1,4 +1,4 @@
-"""Small charts, drawn on the server as SVG: bars, stacked bars and the calendar of a year, each with its words. Knows no page."""
+"""Compute small charts that templates render as SVG: bars, stacked bars and the calendar of a year, with their labels."""
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
@@ -9,14 +9,14 @@ from kept.core.value import dataclass
 from kept.pipeline.status import ChartPoint
 
 WIDTH, HEIGHT = 600, 96
-_GAP = 0.25  # of a bar's room
+_GAP = 0.25  # share of a bar's width that is left empty
 T = TypeVar("T", bound=Hashable)
-_STEPS = (0.25, 0.5)  # shares that a chart of small ones ends at
+_STEPS = (0.25, 0.5)  # upper ends of the axis for small shares; else it ends at 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bar:
-    """A rectangle in the units of the chart, and what it says."""
+    """A rectangle in the units of the chart, with its text; ``over`` is True above the target."""
 
     x: float
     y: float
@@ -28,7 +28,9 @@ class Bar:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Chart:
-    """Bars, from ``first`` to ``last`` day; ``top`` is what the whole height means; ``line`` a target (below 0: none)."""
+    """A bar chart from the day ``first`` to ``last``. ``top`` labels the upper end of the axis, ``line`` is the y coordinate of a
+    target (-1: none).
+    """
 
     title: str
     told: str
@@ -42,9 +44,9 @@ class Chart:
 
 
 def build_chart(title: str, told: str, points: Sequence[ChartPoint], *, share: bool, target: float = -1.0) -> Chart | None:
-    """A chart of points, oldest first: of shares (0 to 1) up to the whole or a quarter or half of it, else up to the largest.
+    """Build a bar chart of points, oldest first; None if there are no points or all are 0.
 
-    None where there is nothing to see.
+    With ``share``, values are from 0 to 1 and the axis ends at 0.25, 0.5 or 1; otherwise it ends at the largest value, in USD.
     """
     if not points or not any(point.value for point in points):
         return None
@@ -81,7 +83,9 @@ def build_chart(title: str, told: str, points: Sequence[ChartPoint], *, share: b
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StackedChart:
-    """Stacked bars: each rectangle with the number of its series; ``table`` has a row for each bar, a number for each series."""
+    """A stacked bar chart. ``rects`` holds each rectangle with the index of its series, ``table`` a row per bar: its label, and its
+    value in each series.
+    """
 
     title: str
     told: str
@@ -95,8 +99,9 @@ class StackedChart:
 def build_stacked_chart(
     title: str, told: str, places: Mapping[T, str], series: Mapping[str, Counter[T]], most: int
 ) -> StackedChart | None:
-    """A bar for each place, by its label, of the largest series, at most so many; the others together are one more. None where
-    there is nothing to see.
+    """Build a stacked bar chart with a bar for each key of ``places``, which maps it to its label; None if all values are 0.
+
+    The ``most`` largest series are shown; all others are added up as one more.
     """
     ranked = sorted(series, key=lambda name: (-series[name].total(), name))
     shown: dict[str, Counter[T]] = {name: series[name] for name in ranked[:most]}
@@ -125,7 +130,7 @@ def build_stacked_chart(
 
 
 def year_squares(activity: Mapping[date, int], today: date) -> tuple[tuple[int, int, int, date, int], ...]:
-    """The days of the last year as squares: column (week), row (weekday), how busy (0 to 4), the day, and its minutes."""
+    """The days of the last year as squares: column (week), row (weekday), level of activity (0 to 4), the day, and its minutes."""
     first = today - timedelta(days=364 + today.weekday())
     busiest = max((count for day, count in activity.items() if day >= first), default=0) or 1
     days = [first + timedelta(days=number) for number in range((today - first).days + 1)]

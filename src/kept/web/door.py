@@ -1,7 +1,8 @@
-"""The door: what reaches a page at all. Looks at the host, the origin, the key and the size of a request before anything else does.
+"""The guard before the application: it checks the host, origin, key and size of every request.
 
-A page of the web cannot read from here or write to here: it may find the port, and rebind a name to this machine, but it cannot
-send this machine's name as its own, and it has neither key nor cookie. Every answer leaves with the headers of :data:`HEADERS`.
+A web site cannot read or change anything here. It may find the port and rebind its own DNS name to this machine, but it cannot send
+a ``Host`` header with this machine's name, and it has neither the key nor the cookie. Every response gets the headers of
+:data:`HEADERS`.
 """
 
 import asyncio
@@ -32,9 +33,9 @@ from kept.core.errors import (
 from kept.local.error_log import error_line, note_error
 from kept.web.room import WebContext
 
-MOST = 2 * 2**20  # bytes of a request's body
-PATIENCE = 10.0  # seconds a body may take
-_DRAIN, _DRAIN_PATIENCE = 8 * MOST, 1.0  # bytes and seconds of a request that is too large
+MOST = 2 * 2**20  # maximum size of a request body in bytes
+PATIENCE = 10.0  # maximum time in seconds in which a body must arrive
+_DRAIN, _DRAIN_PATIENCE = 8 * MOST, 1.0  # how much of a too large request is still read: bytes and seconds
 HEADERS: Mapping[str, str] = {
     "content-security-policy": "default-src 'self'; object-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
     "x-content-type-options": "nosniff",
@@ -50,8 +51,8 @@ _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _OVERRIDES = ("x-http-method-override", "x-http-method", "x-method-override")
 
 
-class _RejectedRequest(Exception):  # noqa: N818 - no error: a request that is answered at the door
-    """A request that goes no further."""
+class _RejectedRequest(Exception):  # noqa: N818 - not an error of the program
+    """A request that the guard answers itself, with a status, a message and a hint."""
 
     def __init__(self, status: HTTPStatus, what: str, hint: str = "") -> None:
         self.status, self.what, self.hint = status, what, hint
@@ -59,15 +60,17 @@ class _RejectedRequest(Exception):  # noqa: N818 - no error: a request that is a
 
 
 class RequestGuard:
-    """An application with the door before it. ``sign_in`` answers in place of a page where nobody is signed in; ``takes`` tells
-    whether the application has anything that takes a request's method at its path, for what nothing takes need not be JSON.
+    """An application behind the guard. ``sign_in`` answers instead of a page if nobody is signed in.
+
+    ``takes`` says whether the application has a route for a request's method and path: a request without a route need not be JSON,
+    because the application answers that there is no such route.
     """
 
     def __init__(self, app: ASGIApp, room: WebContext, sign_in: ASGIApp, takes: Callable[[Scope], bool]) -> None:
         self._app, self._room, self._sign_in, self._takes = app, room, sign_in, takes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or turn it away."""
+        """Pass a request on to the application, or reject it."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -83,15 +86,15 @@ class RequestGuard:
         except _RejectedRequest as turned:
             large = turned.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
             await answer.send_line(turned.status, turned.what, turned.hint, rest=receive if large else None)
-        # The last line of defence of this front door: no traceback and no transcript text leaves.
+        # The last handler: a response must not contain a traceback or text of a transcript.
         except Exception as error:  # noqa: BLE001
-            if not answer.begun:  # otherwise the application has answered and noted it
+            if not answer.begun:  # otherwise the application has answered and logged it
                 await answer.send_line(
                     HTTPStatus.INTERNAL_SERVER_ERROR, error_line(error), log_request_error(self._room, scope, error)
                 )
 
     def _is_admitted(self, scope: Scope) -> bool:
-        """Whether a request may go in, rather than be asked to sign in. Raises _Turned."""
+        """True if a request may reach the application, False if it must sign in first. Raises _RejectedRequest."""
         sent = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]]
         reads, path = scope["method"] in _READS, scope["path"]
         self._check_origin(sent)
@@ -106,7 +109,7 @@ class RequestGuard:
             raise _RejectedRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the request is too large", f"at most {MOST:,} bytes")
         signed_in = self._is_signed_in(sent)
         if (scope["method"] in _WITH_BODY or (not reads and sizes not in ([], ["0"]))) and not _is_json(sent):
-            if not signed_in:  # a form of another page could send that: it is told nothing
+            if not signed_in:  # a form on another site could send this, so it learns nothing more
                 raise _RejectedRequest(HTTPStatus.FORBIDDEN, "nobody is signed in", "open the address that `kept web` printed")
             if self._takes(scope):
                 raise _RejectedRequest(
@@ -143,7 +146,7 @@ class RequestGuard:
 
 
 class _ResponseSender:
-    """Sends an answer with the headers every answer has; knows whether one has begun."""
+    """Sends a response with the headers that every response has; ``begun`` says whether it has started."""
 
     def __init__(self, send: Send, *, static: bool) -> None:
         self._send, self._static, self.begun = send, static, False
@@ -157,7 +160,7 @@ class _ResponseSender:
         await self._send(message)
 
     async def send_line(self, status: HTTPStatus, what: str, hint: str = "", *, rest: Receive | None = None) -> None:
-        """Answer with one line (where an answer has begun, it ends), take the ``rest`` of the request, and end the connection."""
+        """Send a JSON error, read the ``rest`` of the request, and close the connection. Does nothing if a response has begun."""
         if self.begun:
             return
         body = json.dumps({"error": what, "where": "", "hint": hint}).encode()
@@ -179,7 +182,7 @@ def _is_json(sent: Sequence[tuple[str, str]]) -> bool:
 
 
 async def _receive_body(receive: Receive) -> bytes:
-    """The whole body of a request. Raises _Turned where it is too large, whatever it said of itself, or too slow."""
+    """Read the whole body of a request. Raises _RejectedRequest if it is incomplete, slow or too large (whatever it claims)."""
     parts: list[bytes] = []
     size = 0
     try:
@@ -202,7 +205,7 @@ async def _receive_body(receive: Receive) -> bytes:
 
 
 async def _drain_body(receive: Receive) -> None:
-    """Throw away what is still on its way, within reason: who is cut off while sending never reads the answer."""
+    """Read and discard the rest of a request, within limits: a client whose sending is cut off does not read the response."""
     size = 0
     with suppress(TimeoutError):
         async with asyncio.timeout(_DRAIN_PATIENCE):
@@ -214,7 +217,7 @@ async def _drain_body(receive: Receive) -> None:
 
 
 def _replay_body(body: bytes, receive: Receive) -> Receive:
-    """A way to receive a body that is there already, and then what comes."""
+    """A ``receive`` that returns an already received body first, then what the original one returns."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def first() -> Message:
@@ -224,20 +227,20 @@ def _replay_body(body: bytes, receive: Receive) -> Receive:
 
 
 def log_request_error(room: WebContext, scope: Scope, error: Exception) -> str:
-    """Write an error into the log and on the terminal that serves the page; returns what the person can do next.
+    """Log an error and print it on the terminal of ``kept web``; returns a hint what the person can do next.
 
-    The query of the address is left out: it may hold what somebody searched for.
+    The query string is left out, because it may contain what the person searched for.
     """
     doing = f"{scope['method']} {scope['path']}"
     log = note_error(room.home.state, doing, error)
     hint = f"the trace is in {log}; report it" if log else "report this line"
-    with suppress(OSError, ValueError):  # a server in the background has nowhere to say it
+    with suppress(OSError, ValueError):  # a server in the background may have no terminal
         sys.stderr.write(f"kept web: {doing}: {error_line(error)}; {hint}\n")
     return hint
 
 
 class Problem(BaseModel):
-    """What went wrong, in one line: what, where, and what to do next."""
+    """An error: what happened, where, and what to do next."""
 
     error: str = Field(description="What happened, as a clause.")
     where: str = Field(default="", description="The memory, file or setting it is about; empty where there is none to name.")
@@ -245,7 +248,7 @@ class Problem(BaseModel):
 
 
 def http_status(error: KeptError) -> int:
-    """The status an error is answered with."""
+    """The HTTP status for an error."""
     match error:
         case StaleError():
             return HTTPStatus.PRECONDITION_FAILED

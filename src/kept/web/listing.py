@@ -1,6 +1,6 @@
-"""The list of memories: what the address asks for, which memories fit it, in which order and groups, and how many fit each choice.
+"""The list of memories: parse the query, select and group the memories that match it, and count the choices of each field.
 
-Works on outlines; only what is shown is read from the store.
+It works on outlines; only the memories that are shown are read from the store.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ from kept.profiles.profile import category_title, format_kind, parse_kind
 from kept.store.values import Outline
 from kept.workspace import Workspace
 
-AGES: Mapping[str, tuple[str, int, int]] = {  # label, seen within so many days, not within so many
+AGES: Mapping[str, tuple[str, int, int]] = {  # label, last seen within this many days, and before this many days (0: no bound)
     "7": ("the last 7 days", 7, 0),
     "30": ("the last 30 days", 30, 0),
     "90": ("the last 90 days", 90, 0),
@@ -38,13 +38,13 @@ GROUPS: Mapping[str, str] = {
 }
 SORTS: Mapping[str, str] = {"newest": "newest first", "oldest": "oldest first"}
 _SPANS = ((7, "The last 7 days", "7"), (30, "8 to 30 days ago", "8-30"), (90, "31 to 90 days ago", "31-90"))
-_CHOICES = 40  # groups that are offered to jump to
-_SPARSE = 3  # memories of an average project: with fewer, projects are no groups unless they are asked for
+_CHOICES = 40  # maximum number of groups that the list offers to jump to
+_SPARSE = 3  # with fewer memories per project on average, they are grouped by project only on request
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ListQuery:
-    """What the address asks for; a word it does not know is no wish."""
+    """The query parameters of the list; unknown values are ignored."""
 
     q: str = ""
     within: str = ""
@@ -61,20 +61,20 @@ class ListQuery:
 
     @property
     def narrowed(self) -> int:
-        """How many fields besides the search let fewer memories through."""
+        """The number of filters that are set, besides the search."""
         return sum(bool(getattr(self, field.name)) for field in fields(self) if field.name not in ("q", "group", "sort"))
 
     @property
     def query(self) -> str:
-        """The wish as an address has it; empty where nothing is wished."""
+        """The parameters as a query string; empty if none is set."""
         return urlencode({field.name: value for field in fields(self) if (value := getattr(self, field.name))})
 
     def query_with(self, **changes: str) -> str:
-        """The same wish but for some fields, as an address has it."""
+        """The query string with some fields changed."""
         return replace(self, **changes).query
 
     def days(self, zone: ZoneInfo) -> tuple[datetime | None, datetime | None]:
-        """The span from the day ``since`` to the end of the day ``until``; what is no day bounds nothing."""
+        """The span from the start of the day ``since`` to the end of the day ``until``; None for a bound that is not a date."""
         first, last = _to_day(self.since), _to_day(self.until)
         return (
             datetime.combine(first, time(), zone) if first else None,
@@ -82,19 +82,19 @@ class ListQuery:
         )
 
     def as_of(self, zone: ZoneInfo) -> datetime | None:
-        """The end of the past day that is asked for; None for the present."""
+        """The end of the day ``at``, if the list as of a past day is asked for; None for the present."""
         day = _to_day(self.at)
         return datetime.combine(day + timedelta(days=1), time(), zone) if day else None
 
     def last_seen_span(self, now: datetime) -> tuple[datetime | None, datetime | None]:
-        """From when on and before when a memory was last seen."""
+        """The bounds of the time a memory was last seen, from ``age``: start (inclusive) and end (exclusive); None: no bound."""
         _, within, longer = AGES.get(self.age, ("", 0, 0))
         return (now - timedelta(days=within) if within else None, now - timedelta(days=longer) if longer else None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryGroup:
-    """Memories under one title. ``query`` leads to all ``total`` of them; ``memories`` are those that are shown."""
+    """A group of memories with a title. ``query`` is the query string for all ``total`` of them; ``memories`` are those shown."""
 
     title: str
     total: int
@@ -104,8 +104,8 @@ class MemoryGroup:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryListing:
-    """What the list shows: ``total`` memories fit, ``of`` are active; ``jumps`` are the largest groups, ``others`` counts the
-    rest; ``by`` is what it is grouped by.
+    """The content of the list. ``total`` memories match, ``of`` are active; ``jumps`` are the largest groups, ``others`` is the
+    number of other groups; ``by`` is the grouping.
     """
 
     total: int
@@ -124,7 +124,7 @@ def _to_day(text: str) -> date | None:
 
 
 def list_memories(workspace: Workspace, outlines: Sequence[Outline], wish: ListQuery, shown: int) -> MemoryListing:
-    """The first ``shown`` of these memories that fit a wish, in groups."""
+    """The first ``shown`` memories that match a query, in groups."""
     now, names = workspace.clock(), workspace.scope_names()
     past: dict[str, Memory] | None = None
     if moment := wish.as_of(workspace.zone):
@@ -171,7 +171,7 @@ def _outline_memory(memory: Memory, moment: datetime) -> Outline:
 
 
 def _make_predicate(wish: ListQuery, names: Mapping[str, str], now: datetime, zone: ZoneInfo) -> Callable[[Outline], bool]:
-    """Whether a memory fits: part of a project's name will do where no project has that name."""
+    """A function that says whether a memory matches. Part of a project's name suffices if no project has exactly that name."""
     status = wish.status if wish.status in {*(status.value for status in Status), "any", "pinned"} else Status.ACTIVE.value
     profile, category = parse_kind(wish.category)
     origin = wish.origin if wish.origin in {origin.value for origin in Origin} else ""
@@ -217,7 +217,7 @@ def _make_grouping(
 
 
 def _make_group(workspace: Workspace, wish: ListQuery, names: Mapping[str, str], which: str, total: int) -> MemoryGroup:
-    """A group by its key. What is everywhere has no address of its own: it comes first."""
+    """The empty group for a key. The memories that apply everywhere have no query of their own, because they are listed first."""
     if wish.group == "category":
         title, query = category_title(workspace.profiles, *parse_kind(which)), wish.query_with(category=which)
     elif wish.group == "age":
@@ -232,7 +232,7 @@ def _make_group(workspace: Workspace, wish: ListQuery, names: Mapping[str, str],
 
 
 def field_choices(workspace: Workspace, outlines: Sequence[Outline]) -> dict[str, list[tuple[str, str]]]:
-    """What can be chosen in each field, as it is in the address and as a person reads it; only what would find something."""
+    """The choices for each field: the value in the query string and the label. Only choices that match a memory are included."""
     names = workspace.scope_names()
     active = [outline for outline in outlines if outline.status == Status.ACTIVE.value]
     kinds, scopes = Counter(map(attrgetter("profile", "category"), active)), Counter(map(attrgetter("scope"), active))

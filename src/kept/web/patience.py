@@ -1,4 +1,4 @@
-"""HTTP over a socket with bounded patience: whoever sends a request byte by byte is not waited for."""
+"""An HTTP protocol with a time limit for request headers, against clients that send a request byte by byte."""
 
 import asyncio
 import json
@@ -9,29 +9,29 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from kept.web.door import HEADERS
 
-SECONDS = 10.0  # from the first byte of a connection or request until its head is there
+SECONDS = 10.0  # from the opening of a connection, or the first byte of a later request, to the end of its headers
 
 
 class PatientProtocol(H11Protocol):
-    """Closes a connection whose request's head does not come within :data:`SECONDS`."""
+    """Closes a connection if the headers of a request do not arrive within :data:`SECONDS`."""
 
     _head: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to wait for the first request."""
+        """Start the timer for the first request."""
         super().connection_made(transport)
         self._start_timer()
 
     def data_received(self, data: bytes) -> None:
-        """Take what came; where a request's head is whole, stop waiting for it."""
+        """Handle received bytes; stop the timer once the headers are complete."""
         if self._head is None:
             self._start_timer()
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
             self._stop_timer()
 
-    def eof_received(self) -> bool:  # type: ignore[override]  # the base says None: an answer to who has said all is lost then
-        """Answer a request that is whole, and then close; refuse one that ends early."""
+    def eof_received(self) -> bool:  # type: ignore[override]  # the base returns None: the response is lost then
+        """Answer a complete request before the connection is closed; refuse an incomplete one with status 400."""
         waits = self.cycle is not None and not self.cycle.response_complete
         if waits and not self.cycle.more_body:
             self.cycle.keep_alive = False
@@ -44,7 +44,7 @@ class PatientProtocol(H11Protocol):
         return False
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no request in one line, with the headers every answer has."""
+        """Answer an invalid request with a JSON error and the headers that every response has."""
         body = json.dumps({"error": msg.strip(".").lower(), "where": "", "hint": ""}).encode()
         own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
         kind = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), (b"connection", b"close")]
@@ -53,7 +53,7 @@ class PatientProtocol(H11Protocol):
         self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting."""
+        """Stop the timer."""
         self._stop_timer()
         super().connection_lost(exc)
 

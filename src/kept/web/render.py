@@ -1,7 +1,7 @@
-"""Templates, and how values look in them. Everything a template puts out is escaped, and stripped of what nobody sees.
+"""Render templates and serve static files. Everything that a template outputs is escaped, and invisible characters are removed.
 
-A page is whole, or, where htmx asks for a part of it (header ``HX-Request``), only its ``<main>``: templates need not care. Style,
-scripts and pictures are read once; each is served under the hash of its bytes, and never traversed to.
+Style sheets, scripts and pictures are read once. Their URLs contain the hash of their bytes. A request can only name a file that
+was read, so it cannot traverse the file system.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ router = APIRouter()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Asset:
-    """A file as it is served. ``mark`` is the beginning of the hash of its bytes."""
+    """A static file. ``mark`` is the first 16 digits of the SHA-256 of its bytes."""
 
     data: bytes
     mark: str
@@ -50,7 +50,7 @@ class Asset:
 
 @cache
 def load_assets() -> Mapping[str, Asset]:
-    """Every file that is served, by its name."""
+    """All static files, by name."""
     found = {}
     for traversable in files("kept.web").joinpath("static").iterdir():
         kind = _TYPES.get(traversable.name.rpartition(".")[2])
@@ -61,13 +61,13 @@ def load_assets() -> Mapping[str, Asset]:
 
 
 def asset_url(name: str) -> str:
-    """Where a file is found, for as long as its bytes are these."""
+    """The URL of a static file, which changes with its bytes."""
     return f"/static/{name}?{load_assets()[name].mark}"
 
 
 @router.get("/static/{name}", include_in_schema=False)
 def static(request: Request, name: str) -> Response:
-    """A file, to be kept for good under the hash of its bytes."""
+    """A static file; browsers may cache it forever if the URL has the hash of its bytes."""
     asset = load_assets().get(name)
     if asset is None:
         raise HTTPException(404)
@@ -79,8 +79,9 @@ def static(request: Request, name: str) -> Response:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NavigationPage:
-    """``path`` is where the navigation leads, ``key`` the letter that goes there after ``g``; ``count`` says how much waits there,
-    ``mark`` what must be seen on every page (empty: nothing).
+    """A page in the navigation. ``path`` is its URL path; typing ``g`` and then ``key`` opens it.
+
+    ``count`` returns how many things are pending on the page, ``mark`` a word that the navigation always shows (empty: none).
     """
 
     id: str
@@ -93,7 +94,7 @@ class NavigationPage:
 
 
 def is_htmx_request(request: Request) -> bool:
-    """Whether htmx asks for a part of a page."""
+    """Whether htmx requests a part of a page."""
     return request.headers.get("hx-request") == "true" and "hx-history-restore-request" not in request.headers
 
 
@@ -102,7 +103,7 @@ _BOLD = re.compile(r"\*\*(\S[^*\n]*)\*\*|\*\*$")
 
 
 def render_page(request: Request, workspace: Workspace, template: str, *, here: str, status: int = 200, **values: Any) -> Response:
-    """A page out of a template; ``here`` is the id of the page the navigation marks."""
+    """Render a page from a template; ``here`` is the id of the page that the navigation marks as current."""
     nav = [(page, page.count(workspace) if page.count else 0) for page in _visible_pages(request)]
     marks = {page.id: page.mark(workspace) for page in _visible_pages(request) if page.mark}
     frame = {"nav": nav, "marks": marks, "here": here, "version": __version__, "sample": _is_sample_shown(request)}
@@ -111,12 +112,12 @@ def render_page(request: Request, workspace: Workspace, template: str, *, here: 
 
 
 def render_part(workspace: Workspace, template: str, *, status: int = 200, **values: Any) -> Response:
-    """A part of a page out of a template of its own, for htmx to put somewhere."""
+    """Render a part of a page from its own template, for htmx to insert."""
     return _render_template(template, status, _workspace_functions(workspace) | values)
 
 
 def problem_page(request: Request, status: int, problem: dict[str, str]) -> Response:
-    """What went wrong, as a page; or as one line where htmx asks."""
+    """An error as a page, or as one line for a request of htmx."""
     name = "problem_line.html" if is_htmx_request(request) else "problem.html"
     title, pages, path = HTTPStatus(status).phrase, _visible_pages(request), request.url.path
     fit = [page for page in pages if path.startswith(page.path) or (page.path == "/" and path.startswith("/memories"))]
@@ -126,12 +127,12 @@ def problem_page(request: Request, status: int, problem: dict[str, str]) -> Resp
 
 
 def render_bare_page(request: Request, template: str, *, here: str, **values: Any) -> Response:
-    """A page for when there is no workspace to be had: the navigation counts nothing."""
+    """Render a page without a workspace, if none can be opened; the navigation shows no counts."""
     return _render_template(template, HTTPStatus.OK, values | _frame_values(request) | {"here": here})
 
 
 def _frame_values(request: Request) -> dict[str, Any]:
-    """What stands around a page where there is no workspace that could count."""
+    """The values for the frame of a page without a workspace: no counts and no marks."""
     nav = [(page, 0) for page in _visible_pages(request)]
     told = load_failures(str(web_context(request).home.state))
     empty = {"nav": nav, "marks": {}, "here": "", "left": {}}
@@ -139,7 +140,7 @@ def _frame_values(request: Request) -> dict[str, Any]:
 
 
 async def sign_in_page(scope: Scope, receive: Receive, send: Send) -> None:
-    """What is shown in place of any page until a browser has shown the key. At the front it is no failure."""
+    """The page shown instead of every page until the browser has signed in. Its status is 401, except on the first pages (200)."""
     status = HTTPStatus.OK if scope["path"] in ("/", "/overview") else HTTPStatus.UNAUTHORIZED
     await _render_template("sign_in.html", status, {})(scope, receive, send)
 
@@ -178,7 +179,7 @@ def _create_environment() -> Environment:
 
 
 def _make_visible(value: Any) -> Any:
-    """A value as it may be shown: Markup is ours, every other text may come from a transcript."""
+    """Remove invisible characters from a text, unless it is Markup: that is kept's own, other text may come from a transcript."""
     return remove_invisible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
@@ -187,9 +188,9 @@ def _format_count(number: int, singular: str, plural: str = "") -> str:
 
 
 def render_sentence(text: str, words: Sequence[str] = ()) -> Markup:
-    """A memory's sentence: what stands between backticks as code, what was searched for marked, and no stars for bold letters."""
+    """A memory's text as HTML: text in backticks as code, the searched ``words`` marked, and the asterisks of bold text removed."""
     parts = _BOLD.sub(r"\1", remove_invisible(text)).split("`")
-    if len(parts) % 2 == 0:  # a backtick without a partner is one
+    if len(parts) % 2 == 0:  # a backtick without a partner stays a backtick
         parts[-2:] = ["`".join(parts[-2:])]
     return Markup("").join(
         Markup("<code>{}</code>").format(_mark_words(each, words)) if number % 2 and each else _mark_words(each, words)
@@ -198,11 +199,12 @@ def render_sentence(text: str, words: Sequence[str] = ()) -> Markup:
 
 
 def _mark_words(text: str, words: Sequence[str]) -> Markup:
-    """The text with every word that begins with one of ``words``, or with what is left of one without its ending, in ``<mark>`` as
-    far as it is the same; letters of any case.
+    """Put ``<mark>`` around the beginning of each word that starts with one of ``words``, or with one without its ending.
+
+    Upper and lower case are not distinguished.
     """
     lower = text.casefold()
-    if len(lower) != len(text):  # a letter that is two in lower case would shift every mark
+    if len(lower) != len(text):  # a letter that becomes two in lower case would shift the marks
         return escape(text)
     stems = sorted({stem for word in words for stem in (word, _ENDING.sub("", word)) if stem}, key=len, reverse=True)
     found = re.finditer("|".join(map(re.escape, stems)), lower) if stems else ()
@@ -210,14 +212,14 @@ def _mark_words(text: str, words: Sequence[str]) -> Markup:
     for mark in found:
         start, before = mark.start(), text[mark.start() - 1 : mark.start()]
         if before.isascii() and before.isalpha() and not (before.islower() and text[start].isupper()):
-            continue  # within a word, and no part of an identifier
+            continue  # inside a word, and not at a capital inside an identifier
         made += escape(text[at:start]) + Markup("<mark>{}</mark>").format(text[start : mark.end()])
         at = mark.end()
     return made + escape(text[at:])
 
 
 def _workspace_functions(workspace: Workspace) -> dict[str, Callable[..., str]]:
-    """How templates name what the workspace knows: days and moments in its zone, scopes and categories by their titles."""
+    """The functions with which templates format days and times in the workspace's zone, and the titles of scopes and categories."""
     names: dict[str, str] = {}
 
     def scope(which: str) -> str:

@@ -1,6 +1,6 @@
-"""What the pages and the API share: how a workspace is opened, how a change is made, where the page is served.
+"""The state that pages and API share: how to open a workspace, how to make a change, and where the page is served.
 
-Each request opens a workspace of its own, in the thread that answers it. Changes are made one after the other.
+Each request opens its own workspace in the thread that answers it. Changes are serialized by a lock.
 """
 
 import hmac
@@ -30,13 +30,13 @@ NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WebContext:
-    """``key`` lets in whoever started the page, ``port`` is where it is served.
+    """The state of a running ``kept web``. ``key`` signs in the person who started it; ``port`` is where it is served.
 
-    ``open_sample`` opens a workspace of the bundled sample, which stands in for the person's own while ``in_sample`` is set.
-    ``work`` is the run that the page has under way, ``files`` writes the files of what was answered already. ``unerased`` is what
-    forgetting left, by the ids of the memories: asked again, it knows the words that the store has no more. ``erasing`` is what it
-    does now, in words; empty while nothing is forgotten. ``sittings`` are queues of review as they were when a page showed them
-    first, the latest last: who comes back finds the order and what was decided.
+    ``open_sample`` opens a workspace of the bundled sample, which is shown instead of the person's own while ``in_sample`` is set.
+    ``work`` is the page's current run; ``files`` writes files after changes that were already answered. ``unerased`` holds, by the
+    ids of the memories, the erasure requests that could not be completed: a repeated request needs their words, which the store no
+    longer has. ``erasing`` is what a forget request is doing now, in words; empty if none is running. ``sittings`` are review
+    queues as first shown, the latest last, so that a person who returns finds the same order, with what was decided.
     """
 
     open_desk: OpenDesk
@@ -54,27 +54,27 @@ class WebContext:
 
     @property
     def open_shown(self) -> OpenDesk:
-        """How a workspace of what is shown is opened: the sample's while that is, else the person's own."""
+        """The function that opens the shown workspace: the sample's while it is shown, else the person's own."""
         instead = self.open_sample if self.in_sample.is_set() else None
         return instead or self.open_desk
 
     @property
     def hosts(self) -> frozenset[str]:
-        """What this machine may be called in a request."""
+        """The values of the ``Host`` header that are accepted."""
         return frozenset(f"{name}:{self.port}" for name in NAMES)
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie: browsers share cookies among the ports of a host."""
+        """The name of the cookie. It contains the port, because browsers share cookies among the ports of a host."""
         return f"kept-{self.port}"
 
     @property
     def session(self) -> str:
-        """What the cookie holds: not the key, but what only its holder can compute."""
+        """The value of the cookie: an HMAC that only a holder of the key can compute, not the key itself."""
         return hmac.new(self.key.encode(), b"session of a browser", sha256).hexdigest()
 
     def start_sitting(self, queue: tuple[str, ...]) -> str:
-        """Keep the ids of a queue of review, and of the latest ones before. Returns its name."""
+        """Store the ids of a review queue and return the name for it. Only the latest queues are kept."""
         name = token_hex(4)
         self.sittings[name] = queue
         while len(self.sittings) > _SITTINGS:
@@ -86,32 +86,32 @@ class WebContext:
         return hmac.compare_digest(given.encode(), self.key.encode())
 
     def is_session(self, given: str) -> bool:
-        """Whether this is the session of a browser that showed the key."""
+        """Whether this is the cookie value of a browser that has signed in."""
         return hmac.compare_digest(given.encode(), self.session.encode())
 
 
 def web_context(request: Request) -> WebContext:
-    """The room a request came into."""
+    """The web context of a request."""
     room: WebContext = request.app.state.room
     return room
 
 
 def request_home(request: Request) -> Paths:
-    """The home a request is about: the sample's while that is shown."""
+    """The home for a request: the sample's while it is shown, else the person's own."""
     room = web_context(request)
     return sample_home(room.home) if room.in_sample.is_set() else room.home
 
 
 @contextmanager
 def request_workspace(request: Request) -> Iterator[Workspace]:
-    """The workspace of a request. Open it and use it in one thread: ask for it in the body of a handler that is no coroutine."""
+    """The workspace for a request. It must be opened and used in one thread: open it in the body of a handler that is not async."""
     with web_context(request).open_shown() as workspace:
         yield workspace
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChangeResult(Generic[T]):
-    """What a change came to: ``undo`` takes it back (empty where nothing does), ``problems`` are files not written."""
+    """The result of a change. ``undo`` names the runs to undo to revert it (empty: none); ``problems`` are files not written."""
 
     result: T
     undo: str
@@ -119,10 +119,10 @@ class ChangeResult(Generic[T]):
 
 
 def make_change(request: Request, workspace: Workspace, act: Callable[[], T]) -> ChangeResult[T]:
-    """Make a change as every front door does: hand edits are absorbed before, files are written after. Raises what it raises.
+    """Make a change as the command line does: hand edits of files are merged before it, and files are written after it.
 
-    Where the request prefers an answer first (``Prefer: respond-async``), the files are written after it, unless one of them was
-    edited by hand: that edit came before this change.
+    If the request asks for it (``Prefer: respond-async``), the files are written after the response, unless one of them was edited
+    by hand: that edit must be merged before this change. Raises what ``act`` raises.
     """
     last = max((run.id for run in workspace.store.log.runs(1)), default=0)
     result, problems = change_before_write(request, workspace, act)
@@ -131,7 +131,7 @@ def make_change(request: Request, workspace: Workspace, act: Callable[[], T]) ->
 
 
 def change_before_write(request: Request, workspace: Workspace, act: Callable[[], T]) -> tuple[T, Sequence[str]]:
-    """What a change returns, and what was not written to files so far. Raises what it raises."""
+    """Make a change; returns its result and the files that could not be written. Raises what ``act`` raises."""
     later = request.headers.get("prefer") == "respond-async"
     if not later or any(state is FileState.EDITED for _, state, _ in file_states(workspace)):
         result, written = apply_person_change(workspace, act)
@@ -142,7 +142,7 @@ def change_before_write(request: Request, workspace: Workspace, act: Callable[[]
     return result, ()
 
 
-_RUNS = 20  # a change makes one run, or a few
+_RUNS = 20  # latest runs that are searched for those of a change, which makes one or a few
 _OWN = frozenset(
     {"add", "edit", "retire", "keep", "approve", "reject", "past", "pin", "unpin", "resolve", "merge", "split", "admit"}
 )

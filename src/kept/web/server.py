@@ -1,4 +1,4 @@
-"""The application, put together; and the server that serves it to this machine."""
+"""Assemble the web application, and serve it to this machine."""
 
 import asyncio
 import signal
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from kept.core.errors import KeptError, UsageError
 
 try:
-    import jinja2  # noqa: F401 - named here so that what is missing is told once
+    import jinja2  # noqa: F401 - imported here so that a missing extra is reported once
     import uvicorn
     from fastapi import Depends, FastAPI, Request
     from fastapi.exceptions import RequestValidationError
@@ -34,12 +34,12 @@ from kept.web.patience import PatientProtocol
 from kept.web.render import problem_page, render_part, sign_in_page
 from kept.web.room import OpenDesk, WebContext, request_workspace, web_context
 
-_FILES = 30  # seconds that changes may take to reach the files once the server has stopped
-_GRACE = 2  # seconds that open requests may take once the server is to stop
+_FILES = 30  # seconds to wait for pending file writes after the server has stopped
+_GRACE = 2  # seconds that open requests get when the server stops
 
 
 def create_app(room: WebContext) -> ASGIApp:
-    """The application of a room: the pages, the API, what they are made of, and the door before all of it."""
+    """Create the application: the pages, the API and the static files, behind the request guard."""
     app = FastAPI(
         title="kept",
         version=__version__,
@@ -51,11 +51,11 @@ def create_app(room: WebContext) -> ASGIApp:
     app.state.room = room
     app.state.pages = PAGES
     app.include_router(render.router)
-    signed = HTTPBearer(auto_error=False, description="The key of this start of `kept web`.")  # checked at the door
+    signed = HTTPBearer(auto_error=False, description="The key of this start of `kept web`.")  # checked by the guard
     app.include_router(session.router, prefix="/api", responses=DOCUMENTED)
     for area in AREAS:
         app.include_router(area, prefix="/api", responses=DOCUMENTED, dependencies=[Depends(signed)])
-    for apirouter in (*(page.router for page in PAGES), story.router):  # no navigation leads to the last
+    for apirouter in (*(page.router for page in PAGES), story.router):  # the last is not in the navigation
         app.include_router(apirouter, include_in_schema=False)
     app.add_api_route("/waiting/{name}", _pending_count_part, include_in_schema=False)
     app.add_api_route("/written", _write_status_part, include_in_schema=False)
@@ -71,7 +71,7 @@ def create_app(room: WebContext) -> ASGIApp:
 
 
 def _pending_count_part(request: Request, name: str) -> Response:
-    """How much waits on a page, for the navigation."""
+    """The pending count of a page, for the navigation."""
     found = next((page.count for page in PAGES if page.id == name and page.count), None)
     if found is None:
         raise HTTPException(404)
@@ -80,7 +80,7 @@ def _pending_count_part(request: Request, name: str) -> Response:
 
 
 def _write_status_part(request: Request) -> Response:
-    """Whether the files have what was changed; what could not be written, and what is left to do after forgetting."""
+    """The state of the files: whether changes are still being written, what could not be written, and what forgetting left."""
     room = web_context(request)
     with request_workspace(request) as workspace:
         return render_part(workspace, "written.html", files=room.files, left=list_left(workspace))
@@ -99,7 +99,7 @@ def _respond_http_error(request: Request, error: Exception) -> Response:
 
 
 def _allowed_methods(request: Request) -> list[str]:
-    """Every method that something answers at the path of a request; the router tells only those of the first."""
+    """All methods that the path of a request supports; the router returns only those of the first matching route."""
     described = request.app.openapi()["paths"]
     place = request.url.path.split("/")
     fits = [item for item in described if _is_route_match(item.split("/"), place)]
@@ -132,7 +132,7 @@ def _problem_response(request: Request, status: int, problem: dict[str, str], he
 
 
 def open_socket(port: int) -> socket.socket:
-    """A socket on this machine's own address; any free port for 0. Raises UsageError where the port is taken."""
+    """A socket bound to 127.0.0.1; port 0 means any free port. Raises UsageError if the port cannot be used."""
     own = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -152,14 +152,14 @@ def serve(
     ready: Callable[[], None],
     open_sample: OpenDesk | None = None,
 ) -> None:
-    """Serve on a socket of :func:`open_socket` until the process is told to stop; ``ready`` is called when it answers."""
+    """Serve on a socket from :func:`open_socket` until a signal stops the process; ``ready`` is called once it accepts requests."""
     room = WebContext(open_desk=open_desk, home=home, key=key, port=own.getsockname()[1], open_sample=open_sample)
     asyncio.run(WebServer(server_config(create_app(room)), ready).serve(sockets=[own]))
     room.files.wait(_FILES)
 
 
 def server_config(app: ASGIApp) -> uvicorn.Config:
-    """How an application is served: without websockets, with bounded patience, and without a log, for requests tell of memories."""
+    """The configuration of the server: no websockets, a limit for slow headers, and no log, because URLs may reveal memories."""
     return uvicorn.Config(
         app,
         http=PatientProtocol,
@@ -176,21 +176,21 @@ def server_config(app: ASGIApp) -> uvicorn.Config:
 
 
 class WebServer(uvicorn.Server):
-    """A server that says when it answers, and that ends as asked: Ctrl-C and a polite kill are no failures."""
+    """A server that calls ``ready`` once it accepts requests, and that ends normally on SIGINT and SIGTERM."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to answer."""
+        """Start serving, then call ``ready``."""
         await super().startup(sockets)
         if self.started:
             self._ready()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop at the first signal; what was there before is back afterwards. Another thread gets no signals."""
+        """Stop the server at the first signal, and restore the previous handlers afterwards. Only the main thread gets signals."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return

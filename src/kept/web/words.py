@@ -1,4 +1,4 @@
-"""Archived turns as the page shows them: bounded, with the quoted words apart."""
+"""Archived turns as the page shows them: shortened, with the quoted words separate."""
 
 from collections.abc import Sequence
 
@@ -7,12 +7,12 @@ from kept.core.memory import Evidence
 from kept.core.spans import label_event_text
 from kept.core.value import dataclass
 
-_BEFORE, _AFTER, _OTHER = 700, 1_100, 900  # characters shown around a quote; and of a turn that is only near to one
+_BEFORE, _AFTER, _OTHER = 700, 1_100, 900  # characters shown before and after a quote, and of a turn without a quote
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TurnView:
-    """One turn, with the quote in the middle (empty where the turn is not what is cited); ``cut`` is how much is left out."""
+    """One turn, split at its quote (empty if the turn is not cited); ``cut`` is the number of characters left out at its end."""
 
     event: Event
     before: str
@@ -22,12 +22,12 @@ class TurnView:
 
     @property
     def is_tool(self) -> bool:
-        """Whether it is a tool's side of the conversation."""
+        """Whether the turn is a tool call or a tool's output."""
         return self.event.author is Author.TOOL or self.event.kind in (EventKind.TOOL_CALL, EventKind.TOOL_OUTPUT)
 
     @property
     def label(self) -> str:
-        """What a tool was asked to do; empty for what people and agents say."""
+        """The name and target of a tool call; empty for other turns."""
         tool = self.event.tool
         if tool is None or self.event.kind is not EventKind.TOOL_CALL:
             return ""
@@ -36,7 +36,7 @@ class TurnView:
 
 
 def to_turn_view(event: Event, evidence: Evidence | None = None) -> TurnView:
-    """A turn to show; with ``evidence``, the one that it cites."""
+    """Convert an event for the page; with ``evidence``, its quote is separate."""
     if not event.text:
         target = event.tool.target if event.tool else ""
         return TurnView(event=event, before=target[:_OTHER], quote="", after="", cut=max(0, len(target) - _OTHER))
@@ -53,7 +53,7 @@ def to_turn_view(event: Event, evidence: Evidence | None = None) -> TurnView:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConversationView:
-    """Turns around a piece of evidence, which is the one at ``place`` of its memory; none where the archive has them no more."""
+    """The turns around a piece of evidence, which has the index ``place`` in its memory; none if they are no longer archived."""
 
     place: int
     evidence: Evidence
@@ -63,9 +63,10 @@ class ConversationView:
 def build_conversations(
     found: Sequence[tuple[Evidence, tuple[Event, ...]]], every: Sequence[Evidence], *, first: int = 0
 ) -> tuple[ConversationView, ...]:
-    """The conversations around some evidence, the first of it at place ``first``; what an earlier one shows has none of its own.
+    """The conversations around pieces of evidence; the first piece has the index ``first`` in its memory.
 
-    In all of them the words of ``every`` piece of evidence are marked.
+    A piece that an earlier conversation already shows gets none of its own. The quotes of ``every`` piece of evidence are separate
+    in all of them.
     """
     cited = {evidence.event: evidence for evidence in reversed(every)}
     seen: set[str] = set()

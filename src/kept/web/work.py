@@ -1,7 +1,7 @@
-"""Work beside the page: the one run that it may have under way, and the files that are written after it has answered.
+"""Background work of the page: a run that a person started, and file writes that follow a response.
 
-A run is started by a person, followed while it goes, stopped, and told of when it is over. One that is stopped is one that was cut
-short: what was done is done, and the next run goes on from there.
+The page shows the progress of the run and its result, and can stop it. A stopped run keeps what it has done, and the next run
+continues from there.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ from kept.workspace import Workspace
 
 
 class FileWriter:
-    """Brings the files up to date when asked; several changes that come while it writes are written together."""
+    """Writes the output files in a background thread; changes that arrive while it writes are written together."""
 
     def __init__(self) -> None:
         self._changed = Condition()
@@ -30,12 +30,12 @@ class FileWriter:
 
     @property
     def busy(self) -> bool:
-        """Whether changes are still to be written."""
+        """Whether changes have still to be written."""
         return self._busy
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What the last writing could not do, in words; the next run does it."""
+        """What the last write could not do, in words; the next run does it."""
         return self._problems
 
     def write_soon(self, home: Paths, open_desk: Callable[[], AbstractContextManager[Workspace]]) -> None:
@@ -47,7 +47,7 @@ class FileWriter:
                 Thread(target=self._write_all, daemon=True, name="kept-files").start()
 
     def wait(self, seconds: float) -> bool:
-        """Wait until everything is written, at most so long. Returns whether it is."""
+        """Wait until everything is written, at most ``seconds``. Returns whether it is."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._busy, seconds)
 
@@ -67,7 +67,7 @@ class FileWriter:
                 return tuple(apply_person_change(workspace, lambda: None)[1].problems)
         except (KeptError, OSError) as error:
             return (f"the files are not up to date: {error}; the next run writes them",)
-        except Exception as error:  # noqa: BLE001 - the end of a thread is a front door: nobody else would hear of it
+        except Exception as error:  # noqa: BLE001 - the last handler of the thread: the error would be lost
             log = note_error(home.state, "files written from the page", error)
             return (error_line(error) + (f"; the trace is in {log}" if log else ""),)
 
@@ -89,12 +89,11 @@ STAGES: Mapping[str, str] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunState:
-    """How it stands. ``number`` counts the runs this page has started; ``done`` of ``total`` (0: unknown) is in the stage's own
-    unit.
+    """The state of a run. ``number`` counts the runs that this page has started; ``done`` and ``total`` (0: unknown) are in the
+    unit of the stage.
 
-    ``new`` and ``held`` are the sentences that a run remembered and had a person decide on.
-
-    ``told`` are sentences for the person; ``report`` is that of ``kept run --json`` and ``problem`` what ended it, once it is over.
+    ``new`` are the sentences that the run remembered, ``held`` those that it left for the person to decide. ``told`` are messages
+    for the person. Once the run is over, ``report`` is that of ``kept run --json``, and ``problem`` is what ended it early.
     """
 
     number: int = 0
@@ -113,12 +112,12 @@ class RunState:
 
     @property
     def seconds(self) -> float:
-        """How long it has been under way."""
+        """The seconds since the run was started."""
         return monotonic() - self.since
 
 
 class BackgroundRun:
-    """Runs, one at a time, each in a thread and at a workspace of its own."""
+    """Executes runs, one at a time, each in its own thread and with its own workspace."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -129,14 +128,15 @@ class BackgroundRun:
 
     @property
     def now(self) -> RunState:
-        """How the run stands that is under way, or that was last."""
+        """The state of the current run, or of the last one."""
         return self._now
 
     def start(
         self, home: Paths, open_desk: Callable[[], AbstractContextManager[Workspace]], options: RunOptions | None = None
     ) -> RunState:
-        """Begin a run, without ``options`` as the last one; ``home`` is where an unexpected error of it is logged. Raises BusyError
-        where one is under way here.
+        """Start a run; without ``options``, with those of the last one. ``home`` is where an unexpected error is logged.
+
+        Raises BusyError if a run started here is still running.
         """
         with self._lock:
             if self._now.running:
@@ -154,7 +154,7 @@ class BackgroundRun:
         return self._now
 
     def wait(self, seconds: float) -> RunState:
-        """Wait for the end of the run, at most so long."""
+        """Wait for the end of the run, at most ``seconds``. Returns its state."""
         if self._thread is not None:
             self._thread.join(seconds)
         return self._now
@@ -181,7 +181,7 @@ class BackgroundRun:
             ended |= {"stopped": True, "problem": "it was stopped; what it had done stays, and the next run continues from there"}
         except KeptError as error:
             ended["problem"] = str(error)
-        except Exception as error:  # noqa: BLE001 - the end of a thread is a front door: nobody else would hear of it
+        except Exception as error:  # noqa: BLE001 - the last handler of the thread: the error would be lost
             log = note_error(home.state, "run started from the page", error)
             ended["problem"] = error_line(error) + (f"; the trace is in {log}" if log else "")
         finally:
