@@ -1,6 +1,6 @@
-"""Whether an agent runs this process in its shell, as the variables say that agents set for the commands they run.
+"""Detects that an agent runs this process in its shell, by environment variables that agents set for the commands they run.
 
-A person's script without a terminal has none of them. An agent that takes its variable away is not recognised here.
+A person's script without a terminal has none of these variables. An agent that removes its variable is not detected.
 """
 
 import re
@@ -14,7 +14,7 @@ _NAMED = "AGENT"
 
 
 def agent_variable(variables: Mapping[str, str]) -> str:
-    """The variable that says that an agent runs this; empty where none does."""
+    """The name of the variable that shows that an agent runs this process; empty if there is none."""
     named = re.split(r"[@/\s]", variables.get(_NAMED, "").strip().lower().replace("_", "-"), maxsplit=1)[0]
     found = next((sign for sign in SIGNS if variables.get(sign, "") not in ("", "0", "false")), "")
     return found or (_NAMED if named in _SHELL["agents"] else "")

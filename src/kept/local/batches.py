@@ -1,4 +1,4 @@
-"""Batches: small things that are committed together, for a commit costs as much as reading a megabyte. Large ones stand alone."""
+"""Splits items into batches to commit together, because a commit costs as much as reading a megabyte."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
@@ -7,7 +7,7 @@ T = TypeVar("T")
 
 
 def split_batches(items: Iterable[T], size: Callable[[T], int], most: int) -> Iterator[list[T]]:
-    """The items in their order, in runs whose sizes add up to ``most`` at most; one that is larger is a run of its own."""
+    """The items, in order, in batches of a total size of at most ``most``; a larger item is a batch of its own."""
     gathered: list[T] = []
     total = 0
     for item in items:

@@ -1,6 +1,6 @@
-"""Coding agents on this machine: where their files are, kept's hooks in their settings, and the permission to call its one tool.
+"""Coding agents on this machine: their folders, kept's hooks in their settings, and the permission to call kept's one tool.
 
-Edits of text are pure: a client's settings in, its settings with or without kept's entries out.
+The functions that edit settings are pure: they take a client's settings as text and return them with or without kept's entries.
 """
 
 import json
@@ -20,12 +20,12 @@ from kept.core.value import dataclass
 _TABLES = tomllib.loads(Path(__file__).with_name("clients.toml").read_text(encoding="utf-8"))
 EVENTS: Mapping[str, tuple[str, int]] = {event: (name, seconds) for event, (name, seconds) in _TABLES["events"].items()}
 FAILURE = ("tool-failure", 10)
-TRANSCRIPTS = ("projects", "sessions")  # folders of a client's
-SHELL = "Bash"  # what both clients call the tool that runs commands; other tools' failures are not looked up
-# The one tool that may be called without asking, by the names it has where a server or the plugin brings it.
+TRANSCRIPTS = ("projects", "sessions")  # folders with a client's transcripts
+SHELL = "Bash"  # the name of the tool that runs commands, in both clients; failures of other tools are not looked up
+# The names of the one tool that may be called without asking, as provided by an MCP server or by the plugin.
 SUGGEST, PLUGIN_SUGGEST = f"mcp__kept__{TOOL}", f"mcp__plugin_kept_kept__{TOOL}"
 _LEAVES = (SUGGEST, PLUGIN_SUGGEST, f"mcp__kept__{FORMER}", f"mcp__plugin_kept_kept__{FORMER}")
-SPARED = " 2>/dev/null || true"  # a kept that is gone or broken says nothing and stops nothing (exit code 2 would)
+SPARED = " 2>/dev/null || true"  # so that a missing or broken kept prints nothing and blocks nothing, as exit code 2 would
 _WORD_ENDS = re.compile(rb"[\s'\"!]+")
 _OURS = re.compile(
     r"(?:^|[/\\ '\"])kept['\"]?(?: --home (?:'[^']*'|\S+))? hook (?:session-start|user-prompt|stop|pre-compact"
@@ -35,13 +35,12 @@ _OURS = re.compile(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Client:
-    """A coding agent: its name, the folder whose presence shows that it is used, the file its hooks stand in and the one that tells
-    which plugins are on, and the file of instructions that it reads in every session (empty: kept's memory file is one). All below
-    the folder.
+    """A coding agent. ``folder`` is the folder whose presence shows that it is used; the following files are below it.
 
-    ``variable`` is the environment variable that names another place: for the folder itself, or where ``below`` says so for the
-    home that the folder lies in. ``failure`` is the event after a command that failed (of Codex: after any command). ``tried`` is
-    the newest version whose sessions kept's own tests have read.
+    ``file`` holds its hooks, ``plugins`` lists its active plugins, ``instructions`` is the file that it reads in every session
+    (empty: it reads kept's memory file). ``variable`` is the environment variable that overrides the folder, or with ``below`` the
+    folder's parent. ``failure`` is the event after a failed command (for Codex, after any command). ``tried`` is the newest version
+    whose sessions kept's own tests have read.
     """
 
     name: str
@@ -55,7 +54,7 @@ class Client:
     tried: str = ""
 
     def resolve_folder(self, home: Path, variables: Mapping[str, str], *, outside: bool = False) -> Path:
-        """The folder: where its variable says, as far as that lies below the home or is, ``outside``, a folder that is there."""
+        """The folder; its variable counts only if it names a folder below the home or, with ``outside``, any existing folder."""
         usual, named = home / self.folder, variables.get(self.variable, "")
         if not named:
             return usual
@@ -65,12 +64,12 @@ class Client:
         return given if given.is_relative_to(home) or (outside and given.is_dir()) else usual
 
 
-*CLIENTS, GEMINI = (Client(**table) for table in _TABLES["clients"])  # Gemini's hooks come with its extension alone
-READERS = tuple(client for client in (*CLIENTS, GEMINI) if client.instructions)  # agents that read instructions of their own
+*CLIENTS, GEMINI = (Client(**table) for table in _TABLES["clients"])  # Gemini's hooks come only with its extension
+READERS = tuple(client for client in (*CLIENTS, GEMINI) if client.instructions)  # agents with their own file of instructions
 
 
 def has_plugin(text: str) -> bool:
-    """Whether a client's settings (JSON or TOML) say that kept's plugin is on; its extension's manifest says so by being there."""
+    """True if a client's settings (JSON or TOML) enable kept's plugin, or the text is the manifest of kept's extension."""
     try:
         body = json.loads(text)
         found = body.get("enabledPlugins", {}) if "enabledPlugins" in body else {"kept@": body.get("name") == "kept"}
@@ -88,13 +87,14 @@ def has_plugin(text: str) -> bool:
 
 
 def is_own_hook(command: str) -> bool:
-    """True if a command line is a hook of kept's."""
+    """True if a command line is one of kept's hooks."""
     return _OURS.search(command) is not None
 
 
 def hook_entries(body: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The commands of the hooks in settings, each with its event and its place there, as far as they have the form that clients
-    read.
+    """The command hooks in a client's settings, as pairs (event, entry); each entry includes its matcher and ``place``.
+
+    Entries of a form that clients do not read are skipped.
     """
     hooks = body.get("hooks")
     for event, groups in hooks.items() if isinstance(hooks, dict) else ():
@@ -106,7 +106,7 @@ def hook_entries(body: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]
 
 
 def explain_dead_hook(command: str) -> str:
-    """Why the command line of a hook cannot start kept, as far as files show it; empty where nothing speaks against it."""
+    """Why a hook's command line cannot start kept, as far as files show; empty if there is no obstacle."""
     try:
         program = Path(shlex.split(command.removesuffix(SPARED))[0])
     except (ValueError, IndexError):
@@ -117,17 +117,17 @@ def explain_dead_hook(command: str) -> str:
 
 
 def can_start(script: Path) -> bool:
-    """Whether a program can be run, and the Python that it names is there: that is not where the environment was moved."""
+    """True if a program is executable and the Python that it names exists, which is not so after its environment was moved."""
     if not os.access(script, os.X_OK):
         return False
     with script.open("rb") as file:
-        head = file.read(512)  # long paths stand on the second line, behind a shell's
+        head = file.read(512)  # for long paths, the first line names a shell and the second line Python
     words = _WORD_ENDS.split(head) if head.startswith(b"#!") else []
     return all(os.access(word, os.X_OK) for word in words if word.startswith(b"/") and b"/python" in word)
 
 
 def hook_groups(client: Client) -> dict[str, dict[str, Any]]:
-    """The groups of hooks that kept asks a client for, by the client's event; each has one command, ``hook NAME`` of kept."""
+    """The groups of hooks that kept installs in a client, by the client's event; each has one command, kept's ``hook NAME``."""
     groups: dict[str, dict[str, Any]] = {event: _make_hook_group(*called) for event, called in EVENTS.items()}
     return groups | ({client.failure: {"matcher": SHELL, **_make_hook_group(*FAILURE)}} if client.failure else {})
 
@@ -137,9 +137,9 @@ def _make_hook_group(name: str, seconds: int) -> dict[str, Any]:
 
 
 def with_hooks(text: str, program: str, where: str, client: Client = CLIENTS[0]) -> str:
-    """The settings with kept's hooks called as ``program``, those of an earlier kept replaced; everything else as it was.
+    """The settings with kept's hooks, which call ``program``; hooks of an earlier kept are replaced, everything else stays.
 
-    ``text`` is empty where there is no file. Raises ConfigError where it is no JSON object of the known form: nothing is guessed.
+    ``text`` is empty if there is no file. Raises ConfigError if it is not a JSON object of the known form.
     """
     body = _parse_settings(text, where) if text.strip() else {}
     _drop_hooks(body, where)
@@ -152,7 +152,7 @@ def with_hooks(text: str, program: str, where: str, client: Client = CLIENTS[0])
 
 
 def with_permission(text: str, tool: str, where: str) -> str:
-    """The settings in which an agent may call one tool of kept's, and no other one of its, without asking. Raises ConfigError."""
+    """The settings with permission to call ``tool`` of kept, and no other of its tools, without asking. Raises ConfigError."""
     body = _parse_settings(text, where) if text.strip() else {}
     if tool in body.get("permissions", {}).get("allow", ()):
         return text
@@ -162,7 +162,7 @@ def with_permission(text: str, tool: str, where: str) -> str:
 
 
 def without_hooks(text: str, where: str) -> str:
-    """The settings without kept's hooks and permission, nor containers that this leaves empty. Raises ConfigError."""
+    """The settings without kept's hooks and permission, and without containers that become empty. Raises ConfigError."""
     body = _parse_settings(text, where)
     if not _drop_hooks(body, where) + _drop_permission(body):
         return text
@@ -170,7 +170,7 @@ def without_hooks(text: str, where: str) -> str:
 
 
 def has_permission(text: str) -> bool:
-    """True if the settings let an agent call kept's tool without asking."""
+    """True if the settings allow an agent to call kept's tool without asking."""
     try:
         return bool(text.strip()) and _drop_permission(_parse_settings(text, "")) > 0
     except ConfigError:
@@ -178,7 +178,7 @@ def has_permission(text: str) -> bool:
 
 
 def has_hooks(text: str) -> bool:
-    """Whether any hook of kept's stands in the settings."""
+    """True if the settings contain any of kept's hooks."""
     try:
         return bool(text.strip()) and _drop_hooks(_parse_settings(text, ""), "") > 0
     except ConfigError:
@@ -200,7 +200,7 @@ def _parse_settings(text: str, where: str) -> dict[str, Any]:
 
 
 def _drop_permission(body: dict[str, Any]) -> int:
-    """Take the permission to call kept's tool out of the body; how many there were."""
+    """Remove the permission to call kept's tool from the settings; returns the number of removed entries."""
     permissions = body.get("permissions", {})
     allowed = permissions.get("allow", [])
     rest = [tool for tool in allowed if tool not in _LEAVES]
@@ -215,7 +215,7 @@ def _drop_permission(body: dict[str, Any]) -> int:
 
 
 def _drop_hooks(body: dict[str, Any], where: str) -> int:
-    """Take kept's entries out of the body; how many there were."""
+    """Remove kept's hooks from the settings; returns the number of removed entries."""
     hooks, dropped = body.get("hooks", {}), 0
     for event in list(hooks):
         groups = hooks[event]
@@ -266,8 +266,9 @@ _BLOCK = re.compile(rf'\n{re.escape(_NOTE)}\n\[[^\n]+\.tools\.(?:{TOOL}|{FORMER}
 
 
 def with_codex_permission(text: str) -> str:
-    """Codex's settings in which kept's server, or that of its plugin, may be called for the tool; unchanged where there is no such
-    server, where they say something of the tool already, and where they cannot be read.
+    """Codex's settings with permission to call the tool of kept's MCP server, or of its plugin's server, without asking.
+
+    Unchanged if there is no such server, if they mention the tool already, or if they cannot be read.
     """
     try:
         body = tomllib.loads(text)
@@ -283,12 +284,12 @@ def with_codex_permission(text: str) -> str:
     for table in tables:
         line_end = "" if text.endswith("\n") else "\n"
         after = f'{text}{line_end}\n{_NOTE}\n[{table}.tools.{TOOL}]\napproval_mode = "approve"\n'
-        with suppress(tomllib.TOMLDecodeError):  # a table that is there already is no mistake: a person decided
+        with suppress(tomllib.TOMLDecodeError):  # the table exists already: a person decided
             tomllib.loads(after)
             text = after
     return text
 
 
 def without_codex_permission(text: str) -> str:
-    """Codex's settings without what kept added."""
+    """Codex's settings without kept's additions."""
     return _BLOCK.sub("", text)

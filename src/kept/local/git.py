@@ -1,4 +1,4 @@
-"""Git's own files: which repository a folder is in, its remote, and its first commits. Runs no program."""
+"""Reads git's own files: the repository of a folder, its remote, and its first commit. Runs no program."""
 
 import mmap
 import re
@@ -12,16 +12,15 @@ from pathlib import Path
 from kept.core.value import dataclass
 
 _MOST = 256 * 1024
-_UP = 12  # folders to look above the directory
+_UP = 12  # search at most this many parent folders
 _URL = re.compile(r"^(?:[a-z+]+://)?(?:[^@/\s]+@)?(?P<host>[^:/\s]+)(?::\d+/|[:/])(?P<path>[^\s]+?)(?:\.git)?/?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Checkout:
-    """Where a repository lies (its main worktree) and its ``.git``, and its ``origin``.
+    """A repository: its main worktree (``root``), its ``.git`` folder, and its ``origin``.
 
-    ``remote`` is what the origin is called: host and path, without user or scheme. ``local`` is its folder where it is one on this
-    machine.
+    ``remote`` is the origin's host and path, without user or scheme. ``local`` is the origin's folder if it is on this machine.
     """
 
     root: Path
@@ -31,7 +30,7 @@ class Checkout:
 
 
 def find_checkout(directory: str) -> Checkout | None:
-    """The repository a directory lies in; None where it is unknown, gone or unreadable."""
+    """The repository that contains a directory; None if there is none or it is unreadable."""
     if not directory.startswith("/") or "\0" in directory:
         return None
     place = Path(directory)
@@ -48,7 +47,7 @@ def find_checkout(directory: str) -> Checkout | None:
 
 
 def _find_worktree_checkout(folder: Path, git: Path) -> Checkout | None:
-    """A worktree's ``.git`` is a file that names its own folder in the repository, and that one names the common folder."""
+    """The checkout of a worktree: its ``.git`` file names its own folder in the repository, which names the common folder."""
     words = _read_start(git)
     if not words.startswith("gitdir:"):
         return None
@@ -65,7 +64,7 @@ def _make_checkout(root: Path, git: Path) -> Checkout:
 
 
 def remote_name(url: str) -> str:
-    """What a repository's address names: host and path in lower case; empty for a folder, or what is no address."""
+    """Host and path of a repository's URL, in lower case; empty for a folder or anything that is no URL."""
     match = _URL.match(url[:1000])
     return f"{match['host']}/{match['path']}".lower() if match else ""
 
@@ -84,14 +83,14 @@ def _read_origin_url(git: Path) -> str:
 def _read_start(path: Path) -> str:
     try:
         if not path.is_file():
-            return ""  # a pipe would be waited for without end
+            return ""  # reading a pipe would block forever
         with path.open("rb") as file:
             return file.read(_MOST).decode("utf-8", "replace")
     except OSError:
         return ""
 
 
-_COMMITS = 20_000  # a longer history has no first commit here
+_COMMITS = 20_000  # give up on a longer history
 _OBJECT_BYTES = 2**20
 _CHAIN = 60
 _SMALL = 256 * 1024
@@ -103,9 +102,9 @@ _COMMIT, _OFFSET_DELTA, _REF_DELTA = 1, 6, 7
 
 
 def first_commit(git: Path) -> str:
-    """The first commit that a repository's HEAD goes back to by first parents; empty where that cannot be told.
+    """The root commit that a repository's HEAD reaches by first parents; empty if it cannot be determined.
 
-    ``git`` is the folder ``.git`` of the main worktree. A shallow clone tells nothing: its history is cut off.
+    ``git`` is the ``.git`` folder of the main worktree. A shallow clone gives nothing, because its history is truncated.
     """
     if (git / "shallow").exists():
         return ""
@@ -150,14 +149,14 @@ def _read_small_file(path: Path) -> str:
 
 
 class _ObjectStore:
-    """The objects of a repository: its packs (index and pack, as bytes) and the folder of its loose ones."""
+    """The objects of a repository: its packs (mapped index and pack files) and the folder of loose objects."""
 
     def __init__(self, folder: Path, packs: list[tuple[mmap.mmap, mmap.mmap]]) -> None:
         self._folder = folder
         self._packs = packs
 
     def read_commit(self, sha: str) -> bytes:
-        """The text of a commit; empty where there is none. Raises ValueError and its like for a damaged one."""
+        """The text of a commit; empty if there is none. Raises ValueError, IndexError, struct.error or zlib.error if damaged."""
         kind, body = self._read_object(sha, 0)
         return body if kind == _COMMIT else b""
 
@@ -212,7 +211,7 @@ def _map_file(path: Path) -> Iterator[mmap.mmap]:
 
 
 def _find_offset(index: mmap.mmap, name: bytes) -> int | None:
-    """Where a pack holds an object; None where it does not."""
+    """The offset of an object in a pack; None if the pack does not have it."""
     total = int.from_bytes(index[_NAMES - 4 : _NAMES])
     low = int.from_bytes(index[_FANOUT + 4 * (name[0] - 1) : _FANOUT + 4 * name[0]]) if name[0] else 0
     high = int.from_bytes(index[_FANOUT + 4 * name[0] : _FANOUT + 4 * name[0] + 4])
@@ -231,7 +230,7 @@ def _find_offset(index: mmap.mmap, name: bytes) -> int | None:
 
 
 def _read_delta_distance(pack: mmap.mmap, position: int) -> tuple[int, int]:
-    """How far back the base of a delta lies, and the position after that number."""
+    """The distance back to the base of a delta, and the position after that number."""
     byte, position = pack[position], position + 1
     value = byte & 0x7F
     while byte & 0x80:

@@ -1,4 +1,4 @@
-"""A log below the state folder: bounded, readable by its owner alone, opened without following a link."""
+"""A log file below the state folder: bounded in size, readable only by its owner, opened without following links."""
 
 import os
 from io import TextIOWrapper
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 class PrivateLog(RotatingFileHandler):
-    """Appends lines to a file, and keeps so many older files when it has grown past ``most`` bytes. Raises OSError."""
+    """A log that is rotated when it exceeds ``most`` bytes and keeps ``older`` previous files. Raises OSError."""
 
     def __init__(self, place: Path, *, most: int, older: int) -> None:
         super().__init__(place, maxBytes=most, backupCount=older, encoding="utf-8")

@@ -1,28 +1,28 @@
-"""How a long use case tells what it is doing. The default says nothing."""
+"""Progress reports of long use cases. The defaults report nothing."""
 
 from collections.abc import Callable
 from typing import Protocol
 
-Late = Callable[[], bool]  # whether the time that a long use case may take is up; it then stops where it can go on another time
-Tell = Callable[[str], None]  # says a sentence to a person while something goes on
+Late = Callable[[], bool]  # returns True if a use case has used up its time; it then stops where it can be continued later
+Tell = Callable[[str], None]  # shows a sentence to a person while something is in progress
 
 
 def never_late() -> bool:
-    """There is no hurry."""
+    """No time limit: always False."""
     return False
 
 
 class Progress(Protocol):
-    """Told about each step of a stage: ``done`` of ``total`` (0: unknown), in the stage's own unit."""
+    """A callback for each step of a stage: ``done`` of ``total`` (0: unknown), in the stage's own unit."""
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        """Take note of a step."""
+        """Report a step."""
         ...
 
 
 def ignore_progress(stage: str, done: int, total: int) -> None:
-    """Say nothing."""
+    """Report nothing."""
 
 
 def say_nothing(sentence: str) -> None:
-    """Say nothing."""
+    """Show nothing."""

@@ -1,7 +1,7 @@
-"""What hooks leave for the next run and note of a session: where it lies, its lines, the bounded files they are
-appended to, and what failed in jobs that ran while nobody looked.
+"""The files in which hooks leave work for the next run and state of a session, and the failures of background jobs.
 
-Imports next to nothing, for hooks wait for it. Plain ``os`` calls: pathlib takes longer to import than a line takes to write.
+Files are bounded and written line by line. Hooks import this module, so it imports next to nothing. It uses plain ``os`` calls,
+because importing pathlib takes longer than writing a line.
 """
 
 import json
@@ -10,9 +10,9 @@ import time
 from contextlib import suppress
 from typing import NamedTuple
 
-NIGHT, SESSION = "night", "session"  # whose failures are noted: the night's job, the run at a session's end
-_LINE = 3_500  # bytes of a line: below what a single append to a file keeps whole on every system
-_OLD = 7 * 86_400.0  # seconds after which what was noted of a session goes
+NIGHT, SESSION = "night", "session"  # jobs whose failures are recorded: the nightly job, the run at the end of a session
+_LINE = 3_500  # at most this many bytes per line: a single append of this size is atomic on every system
+_OLD = 7 * 86_400.0  # delete the files of a session after this many seconds
 _LOOKED = 500
 _QUEUE_BYTES = 256_000
 _USES_BYTES = 1_000_000
@@ -23,7 +23,7 @@ _NAME = 80
 
 
 def append_line(path: str, line: str, most: int) -> bool:
-    """Add a line to a file (0600, made with its folder where it is missing); False where the file has ``most`` bytes already.
+    """Append a line to a file (mode 0600, created with its folder if missing); False if the file would exceed ``most`` bytes.
 
     Raises OSError.
     """
@@ -47,7 +47,7 @@ def _open_for_append(path: str) -> int:
 
 
 def read_lines(path: str, most: int = 1_000_000) -> list[str]:
-    """The whole lines of a file, at most so many bytes of it; empty where there is none."""
+    """The complete lines in the first ``most`` bytes of a file; empty if there is no file."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
@@ -60,7 +60,7 @@ def read_lines(path: str, most: int = 1_000_000) -> list[str]:
 
 
 def take_lines(path: str) -> list[str]:
-    """The lines of a file, which is gone afterwards: what is appended meanwhile goes into a new one. Raises OSError."""
+    """Read the lines of a file and delete it; lines appended meanwhile go into a new file. Raises OSError."""
     own = f"{path}.{os.getpid()}"
     try:
         os.rename(path, own)  # noqa: PTH104 - see above
@@ -72,13 +72,13 @@ def take_lines(path: str) -> list[str]:
 
 
 def delete_if_present(path: str) -> None:
-    """Forget a file, where it is there."""
+    """Delete a file if it exists."""
     with suppress(OSError):
         os.unlink(path)  # noqa: PTH108 - see above
 
 
 def delete_old_files(folder: str, ending: str) -> None:
-    """Forget files of a folder that end so and were not written to for a week; looks at 500 at most."""
+    """Delete files in a folder with this suffix that were not written for a week; examines at most 500."""
     with suppress(OSError), os.scandir(folder) as entries:  # see above
         for _, entry in zip(range(_LOOKED), entries, strict=False):
             if entry.name.endswith(ending) and time.time() - entry.stat(follow_symlinks=False).st_mtime > _OLD:
@@ -86,56 +86,56 @@ def delete_old_files(folder: str, ending: str) -> None:
 
 
 def is_state_outside_home(root: str) -> bool:
-    """Whether a link leads kept's own folder out of the home: nothing is written there."""
+    """True if a link leads kept's own folder out of the home; then nothing may be written there."""
     real, state = os.path.realpath(root), os.path.realpath(state_folder(root))
     return os.path.commonpath((real, state)) != real
 
 
 def state_folder(root: str) -> str:
-    """The folder of kept's own state below a home."""
+    """The folder with kept's own state below a home."""
     return os.path.join(root, ".local", "share", "kept")  # noqa: PTH118 - pathlib takes longer to import than all of this takes
 
 
 def queue_path(state: str, name: str) -> str:
-    """Where something that hooks leave lies."""
+    """The path of a file that hooks write."""
     return os.path.join(state, "hooks", name)  # noqa: PTH118 - as above
 
 
 def enqueue_transcript(state: str, path: str, at: str) -> None:
-    """Note that a transcript has something new. Raises OSError."""
+    """Record that a transcript has new content. Raises OSError."""
     append_line(queue_path(state, "queue"), f"{at}\t{path}", _QUEUE_BYTES)
 
 
 def take_queued_transcripts(state: str) -> list[str]:
-    """The transcripts that hooks named since the last run, each once."""
+    """The transcripts that hooks queued since the last run, without duplicates; empties the queue."""
     return list(dict.fromkeys(line.partition("\t")[2] for line in take_lines(queue_path(state, "queue"))))
 
 
 def log_used_memories(state: str, ids: list[str]) -> None:
-    """Note that memories were of use; the next run counts them (:mod:`kept.recall.indexing`). Raises OSError."""
+    """Record that memories were used; the next run counts them (:mod:`kept.recall.indexing`). Raises OSError."""
     if ids:
         append_line(os.path.join(state, "used.log"), " ".join(ids), _USES_BYTES)  # noqa: PTH118 - as above
 
 
 def load_shown(state: str, session: str) -> frozenset[str] | None:
-    """The keys of what was shown in a session; None where nothing was noted of it."""
+    """The keys of the pieces shown in a session; None if nothing is recorded for it."""
     found = read_lines(_session_path(state, session))
     return frozenset(key for line in found for key in line.split()) if found else None
 
 
 def save_shown(state: str, session: str, keys: list[str]) -> None:
-    """Note what was shown in a session. Raises OSError."""
+    """Record the keys of the pieces shown in a session. Raises OSError."""
     append_line(_session_path(state, session), " ".join(["-", *keys]), _TOLD_BYTES)
 
 
 def reset_shown(state: str, session: str) -> None:
-    """Nothing was shown in a session so far; what was noted of sessions a week ago goes."""
+    """Reset what was shown in a session, and delete the records of sessions older than a week."""
     delete_if_present(_session_path(state, session))
     delete_old_files(queue_path(state, ""), _TOLD)
 
 
 def session_file_name(session: str) -> str:
-    """The name of the files of a session."""
+    """The base name of a session's files."""
     return "".join(char if char.isascii() and (char.isalnum() or char == "-") else "_" for char in session[:_NAME])
 
 
@@ -144,7 +144,7 @@ def _session_path(state: str, session: str) -> str:
 
 
 def log_hook_problem(state: str, at: str, event: str, what: str) -> None:
-    """Write a line into the log of the hooks; the older half goes when it is full. Raises OSError."""
+    """Append a line to the hooks' log; if the log is full, its older half is deleted. Raises OSError."""
     path = queue_path(state, "log")
     if not append_line(path, f"{at} {event}: {what}", _LOG_BYTES):
         kept = read_lines(path)
@@ -155,7 +155,7 @@ def log_hook_problem(state: str, at: str, event: str, what: str) -> None:
 
 
 def load_hook_log(state: str) -> list[str]:
-    """The lines of that log, oldest first."""
+    """The lines of the hooks' log, oldest first."""
     return read_lines(queue_path(state, "log"))
 
 
@@ -163,7 +163,7 @@ FILE = "failures.json"
 
 
 class JobFailure(NamedTuple):
-    """What failed (``night check``, ``session end``), since when without a break (an instant as text), and how."""
+    """A failing job (``night check``, ``session end``), the instant since which it has failed each time (text), and the error."""
 
     what: str
     since: str
@@ -171,7 +171,7 @@ class JobFailure(NamedTuple):
 
 
 def load_failures(state: str) -> list[JobFailure]:
-    """What failed the last time it ran; nothing where the note cannot be read."""
+    """The jobs that failed when they last ran; empty if the record cannot be read."""
     try:
         with open(f"{state}/{FILE}", encoding="utf-8") as file:  # noqa: PTH123 - pathlib takes longer to import than this takes
             return [JobFailure(str(what), str(since), str(detail)) for what, since, detail in json.load(file)]
@@ -180,7 +180,10 @@ def load_failures(state: str) -> list[JobFailure]:
 
 
 def format_failures_note(before: list[JobFailure], runner: str, found: dict[str, str], at: str) -> str:
-    """The note after a run of ``runner`` (the first word of what failed): what failed now, since when; what others noted stays."""
+    """The updated record after a run of ``runner``, the first word of its jobs' names; failures of other runners stay.
+
+    ``found`` maps the jobs that failed now to their errors.
+    """
     since = {item.what: item.since for item in before}
     others = [item for item in before if item.what.partition(" ")[0] != runner]
     now = [JobFailure(what, since.get(what, at), detail[:300]) for what, detail in sorted(found.items())]
@@ -188,7 +191,7 @@ def format_failures_note(before: list[JobFailure], runner: str, found: dict[str,
 
 
 def claim_unreported_failures(state: str) -> list[JobFailure]:
-    """The failures that no session was told of so far; from now on they count as told."""
+    """The failures that no session has been told about; from now on they count as reported."""
     return [failure for failure in load_failures(state) if _claim_failure(state, failure)]
 
 
@@ -201,12 +204,12 @@ def _claim_failure(state: str, failure: JobFailure) -> bool:
         os.makedirs(queue_path(state, ""), mode=0o700, exist_ok=True)  # noqa: PTH103 - as above
         os.close(os.open(queue_path(state, _reported_marker(failure)), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except OSError:
-        return False  # told already, or there is no place to note it: rather not told than told each time
+        return False  # reported already, or the marker cannot be written: better no report than one in every session
     return True
 
 
 def forget_reported_failures(state: str) -> None:
-    """Forget what was told of failures that stand no more."""
+    """Delete the markers of reported failures that no longer exist."""
     stand = {_reported_marker(failure) for failure in load_failures(state)}
     with suppress(OSError):
         for name in os.listdir(queue_path(state, "")):  # noqa: PTH208 - as above
@@ -215,7 +218,7 @@ def forget_reported_failures(state: str) -> None:
 
 
 def render_failures(failures: list[JobFailure]) -> str:
-    """One line for a session's context: what was not done, and what says more. No word of it comes from a transcript or a file."""
+    """One line for a session's context that names the failed jobs. It contains no text from transcripts or files."""
     names = ", ".join(failure.what for failure in failures)
     return (
         f"- kept could not do all of its own work ({names}). `kept status` says what, `kept doctor` how to mend it; the user "

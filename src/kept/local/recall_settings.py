@@ -1,4 +1,4 @@
-"""How recall looks and weighs, as settings; the formula is the seed article's: cosine, recency, use, confidence."""
+"""The settings of recall. The ranking formula is that of the seed article: cosine, recency, use, confidence."""
 
 from kept.core.value import dataclass
 
@@ -7,13 +7,14 @@ from kept.core.value import dataclass
 class RecallSettings:
     """The table ``[recall]``.
 
-    ``embeddings`` says how meanings are compared: ``local`` (a model that comes with kept), ``off``, ``hashing`` (words only, for
-    trials), or the address of a server that speaks the OpenAI way, which needs ``embeddings_model``; its key is in the
-    environment's ``KEPT_EMBEDDINGS_KEY``. ``model`` is the local one: ``multilingual``, or ``small`` for English alone.
-    ``floor`` is the likeness below which a fact is not relevant (a cosine on the scale of :mod:`kept.recall.embed.levels`),
-    ``most`` how many facts there are at most; ``recent_boost`` is added to a fact seen just now and fades to nothing over
-    ``recent_days``; ``use_boost`` is what much use adds at most. ``run_seconds`` is what one run spends on new vectors at most; the
-    rest waits for the night or the next run, found by words until then.
+    ``embeddings`` is the source of embeddings: ``local`` (a model that comes with kept), ``off``, ``hashing`` (words only, for
+    tests), or the URL of an OpenAI-compatible server, which needs ``embeddings_model``; its key is in the environment variable
+    ``KEPT_EMBEDDINGS_KEY``. ``model`` is the local model: ``multilingual``, or ``small`` for English only.
+
+    ``floor`` is the least similarity of a relevant fact (a cosine on the scale of :mod:`kept.recall.embed.levels`), ``most`` the
+    greatest number of facts. ``recent_boost`` is added to a fact seen just now and fades to 0 over ``recent_days``; ``use_boost``
+    is the most that frequent use adds. ``run_seconds`` limits the time a run spends on new vectors; the rest is left to the night
+    or the next run, and is found by words until then.
     """
 
     embeddings: str = "local"

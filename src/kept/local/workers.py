@@ -1,6 +1,6 @@
-"""Workers: other processes, of this machine or of a Dask cluster, that do the part of the work which needs nothing but its values.
+"""Workers: processes on this machine or in a Dask cluster that run pure functions.
 
-What is lost with a worker, or with all of them, is done by whoever asks for it: the outcome is the same.
+If a worker, or all of them, are lost, the caller does the work itself, with the same result.
 """
 
 import os
@@ -17,14 +17,14 @@ from kept.core.value import dataclass
 T = TypeVar("T")
 A = TypeVar("A")
 R = TypeVar("R")
-_EACH = 2  # pieces of work under way for each worker: one that is done and waits for the writer, one in hand
+_EACH = 2  # tasks in flight per worker: one that is finished and not yet fetched, and one that is running
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Workers:
-    """Where work is done, and how many pieces of it are under way at once: so much waits in memory for whoever takes it.
+    """An executor, and the number of tasks in flight (``ahead``), whose results are kept in memory until they are fetched.
 
-    ``losses`` are what is raised where a piece of work was lost, not what it raised itself.
+    ``losses`` are the exceptions that mean that a task was lost, as opposed to those that a task raises itself.
     """
 
     executor: Executor
@@ -33,14 +33,14 @@ class Workers:
 
 
 def count_processors() -> int:
-    """How many processors this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager
 def start_processes(count: int) -> Iterator[Workers]:
-    """So many processes of this machine, until the end; none is started before there is work for it."""
-    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - most runs have little to read, and need none of it
+    """A block with ``count`` worker processes on this machine; each is started only when there is work for it."""
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - most runs have little to read and need no workers
     from multiprocessing import get_context  # noqa: PLC0415 - as above
 
     with ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_end_with_parent) as pool:
@@ -48,7 +48,7 @@ def start_processes(count: int) -> Iterator[Workers]:
 
 
 def _end_with_parent() -> None:
-    """Have this process end when the one that started it does, killed or not: idle workers of a pool wait for ever otherwise."""
+    """End this process when its parent ends, even if that is killed; idle workers of a pool would otherwise wait forever."""
     from multiprocessing import parent_process  # noqa: PLC0415 - as above
 
     def wait_and_exit() -> None:
@@ -61,11 +61,12 @@ def _end_with_parent() -> None:
 
 @contextmanager
 def join_cluster(address: str, version: Callable[[], str]) -> Iterator[Workers]:
-    """The workers of a Dask scheduler. Raises ConfigError where Dask is not installed, the scheduler cannot be reached, it has no
-    worker, or what reads there is of another ``version`` than here.
+    """A block with the workers of a Dask scheduler.
+
+    Raises ConfigError if Dask is not installed, the scheduler cannot be reached or has no workers, or ``version`` differs on one.
     """
     try:
-        from distributed import Client, KilledWorker  # noqa: PLC0415 - an extra
+        from distributed import Client, KilledWorker  # noqa: PLC0415 - needs the optional extra `dask`
     except ImportError as error:
         raise ConfigError("a scheduler needs Dask, which is not installed", hint='pip install "kept[dask]"') from error
     try:
@@ -86,8 +87,9 @@ def join_cluster(address: str, version: Callable[[], str]) -> Iterator[Workers]:
 def map_ahead(
     workers: Workers | None, function: Callable[[A], R], items: Iterable[tuple[T, A | None]]
 ) -> Iterator[tuple[T, R | None]]:
-    """Each item, in order, with what ``function`` makes of its argument; None where that is left to whoever asks: there are no
-    workers, it has no argument, or it was lost.
+    """Each item, in order, with the result of ``function`` for its argument, computed by the workers.
+
+    The result is None if the caller must compute it: there are no workers, the argument is None, or the task was lost.
     """
     if workers is None:
         yield from ((item, None) for item, _ in items)

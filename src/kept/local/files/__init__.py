@@ -1,8 +1,8 @@
-"""Files that belong to people, read and written so that nothing is lost: atomically, durably, and only if nobody was faster.
+"""Reads and writes people's files without losing anything: atomically, durably, and only if the file did not change meanwhile.
 
-A write goes to a new file beside the target, is flushed, read back, and renamed over the target if that still holds what the
-caller expects. Paths are walked one component at a time without following links; a link is followed only while it stays under
-the root, so one that is swapped meanwhile leads nowhere. Knows bytes and paths, not what they mean.
+A write goes to a new file beside the target, is flushed, read back, and renamed over the target if that still has the expected
+content. Paths are walked one component at a time. A link is followed by hand, and only while it stays under the root, so a link
+that is swapped meanwhile cannot lead elsewhere.
 """
 
 import errno
@@ -26,12 +26,12 @@ _TEMP, _TEMP_END = ".kept-", ".tmp"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileStamp:
-    """What a file was when it was read: the hash of its bytes, and what the system says of it. Only the hash decides a write."""
+    """The state of a file when it was read: the hash of its bytes, and system data. Only the hash decides if a write proceeds."""
 
     digest: str
     inode: int
     size: int
-    changed_ns: int  # by the clock of the system: no program sets it
+    changed_ns: int  # st_ctime_ns, which programs cannot set
 
 
 MISSING = FileStamp(digest="", inode=0, size=0, changed_ns=0)
@@ -39,21 +39,21 @@ MISSING = FileStamp(digest="", inode=0, size=0, changed_ns=0)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileContent:
-    """The bytes of a file and its stamp; no bytes and MISSING where there is none."""
+    """The bytes of a file and its stamp; empty bytes and MISSING if there is no file."""
 
     data: bytes
     stamp: FileStamp
 
 
 def read_text(path: Path) -> str:
-    """The text of a whole file; bytes that are no UTF-8 are replaced. Raises KeptError as :func:`read`."""
+    """The text of a whole file; invalid UTF-8 is replaced. Raises KeptError as :func:`read_file`."""
     return read_file(path).data.decode("utf-8", "replace")
 
 
 def read_file(path: Path, *, at_most: int = READ_AT_MOST) -> FileContent:
-    """Read a whole file; never waits on a pipe or device.
+    """Read a whole file; never blocks on a pipe or device.
 
-    Raises KeptError where it is no plain file, over ``at_most`` bytes, or cannot be read.
+    Raises KeptError if it is not a plain file, larger than ``at_most`` bytes, or unreadable.
     """
     with explain_os_errors(path, "cannot read"):
         try:
@@ -67,20 +67,20 @@ def read_file(path: Path, *, at_most: int = READ_AT_MOST) -> FileContent:
 
 
 def to_content(data: bytes) -> FileContent:
-    """What :func:`read` would give of a file that holds these bytes."""
+    """The result of :func:`read_file` for a file with these bytes."""
     return FileContent(data=data, stamp=FileStamp(digest=_digest(data), inode=0, size=len(data), changed_ns=0))
 
 
 def write_if_unchanged(path: Path, data: bytes, *, expect: FileStamp, root: Path, links: Links = None) -> FileStamp:
-    """Make ``data`` the bytes of a file, durably, if it still is what ``expect`` says; directories are made as needed.
+    """Write ``data`` to a file durably if its content still matches ``expect``; missing directories are created.
 
-    Mode and owner of an existing file stay, a new one is 0600 (directories 0700). Where the path is a link that may be followed,
-    its target is written.
+    An existing file keeps its mode and owner; a new one gets mode 0600 (directories 0700). If the path is a link that may be
+    followed, its target is written.
 
     Raises:
         ChangedError: the file is not what was expected; nothing was written.
         RefusedPathError: the path, or a link on it, leads outside ``root``, or the link may not be followed.
-        KeptError: the system said no; the old file is in place.
+        KeptError: the system refused; the old file is in place.
     """
     with explain_os_errors(path, "cannot write"), open_parent(path, root, make=True, links=links) as (folder, name):
         _delete_temp_files(folder)
@@ -89,12 +89,12 @@ def write_if_unchanged(path: Path, data: bytes, *, expect: FileStamp, root: Path
         except OSError as error:
             if error.errno != errno.EIO:
                 raise
-            # After a failed flush the system may have dropped the bytes and call the next flush a success: all is written again.
+            # After a failed flush the system may drop the bytes and report the next flush as successful, so write everything again.
             return _replace_file(folder, name, data, (expect.digest, _digest(data)), path)
 
 
 def delete_if_unchanged(path: Path, *, expect: FileStamp, root: Path, links: Links = None) -> None:
-    """Delete a file if it still is what ``expect`` says; one that is missing already is fine. Raises as that does."""
+    """Delete a file if its content still matches ``expect``; a missing file is fine. Raises as :func:`write_if_unchanged`."""
     with explain_os_errors(path, "cannot delete"):
         try:
             with open_parent(path, root, make=False, links=links) as (folder, name):
@@ -106,10 +106,7 @@ def delete_if_unchanged(path: Path, *, expect: FileStamp, root: Path, links: Lin
 
 
 def delete_temp_files_beside(path: Path, *, root: Path, links: Links = None) -> None:
-    """Delete what writers of a file that died, or could not even delete it, left beside it.
-
-    Raises as :func:`write_if_unchanged`.
-    """
+    """Delete the temporary files that dead writers of a file left beside it. Raises as :func:`write_if_unchanged`."""
     with (
         explain_os_errors(path, "cannot tidy up beside"),
         suppress(FileNotFoundError),
@@ -119,7 +116,7 @@ def delete_temp_files_beside(path: Path, *, root: Path, links: Links = None) -> 
 
 
 def delete_temp_files(folder: Path) -> None:
-    """Delete the temporary files that writers which died left in a folder; what cannot be deleted stays."""
+    """Delete the temporary files that dead writers left in a folder; files that cannot be deleted stay."""
     with suppress(OSError):
         handle = os.open(folder, DIRECTORY)
         try:
@@ -129,7 +126,7 @@ def delete_temp_files(folder: Path) -> None:
 
 
 def copy_to_quarantine(path: Path, *, into: Path) -> Path:
-    """Copy a file, durably, to the first free ``<name>.<n>`` in ``into`` (made as needed); nothing there is overwritten."""
+    """Copy a file durably to the first free ``<name>.<n>`` in the folder ``into``, created if missing; returns the copy's path."""
     with explain_os_errors(path, "cannot put aside"):
         content = read_file(path)
         with open_parent(into / path.name, into, make=True) as (folder, name):
@@ -150,10 +147,10 @@ def copy_to_quarantine(path: Path, *, into: Path) -> Path:
 
 @contextmanager
 def hold_lock(path: Path) -> Iterator[None]:
-    """Hold a lock file for as long as the block runs. The system releases it when the process ends, however it ends.
+    """A block that holds a lock file. The system releases the lock when the process ends, however it ends.
 
-    The file itself is made once and never written: holding a lock leaves no trace. Raises BusyError where it is held, naming
-    the other process where the system tells.
+    The file is created once and never written. Raises BusyError if another process holds the lock, with its number if the system
+    tells it.
     """
     with explain_os_errors(path, "cannot lock"), open_parent(path, path.parent, make=True) as (folder, name):
         handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
@@ -168,7 +165,7 @@ def hold_lock(path: Path) -> Iterator[None]:
 
 
 def _lock_holder(handle: int) -> str:
-    """Who holds the lock of an open file, as Linux lists it; nothing elsewhere, or where it is a process we do not see."""
+    """The process that holds the lock of an open file, as text; empty if the system (other than Linux) does not tell."""
     inode = os.fstat(handle).st_ino
     try:
         listed = [line.split() for line in Path("/proc/locks").read_text(encoding="ascii").splitlines()]
@@ -204,7 +201,7 @@ def _digest(data: bytes) -> str:
 
 
 def _read_state(folder: int, name: str, path: Path) -> tuple[str, os.stat_result | None]:
-    """The hash and state of a file as it is now; an empty hash for none."""
+    """The present hash and state of a file; an empty hash if there is none."""
     try:
         handle = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     except FileNotFoundError:
@@ -249,14 +246,14 @@ def _replace_file(folder: int, name: str, data: bytes, allowed: tuple[str, ...],
 
 
 def _create_temp_file(folder: int) -> tuple[str, int]:
-    """A new file beside the target, locked for as long as its writer lives, so that others can tell a dead one's."""
+    """A new file beside the target. It stays locked while its writer lives, so that others can recognise files of dead writers."""
     while True:
         name = f"{_TEMP}{os.urandom(8).hex()}{_TEMP_END}"
         handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
         fcntl.flock(handle, fcntl.LOCK_EX)
         if os.fstat(handle).st_nlink:
             return name, handle
-        os.close(handle)  # swept between its creation and its lock
+        os.close(handle)  # another process deleted it before it was locked
 
 
 def _delete_temp_files(folder: int) -> None:
@@ -272,7 +269,7 @@ def _delete_temp_files(folder: int) -> None:
 
 
 def _write_and_verify(handle: int, data: bytes) -> None:
-    """Write all bytes, flush them to the disk, and read them back."""
+    """Write all bytes, flush them to disk, and verify them by reading them back."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(handle, rest) :]

@@ -1,4 +1,4 @@
-"""Paths walked one component at a time, every link followed by hand, where it may be. Knows nothing of what files hold."""
+"""Walks paths one component at a time and follows permitted links by hand. Knows nothing of the content of files."""
 
 import errno
 import os
@@ -9,11 +9,11 @@ from pathlib import Path
 
 from kept.core.errors import KeptError, RefusedPathError
 
-# Which links a path may lead over: None is every one that stays under the root. Folders: a link may lead within the folder it lies
-# in, to a file of its own kind (its suffix), or into one of these.
+# The links that a path may contain. None: every link that stays under the root. A tuple of folders: a link may lead into one of
+# these, or stay within its own folder and, as the last component, keep its suffix.
 Links = tuple[Path, ...] | None
 
-MACHINERY = frozenset({".git", "node_modules", "__pycache__", ".venv", ".trash"})  # of programs' own files, or thrown away
+MACHINERY = frozenset({".git", "node_modules", "__pycache__", ".venv", ".trash"})  # programs' own files and deleted files
 _LINKS = 40
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _REASONS = {
@@ -33,7 +33,7 @@ _REASONS = {
 
 @contextmanager
 def explain_os_errors(path: Path, doing: str) -> Iterator[None]:
-    """Tell what the system says as a KeptError: what was being done, to which path, why not, and what to do."""
+    """Convert an OSError to a KeptError that says what was being done, to which path, why it failed, and what to do."""
     try:
         yield
     except OSError as error:
@@ -44,7 +44,7 @@ def explain_os_errors(path: Path, doing: str) -> Iterator[None]:
 
 
 def _find_denied(path: Path) -> Path:
-    """What keeps a file from being read or replaced: itself, or the nearest folder that there is."""
+    """The path whose permissions prevent reading or replacing a file: the file itself, or its nearest existing folder."""
     if os.path.lexists(path) and not os.access(path, os.R_OK | os.W_OK):
         return path
     return next((folder for folder in path.parents if os.path.lexists(folder)), path)
@@ -52,7 +52,7 @@ def _find_denied(path: Path) -> Path:
 
 @contextmanager
 def open_parent(path: Path, root: Path, *, make: bool, links: Links = None) -> Iterator[tuple[int, str]]:
-    """An open directory and the name in it that a path leads to, every link on the way followed by hand and under ``root``."""
+    """A block with the open directory and the name in it that a path leads to, following links by hand and under ``root``."""
     real = os.path.realpath(root)
     if make:
         for missing in [path for path in (Path(real), *Path(real).parents) if not path.exists()][::-1]:
@@ -91,7 +91,7 @@ def open_parent(path: Path, root: Path, *, make: bool, links: Links = None) -> I
 
 
 def _refuse_link(place: str, link: str, allowed: tuple[Path, ...], *, last: bool, path: Path) -> None:
-    """Raise RefusedPathError for a link that leaves its folder for none of those allowed, or leads to another kind of file."""
+    """Raise RefusedPathError for a link out of its folder, except into an allowed one, or to a file with another suffix."""
     folder, name = os.path.split(place)
     target = Path(os.path.realpath(os.path.join(folder, link)))  # noqa: PTH118 - links are texts
     if any(target.is_relative_to(os.path.realpath(item)) for item in allowed):
@@ -102,7 +102,7 @@ def _refuse_link(place: str, link: str, allowed: tuple[Path, ...], *, last: bool
 
 
 def _path_parts(path: Path, root: Path, real: str, asked: Path) -> list[str]:
-    """The components of a path under the root, given as it is called or as it really is."""
+    """The components of a path below the root, which may be given as named or as its real path."""
     for base in (root, Path(real)):
         if path.is_relative_to(base):
             return list(path.relative_to(base).parts)
@@ -139,7 +139,7 @@ def _enter_folder(opened: ExitStack, name: str, folder: int, *, make: bool, path
     except OSError as error:
         if _read_link(name, folder) is None:
             raise
-        raise _outside_error(path, root) from error  # it became a link after we looked
+        raise _outside_error(path, root) from error  # it became a link meanwhile
     with suppress(FileExistsError):
         os.mkdir(name, mode=0o700, dir_fd=folder)
         flush_folder(folder)
@@ -147,13 +147,13 @@ def _enter_folder(opened: ExitStack, name: str, folder: int, *, make: bool, path
 
 
 def refuse_links(path: Path, *, root: Path, links: Links) -> None:
-    """Raise RefusedPathError where a path leads over a link that may not be followed; whether there is a file does not matter."""
+    """Raise RefusedPathError if a path contains a link that may not be followed; the file itself need not exist."""
     with explain_os_errors(path, "cannot look at"), suppress(FileNotFoundError), open_parent(path, root, make=False, links=links):
         pass
 
 
 def find_links(folder: Path) -> Iterator[Path]:
-    """The links in a folder and in the folders below it; none is followed. Nothing where the folder is missing."""
+    """The links in a folder and its subfolders, without following any; empty if the folder is missing."""
     with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_symlink():
@@ -177,11 +177,11 @@ def find_files(root: Path) -> Iterator[Path]:
 
 
 def find_file_names(root: Path) -> Iterator[str]:
-    """Every path at or below ``root`` that is no folder, sorted by name within each folder; nothing is opened but folders.
+    """Every path at or below ``root`` that is not a folder, sorted by name within each folder. Opens only folders.
 
-    The root may be a link. Below it links are given but never followed, so nothing outside is reached and no loop entered. A folder
-    that cannot be listed is given itself, and so is one that holds a program's own files (``.git``, ``node_modules``). A root that
-    does not exist gives nothing. ``identify_file`` (`sources.files`) tells what a path is.
+    The root may be a link. Links below it are returned but never followed, so that nothing outside is reached and no loop is
+    entered. A folder that cannot be listed is returned itself, as is one of a program's own files (``.git``, ``node_modules``). A
+    missing root gives nothing. ``identify_file`` (`sources.files`) determines what a path is.
     """
     waiting = [str(root.resolve())]
     while waiting:
@@ -200,5 +200,5 @@ def find_file_names(root: Path) -> Iterator[str]:
 
 
 def is_excluded(path: str, patterns: Sequence[str]) -> bool:
-    """Whether a pattern fits a path, or a folder it lies in."""
+    """True if a pattern matches a path or one of its parent folders."""
     return any(fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern.rstrip('/')}/*") for pattern in patterns)

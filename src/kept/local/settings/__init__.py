@@ -1,4 +1,4 @@
-"""The user's settings: one TOML file, read strictly, written back with the user's comments kept."""
+"""The user's settings: one TOML file, parsed strictly; changes preserve the user's comments."""
 
 import re
 import tomllib
@@ -19,7 +19,7 @@ from kept.profiles.profile import ProfileRule
 REMEMBERING = frozenset({"claude", "codex", "gemini", "blocks"})
 SECTIONED = frozenset({"codex", "gemini"})
 _MEMBERS = {"client_memory": REMEMBERING, "sections": SECTIONED}
-#: Settings that are lists of tables, and all that are tables.
+#: Settings that are lists of tables, and all settings that are tables.
 LISTS = frozenset({"use", "feed", "root", "share"})
 TABLES = LISTS | {"projects"}
 _ADAPTERS = ("none", "command", "anthropic", "openai", "ollama", "scripted", "recorded")
@@ -29,8 +29,8 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "handover": ("remind", "ask", "off"),
     "recall.model": ("multilingual", "small"),
 }
-#: Settings that name programs, servers, variables or paths, or say whose words are trusted: whoever changes them can have this
-#: machine run, send, read or believe something else, so no page and no agent changes them. A list of tables counts whole.
+#: Settings that name programs, servers, variables or paths, or say whose words are trusted. Changing them can make this machine
+#: run, send, read or trust something else, so neither the page nor agents may. A list of tables counts as a whole.
 TERMINAL_ONLY = frozenset(
     {
         *("llm.adapter", "llm.command", "llm.base_url", "llm.key_env", "llm.env", "llm.script", "llm.recording"),
@@ -38,27 +38,29 @@ TERMINAL_ONLY = frozenset(
         *("recall.embeddings", "recall.embeddings_model", "trust_agents", "handover", "store.url", "sync.folder"),
     }
 )
-#: What the value of each kind of setting is called.
+#: The name of each kind of value, for messages.
 KINDS = {bool: "switch (true or false)", int: "whole number", float: "number", str: "text", tuple: "list of texts"}
-_MOST_TOKENS = 3_000  # a client cuts what a hook gives it at 10,000 characters
+_MOST_TOKENS = 3_000  # clients truncate the output of a hook at 10,000 characters
 _PASSWORD = re.compile(r"^\w+://[^/?@]*:[^/?@]+@|[?&]password=", re.IGNORECASE)
 _SPAN = re.compile(r"([1-9]\d{0,3}) ?([dwmy])")
-_DAYS = {"d": 1, "w": 7, "m": 31, "y": 366}  # the longest of each: in doubt a turn stays
-_MOST = 1_000_000  # bytes; a settings file beyond this is a mistake
+_DAYS = {"d": 1, "w": 7, "m": 31, "y": 366}  # the longest length of each unit: in doubt a turn is kept
+_MOST = 1_000_000  # a larger settings file (in bytes) is a mistake
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LlmSettings:
-    """The table ``[llm]``: which language model is asked, how, and what it may cost. A limit of 0 is none.
+    """The table ``[llm]``: the language model, how it is called, and what it may cost. A limit of 0 means no limit.
 
-    ``command`` is a known program (as claude or ollama) or a command line; ``base_url`` another server than the vendor's;
-    ``key_env`` the variable that holds the key, ``env`` further variables that a command gets. ``script`` and ``recording`` are
-    files. ``context`` is the model's, in tokens (0: as its name or server says), ``prompt_tokens`` bounds a question (many prices
-    jump at 100,000): parts are made as small. ``plan_calls`` are the questions that a subscription allows in its hours (0: what the
-    smallest does), ``plan_share`` is how much of them kept takes. ``rate`` is in questions a minute, ``timeout`` in
-    seconds. Budgets are in USD, calls and tokens (in and out). ``price_input`` and ``price_output`` (USD a million tokens) are for
-    models whose price kept does not know. ``batch`` hands in what can wait to the provider's batch interface, at half the price.
-    ``trial`` False has the claims of a model active although it failed kept's trial.
+    ``command`` is a known program (such as claude or ollama) or a command line. ``base_url`` replaces the vendor's server.
+    ``key_env`` is the environment variable with the key, ``env`` names further variables that a command gets. ``script`` and
+    ``recording`` are files. ``context`` is the model's context in tokens (0: according to its name or server); ``prompt_tokens``
+    limits a request (many prices rise at 100,000), and larger input is split. ``plan_calls`` is the number of requests that a
+    subscription allows in its period (0: that of the smallest subscription), ``plan_share`` the share of them that kept uses.
+
+    ``rate`` is in requests per minute, ``timeout`` in seconds. Budgets are in USD, calls and tokens (input and output).
+    ``price_input`` and ``price_output`` (USD per million tokens) are for models whose price kept does not know. ``batch`` sends
+    requests that can wait to the provider's batch API, at half the price. With ``trial`` False, the claims of a model become active
+    even if it failed kept's trial.
     """
 
     adapter: str = "none"
@@ -90,17 +92,17 @@ class LlmSettings:
 
     @property
     def name(self) -> str:
-        """What the model is called, for people: by itself, else by what answers for it."""
+        """The display name of the model: its own name, else the command or adapter."""
         return self.model or self.command or self.adapter
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JournalSettings:
-    """The table ``[journal]``: where entries lie below the home, and what they are made of.
+    """The table ``[journal]``: the folder of entries, below the home, and their composition.
 
-    ``tokens`` bounds the whole context of an entry, ``memory_tokens`` what is remembered in it (never more than what the sessions
-    say). ``outside`` is the share of the context that external sources have together; where entries of late speak of the machinery
-    of memory in more than ``self_reference`` of their sentences, it is raised, up to ``outside_most``.
+    ``tokens`` limits the whole context of an entry, ``memory_tokens`` the memories in it (never more than the sessions' part).
+    ``outside`` is the share of the context for all external sources together. If recent entries talk about memory itself in more
+    than ``self_reference`` of their sentences, that share is raised, up to ``outside_most``.
     """
 
     folder: str = "journal"
@@ -114,8 +116,8 @@ class JournalSettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoreSettings:
-    """The table ``[store]``: ``url`` is the PostgreSQL database that keeps what is remembered, with the role whose rows they are
-    (``postgresql://ROLE@HOST/DATABASE``); empty: this machine alone. It holds no password: libpq finds it.
+    """The table ``[store]``: ``url`` is the PostgreSQL database of the store, with the role that owns the rows
+    (``postgresql://ROLE@HOST/DATABASE``); empty: no server. It must not contain a password, which libpq finds elsewhere.
     """
 
     url: str = ""
@@ -123,15 +125,15 @@ class StoreSettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SyncSettings:
-    """The table ``[sync]``: the ``folder`` that another program keeps the same on the person's machines; empty: none."""
+    """The table ``[sync]``: the ``folder`` that another program syncs between the person's machines; empty: none."""
 
     folder: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ArchiveSettings:
-    """The table ``[archive]``: how long turns are kept (``2y``, ``6m``, ``90d``; empty: for good), and how long those of single
-    ``projects`` are (``harbor=6m``, ``harbor=always``). Nothing goes before a person asks for it.
+    """The table ``[archive]``: how long events are kept (``2y``, ``6m``, ``90d``; empty: forever), also for single ``projects``
+    (``harbor=6m``, ``harbor=always``). Nothing is deleted before a person asks for it.
     """
 
     keep: str = ""
@@ -139,29 +141,36 @@ class ArchiveSettings:
 
     @property
     def project_days(self) -> Mapping[str, int | None]:
-        """How many days the turns of each of ``projects`` are kept; None: for good. Raises ConfigError."""
+        """The number of days that the events of each of ``projects`` are kept (None: forever). Raises ConfigError."""
         return {name.strip(): count_days(span) for name, _, span in (item.rpartition("=") for item in self.projects)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
-    """What a person can set, with the defaults.
+    """All settings with their defaults.
 
-    ``timezone`` is an IANA name; empty means that of the machine. ``sources_off`` names formats that are not read; ``exclude``
-    holds glob patterns of transcript paths and project directories that are not read. ``projects`` maps a directory to the
-    directory it is the same project as. ``profile`` is the profile of what no rule speaks of, ``profiles`` are others that are at
-    work, ``use`` are the rules, tables of ``profile``, ``sources`` and ``projects``; the first that fits decides.
-    ``context_tokens`` is the budget of what a hook puts before a session or a prompt. ``at_session_end`` is what its hook does:
-    ``queue`` leaves the session to the next run, ``run`` starts one for it. ``trust_agents`` makes what an agent adds active at
-    once. ``handover`` says what hooks tell agents about handing over the person's words: ``remind``, ``ask`` (also once at the end
-    of a turn), or ``off`` (nothing, and what agents hand over waits). ``night_minutes`` is how long the night's job may read,
-    extract and ask (0: as long as it takes); what is left waits for the next one. ``sections`` names agents (codex, gemini) whose
-    own file of instructions gets a section with what is remembered. ``client_memory`` names tools (claude, codex, gemini, blocks)
-    whose own memory every run takes up as waiting. ``linked_folders`` are folders below the home that the files kept writes may lie
-    in by a link; without them a link leads within its own folder only. ``context_meaning`` lets the hook before a prompt also look
-    for facts by meaning, which loads the model each time. ``llm``, ``recall``, ``journal``, ``store``, ``sync`` and ``archive`` are
-    tables; ``feed`` are the external sources of the journal, ``root`` the folders that every run reads beside the known ones and
-    ``share`` what teams are told of projects, a table each.
+    Sources: ``timezone`` is an IANA name (empty: that of the machine). ``sources_off`` names formats that are not read, ``exclude``
+    holds glob patterns of transcript paths and project directories that are not read. ``root`` are further folders that every run
+    reads. ``client_memory`` names tools (claude, codex, gemini, blocks) whose own memory every run imports as held memories.
+    ``projects`` maps a directory to another one of the same project.
+
+    Profiles: ``profile`` is the default profile, for everything that no rule matches; ``profiles`` are further active ones. ``use``
+    are rules, tables of ``profile``, ``sources`` and ``projects``, of which the first match counts.
+
+    Hooks and agents: ``context_tokens`` is the budget of the context that a hook inserts before a session or prompt.
+    ``context_meaning`` lets the prompt hook also search by meaning even without an embedding server, which loads the model each
+    time. ``at_session_end`` is what the hook at the end of a session does: ``queue`` leaves the session to the next run, ``run``
+    starts one. ``handover`` is what hooks tell agents about handing over the person's words: ``remind``, ``ask`` (also once at the
+    end of a turn), or ``off`` (nothing, and words that agents hand over are held). ``trust_agents`` makes memories that agents add
+    active at once.
+
+    Runs and files: ``night_minutes`` limits the time that the nightly job may read, extract and ask (0: no limit); the rest is left
+    to the next one. ``sections`` names agents (codex, gemini) whose own file of instructions gets a section with memories.
+    ``linked_folders`` are folders below the home into which links at the outputs' paths may lead; other links must stay within
+    their own folder.
+
+    ``llm``, ``recall``, ``journal``, ``store``, ``sync`` and ``archive`` are tables. ``feed`` (external sources of the journal),
+    ``root`` and ``share`` (what is shared with teams) are lists of tables.
     """
 
     timezone: str = ""
@@ -195,9 +204,9 @@ _SECTIONS = (LlmSettings, RecallSettings, JournalSettings, StoreSettings, SyncSe
 
 
 def load_settings(path: Path) -> Settings:
-    """The settings in a file; the defaults where there is none.
+    """Load the settings file; the defaults if there is none.
 
-    Raises ConfigError with file and reason where it is unreadable, no TOML, or says something unknown: never silently the default.
+    Raises ConfigError, with file and reason, if it is unreadable, not TOML, or contains anything unknown; nothing is ignored.
     """
     try:
         raw = path.read_bytes()
@@ -213,7 +222,7 @@ def load_settings(path: Path) -> Settings:
 
 
 def parse_settings(raw: bytes, where: str) -> Settings:
-    """The settings that the bytes of a file say. Raises ConfigError, as :func:`load_settings` does."""
+    """Parse the bytes of a settings file. Raises ConfigError, as :func:`load_settings` does."""
     try:
         body = tomllib.loads(raw.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -223,7 +232,7 @@ def parse_settings(raw: bytes, where: str) -> Settings:
 
 
 def unknown_setting_error(name: str, known: Iterable[str], where: str = "") -> ConfigError:
-    """The error about a setting that there is not, with the names that look like it."""
+    """The error for an unknown setting, with similar names as a hint."""
     from difflib import get_close_matches  # noqa: PLC0415 - hooks read the settings and do without
 
     names = {item.rpartition(".")[2]: item for item in known} | {item: item for item in known}
@@ -247,7 +256,7 @@ def _check_all(made: Settings, where: str) -> Settings:
 
 
 def _parse_table(usual: Any, body: Mapping[str, Any], where: str) -> Any:
-    """The values of a table, each of the kind of its default, over the defaults. Raises ConfigError."""
+    """The defaults of a table, overridden by the given values, which must be of the same kinds. Raises ConfigError."""
     known = {item.name: getattr(usual, item.name) for item in fields(usual)}
     for name in body:
         if name not in known:
@@ -257,7 +266,7 @@ def _parse_table(usual: Any, body: Mapping[str, Any], where: str) -> Any:
 
 
 def _parse_value(name: str, usual: object, value: object, where: str) -> Any:
-    """A value of the kind of its default; the rows of a list of tables, and tables, over their own."""
+    """A value, checked to be of the kind of its default; tables, and rows of lists of tables, are parsed recursively."""
     match usual, value:
         case _ if name in CHOICES and value not in CHOICES[name]:
             raise ConfigError(f"{name} has a value of the wrong kind", where=where, hint=f"one of: {', '.join(CHOICES[name])}")
@@ -280,7 +289,7 @@ def _parse_value(name: str, usual: object, value: object, where: str) -> Any:
 
 
 def _check_llm(made: LlmSettings, where: str) -> LlmSettings:
-    if made.model.startswith("-"):  # it is an argument of a program, which would take it for an option
+    if made.model.startswith("-"):  # it is passed to a program, which would take it for an option
         raise ConfigError(f"llm.model {made.model!r} is no name of a model", where=where, hint='model = "haiku"')
     if made.adapter not in _ADAPTERS:
         raise ConfigError(f"there is no llm.adapter {made.adapter!r}", where=where, hint=f"one of: {', '.join(_ADAPTERS)}")
@@ -323,7 +332,7 @@ def _check_archive(made: ArchiveSettings, where: str) -> ArchiveSettings:
 
 
 def count_days(span: str) -> int | None:
-    """How many days a span is at most (``2y``, ``6m``, ``3w``, ``90d``); None where nothing or ``always`` is said.
+    """The greatest number of days in a span (``2y``, ``6m``, ``3w``, ``90d``); None if it is empty or ``always``.
 
     Raises ConfigError.
     """
@@ -357,7 +366,7 @@ _CHECKS: Mapping[type, Callable[[Any, str], Any]] = {
 
 
 def load_zone(name: str) -> ZoneInfo:
-    """The time zone of an IANA name. Raises ConfigError."""
+    """The time zone with an IANA name. Raises ConfigError."""
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError) as error:
@@ -365,7 +374,7 @@ def load_zone(name: str) -> ZoneInfo:
 
 
 def flatten_settings(settings: Settings) -> dict[str, Any]:
-    """Every setting with its value, by the name that `kept config` knows it by; those of a table as ``llm.model``."""
+    """The value of every setting, by its name in `kept config`; settings in tables are named like ``llm.model``."""
     flat: dict[str, Any] = {}
     for entry in fields(settings):
         value = getattr(settings, entry.name)
@@ -377,7 +386,7 @@ def flatten_settings(settings: Settings) -> dict[str, Any]:
 
 
 def configured_names(path: Path) -> frozenset[str]:
-    """The names of the settings that a file says, whatever it says. Nothing where there is none, or none that can be read."""
+    """The names of the settings that a file sets, even if unknown; empty if it does not exist or cannot be read."""
     try:
         body = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
@@ -388,6 +397,6 @@ def configured_names(path: Path) -> frozenset[str]:
 
 @cache
 def load_meanings() -> tuple[tuple[str, str, Mapping[str, tuple[str, str]]], ...]:
-    """What each setting is called and is for, in groups: their ids and titles, and the titles and meanings by name."""
+    """The groups of settings: id, title, and the title and meaning of each setting by name."""
     body = tomllib.loads(files(__package__).joinpath("meanings.toml").read_text(encoding="utf-8"))
     return tuple((item["id"], item["title"], item["settings"]) for item in body["groups"])

@@ -1,4 +1,6 @@
-"""The tables of the settings: a source that is followed, and one external source of the journal. Knows no file and no address."""
+"""The lists of tables in the settings: folders to read, external sources of the journal, and shares with teams. No input or output,
+except that a vault is recognised by files in its folder.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,8 +17,8 @@ _VAULT_MARKERS = (".memory-loop.json", ".obsidian", "logseq")
 class SourceRoot:
     """A table ``[[root]]``: a folder or file that every run reads.
 
-    ``format`` is the format of files in it that no format claims by their contents; ``project`` what all of it is filed under;
-    ``author`` (``person`` or ``agent``) whose words notes are that nobody signed.
+    ``format`` applies to files in it that no format recognises by their content. ``project`` is assigned to everything in it.
+    ``author`` (``person`` or ``agent``) is the author of unsigned notes.
     """
 
     path: str = ""
@@ -30,7 +32,7 @@ class SourceRoot:
 
 
 def check_root(root: SourceRoot, where: str) -> SourceRoot:
-    """The root, where it is one. Raises ConfigError."""
+    """Return the root if it is valid. Raises ConfigError."""
     if not (root.path.startswith(("/", "~/")) or root.path == "~" or Path(root.path).is_absolute()) or "\0" in root.path:
         raise ConfigError("a root has an absolute path", where=where, hint='[[root]] path = "~/notes"')
     if root.author not in ("", *AUTHORS):
@@ -39,13 +41,13 @@ def check_root(root: SourceRoot, where: str) -> SourceRoot:
 
 
 def find_root_above(roots: Sequence[SourceRoot], path: Path | str, user: Path) -> SourceRoot | None:
-    """The nearest root that a path is, or lies in; None where there is none."""
+    """The nearest root that is or contains a path; None if there is none."""
     above = [root for root in roots if Path(path).is_relative_to(root.resolve(user))]
     return max(above, key=lambda root: len(root.resolve(user).parts), default=None)
 
 
 def is_vault(root: SourceRoot, user: Path) -> bool:
-    """Whether a root is a vault of notes: by its format, or by what vaults keep in their folder."""
+    """True if a root is a vault of notes, by its format or by files that vaults have in their folder."""
     return root.format == _VAULT or (not root.format and any((root.resolve(user) / name).exists() for name in _VAULT_MARKERS))
 
 
@@ -55,9 +57,9 @@ FETCHED = ("rss", "calendar")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FeedSettings:
-    """A table ``[[feed]]``: one external source of the journal. ``share`` is its weight among them.
+    """A table ``[[feed]]``: an external source of the journal. ``share`` is its weight among all feeds.
 
-    ``path`` is a file or folder, ``url`` an address (only for kinds that are fetched); ``name`` is what entries call it.
+    ``path`` is a file or folder, ``url`` an address (only for kinds that are fetched); ``name`` is its name in entries.
     """
 
     kind: str = ""
@@ -68,7 +70,7 @@ class FeedSettings:
 
 
 def check_feed(made: FeedSettings, where: str) -> FeedSettings:
-    """The feed, where it is one. Raises ConfigError."""
+    """Return the feed if it is valid. Raises ConfigError."""
     if made.kind not in FEEDS:
         raise ConfigError(f"there is no kind of feed {made.kind!r}", where=where, hint=f"kinds: {', '.join(FEEDS)}")
     if bool(made.path) == bool(made.url) or (made.url and made.kind not in FETCHED):
@@ -84,10 +86,10 @@ SHARED = ("approved", "certain", "nothing")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShareSettings:
-    """A table ``[[share]]``: what the people who may take the role ``team`` on the server are told of a project (its scope).
+    """A table ``[[share]]``: which memories of a project (its scope) are shared with the members of the server's role ``team``.
 
-    ``what``: what this person wrote or approved (``approved``), also all else that is active (``certain``), or ``nothing``;
-    ``quotes``: also the words that it rests on.
+    ``what`` is ``approved`` (active memories that this person owns), ``certain`` (also active ones that rest on the person's own
+    words) or ``nothing``. ``quotes`` also shares the words that a memory rests on.
     """
 
     project: str = ""
@@ -97,7 +99,7 @@ class ShareSettings:
 
 
 def check_share(share: ShareSettings, where: str) -> ShareSettings:
-    """The share, where it is one. Raises ConfigError."""
+    """Return the share if it is valid. Raises ConfigError."""
     if not share.project or not share.team:
         raise ConfigError("a share has a project and a team", where=where, hint="kept team share PROJECT --with ROLE")
     if share.what not in SHARED:

@@ -1,4 +1,4 @@
-"""Changing the settings file: its new text, with the user's comments and order kept. Nothing is written here."""
+"""Computes the new text of the settings file for a change, preserving comments and order. Writes nothing."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,9 +9,9 @@ from kept.local.settings import KINDS, LISTS, TABLES, Settings, flatten_settings
 
 
 def edit_setting_text(path: Path, name: str, value: str | Sequence[str]) -> str:
-    """The text of the settings file with one setting changed (a list as such, or comma-separated; empty removes it).
+    """The text of the settings file with one setting changed; a list may be comma-separated, an empty value removes the setting.
 
-    Comments and order are kept. Nothing is written here. Raises ConfigError for an unknown setting or a wrong value.
+    Raises ConfigError for an unknown setting or an invalid value.
     """
     import tomlkit  # noqa: PLC0415 - heavy, and reading the settings does without
 
@@ -35,10 +35,10 @@ def edit_setting_text(path: Path, name: str, value: str | Sequence[str]) -> str:
 
 
 def edit_item_text(path: Path, table: str, item: Mapping[str, Any] | None, *, number: int | None = None) -> str:
-    """The text of the settings file with an item more at the end of a list of tables, with another one of that number (from 0), or
-    without it where there is no ``item``.
+    """The text of the settings file with an item appended to a list of tables, or with item ``number`` (from 0) replaced or, if
+    ``item`` is None, removed.
 
-    Raises ConfigError for a table that is no such list, a number that it has not, and what would be no setting.
+    Raises ConfigError if ``table`` is not such a list, if it has no item of that number, or if the result is invalid.
     """
     import tomlkit  # noqa: PLC0415 - as in :func:`edit_setting_text`
 
@@ -63,7 +63,7 @@ def edit_item_text(path: Path, table: str, item: Mapping[str, Any] | None, *, nu
 
 
 def edit_projects_text(path: Path, changes: Mapping[str, str]) -> str:
-    """The settings file with directories mapped to others in ``[projects]``; one that is mapped to nothing leaves it."""
+    """The text of the settings file with directories mapped to others in ``[projects]``; an empty value removes a mapping."""
     import tomlkit  # noqa: PLC0415 - as in :func:`edit_setting_text`
 
     document = _load_document(path)
@@ -81,7 +81,7 @@ def edit_projects_text(path: Path, changes: Mapping[str, str]) -> str:
 
 
 def _load_document(path: Path) -> Any:
-    """The settings file as it can be changed with its comments kept. Raises ConfigError."""
+    """The settings file as a document that preserves comments. Raises ConfigError."""
     import tomlkit  # noqa: PLC0415 - as in :func:`edit_setting_text`
     import tomlkit.exceptions  # noqa: PLC0415
 
@@ -92,7 +92,7 @@ def _load_document(path: Path) -> Any:
 
 
 def _to_toml_value(name: str, usual: object, value: str | Sequence[str]) -> Any:
-    """A value as TOML holds it, of the kind of its default. Raises ConfigError."""
+    """A value converted to the kind of its default, for TOML. Raises ConfigError."""
     if isinstance(usual, tuple):
         items = value.split(",") if isinstance(value, str) else value
         return [item.strip() for item in items if item.strip()]
