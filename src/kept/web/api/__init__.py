@@ -1,4 +1,4 @@
-"""The areas of the API that ask for the key, each a router; to add one, list it here. Every change of anything goes through one."""
+"""The areas of the API that require the key, each a router; list a new one here. Every change goes through one of them."""
 
 from fastapi import APIRouter
 

@@ -1,4 +1,4 @@
-"""The files that kept writes, over the API: each as it stands, what an edit would do, and saving one."""
+"""The API for the files that kept writes: read a file, preview an edit, and save it."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
@@ -25,7 +25,7 @@ Seen = Annotated[
 
 
 class EntryOut(BaseModel):
-    """One memory as a file tells it: the first and last of its lines, counted from 0."""
+    """One memory in a file, with the numbers of its first and last line, counted from 0."""
 
     memory: str
     first: int
@@ -33,7 +33,7 @@ class EntryOut(BaseModel):
 
 
 class FileOut(BaseModel):
-    """A file as it stands."""
+    """A file with its current text."""
 
     name: str = Field(description="Its path below the home.")
     path: str
@@ -48,7 +48,7 @@ class FileOut(BaseModel):
 
 
 class FileListItem(BaseModel):
-    """A file in the list of all."""
+    """A file in the list."""
 
     name: str
     form: str
@@ -59,13 +59,13 @@ class FileListItem(BaseModel):
 
 
 class FilesOut(BaseModel):
-    """Every file that kept writes or wrote."""
+    """All files that kept writes or has written."""
 
     files: list[FileListItem]
 
 
 class ChangeOut(BaseModel):
-    """What becomes of one memory."""
+    """What would happen to one memory."""
 
     kind: str = Field(description="add, revise, or the status the memory gets.")
     memory: str
@@ -74,7 +74,7 @@ class ChangeOut(BaseModel):
 
 
 class PreviewOut(BaseModel):
-    """What a writing would do."""
+    """What a write would do."""
 
     changes: list[ChangeOut]
     files: dict[str, list[str]] = Field(description="Lines of a unified diff, by the name of each file that would change.")
@@ -82,7 +82,7 @@ class PreviewOut(BaseModel):
 
 
 class TextBody(Body):
-    """A text as it is to be."""
+    """The new text."""
 
     text: Annotated[str, Field(max_length=MOST)]
 
@@ -104,7 +104,7 @@ class SavedOut(BaseModel):
 
 @router.get("/files", response_model=FilesOut)
 def list_files(request: Request) -> dict[str, Any]:
-    """Every file that kept writes."""
+    """List the files that kept writes."""
     with request_workspace(request) as workspace:
         editable_files = edit_file.list_output_files(workspace)
         return {
@@ -117,7 +117,7 @@ def list_files(request: Request) -> dict[str, Any]:
 
 @router.get("/files/file", response_model=FileOut)
 def get_file(request: Request, answer: Response, name: Which) -> dict[str, Any]:
-    """One file as it stands; its revision is the ETag."""
+    """One file with its current text; its revision is the ETag."""
     with request_workspace(request) as workspace:
         editable_file = edit_file.load_output_file(workspace, name)
         answer.headers["etag"] = f'"{editable_file.revision}"'
@@ -126,7 +126,7 @@ def get_file(request: Request, answer: Response, name: Which) -> dict[str, Any]:
 
 @router.post("/files/preview", response_model=PreviewOut)
 def preview_file(request: Request, name: Which, body: TextBody) -> dict[str, Any]:
-    """What saving a text would do, to memories and to every file. Changes nothing."""
+    """What saving a text would do to memories and to every file. Nothing is changed."""
     with web_context(request).writing, request_workspace(request) as workspace:
         write_preview = edit_file.preview_write(workspace, name, body.text)
         return json_fields(write_preview, "changes", "files", "problems")
@@ -134,7 +134,7 @@ def preview_file(request: Request, name: Which, body: TextBody) -> dict[str, Any
 
 @router.put("/files/file", response_model=SavedOut)
 def save_file(request: Request, answer: Response, name: Which, body: EditBody, if_match: Seen) -> dict[str, Any]:
-    """Save an edited text: it does what the same edit on the disk would do."""
+    """Save an edited text. The effect is that of the same edit on disk."""
     seen = parse_if_match(if_match)
     return _save_response(
         request,
@@ -145,7 +145,7 @@ def save_file(request: Request, answer: Response, name: Which, body: EditBody, i
 
 @router.delete("/files/entries/{number}", response_model=SavedOut)
 def delete_entry(request: Request, answer: Response, number: Id, name: Which, if_match: Seen) -> dict[str, Any]:
-    """Take the lines of one memory out of a file, as a person would: it retires."""
+    """Delete the lines of one memory from a file, as a person would: the memory is retired."""
     seen = parse_if_match(if_match)
     return _save_response(request, answer, lambda workspace: edit_file.delete_file_entry(workspace, name, number, if_match=seen))
 

@@ -1,4 +1,4 @@
-"""The form of what the API takes and gives: memories, and what came of a change."""
+"""The request and response models that the areas of the API share: memories and the results of changes."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
@@ -23,7 +23,7 @@ Name = Annotated[str, StringConstraints(max_length=200)]
 
 
 class Body(BaseModel):
-    """What is sent: nothing that is not described is taken."""
+    """A request body; fields that are not declared are rejected."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -33,7 +33,7 @@ class EmptyBody(Body):
 
 
 class EvidenceOut(BaseModel):
-    """Words a memory rests on, whose they are, and where they stand."""
+    """A quote on which a memory is based, its author, and where it is."""
 
     quote: str
     source: str
@@ -45,7 +45,7 @@ class EvidenceOut(BaseModel):
 
 
 class MemoryOut(BaseModel):
-    """A memory, as `kept show --json` tells it. Times are the times of its evidence."""
+    """A memory, as in `kept show --json`. Times are those of its evidence."""
 
     id: str
     content: str
@@ -72,7 +72,7 @@ class MemoryOut(BaseModel):
 
 
 class ChangeResponse(BaseModel):
-    """What a change came to."""
+    """The result of a change."""
 
     memories: list[MemoryOut] = Field(description="The memories concerned, as they are now.")
     undo: str = Field(default="", description="What takes the change back, for POST /api/undo; empty where nothing does.")
@@ -80,13 +80,13 @@ class ChangeResponse(BaseModel):
 
 
 def parse_if_match(if_match: str | None) -> str:
-    """The revision that a header ``If-Match`` asks for; empty where any will do."""
+    """The revision that an ``If-Match`` header requires; empty if any revision is accepted."""
     given = (if_match or "").strip().removeprefix("W/").strip('"')
     return "" if given == "*" else given
 
 
 def apply_change(request: Request, answer: Response, act: Callable[[Workspace], Sequence[Memory]]) -> dict[str, Any]:
-    """Make a change and tell what came of it; one memory's revision goes into the ETag. Raises what it raises."""
+    """Make a change and return its result; if it is one memory, the ETag is its revision. Raises what ``act`` raises."""
     with web_context(request).writing, request_workspace(request) as workspace:
         done = make_change(request, workspace, lambda: act(workspace))
         if len(done.result) == 1:

@@ -1,4 +1,4 @@
-"""The knowledge graph over the API: what the page draws."""
+"""The API for the knowledge graph that the page draws."""
 
 from typing import Annotated, Any, Literal
 
@@ -25,7 +25,7 @@ class NodeOut(BaseModel):
 
 
 class EdgeOut(BaseModel):
-    """What ties two nodes together, and how many memories that rests on."""
+    """A relation of two nodes, and the number of memories that it is based on."""
 
     source: str
     target: str
@@ -34,7 +34,7 @@ class EdgeOut(BaseModel):
 
 
 class GraphOut(BaseModel):
-    """The graph, the weightiest nodes first, and how many of each kind are left out."""
+    """The graph, the nodes with the greatest weight first, and the number of nodes of each kind that are left out."""
 
     nodes: list[NodeOut]
     edges: list[EdgeOut]
@@ -48,7 +48,7 @@ def get_graph(
     project: Annotated[str, Query(max_length=200, description="Only projects with this in their name.")] = "",
     most: Annotated[int, Query(ge=1, le=5_000, description="Nodes at most.")] = MOST,
 ) -> dict[str, Any]:
-    """The knowledge graph of what is remembered."""
+    """The knowledge graph of the memories."""
     with request_workspace(request) as workspace:
         graph = build_knowledge_graph(workspace, project=project, most=most)
         left_out = {kind.value: count for kind, count in graph.left_out.items()}

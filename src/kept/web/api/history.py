@@ -1,4 +1,4 @@
-"""Going back over the API: take a pass, a run or several runs back, and bring them in again."""
+"""The API for undo and redo of passes and runs."""
 
 from typing import Annotated, Any
 
@@ -14,13 +14,13 @@ router = APIRouter(tags=["history"])
 
 
 class UndoBody(Body):
-    """What to take back: a pass (``12``), a run (``r3``), several with commas between; the last run where it is empty."""
+    """What to undo: a pass (``12``), a run (``r3``), or several separated by commas; empty for the last run."""
 
     what: Annotated[str, StringConstraints(max_length=2_000, pattern=r"^(r?[0-9]{1,18}(,r?[0-9]{1,18})*)?$")] = ""
 
 
 class UndoOut(BaseModel):
-    """What that came to."""
+    """The result of an undo or redo."""
 
     passes: list[int] = Field(description="The passes switched.")
     memories: list[MemoryOut] = Field(
@@ -33,13 +33,13 @@ class UndoOut(BaseModel):
 
 @router.post("/undo", response_model=UndoOut)
 def undo_changes(request: Request, body: UndoBody) -> dict[str, Any]:
-    """Take back a pass or run. Undoing is a pass itself: nothing is taken out of the log."""
+    """Undo a pass or run. The undo is a pass itself: nothing is removed from the log."""
     return _undo_response(request, body, undoing=True)
 
 
 @router.post("/redo", response_model=UndoOut)
 def redo_changes(request: Request, body: UndoBody) -> dict[str, Any]:
-    """Bring back what was undone; the last of it where nothing is named."""
+    """Redo what was undone; the last undo if nothing is named."""
     return _undo_response(request, body, undoing=False)
 
 

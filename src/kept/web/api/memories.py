@@ -1,4 +1,4 @@
-"""Memories over the API: list, read, add, and everything a person may do to one."""
+"""The API for memories: list, read and add them, and every change that a person may make to one."""
 
 from typing import Annotated, Any, Literal
 
@@ -18,7 +18,7 @@ router = APIRouter(tags=["memories"])
 
 
 class MemoriesOut(BaseModel):
-    """A stretch of the memories that a filter lets through."""
+    """A page of the memories that match a filter."""
 
     total: int = Field(description="How many the filter lets through.")
     memories: list[MemoryOut]
@@ -33,7 +33,7 @@ class AddBody(Body):
 
 
 class EditBody(Body):
-    """New words, another category, another project: one of them or more."""
+    """A new text, category or project, or several of them."""
 
     content: Sentence | None = None
     category: Name | None = None
@@ -47,34 +47,34 @@ class PinBody(Body):
 
 
 class ReasonBody(Body):
-    """Why; kept in its history."""
+    """The reason, which is kept in the memory's history."""
 
     reason: Annotated[str, Field(max_length=500)] = ""
 
 
 class SplitBody(Body):
-    """What the two memories say that one becomes."""
+    """The texts of the two memories into which one is split."""
 
     first: Sentence
     second: Sentence
 
 
 class AnswerBody(Body):
-    """What answers an open question, and what that is. Without words the question's own are taken."""
+    """The answer to an open question, and its category. Without a text, the question's text is used."""
 
     category: Name
     text: Annotated[str, Field(max_length=2 * person.MOST)] = ""
 
 
 class ApproveBody(Body):
-    """In which words and which category it is kept; as it is where they are empty."""
+    """The text and category of the approved memory; empty values leave them unchanged."""
 
     content: Annotated[str, Field(max_length=2 * person.MOST)] = ""
     category: Name = ""
 
 
 class RejectBody(Body):
-    """Whether it was so then, until a moment (that of what took its place, else now), and is no more."""
+    """Whether the memory was true until some time (by default that of its successor, else now) and no longer is."""
 
     past: StrictBool = False
     until: AwareDatetime | None = None
@@ -111,7 +111,7 @@ def list_memories(
 
 @router.post("/memories", status_code=201, response_model=ChangeResponse)
 def add_memory(request: Request, answer: Response, body: AddBody) -> dict[str, Any]:
-    """Remember a sentence, at once."""
+    """Add a memory, which is active at once."""
     return apply_change(
         request, answer, lambda workspace: [person.create_memory(workspace, body.text, body.category, scope=body.scope)]
     )
@@ -128,7 +128,7 @@ def get_memory(request: Request, answer: Response, number: Id) -> dict[str, Any]
 
 @router.patch("/memories/{number}", response_model=ChangeResponse)
 def edit_memory(request: Request, answer: Response, number: Id, body: EditBody, if_match: IfMatch = None) -> dict[str, Any]:
-    """Give it other words, or another category. What a person wrote, no machine changes."""
+    """Change its text, category or project. What a person wrote is not changed by a machine."""
     seen = parse_if_match(if_match)
     return apply_change(
         request,
@@ -148,28 +148,28 @@ def _edit(workspace: Workspace, number: str, body: EditBody, seen: str) -> Memor
 
 @router.post("/memories/{number}/pin", response_model=ChangeResponse)
 def pin_memory(request: Request, answer: Response, number: Id, body: PinBody, if_match: IfMatch = None) -> dict[str, Any]:
-    """Always show it, and let no machine touch it; or take that back."""
+    """Pin a memory, so that it is always shown and no machine changes it; or unpin it."""
     seen = parse_if_match(if_match)
     return apply_change(request, answer, lambda workspace: [person.pin(workspace, number, on=body.on, if_match=seen)])
 
 
 @router.post("/memories/{number}/retire", response_model=ChangeResponse)
 def retire_memory(request: Request, answer: Response, number: Id, body: ReasonBody, if_match: IfMatch = None) -> dict[str, Any]:
-    """It no longer holds. It stays in the log, and the same proposal does not bring it back."""
+    """Retire a memory that no longer applies. It stays in the log, and the same proposal does not bring it back."""
     seen = parse_if_match(if_match)
     return apply_change(request, answer, lambda workspace: [person.retire(workspace, number, body.reason, if_match=seen)])
 
 
 @router.post("/memories/{number}/split", response_model=ChangeResponse)
 def split_memory(request: Request, answer: Response, number: Id, body: SplitBody, if_match: IfMatch = None) -> dict[str, Any]:
-    """Make two memories of it; it gives way to the first."""
+    """Split a memory into two; the first supersedes it."""
     seen = parse_if_match(if_match)
     return apply_change(request, answer, lambda workspace: person.split(workspace, number, body.first, body.second, if_match=seen))
 
 
 @router.post("/memories/{number}/approve", response_model=ChangeResponse)
 def approve_memory(request: Request, answer: Response, number: Id, body: ApproveBody, if_match: IfMatch = None) -> dict[str, Any]:
-    """Make a held, retired or rejected memory, or a wish that waits, active; in other words where some are given."""
+    """Activate a held, retired or rejected memory, or a wish that was stated only once; with a new text if one is given."""
     seen = parse_if_match(if_match)
     return apply_change(
         request,
@@ -180,7 +180,7 @@ def approve_memory(request: Request, answer: Response, number: Id, body: Approve
 
 @router.post("/memories/{number}/reject", response_model=ChangeResponse)
 def reject_memory(request: Request, answer: Response, number: Id, body: RejectBody, if_match: IfMatch = None) -> dict[str, Any]:
-    """Turn down a held memory, or a wish that waits, or note that it was so; the same proposal does not come back."""
+    """Reject a held memory or a wish that was stated only once, or note that it used to be true. It is not proposed again."""
     seen = parse_if_match(if_match)
     return apply_change(
         request, answer, lambda workspace: [decisions.reject(workspace, number, past=body.past, until=body.until, if_match=seen)]
@@ -189,14 +189,14 @@ def reject_memory(request: Request, answer: Response, number: Id, body: RejectBo
 
 @router.post("/memories/{number}/keep", response_model=ChangeResponse)
 def keep_memory(request: Request, answer: Response, number: Id, body: EmptyBody, if_match: IfMatch = None) -> dict[str, Any]:
-    """Confirm that it still holds: it is the person's own from now on."""
+    """Confirm that it still applies: from now on it belongs to the person."""
     seen = parse_if_match(if_match)
     return apply_change(request, answer, lambda workspace: [person.keep(workspace, number, if_match=seen)])
 
 
 @router.post("/memories/{number}/resolve", response_model=ChangeResponse)
 def resolve_memory(request: Request, answer: Response, number: Id, body: AnswerBody, if_match: IfMatch = None) -> dict[str, Any]:
-    """Answer an open question: it is closed, and the answer is remembered in its place."""
+    """Answer an open question: it is closed, and the answer becomes a memory in its place."""
     seen = parse_if_match(if_match)
     return apply_change(
         request, answer, lambda workspace: person.resolve(workspace, number, body.category, body.text, if_match=seen)

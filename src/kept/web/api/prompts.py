@@ -1,4 +1,4 @@
-"""Extraction prompts over the API: which one is in force for each profile, one's own in its place, categories of one's own."""
+"""The API for extraction prompts: read the prompt of each profile, replace it, and declare categories."""
 
 from typing import Annotated, Any
 
@@ -24,7 +24,7 @@ Line = Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\r\n]*$")]
 
 
 class CategoryOut(BaseModel):
-    """A category that the prompt declares."""
+    """A category declared in the prompt."""
 
     id: str
     title: str
@@ -56,13 +56,13 @@ class PromptsOut(BaseModel):
 
 
 class PromptBody(Body):
-    """A text of the person's own."""
+    """The person's own prompt."""
 
     text: Annotated[str, Field(min_length=1, max_length=200_000)]
 
 
 class CategoryBody(Body):
-    """What belongs to a category, in a sentence; its title (else its id); whether it rests on the person's own words."""
+    """What belongs to the category, in a sentence; its title (default: its id); whether it must be based on the person's words."""
 
     belongs: Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"^[^\r\n]*$")]
     title: Line = ""
@@ -86,7 +86,7 @@ def get_prompt(request: Request, answer: Response, profile: Which) -> dict[str, 
 
 @router.put("/prompts/{profile}", response_model=PromptOut)
 def save_prompt(request: Request, answer: Response, profile: Which, body: PromptBody, if_match: Seen) -> dict[str, Any]:
-    """Put a text of one's own in force. What cannot be followed is not saved; what was there is put aside."""
+    """Replace the prompt by the person's own. An invalid text is not saved; the previous one is kept as a copy."""
     home = request_home(request)
     with web_context(request).writing:
         return _prompt_response(answer, prompt_override.save(home, profile, body.text, if_match=parse_if_match(if_match)))
@@ -94,7 +94,7 @@ def save_prompt(request: Request, answer: Response, profile: Which, body: Prompt
 
 @router.post("/prompts/{profile}/reset", response_model=PromptOut)
 def reset_prompt(request: Request, answer: Response, profile: Which, body: EmptyBody, if_match: Seen) -> dict[str, Any]:
-    """Take the person's own text out of force; it is put aside."""
+    """Return to the default prompt; the person's own is kept as a copy."""
     home = request_home(request)
     with web_context(request).writing:
         prompt_override.remove_own_prompt(home, profile, if_match=parse_if_match(if_match))
@@ -105,7 +105,7 @@ def reset_prompt(request: Request, answer: Response, profile: Which, body: Empty
 def declare_category(
     request: Request, answer: Response, profile: Which, name: Kind, *, body: CategoryBody, if_match: Seen
 ) -> dict[str, Any]:
-    """Declare a category of one's own, or put another in its place."""
+    """Declare a category, or replace its declaration."""
     told: dict[str, str | bool] = {"belongs": body.belongs, "users_words": body.users_words}
     told |= {"title": body.title} if body.title else {}
     home = request_home(request)
@@ -117,7 +117,7 @@ def declare_category(
 
 @router.delete("/prompts/{profile}/categories/{name}", response_model=PromptOut)
 def remove_category(request: Request, answer: Response, profile: Which, name: Kind, if_match: Seen) -> dict[str, Any]:
-    """Take a category of one's own out of the prompt. Memories of it stay."""
+    """Remove a declared category from the prompt. Its memories remain."""
     home = request_home(request)
     with web_context(request).writing:
         return _prompt_response(answer, prompt_override.remove_category(home, profile, name, if_match=parse_if_match(if_match)))

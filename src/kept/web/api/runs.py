@@ -1,4 +1,4 @@
-"""Runs over the API: begin one, see how it stands, stop it, and what runs came to."""
+"""The API for runs: start one, follow it, stop it, and list past ones."""
 
 from datetime import date
 from typing import Annotated, Any, Literal
@@ -20,7 +20,7 @@ _DAY = Pattern(r"\d{4}-\d\d-\d\d")
 
 
 def _validate_day_text(value: object) -> object:
-    """A day as people write it, or nothing: a number would be taken for seconds. Raises ValueError for anything else."""
+    """A date such as 2026-01-31, an empty text or None. Raises ValueError for anything else: a number would be read as seconds."""
     if value is None or (isinstance(value, str) and (not value or _DAY.fullmatch(value))):
         return value
     raise ValueError("must be a day as 2026-01-31")
@@ -30,7 +30,7 @@ Day = Annotated[date | Literal[""] | None, BeforeValidator(_validate_day_text)]
 
 
 class RunBody(Body):
-    """What kind of run: all that is new, of every source that is on, where nothing is said."""
+    """The options of a run; by default it reads all new transcripts of every source that is on."""
 
     dry: StrictBool = Field(default=False, description="Show what would change; change nothing.")
     model: StrictBool = Field(default=True, description="Ask the language model of the settings, where one is set.")
@@ -46,7 +46,7 @@ class RunBody(Body):
 
 
 class RunStateOut(BaseModel):
-    """How the run stands that this page has under way, or had last."""
+    """The state of the run that this page has started, or of the last one."""
 
     number: int = Field(description="How many runs this page has begun.")
     running: bool
@@ -85,7 +85,7 @@ class RunOut(BaseModel):
 
 
 class StopOut(BaseModel):
-    """What a guard stopped, and still waits."""
+    """A change that a guard stopped and that is still pending."""
 
     profile: str
     scope: str
@@ -94,7 +94,7 @@ class StopOut(BaseModel):
 
 
 class RunsOut(BaseModel):
-    """The last runs, the newest first, and what guards have stopped."""
+    """The last runs, newest first, and the changes that guards have stopped."""
 
     runs: list[RunOut]
     stops: list[StopOut]
@@ -123,21 +123,21 @@ def _run_body(happened: RunSummary) -> dict[str, Any]:
 
 
 class BackupOut(BaseModel):
-    """A backup that was made."""
+    """A new backup."""
 
     name: str
 
 
 @router.post("/backup", status_code=201, response_model=BackupOut)
 def back_up(request: Request, body: EmptyBody) -> dict[str, Any]:
-    """Make a verified copy of the store beside those that are made by themselves."""
+    """Make a verified copy of the store, in addition to the automatic ones."""
     with web_context(request).writing, request_workspace(request) as workspace:
         return {"name": back_up_now(workspace).name}
 
 
 @router.post("/runs", status_code=202, response_model=RunStateOut)
 def begin_run(request: Request, body: RunBody) -> dict[str, Any]:
-    """Begin a run and answer at once; one at a time. What a guard stopped is let through only with `allow` and `confirm`."""
+    """Start a run and answer at once; only one can run. A change that a guard stopped is made only with `allow` and `confirm`."""
     if body.allow and not body.confirm:
         raise UsageError(
             "what a guard stopped needs the person's confirmation", hint="read what would be lost, then send `confirm`"
@@ -161,11 +161,11 @@ def begin_run(request: Request, body: RunBody) -> dict[str, Any]:
 
 @router.get("/runs/now", response_model=RunStateOut)
 def get_current_run(request: Request) -> dict[str, Any]:
-    """How the run stands that was begun here."""
+    """The state of the run that was started here."""
     return json_fields(web_context(request).work.now)
 
 
 @router.delete("/runs/now", response_model=RunStateOut)
 def stop_run(request: Request) -> dict[str, Any]:
-    """Ask the run to end at its next step. What was done is done, and the next run goes on from there."""
+    """Ask the run to end at its next step. It keeps what it has done, and the next run continues from there."""
     return json_fields(web_context(request).work.stop())

@@ -1,4 +1,4 @@
-"""The bundled sample over the API: look around in it, and leave it again."""
+"""The API for the bundled sample: show it, and leave it."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ router = APIRouter(tags=["sample"])
 
 
 class SampleBody(Body):
-    """Whether the sample is shown in place of what is yours."""
+    """Whether to show the sample instead of the person's own memories."""
 
     on: StrictBool
 
 
 class SampleOut(BaseModel):
-    """What is shown now."""
+    """Whether the sample is shown, and the number of its memories."""
 
     on: bool
     memories: int = Field(description="How many memories the sample has; 0 where it is not shown.")
@@ -29,7 +29,7 @@ class SampleOut(BaseModel):
 
 @router.post("/sample", response_model=SampleOut)
 def show_sample(request: Request, body: SampleBody) -> dict[str, Any]:
-    """Show the bundled sample, which has a home of its own, in place of what is yours, or leave it."""
+    """Show the bundled sample, which has its own home, instead of the person's memories; or leave it."""
     room = web_context(request)
     if not body.on:
         room.in_sample.clear()

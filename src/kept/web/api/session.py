@@ -1,4 +1,4 @@
-"""Signing in: a browser shows the key once and gets a cookie that no script can read."""
+"""Sign in: a browser sends the key once and gets a cookie that no script can read."""
 
 from typing import Annotated
 
@@ -13,14 +13,14 @@ router = APIRouter(tags=["session"])
 
 
 class KeyBody(BaseModel):
-    """The key of this start of ``kept web``, as the address in the terminal has it after ``#``."""
+    """The key of the running ``kept web``: the part after ``#`` of the address that it printed."""
 
     key: Annotated[str, StringConstraints(max_length=200)] = Field(description="The part of the address after #.")
 
 
 @router.post("/session", status_code=204)
 def sign_in(request: Request, body: KeyBody) -> Response:
-    """Show the key, get a cookie."""
+    """Exchange the key for a cookie."""
     room = web_context(request)
     if not room.is_key(body.key):
         raise HTTPException(403, "this is not the key of the running `kept web`")

@@ -1,7 +1,7 @@
-"""Settings over the API: read, set, add to, take out of; the file as text; sources on and off; the night's job.
+"""The API for settings: read and set them, add and delete rules, edit the file as text, switch sources, show the nightly job.
 
-What names programs, servers or paths, or says whom to trust, is shown and never changed here: the page's key opens the memory,
-not the machine. Of models one may choose, but only among those that kept itself finds on this machine.
+Settings that name programs, servers or paths, or that say whom to trust, are shown but cannot be changed here: the page's key gives
+access to the memories, not to the machine. A model can be chosen only among those that kept itself finds on this machine.
 """
 
 import os
@@ -30,7 +30,7 @@ Line = Annotated[str, Field(max_length=2_000)]
 
 
 class SettingOut(BaseModel):
-    """A setting, as `kept config list --json` tells it."""
+    """A setting, as in `kept config list --json`."""
 
     name: str
     group: str
@@ -47,20 +47,20 @@ class SettingOut(BaseModel):
 
 
 class SettingsOut(BaseModel):
-    """Every setting, in groups, and where the file is."""
+    """All settings, in groups, and the path of the file."""
 
     path: str
     settings: list[SettingOut]
 
 
 class ValueBody(Body):
-    """A value of the setting's kind; null or an empty text is the default again. Lists may come as text, an item a line."""
+    """A value of the setting's kind; null or an empty text restores the default. A list may be sent as text, one item per line."""
 
     value: StrictBool | StrictInt | StrictFloat | Annotated[str, Field(max_length=20_000)] | list[Line] | None
 
 
 class ItemBody(Body):
-    """A rule (`use`): what is empty is left out. Lists may come as text, an item a line."""
+    """A rule (`use`); empty fields are left out. A list may be sent as text, one item per line."""
 
     profile: Line = ""
     sources: list[Line] | Line = ""
@@ -68,7 +68,7 @@ class ItemBody(Body):
 
 
 class FileOut(BaseModel):
-    """The settings file as it is."""
+    """The text of the settings file."""
 
     path: str
     text: str
@@ -76,7 +76,7 @@ class FileOut(BaseModel):
 
 
 class FileBody(Body):
-    """The settings file as it shall be."""
+    """The new text of the settings file."""
 
     text: Annotated[str, Field(max_length=1_000_000)]
 
@@ -88,13 +88,13 @@ class SwitchBody(Body):
 
 
 class ModelBody(Body):
-    """A model that was found on this machine, by its title; empty: none."""
+    """The title of a model that was found on this machine; empty for none."""
 
     title: Line
 
 
 class ModelOut(BaseModel):
-    """Which model runs ask, and what a trial came to."""
+    """The model that runs use, and the result of a trial."""
 
     adapter: str
     model: str
@@ -102,7 +102,7 @@ class ModelOut(BaseModel):
 
 
 class ScheduledJobOut(BaseModel):
-    """An entry with the system's scheduler."""
+    """An entry in the system's scheduler."""
 
     kind: str
     places: list[str]
@@ -111,14 +111,14 @@ class ScheduledJobOut(BaseModel):
 
 
 class ScheduleOut(BaseModel):
-    """The entries of the night's job."""
+    """The entries of the nightly job."""
 
     entries: list[ScheduledJobOut]
 
 
 @router.get("/settings", response_model=SettingsOut)
 def list_settings(request: Request) -> dict[str, Any]:
-    """Every setting with its meaning, kind, default and value."""
+    """All settings with their meaning, kind, default and value."""
     home = request_home(request)
     return {"path": str(home.settings), "settings": [_setting_body(setting) for setting in configure.describe_settings(home)]}
 
@@ -131,7 +131,7 @@ def get_setting(request: Request, answer: Response, name: Named) -> dict[str, An
 
 @router.put("/settings/{name}", response_model=SettingOut)
 def set_setting(request: Request, answer: Response, name: Named, body: ValueBody, if_match: IfMatch = None) -> dict[str, Any]:
-    """Set it. The file's comments and order are kept. What is `terminal_only` is refused (403)."""
+    """Set a setting. Comments and order of the file are preserved. A setting that is `terminal_only` is refused (403)."""
     home, seen = request_home(request), parse_if_match(if_match)
     with web_context(request).writing:
         configure.change_setting(
@@ -142,7 +142,7 @@ def set_setting(request: Request, answer: Response, name: Named, body: ValueBody
 
 @router.post("/settings/{name}/items", status_code=201, response_model=SettingOut)
 def add_item(request: Request, answer: Response, name: Named, body: ItemBody, if_match: IfMatch = None) -> dict[str, Any]:
-    """Add a rule after those that stand there. External sources (`feed`) are `terminal_only` (403)."""
+    """Add a rule after the existing ones. External sources (`feed`) are `terminal_only` (403)."""
     _require_setting(name)
     item = {"profile": body.profile, "sources": _split_lines(body.sources), "projects": _split_lines(body.projects)}
     with web_context(request).writing:
@@ -152,7 +152,7 @@ def add_item(request: Request, answer: Response, name: Named, body: ItemBody, if
 
 @router.delete("/settings/{name}/items/{number}", response_model=SettingOut)
 def delete_item(request: Request, answer: Response, name: Named, number: Number, if_match: IfMatch = None) -> dict[str, Any]:
-    """Take a rule out. External sources (`feed`) are `terminal_only` (403)."""
+    """Delete a rule. External sources (`feed`) are `terminal_only` (403)."""
     _require_setting(name)
     with web_context(request).writing:
         configure.remove_table_item(request_home(request), name, number, if_match=parse_if_match(if_match), remote=True)
@@ -161,7 +161,7 @@ def delete_item(request: Request, answer: Response, name: Named, number: Number,
 
 @router.get("/settings-file", response_model=FileOut)
 def get_settings_file(request: Request, answer: Response) -> dict[str, Any]:
-    """The file as text; its revision is the ETag. Also where it is broken."""
+    """The file as text, even if it is invalid; its revision is the ETag."""
     home = request_home(request)
     text, revision = configure.load_settings_text(home)
     answer.headers["etag"] = f'"{revision}"'
@@ -170,7 +170,7 @@ def get_settings_file(request: Request, answer: Response) -> dict[str, Any]:
 
 @router.put("/settings-file", response_model=FileOut)
 def write_settings_file(request: Request, answer: Response, body: FileBody, if_match: IfMatch = None) -> dict[str, Any]:
-    """Write the file anew, where what it says is settings. What is `terminal_only` must be in it as it is (403)."""
+    """Replace the file if the text is valid. Settings that are `terminal_only` must be unchanged in it (403)."""
     with web_context(request).writing:
         configure.rewrite_settings(request_home(request), body.text, if_match=parse_if_match(if_match), remote=True)
     return get_settings_file(request, answer)
@@ -178,7 +178,7 @@ def write_settings_file(request: Request, answer: Response, body: FileBody, if_m
 
 @router.put("/sources/{name}", response_model=SettingOut)
 def switch_source(request: Request, answer: Response, name: Named, body: SwitchBody) -> dict[str, Any]:
-    """Read a source, or read it no more; what was read of it stays."""
+    """Switch a source on or off; what was already read from it remains."""
     if name not in {source.name for source in SOURCES}:
         raise MissingError(f"there is no source {name!r}", hint="see `kept sources`")
     home = request_home(request)
@@ -190,7 +190,7 @@ def switch_source(request: Request, answer: Response, name: Named, body: SwitchB
 
 @router.put("/model", response_model=ModelOut)
 def choose_model(request: Request, body: ModelBody) -> dict[str, Any]:
-    """Have runs ask one of the models that are found on this machine, or none. Any other is named on the terminal only."""
+    """Choose one of the models that were found on this machine, or none. Any other can be set only in the terminal."""
     with request_workspace(request) as workspace:
         chosen = {item.title: item.settings for item in find_models(workspace.env)} | {"": {"llm.adapter": "none"}}
     if body.title not in chosen:
@@ -205,7 +205,7 @@ def choose_model(request: Request, body: ModelBody) -> dict[str, Any]:
 
 @router.post("/model/trial", response_model=ModelOut)
 def try_model(request: Request, body: EmptyBody) -> dict[str, Any]:
-    """Ask the model of the settings the ten questions of kept's trial. Nothing of the person's is sent."""
+    """Ask the configured model the ten questions of kept's trial. They contain nothing of the person's."""
     with request_workspace(request) as workspace:
         llm = workspace.settings.llm
         (score,) = try_models(workspace, (llm.model,))
@@ -214,7 +214,7 @@ def try_model(request: Request, body: EmptyBody) -> dict[str, Any]:
 
 @router.get("/schedule", response_model=ScheduleOut)
 def get_schedule(request: Request) -> dict[str, Any]:
-    """The entries of the night's job with the system's schedulers. They name a program: only the terminal changes them."""
+    """The entries of the nightly job in the system's schedulers. They name a program, so only the terminal can change them."""
     return {"entries": [dump(job) for job in scheduling.list_installed_jobs(request_home(request), os.environ)]}
 
 

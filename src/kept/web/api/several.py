@@ -1,4 +1,4 @@
-"""Several memories at once over the API: the same change to all or to none, one out of several, and forgetting."""
+"""The API for several memories: change all or none of them, merge them, forget them, and accept refused proposals."""
 
 from collections import Counter
 from enum import StrEnum
@@ -24,7 +24,7 @@ _MOST = 1_000
 
 
 class BulkAction(StrEnum):
-    """What may be done to several at once."""
+    """A change that can be made to several memories at once."""
 
     PIN = "pin"
     UNPIN = "unpin"
@@ -35,21 +35,21 @@ class BulkAction(StrEnum):
 
 
 class SeenMemory(Body):
-    """A memory, and the revision that was seen of it (empty: any)."""
+    """A memory, and the revision that the client saw (empty: any)."""
 
     id: Number
     revision: Annotated[str, StringConstraints(max_length=80)] = ""
 
 
 class BulkBody(Body):
-    """One act for several memories."""
+    """One change for several memories."""
 
     act: BulkAction
     memories: Annotated[list[SeenMemory], Field(min_length=1, max_length=_MOST)]
 
 
 class MergeBody(Body):
-    """Memories that are to be one: the first takes in the others."""
+    """Memories to merge into the first."""
 
     memories: Annotated[list[SeenMemory], Field(min_length=2, max_length=50)]
     content: Annotated[str, Field(max_length=2 * person.MOST, description="What the one says; empty: what the first says.")] = ""
@@ -57,13 +57,13 @@ class MergeBody(Body):
 
 
 class BulkResponse(ChangeResponse):
-    """What several changes came to. ``undo`` takes all of them back."""
+    """The result of several changes. ``undo`` reverts all of them."""
 
     undo_each: list[str] = Field(description="What undoes each alone, in the order of ``memories``; empty where nothing changed.")
 
 
 class ForgetBody(Body):
-    """Memories to erase. ``sure`` must be true: there is no undo."""
+    """Memories to erase. Erasing needs ``sure``, because there is no undo; without it nothing is erased."""
 
     memories: Annotated[list[Number], Field(min_length=1, max_length=_MOST)]
     sure: StrictBool
@@ -73,7 +73,7 @@ class ForgetBody(Body):
 
 
 class NearCopy(BaseModel):
-    """Nearly the same in other words: it stays unless it is chosen."""
+    """A memory that says nearly the same in other words. It is kept unless it is chosen."""
 
     id: str
     where: str
@@ -81,7 +81,7 @@ class NearCopy(BaseModel):
 
 
 class ErasureOut(BaseModel):
-    """What was erased; where ``sure`` was false, what would be."""
+    """What was erased or, if ``sure`` was false, what would be."""
 
     forgotten: list[str]
     places: dict[str, int] = Field(description="How many places, by what holds them.")
@@ -93,7 +93,7 @@ class ErasureOut(BaseModel):
 
 @router.post("/several", response_model=BulkResponse)
 def change_several(request: Request, answer: Response, body: BulkBody) -> dict[str, Any]:
-    """Do the same to several memories: to all of them, or, where one of them cannot be changed so, to none."""
+    """Make the same change to several memories: to all of them, or to none if one cannot be changed in this way."""
     undo_each: list[str] = []
 
     def change_all(workspace: Workspace) -> list[Memory]:
@@ -124,7 +124,7 @@ def _apply_action(workspace: Workspace, act: BulkAction, seen: SeenMemory) -> Me
 
 @router.post("/merge", response_model=ChangeResponse)
 def merge_memories(request: Request, answer: Response, body: MergeBody) -> dict[str, Any]:
-    """Make several memories one. The first takes in the others, with all the words they rest on."""
+    """Merge several memories into the first, which gets all their evidence."""
     numbers, seen = [seen_memory.id for seen_memory in body.memories], [seen_memory.revision for seen_memory in body.memories]
     return apply_change(
         request,
@@ -134,23 +134,23 @@ def merge_memories(request: Request, answer: Response, body: MergeBody) -> dict[
 
 
 class ErasingOut(BaseModel):
-    """What forgetting does now, in words; empty while nothing is forgotten."""
+    """What a running forget request is doing, in words; empty if none is running."""
 
     doing: str
 
 
 @router.get("/forget", response_model=ErasingOut)
 def tell_erasing(request: Request) -> dict[str, str]:
-    """What forgetting does now: it may take minutes."""
+    """What a running forget request is doing; it may take minutes."""
     return {"doing": next(iter(web_context(request).erasing), "")}
 
 
 @router.post("/forget", response_model=ErasureOut)
 def forget_memories(request: Request, body: ForgetBody) -> dict[str, Any]:
-    """Erase memories for good, and their words wherever kept has them, backups included. There is no undo.
+    """Erase memories permanently, and their words everywhere kept has them, backups included. There is no undo.
 
-    Where something is left, the same call tries again. Where ``sure`` is false, nothing is erased and the answer tells what would
-    be.
+    If something could not be erased, the same call tries again. If ``sure`` is false, nothing is erased and the response says what
+    would be.
     """
     room, numbers = web_context(request), tuple(dict.fromkeys(body.memories))
     with room.writing, request_workspace(request) as workspace:
@@ -181,7 +181,7 @@ def forget_memories(request: Request, body: ForgetBody) -> dict[str, Any]:
 
 @router.delete("/forget/{run}", response_model=ErasingOut)
 def close_what_is_left(request: Request, run: Annotated[int, Path(ge=1, le=10**15)], body: EmptyBody) -> dict[str, str]:
-    """Show no more what a run that forgot could not reach: the person has seen to it. History still tells."""
+    """Stop showing what a forgetting run could not erase, because the person has dealt with it. The history still shows it."""
     with web_context(request).writing, request_workspace(request) as workspace:
         close_left(workspace, run)
     return tell_erasing(request)
@@ -196,5 +196,5 @@ def _erasure_body(gone: ErasureReport) -> dict[str, Any]:
 
 @router.post("/refused/{number}/admit", status_code=201, response_model=ChangeResponse)
 def accept_proposal(request: Request, answer: Response, number: Id, body: EmptyBody) -> dict[str, Any]:
-    """Remember a proposal that was refused: it was right after all."""
+    """Make a refused proposal a memory."""
     return apply_change(request, answer, lambda workspace: [person.accept_refused(workspace, number)])

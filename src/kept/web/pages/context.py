@@ -1,4 +1,4 @@
-"""What would be put before a session: type a message, see each line with its reason, and what was left out."""
+"""The page that previews the context of a session: each line for a message with its reason, and what was left out."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -20,8 +20,8 @@ from kept.workspace import Workspace
 router = APIRouter()
 PAGE = NavigationPage(id="context", title="What sessions see", path="/context", key="i", router=router)
 
-_MESSAGE = 8_000  # characters that an address carries
-_SHORT = 3  # letters of words that are not marked: they stand in most lines
+_MESSAGE = 8_000  # maximum length of a message, which is part of the URL
+_SHORT = 3  # words of at most this many letters are not marked: most lines contain them
 AGENTS = {"claude": "Claude Code", "codex": "Codex", "none": "another"}
 _TITLES = {layer.name: layer.title for layer in LAYERS}
 
@@ -35,9 +35,9 @@ def context(
     client: Annotated[Literal["claude", "codex", "none"], Query()] = "claude",
     budget: Annotated[str, Query(max_length=6)] = "",
 ) -> Response:
-    """What a hook would put before this message in this project; without a message, before a session that starts there.
+    """The context that a hook would add to this message in this project or, without a message, to a session that starts there.
 
-    Where no project is named (the form names "none" as an empty one) it is the one that was worked on last.
+    If the request names no project, the one with the latest work is used; an empty ``project`` means none.
     """
     with request_workspace(request) as workspace:
         known = session_directories(workspace)
@@ -71,7 +71,7 @@ def context(
 
 
 def last_work_directory(workspace: Workspace, directories: Sequence[str]) -> str:
-    """The directory of the project that the last session of all worked in; empty where there is none."""
+    """The directory of the project of the latest session; empty if there is none."""
     day = calendar.latest_active_day(workspace)
     sessions = workspace.store.archive.session_activity(*workspace.day_bounds(day)) if day else ()
     scopes = {workspace.scope(directory): directory for directory in directories}
@@ -80,7 +80,7 @@ def last_work_directory(workspace: Workspace, directories: Sequence[str]) -> str
 
 
 def _group_by_layer(found: Context) -> list[tuple[str, list[tuple[ContextPiece, int]]]]:
-    """The lines by layer, each with about how many tokens it costs."""
+    """The lines by layer, each with an estimate of its tokens."""
     shown = groupby(found.pieces, key=lambda each: each.layer)
     return [
         (_TITLES[layer], [(item, estimate_token_count(f"{render_piece(item)}\n")) for item in inside]) for layer, inside in shown
@@ -88,6 +88,6 @@ def _group_by_layer(found: Context) -> list[tuple[str, list[tuple[ContextPiece, 
 
 
 def _group_by_reason(found: Context) -> list[tuple[str, list[ContextPiece]]]:
-    """What was left out, by reason, the nearest first."""
+    """What was left out by reason, the nearest first."""
     ordered = sorted(found.omitted, key=lambda each: (each[1], -each[0].near, -each[0].score, each[0].key))
     return [(reason, [each for each, _ in inside]) for reason, inside in groupby(ordered, key=lambda each: each[1])]

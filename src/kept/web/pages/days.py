@@ -1,4 +1,4 @@
-"""Days: a calendar, and what each day was."""
+"""The pages for days: a calendar, and one page per day."""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -28,14 +28,14 @@ PAGE = NavigationPage(id="days", title="Days", path="/days", key="d", router=rou
 
 ProjectName = Annotated[str, Query(max_length=400, description="The scope of a project; empty: all of them.")]
 
-# Journals may say what a transcript said: nothing in them leads anywhere, fetches anything or is taken for markup of ours.
+# A journal may quote a transcript, so its Markdown is rendered without links, images and HTML.
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).disable(["link", "autolink", "image", "reference"])
 
 
 @router.get("/days")
 def days(request: Request, month: Annotated[str, Query(max_length=10)] = "", project: ProjectName = "") -> Response:
-    """The calendar of a month: the one that is asked for, else the last in which something happened; of all projects, or of one
-    with what was decided, learnt and worked on in it.
+    """The calendar of a month, by default the last with activity; for all projects, or for one with its decisions, learnings and
+    work.
     """
     with request_workspace(request) as workspace:
         today = workspace.clock().astimezone(workspace.zone).date()
@@ -63,7 +63,7 @@ def days(request: Request, month: Annotated[str, Query(max_length=10)] = "", pro
 
 
 def _split_weeks(cells: tuple[CalendarDay, ...]) -> list[list[CalendarDay | None]]:
-    """The days by week, Monday first; None where a week reaches into another month."""
+    """The days by week, Monday first; None for days of another month."""
     ahead: list[CalendarDay | None] = [None] * cells[0].day.weekday()
     every = [*ahead, *cells]
     every += [None] * (-len(every) % 7)
@@ -71,20 +71,20 @@ def _split_weeks(cells: tuple[CalendarDay, ...]) -> list[list[CalendarDay | None
 
 
 def _find_scope(workspace: Workspace, project: str) -> str:
-    """The scope that an address names; empty for all projects. Raises MissingError."""
+    """Check the scope in the URL; empty means all projects. Raises MissingError."""
     if project and project not in workspace.scope_names():
         raise MissingError(f"there is no project {project!r}", hint="choose one of those that are listed")
     return project
 
 
 def _project_values(workspace: Workspace, scope: str) -> dict[str, Any]:
-    """What the choice of a project needs: those there are, by name, and the one that is chosen."""
+    """The values for the choice of a project: the projects by name, and the chosen one."""
     return {"project": scope, "projects": sorted(workspace.scope_names().items(), key=lambda each: each[1].casefold())}
 
 
 @router.get("/days/{day}")
 def day_page(request: Request, day: str, project: ProjectName = "") -> Response:
-    """What a day was, in all projects or in one."""
+    """The page of one day, for all projects or one."""
     with request_workspace(request) as workspace:
         which = workspace.day(day)
         scope = _find_scope(workspace, project)
@@ -114,12 +114,12 @@ def day_page(request: Request, day: str, project: ProjectName = "") -> Response:
 
 
 def _normalize_line_ends(text: str) -> str:
-    """Line ends stay, for they are what Markdown is made of."""
+    """Convert line ends to line feeds, so that they remain when invisible characters are removed: Markdown needs them."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _group_bullets(bullets: Iterable[SummaryBullet]) -> list[tuple[str, str, list[tuple[str, list[str]]]]]:
-    """What is told of a day besides memories: by part and by whom it is told, then by project."""
+    """The bullets of a day that are not memories: by part, with the authors, then by project."""
     made = []
     for part in SummaryPart:
         inside = [bullet for bullet in bullets if bullet.part is part and not bullet.remembered]

@@ -1,4 +1,4 @@
-"""Files: every file kept writes, one to edit as text, and what the next writing would change."""
+"""The pages for the files that kept writes: the list, what the next write would change, and an editor."""
 
 from itertools import groupby
 from os.path import commonpath
@@ -33,7 +33,7 @@ Which = Annotated[str, Query(max_length=1_000)]
 
 @router.get("/files")
 def files(request: Request) -> Response:
-    """Every file that kept writes, by what it is, and those that the next writing would change."""
+    """The files that kept writes, by form."""
     with request_workspace(request) as workspace:
         order = list(FORMS)
         editable_files = sorted(edit_file.list_output_files(workspace), key=lambda each: order.index(each.form))
@@ -47,17 +47,17 @@ def files(request: Request) -> Response:
 
 @router.get("/files/coming")
 def upcoming_changes(request: Request) -> Response:
-    """What the next writing would change; asked for after the list is there, for it composes every file."""
+    """What the next write would change. The page requests it separately, because it composes every file."""
     with request_workspace(request) as workspace:
         try:
             write_preview = edit_file.preview_write(workspace)
-        except (BusyError, StoreError) as error:  # a run is writing them just now: what would change shows itself soon
+        except (BusyError, StoreError) as error:  # a run is writing the files now
             write_preview = edit_file.WritePreview(changes=(), files={}, problems=(str(error),))
         return render_part(workspace, "files_coming.html", coming=write_preview)
 
 
 def _group_files(form: str, inside: list[EditableFile]) -> tuple[str, list[EditableFile]]:
-    """The folder that all of them lie in (empty for a single one), and they by name; the latest day first."""
+    """The common folder of the files (empty for a single file), and the files by name; daily files are sorted latest first."""
     folder = commonpath([file.name for file in inside]) if len(inside) > 1 else ""
     return f"{folder}/" if folder else "", sorted(inside, key=lambda each: each.name, reverse=form == "daily")
 
@@ -80,7 +80,7 @@ def edit_file_page(request: Request, name: Which) -> Response:
 
 @router.get("/files/entries")
 def file_entries(request: Request, name: Which) -> Response:
-    """What a file tells, entry by entry, for the list beside its text."""
+    """The entries of a file, for the list beside its text."""
     with request_workspace(request) as workspace:
         return render_part(workspace, "file_entries.html", **_file_values(workspace, edit_file.load_output_file(workspace, name)))
 

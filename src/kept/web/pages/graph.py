@@ -1,4 +1,4 @@
-"""The knowledge graph: drawn, and as a list that says the same."""
+"""The page of the knowledge graph, as a drawing and as a list with the same content."""
 
 from collections import defaultdict
 from typing import Annotated, Any, NamedTuple
@@ -26,7 +26,7 @@ _TIES = 8
 
 @router.get("/graph")
 def graph(request: Request, project: Annotated[str, Query(max_length=200)] = "") -> Response:
-    """Who and what memories are about, and what ties them together; of one project where its name is given."""
+    """The people, projects and things that memories are about, and their relations; for one project if its name is given."""
     with request_workspace(request) as workspace:
         found = build_knowledge_graph(workspace, project=project)
         values: dict[str, Any] = {
@@ -34,7 +34,7 @@ def graph(request: Request, project: Annotated[str, Query(max_length=200)] = "")
             "things": _group_nodes(found),
             "kinds": {kind.value: title for kind, title in KINDS.items()},
             "counts": {kind.value: sum(node.kind is kind for node in found.nodes) for kind in NodeKind},
-            "drawn": len(found.edges) > sum(node.kind is NodeKind.MEMORY for node in found.nodes),  # one of them ties two things
+            "drawn": len(found.edges) > sum(node.kind is NodeKind.MEMORY for node in found.nodes),  # two things are connected
             "left_out": sum(found.left_out.values()),
             "projects": sorted(set(workspace.scope_names().values()), key=str.casefold),
         }
@@ -42,7 +42,7 @@ def graph(request: Request, project: Annotated[str, Query(max_length=200)] = "")
 
 
 class ListedNode(NamedTuple):
-    """What is not a memory, with what it is together with, the strongest tie first; ``alone`` where one memory is all it has."""
+    """A node that is not a memory, with its related nodes, the strongest relation first; ``alone``: only one memory mentions it."""
 
     node: Node
     ties: list[Node]
@@ -50,7 +50,7 @@ class ListedNode(NamedTuple):
 
 
 def _group_nodes(found: Graph) -> list[tuple[str, list[ListedNode]]]:
-    """What is not a memory, by kind."""
+    """The nodes that are not memories, by kind."""
     nodes = {graph_node.id: graph_node for graph_node in found.nodes}
     ties: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
     for edge in found.edges:

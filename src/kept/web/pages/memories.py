@@ -1,4 +1,4 @@
-"""Memories: all of them, searched and filtered. The address says the filter, so it can be kept, and going back goes back."""
+"""The pages for memories: the list with search and filters. The filters are in the URL, for bookmarks and the back button."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -33,25 +33,25 @@ from kept.workspace import Workspace
 router = APIRouter()
 PAGE = NavigationPage(id="memories", title="Memories", path="/", key="m", router=router)
 
-_STRETCH = 60  # rows shown before "show more"
+_STRETCH = 60  # rows that are shown before "show more"
 
 Ids = Annotated[list[str], Query(alias="id", min_length=1, max_length=1_000)]
 
 
-LAYERS: Mapping[str, tuple[str, tuple[UnitKind, ...]]] = {  # label, what is looked in
+LAYERS: Mapping[str, tuple[str, tuple[UnitKind, ...]]] = {  # label, kinds that are searched
     "memories": ("memories", (UnitKind.MEMORY,)),
     "days": ("days", (UnitKind.SUMMARY,)),
     "turns": ("conversations", (UnitKind.TURN,)),
 }
 _SEARCHED = (Status.ACTIVE, Status.HELD)
-_MOST_FOUND, _EXCERPT, _ID = 300, 320, 4  # hits of a search; characters shown of one; characters that may be an id
-_PREVIEW = 12  # days and conversations that stand below the memories
-_MOST_OF_ALL = 100_000  # hits that are looked through for what a filter wants
+_MOST_FOUND, _EXCERPT, _ID = 300, 320, 4  # maximum hits; characters shown of a hit; minimum characters of an id
+_PREVIEW = 12  # number of days and of conversations shown below the memories
+_MOST_OF_ALL = 100_000  # maximum hits if a filter is applied to them afterwards
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SearchResultRow:
-    """One hit of a search: a memory, or a turn or a line of a day with the stretch of its text that has the words."""
+    """A search result: a memory, or an excerpt of a turn or of a line about a day."""
 
     memory: Memory | None = None
     hit: Hit | None = None
@@ -59,7 +59,7 @@ class SearchResultRow:
 
     @property
     def held(self) -> bool:
-        """Whether it is a memory that is held for a decision: those stand below what is remembered."""
+        """Whether it is a held memory; these are listed below the active ones."""
         return self.memory is not None and self.memory.status is Status.HELD
 
 
@@ -82,7 +82,7 @@ def memories(
     exact: bool = False,
     shown: Annotated[int, Query(ge=1, le=100_000)] = _STRETCH,
 ) -> Response:
-    """The page; or, for htmx, the list alone."""
+    """The page, or for htmx only the list."""
     wish = ListQuery(
         q=q.strip(),
         within=within,
@@ -130,7 +130,7 @@ def turn_page(
 
 @router.get("/found")
 def count_transcripts(request: Request) -> Response:
-    """How many transcripts there are, for a first visit; it may take a while to look."""
+    """The number of transcripts on this machine, for the first visit. The page requests it separately, as counting takes time."""
     with request_workspace(request) as workspace:
         tools = [tool for tool in survey(workspace).tools if tool.files]
         return render_part(workspace, "memories_found.html", tools=tools)
@@ -138,7 +138,7 @@ def count_transcripts(request: Request) -> Response:
 
 @router.get("/memories/new")
 def new_memory_form(request: Request) -> Response:
-    """The form for something to remember."""
+    """The form for a new memory."""
     with request_workspace(request) as workspace:
         kinds = [
             (format_kind(profile.id, category.id), category_title(workspace.profiles, profile.id, category.id))
@@ -151,7 +151,7 @@ def new_memory_form(request: Request) -> Response:
 
 @router.get("/memories/merge")
 def merge_form(request: Request, number: Ids) -> Response:
-    """The form that makes several one."""
+    """The form that merges several memories."""
     with request_workspace(request) as workspace:
         memories = [find_memory(workspace, item) for item in number]
         body = json.dumps({"memories": [{"id": memory.id, "revision": memory_revision(memory)} for memory in memories]})
@@ -160,7 +160,7 @@ def merge_form(request: Request, number: Ids) -> Response:
 
 @router.get("/memories/forget")
 def forget_form(request: Request, number: Ids) -> Response:
-    """Where the words stand that forgetting would erase, and what says nearly the same, before it does."""
+    """The form before forgetting: where the words are that would be erased, and which memories say nearly the same."""
     with request_workspace(request) as workspace:
         asked = make_erasure_request(workspace, [find_memory(workspace, item) for item in dict.fromkeys(number)])
         erasure_matches = find_erasure_places(workspace, asked, quick=True)
@@ -182,21 +182,21 @@ def memory_row(request: Request, number: str) -> Response:
 
 @router.get("/memories/{number}/edit")
 def edit_form(request: Request, number: str) -> Response:
-    """The form that changes it in its place."""
+    """The edit form, in place of the memory's row."""
     with request_workspace(request) as workspace:
         return render_form(workspace, find_memory(workspace, number), "memory_edit.html")
 
 
 @router.get("/memories/{number}/wrong")
 def report_wrong_form(request: Request, number: str) -> Response:
-    """The form that says what is wrong with it."""
+    """The form for reporting what is wrong with a memory."""
     with request_workspace(request) as workspace:
         return render_form(workspace, find_memory(workspace, number), "memory_wrong.html")
 
 
 @router.get("/memories/{number}/split")
 def split_form(request: Request, number: str) -> Response:
-    """The form that makes two of it: its first sentence and the others stand there, and the passages it rests on."""
+    """The form that splits a memory, filled with its first sentence and the rest; it also shows the quotes of its evidence."""
     with request_workspace(request) as workspace:
         memory = find_memory(workspace, number)
         first = memory.content[: split_sentences(memory.content, 0, len(memory.content))[0].end]
@@ -213,13 +213,13 @@ def split_form(request: Request, number: str) -> Response:
 
 @router.get("/memories/{number}/answer")
 def answer_form(request: Request, number: str) -> Response:
-    """The form that answers it in its place."""
+    """The form that answers an open question, in place of its row."""
     with request_workspace(request) as workspace:
         return render_form(workspace, find_memory(workspace, number), "memory_answer.html")
 
 
 def render_form(workspace: Workspace, memory: Memory, template: str, row: str = "") -> Response:
-    """A form about a memory, in the place of the row that ``row`` gives."""
+    """Render a form for a memory. ``row`` is the URL of the part that the form replaces (default: its row in the list)."""
     profile = workspace.profile_of(memory) or workspace.profile
     kinds = [(category.id, category.title) for category in profile.categories]
     where = row or f"/memories/{memory.id}/row"
@@ -230,7 +230,7 @@ def render_form(workspace: Workspace, memory: Memory, template: str, row: str = 
 
 
 def row_values(workspace: Workspace, words: Sequence[str] = (), *, past: datetime | None = None) -> dict[str, Any]:
-    """What a row needs besides its memory; ``words`` are marked in it. As of a ``past`` moment nothing can be done with it."""
+    """The values that a row needs besides its memory. ``words`` are marked; rows as of a ``past`` moment have no actions."""
     now = past or workspace.clock()
     filed = {(profile.id, one.id) for profile in workspace.profiles if (one := profile.category_for("open_question"))}
     return {
@@ -244,12 +244,12 @@ def row_values(workspace: Workspace, words: Sequence[str] = (), *, past: datetim
 
 
 def _found_values(workspace: Workspace, wish: ListQuery, shown: int, *, exact: bool) -> dict[str, Any]:
-    """What a search finds, by layer; ``exact`` takes the words as they are typed."""
+    """The template values for search results, by layer; ``exact`` switches off the correction of spelling."""
     asked = wish.q if exact else correct_spelling(workspace, wish.q)
     sections, more = _find_sections(workspace, wish, asked, shown)
     counts = {layer: len(rows) for layer, rows in sections.items()}
     others = 0
-    if wish.narrowed and not any(counts.values()):  # what the filters hide
+    if wish.narrowed and not any(counts.values()):  # count the hits that the filters hide
         others = sum(len(rows) for rows in _find_sections(workspace, ListQuery(q=wish.q), asked, shown)[0].values())
     return {
         "wish": wish,
@@ -285,7 +285,7 @@ def _find_sections(workspace: Workspace, wish: ListQuery, asked: str, shown: int
         until=last or which.before,
         statuses=tuple(status.value for status in Status) if wish.status else NO_FILTERS.statuses,
     )
-    chosen_after = bool(wish.origin or wish.status)  # what only a whole memory tells is asked of every hit
+    chosen_after = bool(wish.origin or wish.status)  # the search cannot filter by these
     most = _MOST_OF_ALL if chosen_after else min(shown, _MOST_FOUND)
     hits = search(workspace, asked, where=where, limit=most + 1, filters=filters, of_each=True)
     named = [] if len(wish.q) < _ID else workspace.store.log.memory_ids_with_prefix(wish.q) if wish.q.isalnum() else []
@@ -297,7 +297,7 @@ def _find_sections(workspace: Workspace, wish: ListQuery, asked: str, shown: int
     wanted = which if wish.status else replace(which, statuses=_SEARCHED)
     fits = {memory.id for memory in filter_memories(workspace, tuple(memories.values()), wanted, workspace.clock())}
     by_id = [SearchResultRow(memory=memories[item]) for item in named if item in fits]
-    is_id = any(char.isdigit() for char in wish.q)  # else it is a word first, such as "face"
+    is_id = any(char.isdigit() for char in wish.q)  # else it may be a word, such as "face"
     hit_memories = [
         SearchResultRow(memory=memories[hit.id], hit=hit)
         for hit in hits
@@ -318,7 +318,7 @@ def _find_sections(workspace: Workspace, wish: ListQuery, asked: str, shown: int
 
 
 def _row_time(row: SearchResultRow) -> str:
-    """When a hit was said, or a memory last seen; empty where nobody knows."""
+    """The time at which a memory was last seen or a hit was said, in the store's format; empty if unknown."""
     at = row.memory.last_seen if row.memory else row.hit.first_at if row.hit else None
     return format_instant(at) if at else ""
 

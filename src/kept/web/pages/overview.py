@@ -1,4 +1,4 @@
-"""Overview: what is new, what waits, the last days with work, what next sessions see, health, and four pictures."""
+"""The overview page: new memories, pending proposals, the last active days, what the next sessions see, health, and charts."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
@@ -31,7 +31,7 @@ from kept.workspace import Workspace
 router = APIRouter()
 PAGE = NavigationPage(id="overview", title="Overview", path="/overview", key="o", router=router)
 
-_NEW, _RUNS, _WAITING, _BULLETS, _PROJECTS, _LAST_DAYS = 8, 5, 3, 4, 12, 2  # how much of each is shown
+_NEW, _RUNS, _WAITING, _BULLETS, _PROJECTS, _LAST_DAYS = 8, 5, 3, 4, 12, 2  # how many of each are shown
 _WEEKS, _DAYS, _CATEGORIES = 26, 30, 5
 
 
@@ -77,7 +77,7 @@ def overview(request: Request) -> Response:
 
 
 def _recent_changes(workspace: Workspace) -> list[Any]:
-    """What the last runs that changed any memory did, the most important first."""
+    """The latest run that changed any memory (besides confirming it), and its changes, the most important first; else empty."""
     for entry in run_history(workspace, _RUNS):
         memory_differences = [
             difference
@@ -90,8 +90,8 @@ def _recent_changes(workspace: Workspace) -> list[Any]:
 
 
 def _list_projects(workspace: Workspace, memories: Iterable[Memory]) -> list[tuple[str, str, int, int]]:
-    """The projects of most memories: the name, a directory, how many of them a session there sees at its start, and how many lines
-    of other projects.
+    """The projects with the most active memories: the name, a directory, how many memories a session there sees at its start, and
+    how many of other projects.
     """
     counts = Counter(memory.scope for memory in memories if memory.status is Status.ACTIVE)
     known = sorted(session_directories(workspace), key=lambda each: (-counts[workspace.scope(each[0])], each[1]))
@@ -100,13 +100,13 @@ def _list_projects(workspace: Workspace, memories: Iterable[Memory]) -> list[tup
 
 
 def _last_backup(workspace: Workspace) -> str:
-    """The name of the newest backup; empty where there is none."""
+    """The name of the newest backup; empty if there is none."""
     copies = sorted(workspace.paths.backups.glob("*.db"), key=lambda each: each.stat().st_mtime)
     return copies[-1].name if copies else ""
 
 
 def _summarize_day(found: DayView, shown: Collection[str]) -> list[str]:
-    """The first lines of a day's summary, each once, without what is ``shown`` already."""
+    """The first distinct lines of a day's summary, without those already ``shown``."""
     lines = {normal_form(bullet.text.rstrip(".")): bullet.text for bullet in found.summary.condensed}
     return [text for key, text in lines.items() if key not in shown][:_BULLETS]
 
@@ -127,8 +127,8 @@ def _chart_growth(workspace: Workspace, memories: Sequence[Memory], today: date)
 def _count_origins(
     memories: Sequence[Memory], refused: Iterable[CandidateVerdict]
 ) -> list[tuple[str, str, list[tuple[str, int, float]]]]:
-    """Whose words memories rest on, and why proposals were refused: title, what is counted, and each name with its number and its
-    share of the largest (in percent).
+    """Two charts: whose words active memories are based on, and why proposals were refused. Each has a title, a subtitle and, per
+    name, its count and its percentage of the largest count.
     """
     whose = Counter(
         WHOSE.get(memory.evidence[0].author, memory.evidence[0].author) if memory.evidence else "told directly"

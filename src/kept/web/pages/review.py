@@ -1,4 +1,4 @@
-"""Review: what is held, what lingers, and what was refused; each with its words, and decided by one key."""
+"""The review pages: held proposals, lingering memories and refused proposals, with their evidence. One key decides each."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -28,12 +28,12 @@ from kept.workspace import Workspace
 router = APIRouter()
 _STRETCH = 40
 _QUOTES = 3
-_PATIENCE = 60  # seconds that files may take to be written
-_ALIKE = 0.6  # of the words of two proposals, the share that makes them nearly the same
+_PATIENCE = 60  # seconds to wait for pending file writes
+_ALIKE = 0.6  # Jaccard similarity from which two proposals count as nearly the same
 
 
 def count_pending(workspace: Workspace) -> int:
-    """How many proposals a person is asked about: those that are likely right."""
+    """The number of proposals that a person is asked about: those that are likely to be right."""
     return ranking.count_pending_proposals(workspace)[1]
 
 
@@ -43,7 +43,7 @@ def _count_with_status(workspace: Workspace, wanted: Status) -> int:
 
 PAGE = NavigationPage(id="review", title="Review", path="/review", key="v", router=router, count=count_pending)
 
-WHY: Mapping[str, str] = {  # what stands behind the name of a refusal
+WHY: Mapping[str, str] = {  # the explanation of each reason for a refusal
     "chatter": "It is said in passing.",
     "code": "It is code or data, not a sentence.",
     "forgotten": "You forgot it.",
@@ -78,8 +78,9 @@ def review(
     sitting: Annotated[str, Query(max_length=20)] = "",
     project: Annotated[str, Query(max_length=200)] = "",
 ) -> Response:
-    """The queue, project by project, the best first: the likeliest of each, at most ten a day, or all; or that of one project (its
-    scope). In a ``sitting`` it stays as it was at its beginning, with what was decided since.
+    """The queue by project, the best first: the likeliest proposals of each, at most ten a day, or all of them.
+
+    ``project`` restricts it to one scope. In a ``sitting`` the queue stays as it was when first shown, with what was decided since.
     """
     with request_workspace(request) as workspace:
         waiting = ranking.list_pending_proposals(workspace)
@@ -116,7 +117,7 @@ def review(
 
 
 def _find_decided(workspace: Workspace, number: str) -> Memory | None:
-    with suppress(MissingError, UsageError):  # it was forgotten
+    with suppress(MissingError, UsageError):  # the memory was forgotten
         return find_decidable(workspace, number)
     return None
 
@@ -135,7 +136,7 @@ def _describe_room(workspace: Workspace) -> str:
 
 @router.get("/review/reach")
 def reach_part(request: Request, number: Ids) -> Response:
-    """Whether the next session sees what was kept, once the files have it."""
+    """Whether the next sessions see the approved memories, after the files are written."""
     web_context(request).files.wait(_PATIENCE)
     with request_workspace(request) as workspace:
         found = [(item, memory) for item in number if (memory := _find_decided(workspace, item))]
@@ -146,7 +147,7 @@ def reach_part(request: Request, number: Ids) -> Response:
 
 @router.get("/review/lingering")
 def lingering_page(request: Request) -> Response:
-    """What lingers: old and never confirmed, or fading."""
+    """The lingering memories: old and never confirmed, or fading."""
     with request_workspace(request) as workspace:
         lingering_memories = list_lingering(workspace)
         why = {lingering.memory.id: lingering.reason for lingering in lingering_memories}
@@ -164,7 +165,7 @@ def lingering_page(request: Request) -> Response:
 
 @router.get("/review/refused")
 def refused_page(request: Request, reason: str = "", shown: Annotated[int, Query(ge=1, le=10_000)] = _STRETCH) -> Response:
-    """What kept refused, by the reason; a person may say that it was right after all."""
+    """The refused proposals, by reason; a person may accept them."""
     with request_workspace(request) as workspace:
         every = ranking.list_refused(workspace)
         reasons = Counter(find_refusal_reason(judged) for judged in every)
@@ -195,7 +196,7 @@ def refused_page(request: Request, reason: str = "", shown: Annotated[int, Query
 
 @router.get("/review/{number}/card")
 def review_card(request: Request, number: str) -> Response:
-    """One memory as the queue shows it; once it is decided, in short."""
+    """One memory in the queue; shortened once it is decided."""
     with request_workspace(request) as workspace:
         memory = find_decidable(workspace, number)
         why = "" if memory.owned else why_lingering(workspace, memory)
@@ -205,7 +206,7 @@ def review_card(request: Request, number: str) -> Response:
 
 @router.get("/review/{number}/edit")
 def edit_form(request: Request, number: str) -> Response:
-    """The form that changes its words; it is kept with them."""
+    """The form that edits a proposal's text; saving approves it."""
     with request_workspace(request) as workspace:
         return render_form(workspace, find_decidable(workspace, number), "review_edit.html", row=f"/review/{number}/card")
 
@@ -221,7 +222,7 @@ def card_with_conversation(request: Request, number: str) -> Response:
 
 
 def _find_alike(shown: Sequence[Memory], pool: Sequence[Memory]) -> Mapping[str, Sequence[Memory]]:
-    """For each memory shown the others that are held and say it in nearly the same words."""
+    """For each shown memory, the other proposals that say it in nearly the same words."""
     words = {memory.id: tokenize(memory.content) for memory in pool}
     return {
         memory.id: [
@@ -251,7 +252,7 @@ def _review_values(workspace: Workspace, memories: Sequence[Memory], lingers: Ma
 
 
 def _last_rewording(workspace: Workspace, memory: Memory) -> tuple[Change, ...]:
-    """What the words were before, where the last thing that happened to a memory put it in others."""
+    """The difference between a held memory's text and its previous text; empty if it has none."""
     if memory.status is not Status.HELD:
         return ()
     said = [

@@ -1,5 +1,5 @@
-"""History: what each run and each change did, in words; two dates beside each other; undo and redo. Begin a run, follow
-it; what a guard stopped; how things went over time.
+"""The history page: what each run and change did, in words, with undo and redo; the difference of two dates; starting and following
+a run; what guards stopped; and charts over time.
 """
 
 import os
@@ -42,9 +42,10 @@ from kept.workspace import Workspace
 
 router = APIRouter()
 _SHOWN, _DAYS, _TRACED = 40, 30, 60
-_SITTING = timedelta(minutes=15)  # between two changes that are told as one sitting
-_SHOWN_FILES = 200  # transcripts of a source that can be chosen one by one
-_SMALL, _SHOWN_CHANGES, _MOST_CHANGES = 40, 4, 500  # operations of a run told at once; changes shown of it; of what is opened
+_SITTING = timedelta(minutes=15)  # two changes by a person that are less than this apart are grouped
+_SHOWN_FILES = 200  # maximum number of a source's transcripts that can be chosen individually
+# A run's changes are listed at once if it has at most _SMALL operations; maximum changes listed at once, and when opened.
+_SMALL, _SHOWN_CHANGES, _MOST_CHANGES = 40, 4, 500
 MARKS = {
     DifferenceKind.ENTERED: ("+", "new"),
     DifferenceKind.CHANGED: ("~", "changed"),
@@ -82,7 +83,7 @@ def runs_page(request: Request) -> Response:
 
 @router.get("/history/now")
 def current_run(request: Request, *, follow: bool = False) -> Response:
-    """How the run stands; asked for every second while one is under way."""
+    """The state of the current run, as a part of the page that is requested every second during a run."""
     with request_workspace(request) as workspace:
         answer = render_part(workspace, "runs_now.html", **_current_run_values(request, workspace))
     if follow and not web_context(request).work.now.running:
@@ -92,11 +93,11 @@ def current_run(request: Request, *, follow: bool = False) -> Response:
 
 @router.get("/history/new")
 def unread_transcripts(request: Request) -> Response:
-    """The transcripts that a run would read, by source, the newest first; what it would ask a model about those read before."""
+    """The transcripts that a run would read, by source, newest first, and what it would ask a model about earlier ones."""
     with request_workspace(request) as workspace:
         found: dict[str, list[tuple[str, os.stat_result]]] = {}
         for path, source in discover(workspace, []).files.items():
-            if printable(FilePath(path)) != path:  # no page can name it; it is read with its source
+            if printable(FilePath(path)) != path:  # a page cannot show this name; the file is read with its source
                 continue
             with suppress(OSError):  # it is gone
                 found.setdefault(source.name, []).append((path, FilePath(path).stat()))
@@ -109,21 +110,21 @@ def unread_transcripts(request: Request) -> Response:
 
 @router.get("/history/list")
 def runs_list(request: Request, *, before: Annotated[int, Query(ge=0, le=10**15)] = 0) -> Response:
-    """The runs alone; those before one of them."""
+    """The list of runs, optionally only those before a given one, as a part of the page."""
     with request_workspace(request) as workspace:
         return render_part(workspace, "runs_more.html" if before else "runs_list.html", **_runs_values(workspace, before=before))
 
 
 @router.get("/history/charts")
 def runs_charts(request: Request) -> Response:
-    """The charts alone."""
+    """The charts, as a part of the page."""
     with request_workspace(request) as workspace:
         return render_part(workspace, "runs_charts.html", charts=_build_charts(workspace))
 
 
 @router.get("/history/{number}/row")
 def run_row(request: Request, number: Annotated[int, Path(ge=0, le=10**15)]) -> Response:
-    """One run as the list shows it."""
+    """One run, as a row of the list."""
     with request_workspace(request) as workspace:
         run_summary = next(iter(load_runs(workspace, 1, before=number + 1)), None)
         if run_summary is None or run_summary.run.id != number:
@@ -133,7 +134,7 @@ def run_row(request: Request, number: Annotated[int, Path(ge=0, le=10**15)]) -> 
 
 @router.get("/history/{number}/changes")
 def run_changes_part(request: Request, number: Annotated[int, Path(ge=0, le=10**15)]) -> Response:
-    """All that one run changed."""
+    """All changes of one run, as a part of the page."""
     with request_workspace(request) as workspace:
         entry = find_run(workspace, str(number))
         memory_differences = list_differences(run_changes(workspace, [pass_ for pass_, _ in entry.passes]))
@@ -148,7 +149,7 @@ def compare_dates(
     later: Annotated[str, Query(alias="to", max_length=40)] = "today",
     project: Annotated[str, Query(max_length=200)] = "",
 ) -> Response:
-    """What changed between two dates, in all projects or one."""
+    """The changes between two dates, in all projects or one."""
     with request_workspace(request) as workspace:
         first, last = sorted((workspace.parse_moment(earlier), workspace.parse_moment(later or "today")))
         names = workspace.scope_names()
@@ -168,7 +169,7 @@ def _current_run_values(request: Request, workspace: Workspace) -> dict[str, Any
 
 
 def _row_helpers(workspace: Workspace, found: Sequence[RunSummary]) -> dict[str, Any]:
-    """What rows need besides their runs; the changes of those that changed little: of others they are fetched when opened."""
+    """The values that rows need besides their runs, with the changes of small runs; those of others are fetched when opened."""
     small = {
         run_summary.run.id: [summary.id for summary in run_summary.passes]
         for run_summary in found
@@ -189,7 +190,7 @@ def _row_helpers(workspace: Workspace, found: Sequence[RunSummary]) -> dict[str,
 
 
 def _group_runs(found: Sequence[RunSummary]) -> list[list[RunSummary]]:
-    """Runs in their order; what a person decided or changed one after the other is one group."""
+    """Group the runs, in their order: a person's decisions and changes in quick succession are one group."""
     groups: list[list[RunSummary]] = []
     for item in found:
         last = groups[-1][-1] if groups else None
@@ -214,12 +215,12 @@ def _runs_values(workspace: Workspace, *, before: int = 0) -> dict[str, Any]:
 
 
 def describe_who(happened: RunSummary | HistoryEntry) -> str:
-    """Who or what made a run, for the person."""
+    """Who or what made a run, in words."""
     return describe_command(NIGHT if happened.night else happened.run.command)
 
 
 def describe_changes(happened: RunSummary, steps: Sequence[MemoryDifference] = ()) -> str:
-    """What a run came to, in a few words; where ``steps`` are known, also what an undo gave back and how many are held."""
+    """What a run changed, in a few words; with ``steps``, also what an undo restored and how many memories are held."""
     found = _count_operations(happened)
     held = found.pop("hold", 0)
     told = describe_counts(found)
@@ -230,15 +231,15 @@ def describe_changes(happened: RunSummary, steps: Sequence[MemoryDifference] = (
 
 
 def _count_operations(happened: RunSummary) -> Counter[str]:
-    """What a run did by kind, as a person would count it: a decision on a proposal is one thing."""
+    """The operations of a run by kind, as a person would count them: a decision on a proposal counts as one."""
     found = Counter(happened.operations)
-    if happened.run.command == "reject":  # what is rejected before it was a memory is noted as one
+    if happened.run.command == "reject":  # rejecting a proposal that is not stored adds it as a memory first
         found["add"] = found["hold"] = 0
     if happened.run.command == "past":
         return Counter(past=found["approve"])
     if happened.run.command == "split":
         return Counter(split=found["supersede"])
-    if happened.run.command == "edit" and found["supersede"]:  # another takes its place in the other project
+    if happened.run.command == "edit" and found["supersede"]:  # moving a memory to another project supersedes it by a new one
         found["move"] += found.pop("supersede")
         found["add"] = 0
     if happened.run.command == "admit":
@@ -248,12 +249,12 @@ def _count_operations(happened: RunSummary) -> Counter[str]:
 
 
 def _describe_sitting(group: Sequence[RunSummary]) -> str:
-    """What a person did one after the other and did not take back."""
+    """What a person did in a group of runs, without the runs that were undone."""
     return describe_counts(sum((_count_operations(item) for item in group if not item.undone), Counter[str]())) or "all taken back"
 
 
 def format_run_cost(value: float | None) -> str:
-    """USD as a person reads it."""
+    """Format a cost in USD."""
     return "price unknown" if value is None else f"{value:.2f} USD" if value >= 0.01 or not value else "under 0.01 USD"
 
 

@@ -1,5 +1,7 @@
-"""Settings: every one by the name it has in the file, with what it is for; sources, rules, the night's job, the file. And the
-extraction prompt of each profile: the person's own text in its place, the difference, and categories of one's own.
+"""The settings pages: all settings with their names in the file and their meaning, sources, rules, the nightly job and the file.
+
+Another page shows the extraction prompt of each profile: the person's own text, its difference from the default, and declared
+categories.
 """
 
 import os
@@ -39,7 +41,7 @@ router = APIRouter()
 
 
 def override_mark(workspace: Workspace) -> str:
-    """That a text of the person's own is in force, for everybody to see."""
+    """The mark in the navigation if a prompt of the person's own is used; else empty."""
     return "override" if any(workspace.extraction_prompt(profile).overridden for profile in workspace.profiles) else ""
 
 
@@ -48,7 +50,7 @@ PAGE = NavigationPage(id="settings", title="Settings", path="/settings", key="s"
 
 @router.get("/settings")
 def settings_page(request: Request) -> Response:
-    """The page; where the file is broken, the file alone with what is wrong with it."""
+    """The page; if the file is invalid, only the file and what is wrong with it."""
     home = request_home(request)
     try:
         found = configure.describe_settings(home)
@@ -70,7 +72,7 @@ def settings_page(request: Request) -> Response:
 
 @router.get("/settings/row/{name}")
 def setting_row(request: Request, name: Annotated[str, Path(max_length=100)]) -> Response:
-    """One setting as the page shows it."""
+    """One setting, as a part of the page."""
     home = request_home(request)
     with request_workspace(request) as workspace:
         return render_part(workspace, "settings_row.html", each=configure.describe_setting(home, name), **_row_values(home))
@@ -78,7 +80,7 @@ def setting_row(request: Request, name: Annotated[str, Path(max_length=100)]) ->
 
 @router.get("/settings/sources")
 def sources_part(request: Request) -> Response:
-    """What is on this machine, tool by tool; it takes a look at every file, so the page asks for it when it is there."""
+    """The tools on this machine and their transcripts. The page requests this separately, because it looks at every file."""
     with request_workspace(request) as workspace:
         return render_part(
             workspace, "settings_sources.html", tools=[tool for tool in survey(workspace).tools if tool.known or not tool.enabled]
@@ -87,14 +89,14 @@ def sources_part(request: Request) -> Response:
 
 @router.get("/settings/file")
 def file_part(request: Request) -> Response:
-    """The file alone, as it is now."""
+    """The current file, as a part of the page."""
     with request_workspace(request) as workspace:
         return render_part(workspace, "settings_file.html", **_file_values(request_home(request)))
 
 
 @router.get("/settings/model")
 def model_part(request: Request) -> Response:
-    """Which model is asked, and which could be, with the commands. Asks no model anything."""
+    """The chosen model, and the models that could be chosen, with their commands. No model is called."""
     with request_workspace(request) as workspace:
         asking, llm = workspace.llm is not None, workspace.settings.llm
         found = find_models(workspace.env)
@@ -115,13 +117,13 @@ def model_part(request: Request) -> Response:
 
 @router.get("/settings/model/estimate")
 def model_estimate_part(request: Request) -> Response:
-    """How many questions the next run would ask, of how many sessions, and what that would cost: of the model that is chosen, or of
-    those that could be. Asks no model anything.
+    """The estimate for the next run: the number of questions and sessions, and the cost with the chosen model or, if none is
+    chosen, with each model that could be. No model is called.
     """
     with request_workspace(request) as workspace:
         found, llm = find_models(workspace.env), workspace.settings.llm
         asking, asked = workspace.llm, workspace.settings
-        if asking is None:  # as if the first were chosen
+        if asking is None:  # estimate as if the first one were chosen
             assumed = _make_settings(llm, found[0]) if found else replace(llm, adapter="command", command="any")
             asked = replace(asked, llm=assumed)
             asking = create_client(
@@ -142,20 +144,20 @@ def model_estimate_part(request: Request) -> Response:
 
 
 def name_model(found: AvailableModel) -> str:
-    """What a model is called before and after it is chosen."""
+    """The display name of a model, the same before and after it is chosen."""
     model = "" if found.local else found.settings.get("llm.model", "")
     return f"{found.title}, {model}" if model and model not in found.title else found.title
 
 
 def _make_settings(llm: LlmSettings, found: AvailableModel) -> LlmSettings:
-    """The settings with which a model that was found is asked."""
+    """The settings that use a found model."""
     said = {name: found.settings.get(f"llm.{name}", "") for name in ("adapter", "command", "base_url", "model")}
     return replace(llm, adapter=said["adapter"], command=said["command"], base_url=said["base_url"], model=said["model"])
 
 
 @router.get("/settings/night")
 def night_part(request: Request) -> Response:
-    """How the night's job stands."""
+    """The state of the nightly job, as a part of the page."""
     with request_workspace(request) as workspace:
         return render_part(workspace, "settings_night.html", **describe_nightly_job(workspace.paths))
 
@@ -173,13 +175,13 @@ def _row_values(home: Paths) -> dict[str, Any]:
 
 
 def _terminal_command(setting: Setting) -> str:
-    """The command that sets a setting, with its choices, or what it is now, or a place for a value."""
+    """The command that changes a setting, with its choices, its current value or a placeholder."""
     value = _format_value(setting.value)
     return f"kept config set {setting.name} {'|'.join(setting.choices) or (shlex.quote(value) if value else 'VALUE')}"
 
 
 def _surrounding_values(workspace: Workspace) -> dict[str, Any]:
-    """What stands beside the settings: whether a model is set, what is written where, and the night's job."""
+    """The values for the rest of the page: whether a model is set, the output files, and the nightly job."""
     return {
         "model": workspace.llm is not None,
         "outputs": tuple(workspace.store.outputs()),
@@ -188,7 +190,7 @@ def _surrounding_values(workspace: Workspace) -> dict[str, Any]:
 
 
 def describe_nightly_job(home: Paths) -> dict[str, Any]:
-    """The entries of the nightly job, and how the last night went; what every page tells of it."""
+    """The entries of the nightly job and the result of the last night, for every page that shows them."""
     return {
         "entries": schedule.list_installed_jobs(home, os.environ),
         "last": load_last_night(home),
@@ -215,7 +217,7 @@ def _format_value(value: Any) -> str:
 
 @router.get("/prompt")
 def prompt_page(request: Request, profile: Annotated[str, Query(max_length=80)] = "") -> Response:
-    """The prompt of an active profile, the default one's where none is named. One that cannot be followed is shown all the same."""
+    """The prompt of an active profile: by default the first prompt with a problem, else that of the first profile."""
     home = request_home(request)
     try:
         with request_workspace(request) as workspace:
@@ -224,7 +226,7 @@ def prompt_page(request: Request, profile: Annotated[str, Query(max_length=80)] 
     except ConfigError:
         values = _prompt_values(home, prompt_override.active_profile_ids(home), profile)
         if not any(item.problem for item in values["drafts"]):
-            raise  # it is something else that is wrong
+            raise  # the error is not in a prompt
         return render_bare_page(request, "prompt.html", here=PAGE.id, **values)
 
 

@@ -1,4 +1,4 @@
-"""The story of one memory: the sentence, its evidence in its conversation, what happened to it, and the way back."""
+"""The page of one memory: its text, its evidence in the conversations, its history, and undo."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -40,9 +40,9 @@ WHAT = {
     "pin": "Pinned",
     "forget": "Forgotten",
 }
-REVIEW = "review"  # the page to which a proposal belongs
+REVIEW = "review"  # the navigation marks this page for a proposal
 _AROUND = 2
-_FIRST = 5  # pieces of evidence that are shown at once
+_FIRST = 5  # pieces of evidence that are shown first
 
 
 @router.get("/memories/{number}")
@@ -56,15 +56,15 @@ def story_page(request: Request, number: str) -> Response:
 
 @router.get("/memories/{number}/head")
 def story_head(request: Request, number: str) -> Response:
-    """The sentence and what can be done to it."""
+    """The memory's text and its actions, as a part of the page."""
     with request_workspace(request) as workspace:
         return render_part(workspace, "story_head.html", **_story_values(workspace, find_memory(workspace, number)))
 
 
 @router.get("/memories/{number}/rest")
-# The address gives it as text.
+# The value of ``all`` comes from the query string.
 def story_rest(request: Request, number: str, every: Annotated[bool, Query(alias="all")] = False) -> Response:  # noqa: FBT002
-    """Everything below the sentence."""
+    """Everything below the memory's text, as a part of the page."""
     with request_workspace(request) as workspace:
         return render_part(
             workspace, "story_rest.html", **_story_values(workspace, find_memory(workspace, number), most=None if every else _FIRST)
@@ -73,7 +73,7 @@ def story_rest(request: Request, number: str, every: Annotated[bool, Query(alias
 
 @router.get("/memories/{number}/routes")
 def show_routes(request: Request, number: str) -> Response:
-    """Where it is shown, and why; every file is composed for that."""
+    """Where the memory is shown, and why. This composes every file."""
     with request_workspace(request) as workspace:
         memory = find_memory(workspace, number)
         routes = routes_by_memory(workspace, [memory]).get(memory.id, ())
@@ -82,7 +82,7 @@ def show_routes(request: Request, number: str) -> Response:
 
 @router.get("/memories/{number}/head/{what}")
 def change_form(request: Request, number: str, what: str) -> Response:
-    """A form in the place of the sentence: ``edit``, ``answer`` or ``wrong``."""
+    """The form ``edit``, ``answer`` or ``wrong``, in place of the memory's text."""
     with request_workspace(request) as workspace:
         template = f"memory_{what}.html" if what in ("answer", "wrong") else "memory_edit.html"
         memory = find_memory(workspace, number)
@@ -91,7 +91,7 @@ def change_form(request: Request, number: str, what: str) -> Response:
 
 @router.get("/memories/{number}/evidence/{place}")
 def evidence_part(request: Request, number: str, place: int, around: Annotated[int, Query(ge=0, le=200)] = 10) -> Response:
-    """One piece of evidence with more of its conversation."""
+    """One piece of evidence with a longer part of its conversation."""
     with request_workspace(request) as workspace:
         memory = find_memory(workspace, number)
         found = trace_memory(workspace, memory, context=around).evidence[place : place + 1]
@@ -101,7 +101,7 @@ def evidence_part(request: Request, number: str, place: int, around: Annotated[i
 
 @router.get("/undo/{what}")
 def undo_preview(request: Request, what: str) -> Response:
-    """What taking back a pass or run would change, found by trying it and leaving everything as it is."""
+    """What undoing a pass or run would change; found by undoing it in a transaction that is rolled back."""
     with request_workspace(request) as workspace:
         with workspace.store.trial_transaction():
             undo_result = undo(workspace, what)
@@ -118,7 +118,7 @@ def undo_preview(request: Request, what: str) -> Response:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NextStart:
-    """Whether the next session in a project (its directory and name) is told a memory at its start, and why."""
+    """Whether the next session in a project (its directory and name) gets a memory at its start, and why."""
 
     directory: str
     project: str
@@ -127,7 +127,9 @@ class NextStart:
 
 
 def find_next_starts(workspace: Workspace, memories: Sequence[Memory]) -> list[NextStart]:
-    """For each memory the next session of Claude Code in its project; of one that holds everywhere, where work was last done."""
+    """For each memory, whether the next Claude Code session in its project gets it. For a memory of the user's scope, the project
+    with the latest work is used.
+    """
     known = session_directories(workspace)
     places = {workspace.scope(directory): (directory, name) for directory, name in known}
     last = last_work_directory(workspace, [item for item, _ in known])
@@ -158,7 +160,7 @@ def _visible_state(memory: Memory | None) -> Any:
 
 
 def _direct_source(found: Timeline) -> str:
-    """Who told it directly, ``person`` or ``agent``; empty for what comes out of conversations."""
+    """Who added the memory directly, ``person`` or ``agent``; empty if it comes from conversations."""
     first = next(iter(found.chapters), None)
     direct = first is not None and first.made.actor is not Actor.MACHINE and not found.trace.evidence
     return first.made.actor.value if first is not None and direct else ""
