@@ -156,7 +156,7 @@ SELECT id, events, first_at, last_at, members, project FROM threads WHERE file =
 INSERT INTO threads (file, session, project, events, extracted, seen) VALUES (:file, :session, :project, 0, 0, 0) RETURNING id;
 
 -- name: move_thread
--- To a file that has the same name in another folder, and no thread of the session yet.
+-- To a file with the same name in another folder that has no thread of the session yet.
 UPDATE threads SET file = :file WHERE id = (
     SELECT t.id FROM files AS n JOIN thread_events AS te JOIN threads AS t ON t.id = te.thread JOIN files AS f ON f.id = t.file
     WHERE n.id = :file AND te.event = :event AND t.session = :session AND f.source = n.source
@@ -371,7 +371,8 @@ FROM operations AS o,
 WHERE o.pass NOT IN (SELECT value FROM json_each(:undone)) AND c.value IN (SELECT value FROM json_each(:candidates));
 
 -- name: proposed_by_others
--- What a model proposes since a pass that no pass of the same model proposed before it; a note begins with the model's name.
+-- Candidates that a model proposed after the last undo and that no pass of the same model proposed before it; a pass's note begins
+-- with the model's name.
 SELECT DISTINCT c.id
 FROM candidates AS c JOIN passes AS p ON p.id = c.pass
 WHERE c.live AND c.pass > :undo AND p.note <> '' AND c.id IN (SELECT value FROM json_each(:candidates)) AND NOT EXISTS (
@@ -881,7 +882,7 @@ INSERT OR IGNORE INTO unsettled (profile, scope, item)
 SELECT profile, scope, :item FROM settled WHERE profile = :profile AND scope = :scope;
 
 -- name: unsettle_others
--- What a person decides holds in all profiles.
+-- A person's decisions apply to all profiles.
 INSERT OR IGNORE INTO unsettled (profile, scope, item)
 SELECT profile, scope, :item FROM settled WHERE profile <> :profile AND (:scope = 'user' OR scope = :scope);
 

@@ -1,5 +1,5 @@
--- What a hook reads of the store, in a few milliseconds. Everything is read only.
--- A plus before `status` keeps the planner, which has no statistics, from reading every active memory by its index.
+-- The queries of hooks, which must take only a few milliseconds. All are read-only.
+-- The plus before `status` prevents the planner, which has no statistics, from scanning all active memories through its index.
 
 -- name: scope
 SELECT scope FROM projects WHERE directory = :directory;
@@ -11,7 +11,7 @@ SELECT directory, scope FROM projects;
 SELECT scope, name FROM projects WHERE scope IN (SELECT value FROM json_each(:scopes)) GROUP BY scope;
 
 -- name: texts
--- The full-text index keeps the number of its rows in its first record, before everything else it counts.
+-- The first record of a full-text index begins with the number of its rows.
 SELECT block FROM memory_index_data WHERE id = 1 UNION ALL SELECT block FROM turn_index_data WHERE id = 1
 UNION ALL SELECT block FROM reply_index_data WHERE id = 1;
 
@@ -93,7 +93,7 @@ SELECT hash FROM passage_hashes AS p WHERE p.event = :event
       AND EXISTS (SELECT 1 FROM passage_hashes AS o WHERE o.hash = p.hash AND o.session <> p.session);
 
 -- name: reply
--- The last that the assistant said before the next prompt.
+-- The assistant's last reply before the next prompt.
 SELECT te.event FROM thread_events AS te JOIN events AS e ON e.id = te.event
 WHERE te.thread = :thread AND te.ordinal > :ordinal AND NOT te.abandoned AND e.voice = 'ra'
       AND te.ordinal < coalesce((SELECT min(next.ordinal) FROM thread_events AS next JOIN events AS asked ON asked.id = next.event
@@ -107,7 +107,7 @@ SELECT id, body FROM blocks WHERE id <= :event ORDER BY id DESC LIMIT 1;
 SELECT event FROM marks WHERE mark = :mark ORDER BY event;
 
 -- name: resting
--- Memories that rest on a turn, and what took the place of those that do not hold any more.
+-- Memories that rest on a prompt, and the active memories that superseded them.
 SELECT old.status, coalesce(json_extract(old.body, '$.content'), '') AS content, coalesce(json_extract(new.body, '$.content'), '') AS instead
 FROM memories AS old LEFT JOIN memories AS new ON new.id = json_extract(old.body, '$.superseded_by') AND +new.status = 'active'
 WHERE old.status IN ('active', 'superseded', 'resolved', 'retired', 'rejected') AND instr(old.body, json_quote(:key)) > 0;

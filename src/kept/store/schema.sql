@@ -1,25 +1,29 @@
--- The store of kept. Canonical: runs, passes, operations, candidates, sealed, blocks, threads, thread_events, files, settings, summaries.
--- Derived, rebuilt by `kept rebuild`: events, marks, mentions, memories, memory_index, turn_index, reply_index, passage_hashes, unembedded, candidates.live, forgotten.
--- Of this machine: outputs, dirty, uses, looks; texts, text_index, tellings, rests, settled, unsettled, which curation makes anew.
+-- The schema of the store.
 --
--- A `checksum` is the CRC-32 of the row's other columns (statement `wrong_checksums` says which): it names rot, as the hash chain
--- does in passes and operations, the commitments in sealed, and the hash in blocks; `tallies` names rows of such tables that are gone.
--- Everything else can be derived and compared.
+-- Canonical: runs, passes, spans, operations, candidates, sealed, blocks, threads, thread_events, files, projects, opted_out,
+-- settings, summaries; also dirty and hearings, which record progress.
+-- Derived, rebuilt by `kept rebuild`: events, marks, mentions, memories, memory_index, turn_index, reply_index, passage_hashes,
+-- candidates.live, forgotten; notes, noted and note_index, which the next run makes again; unembedded, the queue of vectors.
+-- Local to this machine: outputs, uses, looks; texts, text_index, tellings, rests, settled, unsettled, which curation fills again.
+--
+-- A `checksum` is the CRC-32 of the row's other columns (statement `wrong_checksums` lists them). It detects corruption, as do the
+-- hash chain over passes and operations, the commitments of sealed words and the hash of a block; `tallies` detects missing rows of
+-- tables with checksums. Everything else can be derived and compared.
 
--- Facts about this store: format number, its random keys.
+-- Values of this store: its random keys, notes, markers.
 CREATE TABLE settings (
     name     TEXT PRIMARY KEY,
     value    TEXT NOT NULL,
     checksum INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 
--- Which formats this store went through, each with the wall clock's time: the one it was made with, and those it was migrated to.
+-- The formats of this store, with the time: the one it was created with, and those it was migrated to.
 CREATE TABLE migrations (
     version INTEGER PRIMARY KEY,
     at      TEXT NOT NULL
 );
 
--- One row a transcript file: how far it was read, and what became of its records.
+-- One row per transcript file: how far it was read, and the account of its records.
 CREATE TABLE files (
     id      INTEGER PRIMARY KEY,
     source  TEXT NOT NULL,
@@ -34,39 +38,39 @@ CREATE TABLE files (
     UNIQUE (source, path)
 );
 
--- What a file looked like when it was read to its end, so that one that did not change is not opened. Of this machine.
+-- The stat cache: a file's stamp when it was read to its end, so that unchanged files are not opened. Local to this machine.
 CREATE TABLE looks (
     path   TEXT PRIMARY KEY,
     source TEXT NOT NULL,
     stamp  TEXT NOT NULL
 ) WITHOUT ROWID;
 
--- Cleaned turns, compressed, immutable but for forget. `body` is made by kept.store.packing.pack. A block has the number of its first event;
--- the others follow it.
+-- The archive: cleaned events in compressed blocks, immutable except for erasure. `body` is made by kept.store.packing.pack. The id
+-- of a block is the number of its first event; its other events have the next numbers.
 CREATE TABLE blocks (
     id   INTEGER PRIMARY KEY,
     body BLOB NOT NULL,
     hash TEXT NOT NULL
 );
 
--- One row an event, whatever the number of its copies: what is asked of many at once. `at` is in milliseconds since 1970; `voice` says
--- its kind and author, a letter each (kept.store.columns): `ph` is a prompt of the person's. Derived.
+-- One row per event, however many copies there are: the fields that queries over many events need. `at` is in milliseconds since
+-- 1970; `voice` is a letter each for kind and author (kept.store.columns): `ph` is a prompt of the person. Derived.
 CREATE TABLE events (
     id    INTEGER PRIMARY KEY,
     at    INTEGER,
     voice TEXT NOT NULL
 );
 
--- What recognises events: 32 bits of a hash of the key, of the twin, and of the likeness in another tool's copy of its session, whose clock
--- has no fractions of a second. Events that share a mark are told apart by their blocks. Derived.
+-- Marks find events: 32-bit hashes of the key, of the twin, and of the likeness, which matches another tool's copy of the session
+-- (its clock has no fractions of a second). Events with the same mark are distinguished by reading their blocks. Derived.
 CREATE TABLE marks (
     mark  INTEGER NOT NULL,
     event INTEGER NOT NULL,
     PRIMARY KEY (mark, event)
 ) WITHOUT ROWID;
 
--- A thread: the events of one session as one file tells them. `extracted` is the ordinal from which episodes are still open.
--- `members` is the sum of the checksums of its rows in thread_events.
+-- A thread: the events of one session in one file. `extracted` is the ordinal from which episodes are still open, `seen` the number
+-- of events processed. `members` is the sum of the checksums of its rows in thread_events.
 CREATE TABLE threads (
     id        INTEGER PRIMARY KEY,
     file      INTEGER NOT NULL REFERENCES files (id),
@@ -94,8 +98,8 @@ CREATE TABLE thread_events (
 ) WITHOUT ROWID;
 CREATE INDEX thread_events_event ON thread_events (event, thread);
 
--- How much of a thread a model has read: its chunks are closed before the ordinal `closed`, and it had `seen` events then. Progress only:
--- without a row (or with a rotten one) the thread is read again, mostly out of the cache.
+-- How much of a thread a model has read: chunks before ordinal `closed` are closed, and the thread had `seen` events then. Without
+-- a row, or with a damaged one, the thread is read again, mostly from cached replies.
 CREATE TABLE hearings (
     thread INTEGER PRIMARY KEY REFERENCES threads (id),
     closed INTEGER NOT NULL,
@@ -103,8 +107,8 @@ CREATE TABLE hearings (
     checksum INTEGER NOT NULL DEFAULT 0
 );
 
--- What each working directory (or, for conversations that name none, the folder they lie in) was found to be when it was first seen:
--- the identity that all directories of one project share. `scope` is where the memories of the directory lie now.
+-- The project of each working directory (or, for conversations without one, of the folder with their file), as detected when it was
+-- first seen: all directories of a project share its `identity`. `scope` is the present scope of the directory's memories.
 CREATE TABLE projects (
     directory TEXT PRIMARY KEY,
     identity  TEXT NOT NULL,
@@ -113,14 +117,15 @@ CREATE TABLE projects (
     checksum INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 
--- Conversations in which the user asked not to be remembered, and the file that told so.
+-- Conversations in which the user asked not to be remembered, and the file that says so.
 CREATE TABLE opted_out (
     session TEXT PRIMARY KEY,
     path    TEXT NOT NULL,
     checksum INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 
--- Hashes of long passages in what people said, to tell what came in several sessions and so was not typed anew. Derived; compared by `check`.
+-- Hashes of long passages in prompts: a passage that occurs in several sessions was pasted, not typed. Derived; verified by `kept
+-- check`.
 CREATE TABLE passage_hashes (
     hash    INTEGER NOT NULL,
     event   INTEGER NOT NULL,
@@ -139,7 +144,7 @@ CREATE TABLE runs (
     checksum INTEGER NOT NULL DEFAULT 0
 );
 
--- The log. `hash` chains each pass to the one before it over everything it holds except the sealed words.
+-- The log. `hash` chains each pass to the previous one, over everything in it except the sealed words.
 CREATE TABLE passes (
     id          INTEGER PRIMARY KEY,
     run         INTEGER NOT NULL REFERENCES runs (id),
@@ -165,7 +170,7 @@ CREATE TABLE operations (
 );
 CREATE INDEX operations_pass ON operations (pass);
 
--- Which operations concern which memories: their own, and those they merge, replace or answer with.
+-- The memories that each operation affects: its own, and those it merges, supersedes or resolves.
 CREATE TABLE mentions (
     memory    TEXT NOT NULL,
     operation INTEGER NOT NULL REFERENCES operations (id),
@@ -173,7 +178,7 @@ CREATE TABLE mentions (
 ) WITHOUT ROWID;
 CREATE INDEX mentions_operation ON mentions (operation);
 
--- Which part of which thread an extraction pass covers: everything from the ordinal `start` on.
+-- The part of a thread that an extraction pass covers: everything from ordinal `start` on.
 CREATE TABLE spans (
     pass   INTEGER NOT NULL REFERENCES passes (id),
     thread INTEGER NOT NULL REFERENCES threads (id),
@@ -200,7 +205,7 @@ CREATE INDEX candidates_thread ON candidates (thread, ordinal);
 CREATE INDEX candidates_group ON candidates (profile, scope) WHERE live;
 CREATE INDEX candidates_id ON candidates (id);
 
--- The words of operations and candidates: the only thing that forget erases from the log. `owner` is 'o<id>' or 'c<row>'.
+-- The words of operations and candidates, which erasure removes from the log. `owner` is 'o<id>' or 'c<row>'.
 CREATE TABLE sealed (
     owner TEXT PRIMARY KEY,
     salt  TEXT NOT NULL,
@@ -215,8 +220,8 @@ CREATE TABLE dirty (
     PRIMARY KEY (profile, scope)
 ) WITHOUT ROWID;
 
--- What large groups say, by which a fact that is new finds those that it has to do with, so that only these are curated. `place` orders
--- texts by when they were first said; `tokens` are hashes of what a text is found by. Derived by curation, and of this machine.
+-- The text index of large groups, by which a new candidate finds related texts, so that only these are curated. `place` orders
+-- texts by when they were first said; `tokens` are hashed search tokens. Filled by curation, local to this machine.
 CREATE TABLE texts (
     place   INTEGER PRIMARY KEY,
     profile TEXT NOT NULL,
@@ -228,7 +233,7 @@ CREATE TABLE texts (
 CREATE INDEX texts_form ON texts (profile, scope, form);
 CREATE VIRTUAL TABLE text_index USING fts5 (tokens, content = '', detail = none);
 
--- Which candidates (by id) and memories (by 'm' and id) say a text, and which memories rest on which candidates.
+-- The candidates (by id) and memories (by 'm' and id) of each text, and the candidates that each memory rests on.
 CREATE TABLE tellings (
     item  TEXT PRIMARY KEY,
     place INTEGER NOT NULL
@@ -241,8 +246,8 @@ CREATE TABLE rests (
 ) WITHOUT ROWID;
 CREATE INDEX rests_memory ON rests (memory);
 
--- The groups of which all texts are there, curated by the rules that `rules` stands for; and which of their candidates and memories changed
--- since.
+-- The groups whose texts are all in the index, with the version of the rules that curated them; and their candidates and memories
+-- that changed since.
 CREATE TABLE settled (
     profile TEXT NOT NULL,
     scope   TEXT NOT NULL,
@@ -268,30 +273,32 @@ CREATE TABLE memories (
 );
 CREATE INDEX memories_group ON memories (profile, scope, category, status);
 CREATE INDEX memories_status ON memories (status);
--- What a hook asks before a prompt: pinned memories, and those that answer a failure.
+-- For the queries of hooks: pinned memories, and fixes for an error.
 CREATE INDEX memories_pinned ON memories (scope) WHERE instr(body, '"pinned":true') > 0;
 CREATE INDEX memories_failure ON memories (scope) WHERE instr(body, '"fingerprint":') > 0;
 
 CREATE VIRTUAL TABLE memory_index USING fts5 (words, content = '', tokenize = 'porter unicode61');
 CREATE VIRTUAL TABLE turn_index USING fts5 (words, content = '', tokenize = 'porter unicode61');
--- What assistants said lies apart: it is long and much, and would decide how rare a word of the person is and how long a turn.
+-- Replies have an index of their own: in a common one, their mass would determine the word frequencies and lengths used for
+-- ranking.
 CREATE VIRTUAL TABLE reply_index USING fts5 (words, content = '', tokenize = 'porter unicode61');
 
--- What changed since its vector was made: memories and what the user said, by row. Derived; vectors themselves lie beside the store.
+-- The queue of rows whose vectors are outdated: memories, prompts, summaries. Derived; the vectors are in a file beside the store.
 CREATE TABLE unembedded (
     kind TEXT NOT NULL,
     item INTEGER NOT NULL,
     PRIMARY KEY (kind, item)
 ) WITHOUT ROWID;
 
--- How often a memory answered a question. Of this machine; outlives a rebuild.
+-- How often a memory was used. Local to this machine; a rebuild keeps it.
 CREATE TABLE uses (
     memory TEXT PRIMARY KEY,
     times  INTEGER NOT NULL
 ) WITHOUT ROWID;
 
--- What was last written to each file: the tagged lines and the hash of their bytes, the base of the three-way merge with the user's
--- edits. `intended` is a second such row while a write is under way: a crash between the two leaves no doubt which one the file is.
+-- What was last written to each file: the tagged lines and the hash of their bytes. It is the base of the three-way merge with the
+-- user's edits. During a write there is a second row with `intended` = 1, so that after a crash it is clear which of the two the
+-- file holds.
 CREATE TABLE outputs (
     path     TEXT NOT NULL,
     intended INTEGER NOT NULL,
@@ -301,14 +308,14 @@ CREATE TABLE outputs (
     PRIMARY KEY (path, intended)
 ) WITHOUT ROWID;
 
--- Keyed, content-free fingerprints of what must not come back.
+-- Keyed fingerprints, without content, of forgotten statements, which must not be extracted again.
 CREATE TABLE forgotten (
     fingerprint TEXT PRIMARY KEY,
     pass        INTEGER NOT NULL REFERENCES passes (id)
 ) WITHOUT ROWID;
 
--- What was worked on, session by session: derived from the archive. `body` is zlib over JSON: the line it is
--- told in, and the note. `events` of `noted` says how far a thread was looked at.
+-- Notes of what was worked on, session by session, derived from the archive. `body` is zlib-compressed JSON: the note's line of
+-- text, and the note. `noted.events` is the number of a thread's events that notes cover.
 CREATE TABLE notes (
     id      INTEGER PRIMARY KEY,
     thread  INTEGER NOT NULL REFERENCES threads (id),
@@ -326,8 +333,8 @@ CREATE TABLE noted (
     events INTEGER NOT NULL
 );
 
--- What days came to, sentence by sentence. Canonical: a model read the conversation for it, or a person wrote it. `form` is `point` (of a
--- thread, as noted while it was read), `line` (of a day and scope, put together of points) or `own` (a person's words in the place of one).
+-- Day summaries, sentence by sentence. Canonical, because a model or a person wrote them. `form` is `point` (of a thread, noted
+-- while a model read it), `line` (of a day and scope, made from points) or `own` (a person's words that replace a line).
 CREATE TABLE summaries (
     row     INTEGER PRIMARY KEY,
     id      TEXT NOT NULL UNIQUE,
@@ -344,8 +351,8 @@ CREATE INDEX summaries_day ON summaries (day, scope) WHERE day <> '';
 CREATE INDEX summaries_thread ON summaries (thread, ordinal) WHERE form = 'point';
 CREATE INDEX summaries_at ON summaries (at);
 
--- How many rows a table has and what their checksums add up to: names rows that are gone without a trace. Kept by each connection of
--- kept's own (tallies.sql), so that another program that deletes rows does not count.
+-- The number of rows of a table and the sum of their checksums, which detect missing rows. Temporary triggers of kept's own
+-- connections (tallies.sql) update them, so rows that another program deletes are noticed.
 CREATE TABLE tallies (
     name  TEXT PRIMARY KEY,
     count INTEGER NOT NULL,

@@ -1,4 +1,4 @@
--- For each table of `tallies`, of this connection alone. TABLE stands for its name.
+-- Temporary triggers for each table in `tallies`, created by every connection. TABLE is replaced by the table's name.
 CREATE TEMP TRIGGER TABLE_added AFTER INSERT ON main.TABLE BEGIN
     UPDATE tallies SET count = count + 1, total = total + NEW.checksum WHERE name = 'TABLE';
 END;

@@ -1,4 +1,5 @@
--- The cosines of the memories that have a question's words and of those that are nearest to it; `half` of one whose first numbers are nothing.
+-- The cosines of the memories that match a question's words, and of the hundred nearest; `half` if the first 8 numbers of a vector
+-- are 0.
     SELECT memory, -(vector <#> %(vector)s::halfvec) AS cosine, l2_norm(subvector(vector, 1, 8)) = 0 AS half FROM kept.vectors
     WHERE role = current_user AND model = %(model)s AND vector_dims(vector) = {size} AND memory IN (
         SELECT rowid FROM worded UNION ALL (

@@ -1,5 +1,5 @@
--- What answers a question on the server, of the owner's memories and of what others share with the owner's teams: the lines with any of its words,
--- each word worth the more the fewer have it, and the memories nearest in meaning (near.sql).
+-- Search on the server, over the owner's memories and lines that others share with the owner's teams: entries with any of the
+-- question's words, where rarer words weigh more, and the memories nearest in meaning (near.sql).
 WITH asked AS MATERIALIZED (SELECT lexeme, ('''' || lexeme || '''')::tsquery AS word FROM unnest(kept.words(%(question)s))),
 told AS MATERIALIZED (
     SELECT rowid, '' AS team, '' AS owner, id, words FROM kept.memories WHERE role = current_user AND status IN ('active', 'held')

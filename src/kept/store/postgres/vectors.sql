@@ -1,5 +1,6 @@
--- What memories are found by in meaning on the server, where it has pgvector; run with every `kept migrate --prepare` and again changes nothing.
--- A vector goes with its memory, and as soon as the memory says something else. Where one owner has more than 50,000, HNSW finds the nearest.
+-- Vectors of memories, if the server has pgvector. Every `kept migrate --prepare` runs this file, which is idempotent. A vector is
+-- deleted with its memory, and as soon as the memory's words change. If an owner has more than 50,000 vectors, an HNSW index is
+-- created.
 DO $$
 DECLARE
     size integer;

@@ -1,20 +1,20 @@
--- The shared store of kept in PostgreSQL: the rows of the SQLite store (store/schema.sql says what they mean), each with its owner (a role)
--- and the number of the change that wrote it. The schema is these files, applied in order.
+-- The shared store in PostgreSQL: the rows of the SQLite store (see store/schema.sql for their meaning), each with its owner (a
+-- role) and the version of the change that wrote it. The files of this folder, applied in order, make the schema.
 --
--- Not here: what a machine keeps for itself (outputs, looks, uses, unembedded), what it makes of the rows (full-text indexes,
--- passage_hashes, vectors), and every key but that of fingerprints.
+-- Left out are tables local to a machine (outputs, looks, uses, unembedded), data that each machine derives from the rows
+-- (full-text indexes, passage_hashes, vectors), and all keys but that of fingerprints.
 --
--- Row-level security, forced on the owner of the tables too, lets each see and write its own rows alone; only
--- superusers and roles with BYPASSRLS see all.
+-- Row-level security, which also applies to the owner of the tables, lets each role see and write only its own rows; only
+-- superusers and roles with BYPASSRLS see all rows.
 CREATE SCHEMA kept;
 
--- Which files of this folder were applied.
+-- The files of this folder that were applied.
 CREATE TABLE kept.migrations (
     version integer PRIMARY KEY,
     at      timestamptz NOT NULL DEFAULT now()
 );
 
--- How far each owner's rows are (kept.store.replica.protocol.Head), and in which format of the SQLite store they are.
+-- The state of each owner's rows (kept.store.replica.protocol.Head), and their format of the SQLite store.
 CREATE TABLE kept.owners (
     role    text COLLATE "C" PRIMARY KEY DEFAULT current_user,
     store   text NOT NULL,
@@ -23,7 +23,7 @@ CREATE TABLE kept.owners (
     base    bigint NOT NULL
 );
 
--- Which rows went with which change, so that other machines drop them. `key` is a JSON list and holds no content.
+-- The rows deleted by each change, so that other machines delete them too. `key` is a JSON list and holds no content.
 CREATE TABLE kept.gone (
     role    text COLLATE "C" NOT NULL DEFAULT current_user,
     name    text COLLATE "C" NOT NULL,
@@ -325,7 +325,7 @@ CREATE TABLE kept.summaries (
 );
 CREATE INDEX summaries_version ON kept.summaries (role, version);
 
--- Every table with a role is closed to all others: none can be forgotten here.
+-- Enable row-level security on every table with a role column; the loop ensures that none is forgotten.
 DO $$
 DECLARE
     each text;

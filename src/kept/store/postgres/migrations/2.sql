@@ -1,5 +1,5 @@
--- What owners share of a project: lines that whoever may take the role `team` reads, and that their owner alone writes and takes back.
--- `quote` is empty where the owner keeps it. These rows are no rows of the SQLite store: a machine reads them here.
+-- Memories of a project that owners share: members of the role `team` can read them, and only their owner can write and withdraw
+-- them. `quote` is empty if the owner does not share it. These rows are not replicated to SQLite stores; machines read them here.
 CREATE TABLE kept.shared (
     team     text COLLATE "C" NOT NULL,
     owner    text COLLATE "C" NOT NULL DEFAULT current_user,

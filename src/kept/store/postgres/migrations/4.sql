@@ -1,6 +1,7 @@
--- What memories and the lines of teams are found by on the server itself (`kept search --store URL`): stems of the language whose stop words
--- and endings leave least of a text, its words as they are, the pieces of identifiers and paths, pairs of CJK characters. There is no GIN
--- index: row-level security would not let it be used, for @@ is not leakproof. An owner's rows are found by the key, which begins with the role.
+-- Full-text search for memories and shared lines on the server itself (`kept search --store URL`). A text is indexed by its stems
+-- in the language whose stop words and endings shorten it most, its words unchanged, the pieces of identifiers and paths, and pairs
+-- of CJK characters. There is no GIN index: row-level security would prevent its use, because @@ is not leakproof. An owner's rows
+-- are found by the primary key, which begins with the role.
 CREATE FUNCTION kept.words(said text) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog AS $$
 DECLARE
     whole text := translate(said, '\''', '  ');
