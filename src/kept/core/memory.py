@@ -79,7 +79,7 @@ class Actor(StrEnum):
 
 
 def own_word(reason: str) -> str:
-    """What a person did to a memory that they ended for a reason, in one word; empty where no word says more than its status."""
+    """What a person did to end a memory, in one word, from the reason; empty if no word says more than the status."""
     words = {WAS_SO: "was so", MOVED: "moved", SPLIT: "split"}
     return next((word for beginning, word in words.items() if reason.startswith(beginning)), "")
 

@@ -350,7 +350,7 @@ class MemoryDifference:
 
     @property
     def word(self) -> str:
-        """What the person did to it, where they said that it was so, or split it; else empty."""
+        """What the person did to end it, in one word (:func:`own_word`); empty if there is no such word."""
         return own_word(self.after.reason) if self.after is not None and self.after.ended_at else ""
 
     @property
@@ -382,7 +382,7 @@ def list_differences(changed: Mapping[str, tuple[Memory | None, Memory | None]])
         for number, states in changed.items()
         for memory in states
         if memory is not None and memory.outcome == "moved" and None in changed.get(memory.superseded_by, ())
-    }  # in another project goes on, under an id of its own, what stood in the one before
+    }  # a moved memory continues in another project under a new id; show both as one difference
     found = []
     for number, (before, after) in changed.items():
         old = changed[moved[number]] if number in moved else (None, None)
