@@ -1,6 +1,6 @@
-"""What a call says besides its command: global options, wherever they stand; and whether it is a decision for a person alone.
+"""Parse the global options, which may be anywhere in a call, and refuse calls by agents that only a person may make.
 
-Knows no command but by its name.
+It knows commands only by name.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ _SWITCHES = {"--quiet": "quiet", "-q": "quiet", "--verbose": "verbose", "-v": "v
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GlobalOptions:
-    """The global options of one call; None and False where they were not given."""
+    """The global options of a call; None or False if not given."""
 
     home: str | None = None
     profile: str | None = None
@@ -26,7 +26,7 @@ class GlobalOptions:
 
 
 def split_global_options(arguments: Sequence[str]) -> tuple[GlobalOptions, list[str]]:
-    """The global options, and the arguments without them. Nothing after ``--`` is touched. Raises UsageError."""
+    """Separate the global options from the other arguments; nothing after ``--`` is changed. Raises UsageError."""
     chosen: dict[str, str | bool] = {}
     rest: list[str] = []
     waiting = list(arguments)
@@ -41,7 +41,7 @@ def split_global_options(arguments: Sequence[str]) -> tuple[GlobalOptions, list[
         elif name in _VALUES:
             if not equals and waiting:
                 value = waiting.pop(0)
-            # An empty value is a shell variable nobody set: falling back to the real home would be the worst answer.
+            # An empty value is probably an unset shell variable; falling back to the person's own home would do harm.
             if not value:
                 raise UsageError(f"{name} needs a value", hint=f"write {name} {_EXAMPLES[name]}")
             chosen[_VALUES[name]] = value
@@ -53,7 +53,7 @@ def split_global_options(arguments: Sequence[str]) -> tuple[GlobalOptions, list[
 _EXAMPLES = {"--home": "/tmp/trial", "--profile": "coding", "--tz": "Europe/Berlin"}  # noqa: S108 - an example, never opened
 
 
-# A command, and the words one of which must be among its arguments for it to be a decision (none: it always is).
+# The commands that are decisions of a person. A call is one if its arguments contain one of these words (no words: every call is).
 _DECISIONS: Mapping[str, frozenset[str]] = {
     "edit": frozenset(),
     "merge": frozenset(),
@@ -81,7 +81,7 @@ _DECISIONS: Mapping[str, frozenset[str]] = {
 
 
 def refuse_agents(name: str, arguments: Sequence[str], variables: Mapping[str, str]) -> None:
-    """Raise UsageError where an agent's shell makes a call that is a person's decision."""
+    """Raise UsageError if the shell of an agent makes a call that only a person may make."""
     words = _DECISIONS.get(name)
     if words is None or list(arguments) in (["--help"], ["-h"]):
         return

@@ -1,6 +1,6 @@
-"""The door of the command line: arguments in, exit code out. The one place where every error becomes a line and a number.
+"""Run a command: arguments in, exit code out. This is the one place that turns errors into a line and an exit code.
 
-Knows no command: it finds the one asked for in the table and imports only that.
+It looks the command up in the registry and imports only its module.
 """
 
 import os
@@ -19,10 +19,10 @@ INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Do what the command line says and exit: 0 done, 1 partly done, 2 nothing done, 130 interrupted."""
+    """Run a command and exit: 0 done, 1 partly done, 2 nothing done, 130 interrupted."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     for stream in (sys.stdout, sys.stderr):
-        with suppress(AttributeError):  # a stream that a test or a host program put there may have no encoding
+        with suppress(AttributeError):  # a stream set by a test or a host program may have no encoding
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         code = _dispatch(words)
@@ -32,14 +32,14 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except KeyboardInterrupt:
         code = _report_error(INTERRUPTED, "stopped; nothing is lost, the next run continues")
     except BrokenPipeError:
-        _silence_output()  # whoever read our output has seen enough
+        _silence_output()  # the reader of our output has closed it
         code = 0
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
         message = f"the system said: {error.strerror or type(error).__name__}{place}"
         code = _report_error(2, _format_traced_error(message, error, words), error, words)
-    except Exception as error:  # noqa: BLE001 - the last line of defence: no traceback and no transcript text on the screen
-        from kept.local.error_log import error_line  # noqa: PLC0415 - only when something is to be told
+    except Exception as error:  # noqa: BLE001 - the last handler: neither a traceback nor transcript text may be printed
+        from kept.local.error_log import error_line  # noqa: PLC0415 - only for errors
 
         code = _report_error(2, _format_traced_error(f"{error_line(error)} → report this line", error, words), error, words)
     sys.exit(code)
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def _dispatch(arguments: Sequence[str]) -> int:
     if arguments[:1] == ["--complete"]:
-        from kept.cli.commands.completion import complete_words  # noqa: PLC0415 - only a shell that completes needs it
+        from kept.cli.commands.completion import complete_words  # noqa: PLC0415 - only shell completion needs it
 
         sys.stdout.writelines(
             f"{name}\t{meaning}\n" for name, meaning in complete_words([argument.strip('"') for argument in arguments[1:]])
@@ -91,13 +91,13 @@ def _invoke_command(command: Command, arguments: list[str], call: GlobalOptions)
         if arguments[-1:] in (["--help"], ["-h"]) and "--" not in arguments:
             create_help_parser(command).make_context(name, [*arguments], obj=call)  # exits, unless the word is an option's value
         made = create_parser(command)
-        # Not through its main(), which has its own mind about interruptions, broken pipes and exit codes.
+        # Not through its main(), which handles interrupts, broken pipes and exit codes in its own way.
         with made.make_context(name, arguments, obj=call) as context:
             code = made.invoke(context)
     except typer.Exit as ended:
         return ended.exit_code
     except Exception as error:
-        # Typer's own errors of usage share no name across its versions, but all can say what is wrong.
+        # Typer's usage errors have different classes in different versions, but all have format_message.
         if not hasattr(error, "format_message"):
             raise
         what = " ".join(str(error.format_message()).split()).rstrip(".")
@@ -106,7 +106,7 @@ def _invoke_command(command: Command, arguments: list[str], call: GlobalOptions)
 
 
 def _report_error(code: int, message: str, error: Exception | None = None, words: Sequence[str] = ()) -> int:
-    from kept.cli.show import write_line  # noqa: PLC0415 - only when something is to be told
+    from kept.cli.show import write_line  # noqa: PLC0415 - only for errors
 
     try:
         sys.stdout.flush()
@@ -114,7 +114,7 @@ def _report_error(code: int, message: str, error: Exception | None = None, words
         _silence_output()
     with suppress(OSError):
         if error is not None and {"--verbose", "-v"} & set(words):
-            import traceback  # noqa: PLC0415 - only when something is to be told
+            import traceback  # noqa: PLC0415 - only for errors
 
             sys.stderr.write("".join(traceback.format_exception(error)))
         write_line(f"kept: {message}", stream=sys.stderr)
@@ -122,14 +122,14 @@ def _report_error(code: int, message: str, error: Exception | None = None, words
 
 
 def _silence_output() -> None:
-    """Send what is left to say into nothing: the interpreter flushes once more at its end."""
+    """Redirect stdout to the null device, because the interpreter flushes it once more at exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _format_traced_error(message: str, error: Exception, words: Sequence[str]) -> str:
-    """The line about an error that no command foresaw, and where its trace is: in the log below the state folder."""
-    from kept.local.error_log import note_error  # noqa: PLC0415 - only when something is to be told
+    """Log an unexpected error below the state folder; returns the message with the path of its trace."""
+    from kept.local.error_log import note_error  # noqa: PLC0415 - only for errors
     from kept.paths import find_paths  # noqa: PLC0415
 
     log = None

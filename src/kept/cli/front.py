@@ -1,4 +1,4 @@
-"""What every command begins with: its workspace, opened as the global options say; and how it asks a person something."""
+"""What commands share: opening the workspace that the global options name, asking a person, and showing progress."""
 
 import os
 import sys
@@ -21,7 +21,7 @@ from kept.workspace import Workspace, open_workspace
 
 
 def call_options(context: typer.Context) -> GlobalOptions:
-    """The global options of this call."""
+    """The global options of a call."""
     return context.find_object(GlobalOptions) or GlobalOptions()
 
 
@@ -30,7 +30,10 @@ _END_OF_INPUT = "\x04"  # Ctrl-D
 
 @contextmanager
 def command_workspace(context: typer.Context, also: Sequence[str] = (), *, dry: bool = False) -> Iterator[Workspace]:
-    """The workspace of the global options, with profiles ``also`` in use; ``dry`` makes no store. Raises KeptError."""
+    """Open the workspace that the global options name; the profiles ``also`` are active too. ``dry`` creates no store.
+
+    Raises KeptError.
+    """
     call = call_options(context)
     with open_workspace(
         command_home(context), profile=call.profile, zone=call.zone, anew=call.anew, dry=dry, also=also
@@ -41,17 +44,17 @@ def command_workspace(context: typer.Context, also: Sequence[str] = (), *, dry: 
 
 
 def command_home(context: typer.Context) -> Paths:
-    """The home the global options ask for. Raises ConfigError."""
+    """The home that the global options name. Raises ConfigError."""
     return find_paths(call_options(context).home, os.environ)
 
 
 def is_interactive() -> bool:
-    """Whether a person sits at both ends: an agent may give its commands a terminal as well."""
+    """True if stdin and stdout are terminals and no agent runs the command: an agent may give its commands a terminal too."""
     return sys.stdin.isatty() and sys.stdout.isatty() and not agent_variable(os.environ)
 
 
 def read_key(choices: str) -> str:
-    """One keystroke out of ``choices`` (others are ignored); the last of them where nobody is there to answer."""
+    """Read one of the keys in ``choices``, ignoring others; returns the last of them at the end of input."""
     while True:
         pressed = read_keystroke().lower()
         if pressed in ("", _END_OF_INPUT):
@@ -61,9 +64,9 @@ def read_key(choices: str) -> str:
 
 
 def read_keystroke() -> str:
-    """The next keystroke, without waiting for Enter and without an echo; empty where the terminal is gone.
+    """Read one key without waiting for Enter and without echo; empty if the terminal is gone.
 
-    What was typed before the question counts: nothing is flushed. Ctrl-C interrupts as everywhere.
+    Keys typed before the question count, because the input is not flushed. Ctrl-C raises KeyboardInterrupt.
     """
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
@@ -75,9 +78,9 @@ def read_keystroke() -> str:
 
 
 def edit_line(text: str) -> str:
-    """A line of text as a person leaves it, changed in place where the terminal can. The old one where nothing is entered."""
+    """Let the person edit a line of text, in place if the terminal can; returns the old text if nothing is entered."""
     try:
-        import readline  # noqa: PLC0415 - absent on some platforms, and only wanted here
+        import readline  # noqa: PLC0415 - missing on some platforms, and needed only here
 
         readline.set_startup_hook(lambda: readline.insert_text(to_safe_line(text)))
     except ImportError:
@@ -92,7 +95,7 @@ def edit_line(text: str) -> str:
 
 
 def check_choice(value: str, allowed: tuple[str, ...], option: str) -> str:
-    """The value, if it is allowed. Raises UsageError that names what is."""
+    """Return the value if it is allowed; else raise UsageError with the allowed values."""
     if value not in allowed:
         raise UsageError(f"{option} cannot be {value!r}", hint=f"one of: {', '.join(allowed)}")
     return value
@@ -100,7 +103,7 @@ def check_choice(value: str, allowed: tuple[str, ...], option: str) -> str:
 
 @contextmanager
 def progress_if_shown(*, shown: bool) -> Iterator[Progress]:
-    """A progress bar for each stage as it begins, on the error stream, where it is to be shown; gone at the end."""
+    """A progress function that shows a bar for each stage on stderr during the block; it does nothing unless ``shown``."""
     if not shown:
         yield ignore_progress
         return
@@ -126,7 +129,7 @@ def progress_if_shown(*, shown: bool) -> Iterator[Progress]:
 
 
 def delete_leftovers(workspace: Workspace) -> None:
-    """Delete what a command that was killed left unfinished beside kept's own files and beside those it writes for people."""
+    """Delete unfinished files that a killed command left beside kept's own files and beside its output files."""
     folders = {
         workspace.paths.state,
         workspace.paths.settings.parent,

@@ -1,9 +1,9 @@
-"""``kept hook …``: what a coding agent calls at the start of a session, before every prompt, after a command that failed, before
+"""``kept hook …``: a coding agent calls it at the start of a session, before every prompt, after a failed command, before
 compaction and at the end.
 
-Reads the client's payload on stdin and answers in the client's form. Whatever happens, the session goes on: the exit code is 0,
-what went wrong is a line in kept's own log. Nothing here starts a model; where kept itself started the agent (the guard variable is
-set), nothing is done at all. Everything that takes time to import is imported only by the event that needs it.
+It reads the client's payload from stdin and answers in the client's format. Errors never stop a session: the exit code is 0, and an
+error is a line in kept's own log. No language model is called. If kept itself started the agent (the guard variable is set),
+nothing is done. A module that takes time to import is imported only by the event that needs it.
 """
 
 import json
@@ -25,19 +25,19 @@ from kept.local import queue
 from kept.recall.context import NOTHING, ContextRequest, Nearest, RecallEnvironment, Said, assemble_context, failure_marks, utc_now
 from kept.recall.relevance import parse_weights
 
-_MOST = 8_000_000  # bytes of a payload; a larger one is not read
-_SECONDS = 0.15  # reading the store before a prompt may take so long
-_WARM = 0.15  # and the answer of a warm process
-_BEGUN = "begun"  # noted beside the keys of what was shown: the session has had its first prompt
-_AFTER = "after:"  # before the key of a fix that was shown after a command had failed
-_CHARS = 9_500  # a client cuts what is injected at 10,000 characters
+_MOST = 8_000_000  # maximum size of a payload in bytes
+_SECONDS = 0.15  # time limit for reading the store before a prompt
+_WARM = 0.15  # time limit for the answer of the embedding server
+_BEGUN = "begun"  # stored with the keys of what was shown, once the session has had its first prompt
+_AFTER = "after:"  # prefix of the key of a fix that was shown after a failed command
+_CHARS = 9_500  # clients cut injected text at 10,000 characters
 _TOKENS = 1_200
-_AT_START = 2  # times the budget: what is remembered of the project comes once a session
-_FLUSHED = 8_000_000  # bytes of growth that are read while the client waits
+_AT_START = 2  # factor for the token budget at the start of a session, when the project's memories are shown once
+_FLUSHED = 8_000_000  # maximum bytes of new transcript that are read while the client waits
 
 
 def answer_event(words: list[str]) -> int:
-    """Answer an event: its name, then options. Always 0."""
+    """Answer an event, given as its name followed by options. Always returns 0."""
     if os.environ.get(GUARD):
         return 0
     root = _find_home(words)
@@ -56,7 +56,7 @@ def answer_event(words: list[str]) -> int:
                 sys.stdout.flush()
         else:
             _log_problem(root, event, f"there is no such event; events: {', '.join(EVENTS)}")
-    except Exception as error:  # noqa: BLE001 - a front door: an agent's session never fails because of its memory
+    except Exception as error:  # noqa: BLE001 - an agent's session must not fail because of its memory
         _log_problem(root, event, f"{type(error).__name__}: {error}")
     return 0
 
@@ -67,7 +67,7 @@ def _find_home(words: list[str]) -> str:
 
 
 def _detect_client(words: list[str], payload: Mapping[str, Any]) -> str:
-    """Which agent calls: as told by ``--client``, else read off the payload."""
+    """The client that calls: the value of ``--client``, else detected from the payload."""
     if "--client" in words[:-1]:
         return words[words.index("--client") + 1]
     path = _payload_text(payload, "transcript_path")
@@ -75,7 +75,7 @@ def _detect_client(words: list[str], payload: Mapping[str, Any]) -> str:
 
 
 def _is_hooked_by_settings(client: str, event: str) -> bool:
-    """Whether the client's own settings call kept for this event as well: then the hook of the plugin has nothing to do."""
+    """Whether the client's own settings also call kept for this event; then the plugin's hook does nothing."""
     name, variable, file = _SETTINGS.get(client, ("", "", ""))
     try:
         folder = os.environ.get(variable) or os.environ.get("HOME", "") + name
@@ -110,23 +110,25 @@ def _log_problem(root: str, event: str, what: str) -> None:
         if root and os.path.isdir(queue.state_folder(root)):  # noqa: PTH112 - as in local/queue.py
             queue.log_hook_problem(queue.state_folder(root), _format_now(), event[:40], what[:400])
     except OSError:
-        return  # there is no place to complain
+        return  # the error cannot be logged
 
 
 def _format_now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
-# --- what is put before the session --------------------------------------------------------------------------------------------
+# --- context for the session ---------------------------------------------------------------------------------------------------
 
 
 def _session_start(root: str, payload: Mapping[str, Any], client: str) -> str:
-    """What always holds. After a resume what was shown stands in the conversation; after a compaction it does not."""
+    """The context for the start of a session. What was shown before is still in the conversation after a resume, but not after a
+    compaction.
+    """
     session = _payload_text(payload, "session_id")
     state = queue.state_folder(root)
     if _payload_text(payload, "source") not in ("resume", "fork") and session:
         queue.reset_shown(state, session)
-    from kept.local.queue import claim_unreported_failures, render_failures  # noqa: PLC0415 - no prompt asks for it
+    from kept.local.queue import claim_unreported_failures, render_failures  # noqa: PLC0415 - not needed for prompts
 
     failed = claim_unreported_failures(state)
     reminder = _handover_notice(root, payload, lambda: reminders.start_reminder(state, session, _payload_text(payload, "source")))
@@ -136,8 +138,10 @@ def _session_start(root: str, payload: Mapping[str, Any], client: str) -> str:
 
 
 def _plugin_start(root: str, payload: Mapping[str, Any], client: str) -> str:
-    """With the plugin alone nothing reads by itself: the first run and missed nights begin here, and the first is told of."""
-    from kept.install.background_run import start_missed_run  # noqa: PLC0415 - no prompt asks for it
+    """Session start with the plugin, which has no scheduled job: start the first run or a missed nightly run here. The first run is
+    announced.
+    """
+    from kept.install.background_run import start_missed_run  # noqa: PLC0415 - not needed for prompts
 
     begun = start_missed_run(root)
     name = _payload_text(payload, "hook_event_name") if client == "gemini" else "SessionStart"
@@ -155,12 +159,12 @@ def _user_prompt(root: str, payload: Mapping[str, Any], client: str) -> str:
 
 
 def _subagent_start(root: str, payload: Mapping[str, Any], client: str) -> str:
-    """What a session starts with, for an agent that it starts: the session itself has not seen it by that."""
+    """The context for the start of a subagent. It is not recorded as shown, because the session itself has not seen it."""
     return _inject_context(root, {**payload, "session_id": ""}, client, "SubagentStart", message="")
 
 
 def _tool_failure(root: str, payload: Mapping[str, Any], _: str) -> str:
-    """A command failed: the fix of last time, once a session, and nothing else. Some clients call this after any command."""
+    """After a failed command: the fix that helped before, once per session. Some clients call this after every command."""
     state, session = queue.state_folder(root), _payload_text(payload, "session_id")
     marks = () if payload.get("is_interrupt") is True else failure_marks(_tool_output(payload))
     if not marks or not os.path.isfile(os.path.join(state, "kept.db")):  # noqa: PTH113, PTH118 - as in local/queue.py
@@ -168,7 +172,7 @@ def _tool_failure(root: str, payload: Mapping[str, Any], _: str) -> str:
     noted = queue.load_shown(state, session) if session else None
     told = frozenset(key.removeprefix(_AFTER) for key in noted or () if key.startswith(_AFTER))
     settings, directory = _load_settings(root), _payload_text(payload, "cwd")
-    # The fix is told at the moment it is needed even where it stands in a file that the session has read.
+    # The fix is shown when it is needed, even if it is in a file that the session has read.
     asked = ContextRequest(
         directory=directory,
         session=session,
@@ -189,7 +193,7 @@ def _tool_failure(root: str, payload: Mapping[str, Any], _: str) -> str:
 
 
 def _tool_output(payload: Mapping[str, Any]) -> str:
-    """What a command printed: Claude Code's ``error``, Codex's response, or the parts of Gemini's."""
+    """The output of a command: Claude Code's ``error``, Codex's response, or the parts of Gemini's."""
     response = payload.get("tool_response")
     parts = [response, *(response.get(name) for name in ("llmContent", "error"))] if isinstance(response, dict) else [response]
     parts += [part.get("message") for part in parts if isinstance(part, dict)]
@@ -197,8 +201,8 @@ def _tool_output(payload: Mapping[str, Any]) -> str:
 
 
 def _handover_notice(root: str, payload: Mapping[str, Any], tell: Callable[[], str]) -> str:
-    """What the agent is told about handing over; nothing where the settings say so, the session is off the record, kept was never
-    run, or it cannot be noted.
+    """The text that tells the agent to hand over the person's words; empty if the settings say so, the session is off the record,
+    kept was never run, or the notice cannot be recorded.
     """
     if not os.path.isfile(os.path.join(queue.state_folder(root), "kept.db")):  # noqa: PTH113, PTH118 - as in local/queue.py
         return ""
@@ -228,7 +232,7 @@ def _inject_context(
         TypeError,
         LookupError,
         AttributeError,
-    ) as error:  # or what the settings say is no settings
+    ) as error:  # the settings may be invalid
         _log_problem(root, name, f"nothing was recalled: {error}")
         found = NOTHING
     if session and found is not NOTHING:
@@ -236,7 +240,7 @@ def _inject_context(
     text = "\n".join(filter(None, (render_block(found.pieces, first), reminder)))
     if not text:
         return ""
-    with suppress(OSError):  # a count is worth no session
+    with suppress(OSError):  # a session must not fail because of a count
         reminders.count_put(state, _format_now()[:10], text)
     return _format_output(name, text)
 
@@ -245,7 +249,7 @@ def _find_context(root: str, payload: Mapping[str, Any], client: str, message: s
     state, session = queue.state_folder(root), _payload_text(payload, "session_id")
     settings = _load_settings(root)
     told = queue.load_shown(state, session) if session else None
-    first = bool(message) and (told is None or _BEGUN not in told)  # what was worked on lately waits for what the session is about
+    first = bool(message) and (told is None or _BEGUN not in told)  # recent work waits for the first prompt, to match it
     asked = ContextRequest(
         message=message,
         directory=_payload_text(payload, "cwd"),
@@ -278,17 +282,17 @@ def _make_environment(root: str, settings: "_Settings") -> RecallEnvironment:
 
 
 def _find_by_meaning(state: str, settings: "_Settings", message: str, session: str) -> tuple[Nearest | None, Said | None]:
-    """How facts and turns are found by meaning: by a warm process, else with the model in this one if the person wants to wait."""
-    # As for the queue: pathlib takes long to import.
+    """The lookups of facts and turns by meaning: by the embedding server or, if the settings say so, in this process."""
+    # No pathlib, as in local/queue.py: it takes long to import.
     if not message or settings.recall.get("embeddings") == "off" or not os.path.isfile(f"{state}/vectors.bin"):  # noqa: PTH113
         return None, None
     if os.path.exists(f"{state}/warm.sock"):  # noqa: PTH110 - as in local/queue.py
-        from kept.recall.embed_server.client import ask_for_memories, ask_for_turns  # noqa: PLC0415 - only where somebody may answer
+        from kept.recall.embed_server.client import ask_for_memories, ask_for_turns  # noqa: PLC0415 - only if a server may answer
 
         return ask_for_memories(state, message, _WARM), ask_for_turns(state, message, session, _WARM)
     if not settings.meaning:
         return None, None
-    # Loads a model; only where the settings say so.
+    # This loads a model, so it happens only if the settings say so.
     from kept.recall.embed_server.query import make_query_context, memories_in_process, parse_recall_settings, turns_in_process  # noqa: PLC0415
 
     place = make_query_context(state, parse_recall_settings(settings.recall), os.environ)
@@ -296,7 +300,7 @@ def _find_by_meaning(state: str, settings: "_Settings", message: str, session: s
 
 
 def _record_shown(state: str, session: str, found: Context, *, begun: bool) -> None:
-    """What was shown is not shown again, and what was near to the message counts as used; what is always shown does not."""
+    """Record what was shown, so that it is not shown again. Facts and fixes also count as used; what is always shown does not."""
     queue.save_shown(state, session, [*([_BEGUN] if begun else []), *(piece.key for piece in found.pieces)])
     queue.log_used_memories(state, [piece.key for piece in found.pieces if piece.layer in (FACTS, FIXES)])
 
@@ -306,7 +310,7 @@ def _format_output(event: str, text: str) -> str:
 
 
 class _Settings:
-    """The few settings a hook follows."""
+    """The settings that hooks use."""
 
     def __init__(self, body: Mapping[str, Any]) -> None:
         uses = [item.get("profile") for item in body.get("use", ())]
@@ -335,16 +339,16 @@ def _load_settings(root: str) -> _Settings:
 def _load_zone(name: str) -> tzinfo | None:
     if not name:
         return None
-    from zoneinfo import ZoneInfo  # noqa: PLC0415 - only where a zone is set
+    from zoneinfo import ZoneInfo  # noqa: PLC0415 - only if a zone is set
 
     return ZoneInfo(name)
 
 
-# --- what is left for the next run ---------------------------------------------------------------------------------------------
+# --- work for the next run -----------------------------------------------------------------------------------------------------
 
 
 def _stop(root: str, payload: Mapping[str, Any], client: str) -> str:
-    """The answer is written: the transcript has something new. Where the person wants it, ask once about an open reminder."""
+    """After an answer: queue the transcript for the next run. If the settings say so, ask once about an open reminder."""
     _enqueue_session(root, payload)
     asking = client == "claude" and _load_settings(root).handover == reminders.ASKING
     state, session = queue.state_folder(root), _payload_text(payload, "session_id")
@@ -353,11 +357,11 @@ def _stop(root: str, payload: Mapping[str, Any], client: str) -> str:
 
 
 def _pre_compact(root: str, payload: Mapping[str, Any], _: str) -> str:
-    """The client is about to forget: what its transcript has more than the archive is archived, and the day's note written (A3)."""
+    """Before compaction: archive what is new in the transcript, and write the day's note (A3)."""
     _enqueue_session(root, payload)
     path, state = _payload_text(payload, "transcript_path"), queue.state_folder(root)
     if path and os.path.isfile(os.path.join(state, "kept.db")):  # noqa: PTH113, PTH118 - as in local/queue.py
-        from kept.pipeline.flush import archive_transcript  # noqa: PLC0415 - reading a transcript needs everything; no other hook does
+        from kept.pipeline.flush import archive_transcript  # noqa: PLC0415 - only this hook reads a transcript
 
         problem = archive_transcript(root, path, most=_FLUSHED, session=_payload_text(payload, "session_id"))
         if problem:
@@ -366,12 +370,12 @@ def _pre_compact(root: str, payload: Mapping[str, Any], _: str) -> str:
 
 
 def _session_end(root: str, payload: Mapping[str, Any], _: str, usual: str = "queue") -> str:
-    """Only a line for the next run; and where settings and profile say so, that run is started, alone, apart and bounded."""
+    """At the end of a session: queue the transcript and, if settings and profile say so, start a background run for it alone."""
     _enqueue_session(root, payload)
     path = _payload_text(payload, "transcript_path")
     settings = _load_settings(root)
     if path and (settings.at_end or usual) == "run":
-        from kept.install.background_run import has_session_end_profile, start_run  # noqa: PLC0415 - only where the settings say so
+        from kept.install.background_run import has_session_end_profile, start_run  # noqa: PLC0415 - only if the settings say so
 
         if has_session_end_profile(root, settings.profiles):
             start_run(root, path)
@@ -379,12 +383,12 @@ def _session_end(root: str, payload: Mapping[str, Any], _: str, usual: str = "qu
 
 
 def _plugin_end(root: str, payload: Mapping[str, Any], client: str) -> str:
-    """As for any session; what it said is read at once unless the settings say otherwise."""
+    """The end of a session with the plugin: its transcript is read at once, unless the settings say otherwise."""
     return _session_end(root, payload, client, usual="run")
 
 
 def _allow_suggestion(root: str, payload: Mapping[str, Any], _: str) -> str:
-    """Allow the plugin's tool that hands the person's words over; every other tool is the client's matter."""
+    """Allow the plugin's tool that hands over the person's words; the client decides about every other tool."""
     allowed = is_suggestion_tool(_payload_text(payload, "tool_name"))
     said = "this tool of kept only records the user's own words" if allowed else ""
     if not _handover_notice(root, payload, lambda: said):

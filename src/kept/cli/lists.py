@@ -1,5 +1,6 @@
-"""Format as lines: lists of memories by project and category, each with an id that every command accepts; what happened to one; and
-archived turns.
+"""Format lists of memories by project and category, the history of a memory, and archived turns as lines.
+
+Every memory is shown with an id that all commands accept.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,10 +40,10 @@ def grouped_lines(
     ordered: bool = False,
     then: Mapping[str, str] | None = None,
 ) -> Iterator[Line]:
-    """Memories as a list: under their project, then their category; each with its id and the day it was last seen.
+    """Memories as a list by project and category, each with its id and the day it was last seen.
 
-    With ``moment``, each that is not active then says what it is. Those that are ``ordered`` are taken as they come. ``then`` says,
-    by id, what some said at the time that is told of.
+    With ``moment``, a memory that was not active then is marked with its status. ``ordered`` memories are not sorted. ``then`` maps
+    ids to the text that a memory had at the time that the list shows.
     """
     kinds = [(profile.id, category.id) for profile in profiles for category in profile.categories]
     order = {kind: number for number, kind in enumerate(kinds)}
@@ -62,12 +63,12 @@ def grouped_lines(
 
 
 def proposer(memory: Memory) -> str:
-    """Who proposed a memory, where that was neither the rules nor a person."""
+    """``model`` or ``agent`` if one of these proposed the memory; empty if the rules or a person did."""
     return "model" if memory.advised else {UNDERSTOOD: "model", SUGGESTED: "agent"}.get(memory.trigger, "")
 
 
 def memory_line(memory: Memory, zone: ZoneInfo, mark: str = "", then: str = "") -> Line:
-    """One memory in a list; where it said something else ``then``, that, and what it says now."""
+    """One memory in a list. ``then`` is the text that it had at the time shown, if that differs from its present text."""
     mixed = f"mixes {' and '.join(found)} letters" if (found := mixed_scripts(memory.content)) else ""
     pinned = "pinned" if memory.pinned else ""
     marks = ", ".join(filter(None, (mark, proposer(memory), pinned, mixed, format_day(memory.last_seen, zone))))
@@ -77,12 +78,12 @@ def memory_line(memory: Memory, zone: ZoneInfo, mark: str = "", then: str = "") 
 
 
 def scope_name(scope: str, names: Mapping[str, str]) -> str:
-    """What a scope is called."""
+    """The display name of a scope."""
     return EVERYWHERE if scope == USER_SCOPE else names.get(scope, scope.removeprefix(PROJECT))
 
 
 def format_rank(item: "PendingProposal") -> str:
-    """The place of a proposal among what waits in its project."""
+    """The rank of a proposal among the held ones of its project."""
     return f"{item.rank} of {item.of} held in this project"
 
 
@@ -92,8 +93,8 @@ History = Sequence[tuple[Pass, Operation]]
 
 
 def operation_lines(workspace: Workspace, history: History) -> Iterator[Line]:
-    """Each operation on a line: when it was recorded, what it was, why, with which new words, by whom, and whether it is
-    undone; with each undo and redo of them.
+    """Each operation on a memory on one line: time, kind, reason, new text, actor, and whether it is undone; also each undo and
+    redo of these operations.
     """
     yield line(("What happened to it", "bold"))
     switches, before = tuple(workspace.store.log.undo_redo_passes()), ""
@@ -114,14 +115,14 @@ def operation_lines(workspace: Workspace, history: History) -> Iterator[Line]:
 
 
 def changed_line(workspace: Workspace, memory: Memory, mark: str = "") -> Line:
-    """A memory that was just changed, with what takes the change back."""
+    """A memory that was just changed, with the command that undoes the change."""
     history = workspace.store.log.operations_on(memory.id)
     shown = memory_line(memory, workspace.zone, mark)
     return replace(shown, body=(*shown.body, (f" → kept undo r{history[-1][0].run}", "dim"))) if history else shown
 
 
 def operations_body(history: History) -> list[dict[str, Any]]:
-    """The same as JSON, with the event time of each and the evidence it brought."""
+    """The history of a memory as JSON, with the event time and the added evidence of each operation."""
 
     def evidence_of(operation: Operation) -> list[str]:
         facts, value = getattr(operation, "facts", None), getattr(operation, "value", None)
@@ -136,18 +137,18 @@ def operations_body(history: History) -> list[dict[str, Any]]:
 
 
 def operation_name(operation: Operation) -> str:
-    """The kind of an operation, as JSON and people are told it."""
+    """The kind of an operation, as in JSON and in printed lists."""
     return type(operation).__name__.lower()
 
 
-_SHOWN = 240  # characters of a turn among search results
-_WHOLE = 40_000  # characters of a turn that is asked for
-_AROUND = 5  # turns before and after each quote
+_SHOWN = 240  # maximum characters of a turn in search results
+_WHOLE = 40_000  # maximum characters of a turn in a conversation
+_AROUND = 5  # turns shown before and after each quote
 
 
 def turn_line(workspace: Workspace, turn: Event, most: int = _SHOWN) -> Line:
-    """One archived turn on one line, cut to ``most`` characters; whose it is, and when."""
-    from kept.core.spans import label_event_text  # noqa: PLC0415 - only turns are shown with whose words they are
+    """One archived turn on one line, cut to ``most`` characters, with its author and time."""
+    from kept.core.spans import label_event_text  # noqa: PLC0415 - only turns need it
 
     text = " ".join((label_event_text(turn) or (turn.tool.target if turn.tool else ""))[: 4 * most].split())
     what = f"{turn.tool.name}: " if turn.tool is not None and turn.kind is EventKind.TOOL_CALL else ""
@@ -157,7 +158,7 @@ def turn_line(workspace: Workspace, turn: Event, most: int = _SHOWN) -> Line:
 
 
 def turns_around(workspace: Workspace, memory: Memory) -> Iterator[Line]:
-    """The conversation around each piece of evidence, as the archive has it."""
+    """The archived conversation around each piece of evidence."""
     for evidence, events in trace_memory(workspace, memory, context=_AROUND).evidence:
         yield line()
         yield line(
@@ -170,7 +171,7 @@ def turns_around(workspace: Workspace, memory: Memory) -> Iterator[Line]:
 
 
 def turns_body(workspace: Workspace, memory: Memory) -> list[Any]:
-    """The same as JSON: for each piece of evidence its session and the turns."""
+    """The conversation around each piece of evidence as JSON: its session, transcript path and turns."""
     found = trace_memory(workspace, memory, context=_AROUND).evidence
     return [{"session": evidence.session, "path": evidence.path, "turns": to_json_value(events)} for evidence, events in found]
 
@@ -195,12 +196,12 @@ def show_session(workspace: Workspace, session: str, *, as_json: bool) -> None:
 
 
 def step_line(name: str, detail: str, *, done: bool) -> Line:
-    """How a step of the night's job went."""
+    """The result of a step of the nightly job."""
     return hanging_line([(f"  {name:<10}", "cyan"), ("done    " if done else "FAILED  ", "green" if done else "red")], detail)
 
 
 def pending_line(every: int, chosen: int) -> Line:
-    """How many proposals a person is asked about, as the page counts them; and how many are less likely than those."""
+    """The number of proposals that a person is asked about, counted as on the page, and the number of less likely ones."""
     rest = f"; {every - chosen:,} less likely: kept review --all" if chosen < every else ""
     told = format_count(chosen, "proposal is held", "proposals are held") if chosen else "Nothing likely is held"
     return line((f"{told} for your decision", "yellow"), (f" → kept review{rest}", "dim"))

@@ -1,4 +1,4 @@
-"""What language models cost, what one would add and roughly for how much, and the question whether one may be asked."""
+"""Show what language models cost and what one would add at what price, and ask whether one may be used."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,21 +21,21 @@ _AGAIN = "nothing was taken from them, and nothing is lost; the next run asks ag
 
 
 def format_cost(cost: float | None) -> str:
-    """An amount of USD, as exact as it is small."""
+    """Format an amount of USD, with four decimal places below 1 USD."""
     if cost is None:
         return "cost unknown"
     return f"{cost:.2f} USD" if cost >= 1 or cost == 0 else f"{cost:.4f} USD"
 
 
 def usage_text(usage: Usage) -> str:
-    """A usage in a few words."""
+    """A usage in words: calls, tokens and cost."""
     cached = f" ({usage.cached_tokens:,} from the provider's cache)" if usage.cached_tokens else ""
     calls = format_count(usage.calls, "call")
     return f"{calls}, {usage.input_tokens:,} tokens in{cached}, {usage.output_tokens:,} out, {format_cost(usage.cost)}"
 
 
 def question_lines(tally: Tally) -> Iterator[Line]:
-    """What a run asked, or in a dry run would ask."""
+    """The questions that a run asked a model or, in a dry run, would ask."""
     if tally.would.questions or tally.would.cached:
         would = tally.would
         known = f"; {would.cached:,} have their reply already" if would.cached else ""
@@ -66,7 +66,7 @@ def _format_estimate(usage: Usage) -> str:
 
 
 def unanswered_lines(tally: Tally, *, verbose: bool) -> Iterator[Line]:
-    """The questions without a reply that could be used: unreadable, unreachable and unaffordable are three things."""
+    """The questions without a usable reply: the reply was unreadable, the model unreachable, or the question unaffordable."""
     for title, count, kinds, what in (
         ("No reply that can be read: ", sum(tally.unreadable.values()), tally.unreadable, "unreadable"),
         ("No reply: ", sum(tally.unreachable.values()), tally.unreachable, "unreachable"),
@@ -86,7 +86,7 @@ def unanswered_lines(tally: Tally, *, verbose: bool) -> Iterator[Line]:
 
 
 def model_lines(settings: LlmSettings, costs: Costs) -> Iterator[Line]:
-    """Which model is asked, and what was spent today of what may be."""
+    """The configured model, and today's usage compared to its limits."""
     if settings.adapter == "none" and not costs.ever:
         return
     name = " ".join(filter(None, (settings.adapter, settings.command, settings.model)))
@@ -111,13 +111,13 @@ def model_lines(settings: LlmSettings, costs: Costs) -> Iterator[Line]:
 
 
 def trial_lines(workspace: Workspace) -> Iterator[Line]:
-    """How the model of the settings did in kept's trial, and what follows from it."""
+    """The result of kept's trial of the configured model, and what follows from it."""
     if workspace.llm is None:
         return
     if not workspace.settings.llm.trial:
         yield line("What the model proposes is active without kept's trial", (" → kept config set llm.trial true", "dim"))
         return
-    from kept.pipeline.trial import FAILED, OVERRULE, load_score, needs_trial  # noqa: PLC0415 - loads all that extracts
+    from kept.pipeline.trial import FAILED, OVERRULE, load_score, needs_trial  # noqa: PLC0415 - imports everything that extracts
 
     score = load_score(workspace)
     if score.failed:
@@ -131,7 +131,7 @@ def trial_lines(workspace: Workspace) -> Iterator[Line]:
 
 
 def cost_lines(runs: Sequence[tuple[Run, str]], costs: Costs) -> Iterator[Line]:
-    """What each run cost, each with its time as shown; and what was ever spent, by purpose and model."""
+    """The cost of each run, given with its formatted time; and the total by purpose and model."""
     for run, when in runs:
         body: Mapping[str, Any] = run.report.get("llm", {})
         if not body.get("questions"):
@@ -158,19 +158,19 @@ def _parse_usage(body: Mapping[str, Any]) -> Usage:
     )
 
 
-_DECIDED = "llm.adapter"  # a person who set it, to "none" as well, has answered
+_DECIDED = "llm.adapter"  # the person has decided if this is set, even to "none"
 
 
 def searchable_line(workspace: Workspace) -> Line:
-    """What can be searched now."""
+    """How many sessions can be searched now."""
     sessions = sum(1 for _ in workspace.store.archive.threads())
     return line(f"All that was said in {format_count(sessions, 'session')} can be searched", (" → kept search WORDS", "dim"))
 
 
 def without_model_line(workspace: Workspace, *, first: bool = False) -> Line | None:
-    """What is not tried without a model, and which could be asked; None where the person has decided about that.
+    """What is not extracted without a model, and which models are available; None if the person has decided about a model.
 
-    After the ``first`` run also how much one would read, which takes a second to tell of many sessions.
+    After the ``first`` run it includes the estimated amount, which takes a second to compute for many sessions.
     """
     not_asked = len(workspace.store.archive.list_threads_pending_llm())
     if _is_decided(workspace) or not not_asked:
@@ -183,7 +183,9 @@ def without_model_line(workspace: Workspace, *, first: bool = False) -> Line | N
 
 
 def offer_model(workspace: Workspace) -> bool:
-    """Ask, where a person sits at the terminal, a model is here and the question is open; whether one may be asked from now on."""
+    """Ask whether a model may be used, and return the answer. It asks only in a terminal, if a model is available and there is
+    something to ask it, and if the person has not decided yet; else it returns False.
+    """
     if _is_decided(workspace) or not is_interactive():
         return False
     available_models = find_models(workspace.env)

@@ -1,7 +1,7 @@
-"""The pages of help that list commands, and the parser of one: to run it, or for its help alone.
+"""Build the help pages that list commands, and the parser of a command, either to run it or only for its help.
 
-Help needs a function's parameters and docstring. Loading what the function works with takes a second; for help, every other module
-of kept's is a placeholder, and it takes milliseconds.
+Help needs only a function's signature and docstring. Importing what the function uses takes a second; for help, all other modules
+of kept are replaced by placeholders, which takes milliseconds.
 """
 
 import importlib
@@ -31,15 +31,15 @@ STATES = (
 
 
 def create_parser(command: Command) -> Any:
-    """The parser that runs a command. Imports what the command works with."""
+    """The parser that runs a command. Imports what the command uses."""
     module, _, function = _split_place(command)
     return _build_parser(command, getattr(importlib.import_module(module), function))
 
 
 def create_help_parser(command: Command) -> Any:
-    """The parser of a command, made without what the command works with: good for help and completion alone.
+    """The parser of a command for help and completion only, made without importing what the command uses.
 
-    Where a signature takes a value from another module, that is the parser which runs it.
+    If the signature contains a value from another module, this is the parser that runs the command.
     """
     module, _, function = _split_place(command)
     try:
@@ -68,8 +68,9 @@ def _build_parser(command: Command, function: Callable[..., object]) -> Any:
 
 
 class _TypedValue:
-    """How an option's value is understood: the text, the number or the paths that are wanted, or what is left out, as it is; all
-    else by Typer. That loads pydantic, which takes longer than `kept list` does.
+    """Converts an option's value: texts, numbers, lists of texts or paths, and missing values directly, all others with Typer.
+
+    Typer imports pydantic for this, which takes longer than `kept list`.
     """
 
     def __init__(self, by_typer: Callable[[Any], Any], option: Any) -> None:
@@ -77,7 +78,7 @@ class _TypedValue:
         self._kind = option.annotation
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The value as the command takes it. Raises Typer's BadParameter."""
+        """Convert a value to the type that the command expects. Raises Typer's BadParameter."""
         if value is None:
             return () if param.multiple or param.nargs == -1 else None
         if self._kind in (str, int) and type(value) is self._kind:
@@ -88,11 +89,11 @@ class _TypedValue:
 
 
 class _UnknownValueError(Exception):
-    """A placeholder was asked for its value."""
+    """Raised if the value of a placeholder is needed."""
 
 
 class _PlaceholderType(type):
-    """A class of which every attribute is a placeholder, so that module-level code which names it runs."""
+    """A metaclass whose classes have a placeholder for every attribute, so that module-level code that uses them runs."""
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("__"):
@@ -107,14 +108,14 @@ class _PlaceholderType(type):
 
 
 class _Placeholder(metaclass=_PlaceholderType):
-    """Stands for anything that a module of kept's defines; may be called, subclassed and used in an annotation."""
+    """A placeholder for anything defined in a module of kept; it can be called, subclassed and used in an annotation."""
 
     def __new__(cls, *_: object, **__: object) -> Any:
         return super().__new__(cls)
 
 
 class _PlaceholderFinder:
-    """Finds a placeholder for each module of kept's but one."""
+    """An import finder that replaces all modules of kept but one by placeholders."""
 
     def __init__(self, wanted: str) -> None:
         self.wanted = wanted
@@ -138,7 +139,7 @@ class _PlaceholderFinder:
 
 @contextmanager
 def _load_for_help(name: str) -> Iterator[ModuleType]:
-    """The module of that name, good for signatures and docstrings alone; nothing of it stays loaded."""
+    """Import a module only for its signatures and docstrings; it is removed again afterwards."""
     if name in sys.modules:
         yield sys.modules[name]
         return
@@ -156,7 +157,7 @@ def _load_for_help(name: str) -> Iterator[ModuleType]:
 
 
 def overview_text() -> str:
-    """The first page of help: the commands of every day."""
+    """The first page of help: the everyday commands."""
     lines = [
         "kept remembers what you and your agents worked out: small, curated, yours to edit.",
         "",
@@ -172,7 +173,7 @@ def overview_text() -> str:
 
 
 def full_overview_text() -> str:
-    """Every command by its group, the options that each takes, and the states of memories."""
+    """The page of help with all commands by group, the global options, and the states of memories."""
     lines = ["Usage: kept COMMAND [OPTIONS]"]
     for title, group in GROUPS.items():
         lines += ["", f"{title}:", *map(_command_row, group)]
@@ -186,7 +187,7 @@ def _command_row(command: Command) -> str:
 
 
 def command_epilog(command: Command) -> str:
-    """The end of a command's help: its examples, lines kept as they are, and the commands it belongs with."""
+    """The end of a command's help: its examples, and related commands."""
     lines = ["\b", "Example:" if len(command.examples) == 1 else "Examples:", *(f"  {example}" for example in command.examples)]
     others = dict.fromkeys(name for item in TOGETHER if command.name in item for name in item if name != command.name)
     if others:

@@ -1,11 +1,11 @@
-"""Every command: its name, where its function stands, what it does in a line, examples. Imports none of them."""
+"""The table of commands: name, location of the function, summary and examples. It imports none of them."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command. ``place`` is ``module:function`` below this package."""
+    """One command. ``place`` is ``module:function``, relative to this package."""
 
     name: str
     place: str

@@ -24,7 +24,7 @@ from kept.workspace import Workspace
 
 _NEW_SHOWN = 20
 _BEST_SHOWN = 3
-_LINE = 160  # characters of a line that waits
+_LINE = 160  # maximum characters of a held proposal
 _PATHS_SHOWN = 10
 
 
@@ -68,7 +68,7 @@ def report_lines(
 
 
 def pending_lines(workspace: Workspace) -> Iterator[Line]:
-    """What waits for a person: how much, and the best of it."""
+    """The number of proposals held for the person, and the best of them."""
     pool = list_pending_proposals(workspace)
     if not pool:
         return
@@ -79,7 +79,7 @@ def pending_lines(workspace: Workspace) -> Iterator[Line]:
 
 
 def outdated_lines(report: RunReport) -> Iterator[Line]:
-    """What waits for ``kept upgrade``."""
+    """The number of memories that ``kept upgrade`` would extract again."""
     if report.outdated:
         told = f"{format_count(report.outdated, 'memory comes', 'memories come')} from rules of an earlier version"
         yield line((told, "yellow"), (" → kept upgrade", "dim"))
@@ -99,7 +99,7 @@ def is_idle(report: RunReport) -> bool:
 
 
 def idle_line(report: RunReport, waiting: int) -> Line:
-    """The report of a run that found nothing new; ``waiting`` proposals wait for a decision."""
+    """The report of a run that found nothing new; ``waiting`` is the number of held proposals."""
     if not report.sources and not report.active:
         left = report.reading.left
         told = f" {format_count(len(left), 'path was', 'paths were')} skipped: {left[0][1]}" if left else ""
@@ -152,7 +152,7 @@ def _format_reading(report: RunReport, *, verbose: bool, dry: bool) -> Iterator[
 
 
 def _curation_lines(report: RunReport) -> Iterator[Line]:
-    """What a language model said should become of memories, and which days it put together."""
+    """The changes to memories that a language model proposed, and the days that it summarised."""
     llm_curation, book = report.llm_curation, report.day_summaries
     if llm_curation.asked:
         done = ", ".join(f"{count} {kind}" for kind, count in sorted(llm_curation.operations.items())) or "no change"
@@ -171,7 +171,7 @@ def _curation_lines(report: RunReport) -> Iterator[Line]:
 
 
 def llm_extraction_lines(read: LlmExtractionReport) -> Iterator[Line]:
-    """What a language model read, what came of it, and by which prompt where that is the user's own."""
+    """What a language model read, the result, and the prompt if it is the user's own."""
     if not read.threads:
         return
     if read.chunks:
@@ -197,7 +197,7 @@ def llm_extraction_lines(read: LlmExtractionReport) -> Iterator[Line]:
 
 
 def format_account(records: int, kept: int, dropped: Mapping[str, int]) -> str:
-    """An account in words: what came in and what became of it."""
+    """The number of records read, kept, and set aside by reason, in words."""
     gone = ", ".join(f"{count:,} {reason}" for reason, count in sorted(dropped.items(), key=lambda each: (-each[1], each[0])))
     return f"{format_count(records, 'record')} = {kept:,} kept + {sum(dropped.values()):,} set aside" + (
         f" ({gone})" if gone else ""
@@ -226,7 +226,7 @@ def _select_best_new(new: tuple[Memory, ...], profiles: Sequence[Profile]) -> tu
 def missed_lines(
     covered: CoverageReport, zone: ZoneInfo, *, whole: bool, hint: str = "kept run --force --dry-run --verbose"
 ) -> Iterator[Line]:
-    """What looks worth remembering and is not remembered: how much; where ``whole`` each of it, and the other topics."""
+    """The topics that look worth remembering but produced no memory: their number; with ``whole``, each of them and the totals."""
     missed = covered.topics - covered.covered - covered.nothing
     if whole and covered.topics:
         told = (
@@ -267,7 +267,7 @@ def problem_lines(report: RunReport, *, verbose: bool) -> Iterator[Line]:
 
 
 def unread_lines(skipped: Sequence[tuple[str, str]], *, verbose: bool, hint: str = "kept run --verbose") -> Iterator[Line]:
-    """Files that were not read: each with its reason, or where they are many, by reason."""
+    """The files that were not read, each with its reason; if there are many, grouped by reason."""
     if verbose or len(skipped) <= _PATHS_SHOWN:
         yield from (line("  ", show.format_path(path), (f": {reason}", "dim")) for path, reason in skipped)
         return

@@ -1,4 +1,4 @@
-"""``kept mcp``, ``kept web``: start the other front doors. They are found by name: the doors know nothing of each other."""
+"""``kept mcp`` and ``kept web``: start these servers. They are imported by name: ``cli``, ``mcp`` and ``web`` are independent."""
 
 import importlib
 import os
@@ -58,7 +58,7 @@ def web(
     home = find_paths(call.home, os.environ)
     door = importlib.import_module("kept.web")
     before = find_running_page(home)
-    if before is not None:  # one is enough: a browser that is signed in opens it again
+    if before is not None:  # one server is enough: a signed-in browser can open it again
         _show_page(f"http://127.0.0.1:{before}/overview", "The page is served already.", no_open=no_open)
         show.write_line("A browser that is not signed in needs the address from the terminal where it was started.")
         return
@@ -66,7 +66,7 @@ def web(
     open_desk = partial(open_workspace, home, profile=call.profile, zone=call.zone, anew=call.anew)
     with own:
         with open_desk():
-            pass  # what is wrong with the store or the settings is told here and now
+            pass  # report an error in the store or the settings before serving
         where = own.getsockname()[1]
         with announce_page(home, where) as key, run_embed_server(home, os.environ):
             door.serve(
@@ -85,7 +85,7 @@ def web(
 
 
 def _sample_opener(home: Paths, call: GlobalOptions) -> Callable[[], AbstractContextManager[Workspace]] | None:
-    """How a workspace of the bundled sample is opened; None where there is none."""
+    """A function that opens a workspace of the bundled sample; None if the sample is not installed."""
     there = sample_home(home)
     env = {"HOME": str(there.root)}
     return partial(open_workspace, there, profile=call.profile, zone=call.zone, env=env) if sample_files() else None

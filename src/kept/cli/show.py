@@ -1,6 +1,6 @@
-"""Writing to the terminal: styled, wrapped lines where a person looks, plain whole lines where a program reads, JSON when asked.
+"""Write output: styled, wrapped lines on a terminal, plain whole lines for a program, JSON on request.
 
-Words out of transcripts are only ever words here: no markup is read in them and no control character gets through.
+Text from transcripts is treated as plain text: markup in it is not interpreted, and control characters are removed.
 """
 
 import json
@@ -19,36 +19,36 @@ from kept.local.agents_shell import agent_variable
 if TYPE_CHECKING:
     from rich.console import Console
 
-Span = tuple[str, str]  # words and their style: "", "dim", "bold", "cyan", "green", "yellow", "red"
+Span = tuple[str, str]  # a text and its style: "", "dim", "bold", "cyan", "green", "yellow", "red"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Line:
-    """One line. Where a terminal is too narrow, ``body`` wraps under itself, to the right of ``head``."""
+    """One line. If the terminal is too narrow, ``body`` wraps and stays indented to the right of ``head``."""
 
     head: tuple[Span, ...] = ()
     body: tuple[Span, ...] = ()
 
 
 def to_safe_line(text: str) -> str:
-    """The text on one line, without any character that moves a cursor, hides or reorders what is shown."""
+    """The text on one line, without characters that move the cursor or that hide or reorder text."""
     if text.isascii() and text.isprintable():
         return text
     return remove_invisible("".join(" " if char.isspace() else char for char in text))
 
 
 def line(*spans: Span | str) -> Line:
-    """A line of spans; a bare text is unstyled."""
+    """Build a line from spans; a plain string is unstyled."""
     return Line(body=tuple((span, "") if isinstance(span, str) else span for span in spans))
 
 
 def hanging_line(head: Iterable[Span], *body: Span | str) -> Line:
-    """A line whose body hangs to the right of its head."""
+    """Build a line with a head, to the right of which the body wraps."""
     return Line(head=tuple(head), body=line(*body).body)
 
 
 def write_lines(lines: Iterable[Line], stream: TextIO | None = None) -> None:
-    """Write lines: styled and wrapped on a terminal, else plain, one line each and whole."""
+    """Write lines: styled and wrapped on a terminal, else plain and unwrapped."""
     target = stream or sys.stdout
     if target.isatty():
         _print_styled(lines, _create_console(target))
@@ -66,20 +66,20 @@ def write_line(*spans: Span | str, stream: TextIO | None = None) -> None:
 
 
 def page_lines(lines: Iterable[Line]) -> None:
-    """Write lines by way of the pager (``$PAGER``) on a terminal, which shows what fits on one screen at once."""
+    """Write lines through the pager (``$PAGER``) on a terminal; ``less`` exits at once if they fit on one screen."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM") == "dumb" or agent_variable(os.environ):
         write_lines(lines)
         return
     import shlex  # noqa: PLC0415 - only a terminal needs them
     import subprocess  # noqa: PLC0415 - as above
 
-    os.environ.setdefault("LESS", "FRX")  # colours through, no pager for a short list, and the list stays on the screen
+    os.environ.setdefault("LESS", "FRX")  # keep colours, exit if the list fits on one screen, leave it on the screen
     try:
         pager = subprocess.Popen(shlex.split(os.environ.get("PAGER") or "less"), stdin=subprocess.PIPE, encoding="utf-8")  # noqa: S603 - the person's own
     except (OSError, ValueError):
         write_lines(lines)
         return
-    with suppress(BrokenPipeError), pager, cast(TextIO, pager.stdin) as pipe:  # who has seen enough leaves
+    with suppress(BrokenPipeError), pager, cast(TextIO, pager.stdin) as pipe:  # the person may leave the pager early
         _print_styled(lines, _create_console(pipe, terminal=True))
 
 
@@ -101,42 +101,42 @@ def _print_styled(lines: Iterable[Line], console: "Console") -> None:
             console.print(head if number == 0 else " " * head.cell_len, part, sep="", soft_wrap=True)
 
 
-# Harmless inside a JSON string to a program, but not to the terminal that shows it: C1 controls, bidi marks, line separators,
-# and halves of characters, which no encoding can write.
+# Characters that are harmless to a program in a JSON string but not to a terminal: C1 controls, bidirectional marks and line
+# separators; also surrogates, which cannot be encoded.
 _HIDDEN = ((0x7F, 0xA0), (0x200B, 0x2010), (0x2028, 0x202F), (0x2066, 0x206A), (0xD800, 0xE000))
 _UNSEEN = {code: f"\\u{code:04x}" for start, stop in _HIDDEN for code in range(start, stop)}
 
 
 def json_text(value: Any, *, indent: int | None = 2) -> str:
-    """A JSON document as text that a terminal shows unharmed and any program reads."""
+    """Encode a JSON document so that it is safe for a terminal and readable for any program."""
     utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     return json.dumps(value, ensure_ascii=not utf8, indent=indent, allow_nan=False).translate(_UNSEEN)
 
 
 def write_json(value: Any) -> None:
-    """Write the one JSON document of a command."""
+    """Write a JSON document, the whole output of a command."""
     write_text(f"{json_text(value)}\n")
 
 
 def write_answer(body: Callable[[], Any], lines: Iterable[Line], *, as_json: bool) -> None:
-    """Write what a command found: as JSON where that was asked for, else as lines; only what is written is made."""
+    """Write a command's result as JSON or as lines; only what is written is computed."""
     write_json(body()) if as_json else write_lines(lines)
 
 
 def more_lines(found: int, shown: int, rest: str, *, indent: int = 2) -> Iterator[Line]:
-    """That there is more than is shown, and what ``rest`` shows it; nothing where there is not."""
+    """A line that says how many results are not shown, and that ``rest`` shows them; nothing if all are shown."""
     if found > shown:
         yield line((f"{' ' * indent}… and {found - shown:,} more → {rest}", "dim"))
 
 
 def write_text(text: str) -> None:
-    """Write a text that is fit for a terminal already."""
+    """Write a text that is already safe for a terminal."""
     sys.stdout.write(text)
     sys.stdout.flush()
 
 
 def format_id(number: str) -> str:
-    """As much of an id as a list shows; a beginning of it is enough for every command."""
+    """The beginning of an id, as lists show it; every command accepts it."""
     return number[:10]
 
 
@@ -161,7 +161,7 @@ def format_weekday(which: date) -> str:
 
 
 def format_path(path: str | Path) -> str:
-    """A path as people write it, with ``~`` for the user's home, on a terminal; in full where a program reads."""
+    """A path with ``~`` for the user's home if stdout is a terminal, else in full."""
     text, user = str(path), os.environ.get("HOME", "")
     inside = len(user) > 1 and text.startswith(f"{user.rstrip('/')}/")
     return f"~{text[len(user.rstrip('/')) :]}" if inside and sys.stdout.isatty() else text

@@ -1,1 +1,1 @@
-"""One module a command (or a family of commands): parse, call one use case, print, exit."""
+"""One module per command or family of commands: parse, call one use case, print, exit."""

@@ -1,6 +1,6 @@
-"""``kept completion``: completes commands, options and names of settings in a shell.
+"""``kept completion``: complete commands, options and names of settings in a shell.
 
-A shell asks ``kept --complete WORD…`` at every Tab: nothing is loaded but the signature of the command that is typed.
+The shell calls ``kept --complete WORD…`` at every Tab, so only the signature of the typed command is loaded.
 """
 
 import sys
@@ -31,7 +31,7 @@ def completion(shell: Annotated[str, typer.Argument(metavar="bash|zsh|fish|power
 
 
 def complete_words(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """What the last of the words after ``kept`` may become, each with its meaning."""
+    """The completions for the last of the words after ``kept``, each with its meaning."""
     *before, last = words or [""]
     name = next((item for item in before if item in COMMANDS), "")
     yield from ((each, meaning) for each, meaning in _possible_completions(name, before[-2:], last) if each.startswith(last))
@@ -61,7 +61,7 @@ def _option_completions(name: str) -> Iterator[tuple[str, str]]:
 
 
 def _action_words(name: str) -> Iterator[str]:
-    """The words that a command's first argument may be, where it is one of some."""
+    """The possible values of a command's first argument, if it is a choice."""
     first = next((parameter for parameter in _command_parameters(name) if parameter.param_type_name == "argument"), None)
     metavar = str(getattr(first, "metavar", "") or "")
     yield from (word for word in metavar.strip("[]").split("|") if word.islower()) if "|" in metavar else ()

@@ -1,4 +1,4 @@
-"""``kept config``: settings."""
+"""``kept config``: show, get and set settings, and try the language model."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -70,7 +70,7 @@ def config(
 
 
 def _try_model(context: typer.Context, *, yes: bool, as_json: bool) -> int:
-    """Show what would be sent to the language model, and where; send it after a person confirms."""
+    """Show what would be sent to the language model, and where; send it after the person confirms."""
     with command_workspace(context) as workspace:
         if not yes:
             if not is_interactive():

@@ -17,7 +17,7 @@ from kept.outputs.routing import client_has_hooks
 from kept.recall.context_budget import SHOWN
 from kept.recall.preview import CLIENTS, preview_context
 
-# In words: help is made without loading what answers a hook.
+# Written out, because help is built without importing the module that answers hooks.
 _EVENTS = "session-start, user-prompt, stop, pre-compact, session-end, allow-suggest, subagent-start, tool-failure."
 
 

@@ -1,4 +1,4 @@
-"""``kept add``, ``suggest``, ``edit``, ``retire``, ``resolve``, ``pin``: changes by a person, which no machine overrides."""
+"""``kept add``, ``suggest``, ``edit``, ``retire``, ``resolve``, ``merge``, ``pin``: changes that no machine overrides."""
 
 import os
 import sys
@@ -83,7 +83,7 @@ def suggest(
 
     Exact words that the person typed in the session become active once its transcript is read; others are held for `kept review`.
     """
-    del replaces, lasts, alone  # read from the transcript, where it is known which session it speaks of
+    del replaces, lasts, alone  # these are read from the transcript, which identifies the session
 
     def apply(workspace: Workspace) -> list[Memory]:
         return [tools.add_suggestion(workspace, text, kind, browse.find_directory(workspace, project or "."))]
@@ -152,7 +152,7 @@ def retire(
 
 
 def _twin_lines(workspace: Workspace, memories: Sequence[Memory]) -> Iterator[Line]:
-    """What says the same elsewhere and stays in use: another project, another source."""
+    """The active memories with the same text as the retired ones, in other projects or from other sources."""
     said, gone = {normal_form(memory.content) for memory in memories}, {memory.id for memory in memories}
     for memory in workspace.store.log.memories():
         if memory.status is Status.ACTIVE and memory.id not in gone and normal_form(memory.content) in said:
@@ -220,7 +220,7 @@ def _apply_change(
     after: Callable[[Workspace, Sequence[Memory]], Iterator[Line]] = lambda *_: iter(()),
     as_json: bool,
 ) -> int:
-    """Make a change and tell what came of it; ``waits`` says so of what is held, ``after`` has more to tell."""
+    """Make a change and print its result. ``told`` is the headline, ``waits`` that for held memories; ``after`` adds lines."""
     with command_workspace(context) as workspace:
         agents = bool(agent_variable(os.environ)) and not workspace.settings.trust_agents
         memories, written = apply_person_change(workspace, lambda: act(workspace), with_files=not agents)
@@ -241,13 +241,13 @@ def _apply_change(
 
 
 def print_problems(written: WriteReport) -> int:
-    """Tell what could not be done to the files. Returns the exit code."""
+    """Print what could not be written to the files. Returns the exit code."""
     show.write_lines([line(f"kept: {problem}") for problem in written.problems], sys.stderr)
     return int(bool(written.problems))
 
 
 def _resolve_ids(workspace: Workspace, numbers: list[str], if_match: str) -> list[str]:
-    """Every id checked before the first is changed. Raises UsageError."""
+    """Resolve all ids before the first memory is changed. Raises UsageError, MissingError."""
     if if_match and numbers[1:]:
         raise UsageError("--if-match works with one memory only", hint="change them one by one")
     return [person.find_memory(workspace, number).id for number in numbers]

@@ -1,4 +1,4 @@
-"""``kept eval``: scores on benchmarks, of retrieval and of extraction."""
+"""``kept eval``: score retrieval and extraction on benchmarks."""
 
 import json
 import sys
@@ -294,7 +294,7 @@ def _comparison_body(found: GoldResult) -> dict[str, Any]:
 
 
 def _comparison_lines(found: GoldResult, *, misses: bool) -> Iterator[Line]:
-    """What came of one set of annotations: what was read, how the memories stand, and the share found of each kind of item."""
+    """The result for one set of annotations: what was read, the state of the memories, and the recall for each kind of item."""
     stands, megabytes = found.standing, found.size / 1e6
     speed = f"{megabytes:.1f} MB in {found.seconds:.1f} s of processor time ({megabytes / max(found.seconds, 1e-9):.1f} MB/s)"
     yield line((found.name, "bold"), (f"  {format_count(found.files, 'transcript')}, {speed}", "dim"))

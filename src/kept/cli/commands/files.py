@@ -1,4 +1,4 @@
-"""``kept files``: the files that kept writes, one as it stands, and what the next writing would change in them."""
+"""``kept files``: list the files that kept writes, show one, and preview what the next write would change."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""``kept forget``: show where words stand, ask, erase them everywhere, and report what remains."""
+"""``kept forget``: show where words are stored, ask, erase them everywhere, and report what remains."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -186,7 +186,7 @@ def _show_places(workspace: Workspace, request: ErasureRequest, found: Sequence[
 
 
 def _confirm_erasure(erasure_matches: Sequence[ErasureMatch]) -> list[str]:
-    """Ask whether to erase what was shown. Returns the near copies that are chosen. Raises UsageError where the answer is no."""
+    """Ask whether to erase what was shown. Returns the chosen near copies. Raises UsageError if the answer is no."""
     if not is_interactive():
         raise UsageError("forgetting cannot be undone, so it needs a yes; nothing was erased", hint="add --yes")
     count = len([place for place in erasure_matches if not place.near])

@@ -15,7 +15,7 @@ from kept.outputs.compose.graph import EdgeKind, Graph, NodeKind
 from kept.outputs.graph import build_knowledge_graph
 
 _SHAPES = {NodeKind.YOU: "doublecircle", NodeKind.PROJECT: "box", NodeKind.ENTITY: "ellipse", NodeKind.RESOURCE: "note"}
-_SHOWN = 40  # things on a terminal; --json has all
+_SHOWN = 40  # maximum things in a list; --json has all
 _TIES = 5
 PLURALS = {
     NodeKind.YOU: ("you", "you"),
@@ -83,6 +83,6 @@ def _format_dot(found: Graph) -> str:
 
 
 def _quote_dot(text: str) -> str:
-    """A text as Graphviz reads it back: one line, in quotes."""
+    """Quote a text for Graphviz, on one line."""
     plain = show.to_safe_line(text).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{plain}"'

@@ -1,4 +1,4 @@
-"""``kept log``, ``undo``, ``redo``, ``diff``: what happened, and going back."""
+"""``kept log``, ``undo``, ``redo``, ``diff``: show what happened, and revert it."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -48,7 +48,7 @@ from kept.store.values import Run
 from kept.workspace import Workspace
 
 _CHANGES_SHOWN, _CHANGES_OF_A_RUN, _ALL_RUNS = 20, 5, 1_000_000
-_NIGHT_SHOWN = ("read", "extract", "curate", "sleep", "backup")  # steps of a night that a list tells of
+_NIGHT_SHOWN = ("read", "extract", "curate", "sleep", "backup")  # steps of a nightly job that a list shows
 Which = Annotated[
     list[str] | None, typer.Argument(metavar="PASS|RUN", help="A pass by its number, or a run as r3 (see `kept log`)")
 ]
@@ -101,7 +101,7 @@ def _entry_changes(workspace: Workspace, one: HistoryEntry, scopes: frozenset[st
 
 
 def _changes_in(changes: Changes, scopes: frozenset[str]) -> Changes:
-    """The changes of memories of some projects; of all where none is named."""
+    """The changes of memories in these scopes; all changes if there are no scopes."""
     named = {number: sides for number, sides in changes.items() if any(memory and memory.scope in scopes for memory in sides)}
     return named if scopes else changes
 
@@ -127,7 +127,7 @@ def _entry_lines(workspace: Workspace, one: HistoryEntry, most: int | None, scop
 
 
 def _account_lines(one: HistoryEntry, most: int | None) -> Iterator[Line]:
-    """What each step of a night came to; in a list only those that failed, and what was read and made of it."""
+    """The result of each step of a nightly job; in a list (``most``) only failed steps and those of ``_NIGHT_SHOWN``."""
     told = [step for step in one.account if most is None or not step["done"] or step["name"] in _NIGHT_SHOWN]
     yield from (step_line(step["name"], step["detail"], done=step["done"]) for step in told)
     if len(told) < len(one.account):
@@ -135,7 +135,7 @@ def _account_lines(one: HistoryEntry, most: int | None) -> Iterator[Line]:
 
 
 def describe_report(run: Run) -> str:
-    """What a run refused, and what it asked of a model; empty where it did neither."""
+    """What a run refused and what it asked a model, in words; empty if neither."""
     asked = run.report.get("llm") or {}
     parts = list(filter(None, [describe_set_aside(run.report.get("refused") or {})]))
     if asked.get("questions"):
@@ -189,7 +189,7 @@ def redo(context: typer.Context, what: Which = None, *, as_json: AsJson = False)
 
 
 def _last_undone(workspace: Workspace) -> str:
-    """What a bare ``redo`` names: nothing. Raises UsageError where the person made other changes since the last undo."""
+    """The argument for a bare ``redo``: always empty. Raises UsageError if the person made other changes since the last undo."""
     heads = tuple(workspace.store.log.pass_heads())
     off = find_undone_passes(heads)
     last = next((made for made in reversed(heads) if made.stage == "undo" and not off.isdisjoint(made.undoes)), None)
@@ -211,7 +211,7 @@ def _apply_undo_redo(
     as_json: bool,
 ) -> int:
     with command_workspace(context) as workspace:
-        chosen = what(workspace)  # before edits made by hand are taken over: what is meant is the run before them
+        chosen = what(workspace)  # before hand edits are merged: "last" means the run before that merge
         done, written = apply_person_change(workspace, lambda: act(workspace, chosen))
         if as_json:
             later = [_later_body(operation) for operation in done.later]
@@ -226,14 +226,14 @@ def _apply_undo_redo(
 
 
 def _describe_passes(workspace: Workspace, passes: Sequence[int]) -> str:
-    """What passes did, in words: ``1 retired, 2 added``; what they are called where they did nothing to a memory."""
+    """What passes did, in words: ``1 retired, 2 added``; the names of their stages if they changed no memory."""
     made = tuple(workspace.store.log.passes(passes))
     kinds = Counter(operation_kind(operation) for pass_ in made for operation in pass_.operations)
     return describe_counts(kinds) or ", ".join(sorted({pass_.stage for pass_ in made}))
 
 
 def _later_lines(later: Sequence[LaterOperation]) -> Iterator[Line]:
-    """What was done later to the same memories: what has nothing to act on any more, and what still holds."""
+    """The later operations on the same memories: those that have no effect any more, and those that still apply."""
     for idle, told in ((True, "no longer has any effect"), (False, "still applies to what is there now")):
         later_operations = [operation for operation in later if operation.idle is idle]
         if later_operations:
@@ -274,7 +274,7 @@ def diff(
 
 
 def changes_lines(changed: Changes, most: int | None = None, rest: str = "kept list") -> Iterator[Line]:
-    """What became of each memory: + entered, ~ changed, - left, ? held; those that only gained evidence are counted."""
+    """The change of each memory: + entered, ~ changed, - left, ? held. Those that only gained evidence are counted."""
     every = list_differences(changed)
     memory_differences = [difference for difference in every if difference.what is not DifferenceKind.CONFIRMED]
     for item in memory_differences[:most]:

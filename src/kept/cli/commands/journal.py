@@ -1,4 +1,4 @@
-"""``kept journal``: write entries about days from their sessions and from earlier memory. ``kept day``: what a day was."""
+"""``kept journal``: write entries about days from their sessions and from earlier memories. ``kept day``: show a day."""
 
 import sys
 from collections import Counter
@@ -111,7 +111,7 @@ def _parse_day_span(workspace: Workspace, work: EntryOptions, day: str, first: s
 
 
 def _read_new_inputs(workspace: Workspace, *, model: bool) -> None:
-    """Read what is new on this machine and what external sources brought, and tell what could not be."""
+    """Read new transcripts and external sources, and print what could not be read."""
     report = run_pipeline(workspace, [], RunOptions(model=model))
     problems = [*report.written.problems, *collect_feeds(workspace)]
     show.write_lines((line((problem, "yellow")) for problem in problems), sys.stderr)
@@ -316,7 +316,7 @@ def _month_lines(found: CalendarMonth) -> Iterator[Line]:
 def _routing_lines(
     workspace: Workspace, found: DayView, whole: ExtractedMemories, told: Mapping[str, Sequence[OutputRoute]]
 ) -> Iterator[Line]:
-    """Where each thing extracted of a day went: every memory output by output, and what was refused by its reason."""
+    """Where everything extracted from a day went: each memory with its outputs, and refused proposals by reason."""
     what = f"{format_count(len(whole.memories), 'memory', 'memories')}, {len(whole.refused):,} refused"
     yield line((show.format_weekday(found.day), "bold"), (f"  {what}", "dim"))
     for memory in whole.memories:
@@ -366,10 +366,7 @@ _PARTS = {SummaryPart.WORKED: "Worked on", SummaryPart.DECIDED: "Decided", Summa
 
 
 def _work_lines(workspace: Workspace, found: DayView, *, detailed: bool) -> Iterator[Line]:
-    """What a day came to, by project: what was worked on, decided and left open.
-
-    In short unless ``detailed``. Memories are told by themselves.
-    """
+    """The work, decisions and open questions of a day, by project; shortened unless ``detailed``. Memories are not included."""
     whole = [bullet for bullet in found.summary.detailed if not bullet.remembered]
     short = [bullet for bullet in found.summary.condensed if not bullet.remembered]
     for part, title in _PARTS.items():

@@ -1,4 +1,4 @@
-"""``kept list``: memories, read-only."""
+"""``kept list``: list memories. Read-only."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
@@ -80,8 +80,8 @@ def list_(
 
 
 def _past_line(workspace: Workspace, moment: datetime, *, recorded: bool) -> list[Line]:
-    """Which of the two pasts a list shows."""
-    local = moment.astimezone(workspace.zone)  # a day counts to its end, which is when the next one begins
+    """Say whether the list shows what kept knew at a time, or what was true then."""
+    local = moment.astimezone(workspace.zone)  # midnight means the end of the previous day
     when = f"at the end of {local.date() - timedelta(days=1)}" if not (local.hour or local.minute) else f"at {local:%Y-%m-%d %H:%M}"
     told = f"What kept knew {when}." if recorded else f"What was true {when}. What kept knew then: --recorded"
     return [line((told, "dim"))]

@@ -1,4 +1,4 @@
-"""``kept llm`` and ``kept jobs``: which language models could be asked, how one does in kept's trial, and your own agent as one."""
+"""``kept llm`` and ``kept jobs``: list available language models, try one in kept's trial, and use your own agent as a model."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -142,7 +142,7 @@ def llm(
 
 
 def _print_available_models(workspace: Workspace, *, as_json: bool) -> None:
-    """The model that is asked, those that could be, and an estimate of the next run."""
+    """Print the configured model, the available ones, and an estimate of the next run."""
     asked, found = workspace.settings.llm, find_models(workspace.env)
     estimate = estimate_run(workspace, workspace.llm) if workspace.llm is not None else estimate_any_model(workspace)
     usage = estimate.usage
@@ -171,7 +171,7 @@ def _print_available_models(workspace: Workspace, *, as_json: bool) -> None:
 
 
 def _format_bounds(asked: LlmSettings, pace: float | None, questions: int) -> Iterator[Line]:
-    """How long the next run takes, and what a month can cost at most."""
+    """How long the next run takes, and the maximum cost of a month."""
     if pace is None:
         yield line("How long that takes is not known before it has replied.", (" → kept llm trial", "dim"))
     elif questions:

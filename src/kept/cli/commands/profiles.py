@@ -71,7 +71,7 @@ def _profiles_folder(home: Paths) -> Path:
 
 def _list_profiles(context: typer.Context, home: Paths, *, as_json: bool) -> int:
     folder, chosen = _profiles_folder(home), _chosen_profile(context, home)
-    known.load_profile(chosen, folder)  # says what is wrong with it
+    known.load_profile(chosen, folder)  # raises an error if it is invalid
     used = {chosen, *configure.load_setting(home, "profiles"), *(item["profile"] for item in configure.load_setting(home, "use"))}
     found: dict[str, Profile | str] = {}
     for name in known.list_profiles(folder):
@@ -198,7 +198,7 @@ def _create_profile(home: Paths, name: str, like: str) -> int:
     return 0
 
 
-_HEAD = 12  # lines within which a profile says its id
+_HEAD = 12  # lines at the start of a profile that are searched for its id
 
 
 def _check_profiles(home: Paths, given: list[str], *, as_json: bool) -> int:

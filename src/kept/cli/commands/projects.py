@@ -1,4 +1,4 @@
-"""``kept projects``: list projects, suggest pairs that may be one, join two, undo that."""
+"""``kept projects``: list projects, suggest pairs that may be the same project, join two, and undo that."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -45,7 +45,7 @@ def projects(
 
 
 def _project_changes(workspace: Workspace, action: str, project: str, other: str) -> dict[str, str]:
-    """What the settings are to say of directories. Raises UsageError."""
+    """The changes to the setting that assigns directories to projects. Raises UsageError."""
     said = workspace.settings.projects
     if action == "undo":
         if not said:

@@ -80,7 +80,7 @@ def _edit_prompt(home: Paths, profile: str) -> None:
         show.write_line("Edit this file: ", str(path))
         return
     try:
-        # The user's own program on the user's own file, as git does it.
+        # Like git, this runs the user's own program on the user's own file.
         subprocess.run([*shlex.split(editor), str(path)], check=False)  # noqa: S603 - the editor is the user's setting
     except OSError as error:
         raise UsageError(
@@ -89,7 +89,7 @@ def _edit_prompt(home: Paths, profile: str) -> None:
 
 
 def origin_line(found: Prompt) -> Line:
-    """Which prompt is in force, in a line."""
+    """The prompt in use, on one line."""
     own = show.format_path(Path(found.origin)) if found.overridden else found.origin
     more = f", declares {', '.join(category.id for category in found.declared)}" if found.declared else ""
     what = ("Extraction prompt: yours, " if found.overridden else "Extraction prompt: ", "yellow" if found.overridden else "")

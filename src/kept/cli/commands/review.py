@@ -1,4 +1,4 @@
-"""``kept review``: decide on held memories, one key each. Every answer is stored at once, so stopping loses nothing."""
+"""``kept review``: decide on held memories with one key each. Every answer is stored at once, so stopping loses nothing."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ Decide = Callable[[Workspace, str], Memory]
 
 
 def _choices(no: str, edit: str) -> Line:
-    """The keys of a decision, with what ``n`` and ``e`` do."""
+    """The line that explains the keys; ``no`` and ``edit`` say what ``n`` and ``e`` do."""
     past = () if no == "retire" else (("p", "true then, not now", "bold"),)
     keys = (("y", "keep", "bold green"), ("n", no, "bold red"), *past, ("e", edit, "bold"), ("o", "open the conversation", "bold"))
     return line(
@@ -153,7 +153,7 @@ def _decide_by_id(context: typer.Context, workspace: Workspace, asked: Sequence[
 
 
 def _ask_decisions(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping[str, str] | None = None) -> int:
-    """Ask for a decision on each memory; ``why`` says of active ones, which are kept or retired, why they are here."""
+    """Ask for a decision on each memory. With ``why`` (a reason for each), the memories are active and are kept or retired."""
     reasons = why or {}
     answers, written = apply_person_change(workspace, lambda: _collect_answers(workspace, queue, reasons))
     kept, past = answers["y"] + answers["e"], f", {answers['p']} true then, not now" if answers["p"] else ""
@@ -169,7 +169,7 @@ def _collect_answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mappi
     decided: list[tuple[int, str, str]] = []  # the place of each in the queue, the answer, and what undoes it
     place, last = 0, ""
     while last != "q" and (place < len(queue) or decided):
-        if place == len(queue):  # so that the last decision can be taken back, too
+        if place == len(queue):  # so that the last decision can be undone too
             show.write_line(*_LAST_CHOICES)
             last = "u" if read_key("u\n\rq") == "u" else "q"
             place = _take_back(workspace, decided) if last == "u" else place
@@ -198,7 +198,7 @@ def _collect_answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mappi
 
 
 def _take_back(workspace: Workspace, decided: list[tuple[int, str, str]]) -> int:
-    """Undo the last decision. Returns the place in the queue that is asked about again."""
+    """Undo the last decision. Returns its place in the queue, which is asked again."""
     place, _, run = decided.pop()
     undo(workspace, run)
     show.write_line(("Taken back:", "green"))
@@ -206,7 +206,7 @@ def _take_back(workspace: Workspace, decided: list[tuple[int, str, str]]) -> int
 
 
 def _apply_answer(workspace: Workspace, memory: Memory, answer: str) -> Memory | None:
-    """Do what was answered. Returns the memory as it is then; None where nothing was to be changed."""
+    """Apply an answer. Returns the changed memory; None if nothing was to be changed."""
     seen, active = browse.memory_revision(memory), memory.status is Status.ACTIVE
     words = edit_line(memory.content) if answer == "e" else memory.content
     match answer:
@@ -217,7 +217,7 @@ def _apply_answer(workspace: Workspace, memory: Memory, answer: str) -> Memory |
         case "n" if active:
             return person.retire(workspace, memory.id, if_match=seen)
         case "y" | "e":
-            with person.one_run(workspace, "approve"):  # so that one undo takes back other words with it
+            with person.one_run(workspace, "approve"):  # so that one undo also reverts the new text
                 return decisions.approve(workspace, memory.id, content=words, if_match=seen)
         case "n" | "p":
             until = _ask_until(workspace, memory) if answer == "p" else None
@@ -227,7 +227,7 @@ def _apply_answer(workspace: Workspace, memory: Memory, answer: str) -> Memory |
 
 
 def _ask_until(workspace: Workspace, memory: Memory) -> datetime:
-    """Until when it was so: by what a person types, at the day of what took its place (today where nothing did) if nothing else."""
+    """Ask until when a memory was true. The default is the first day of its successor or, without one, today."""
     newer = find_newer(workspace, [memory]).get(memory.id)
     moment = (newer and newer.first_seen) or workspace.clock()
     offered = format_day(moment, workspace.zone)
@@ -241,7 +241,7 @@ def _ask_until(workspace: Workspace, memory: Memory) -> datetime:
 
 
 def _decision_card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
-    """What a person needs for a decision: the memory, the words and whose they are, and why it was held."""
+    """What a person needs for a decision: the memory, its quotes with their authors, and why it was held."""
     category = category_title(workspace.profiles, memory.profile, memory.category)
     place = f"{category} · {scope_name(memory.scope, workspace.scope_names())}"
     if (later := find_newer(workspace, [memory]).get(memory.id)) is not None:

@@ -1,6 +1,6 @@
-"""``kept run``: the main job, its progress and its report. Without transcripts it runs on the bundled sample.
+"""``kept run``: the main job with its progress and report. Without transcripts it runs on the bundled sample.
 
-``kept sleep`` is the nightly consolidation on its own, ``kept upgrade`` extracts again with the rules of today, after a preview.
+``kept sleep`` is the nightly consolidation alone; ``kept upgrade`` extracts again with the current rules, after a preview.
 """
 
 import os
@@ -98,10 +98,10 @@ def run_and_report(
     as_json: bool = False,
     ask: bool = True,
 ) -> int:
-    """Run and print the report; ``ask`` lets a person at a terminal say which language model may be asked, once."""
+    """Run and print the report. With ``ask``, a person at a terminal is asked, once, which language model may be used."""
     call = call_options(context)
     told = not (as_json or call.quiet)
-    if follow and not options.dry:  # before they are read: what they are decides how they are
+    if follow and not options.dry:  # before reading, because the settings of a followed folder decide how it is read
         with command_workspace(context) as workspace:
             for place in find_unfollowed(workspace, paths):
                 _follow(workspace, place, told=told)
@@ -121,7 +121,7 @@ def run_and_report(
 
 
 def _offer_to_follow(workspace: Workspace, paths: Sequence[Path], *, told: bool) -> None:
-    """Follow the folders a person named, where they say so now."""
+    """Offer to follow the folders that the person named."""
     for place in find_unfollowed(workspace, paths) if told else ():
         if is_interactive():
             show.write_line(f"Read {show.format_path(place)} at every run from now on? ", ("[y/n] ", "dim"))
@@ -139,7 +139,7 @@ def _follow(workspace: Workspace, place: Path, *, told: bool) -> None:
 
 @contextmanager
 def _note_outcome(home: Paths, occasion: str) -> Iterator[None]:
-    """A run at a session's end has nobody to tell: what stopped it is noted until one goes well."""
+    """Record the error of a run at the end of a session, which nobody watches, until such a run succeeds."""
     wrong = {}
     try:
         yield
@@ -165,7 +165,7 @@ def _run_with_progress(
 
 
 def _is_nothing_found(workspace: Workspace, report: RunReport, paths: Sequence[Path]) -> bool:
-    """Whether there is nothing at all on this machine that kept could read or has read."""
+    """Whether kept can read nothing on this machine and has read nothing before."""
     read = (
         paths or report.sources or report.reading.skipped or any(workspace.store.archive.files()) or workspace.settings.sources_off
     )

@@ -23,7 +23,7 @@ from kept.recall.search import search as recall
 from kept.recall.spelling import correct_spelling, excerpt
 from kept.workspace import Workspace
 
-_SHOWN = 240  # characters of a turn
+_SHOWN = 240  # maximum characters of a turn
 _LAYERS = {"memories": UnitKind.MEMORY, "summaries": UnitKind.SUMMARY, "turns": UnitKind.TURN}
 
 
@@ -79,7 +79,7 @@ def search(
             show.write_lines([line((f"Searched for: {asked}", "dim"))] if asked != words else ())
             told, order = telling_words(asked), list(_LAYERS.values())
             waiting = _waiting_by_turn(workspace) if any(hit.kind is UnitKind.TURN for hit in hits) else {}
-            near = {hit.session for hit in hits if every or not hit.is_far}  # what was said beside a hit is shown with it
+            near = {hit.session for hit in hits if every or not hit.is_far}  # turns beside a hit are shown with it
             shown = [hit for hit in hits if every or not hit.is_far or (hit.similarity is None and hit.session in near)]
             sections = sorted(shown, key=lambda hit: order.index(hit.kind))
             show.write_lines([_hit_line(workspace, hit, told, waiting) for hit in sections] or [line("Nothing found.")])
@@ -93,8 +93,8 @@ def search(
 
 
 def _search_server(context: typer.Context, url: str, words: str, limit: int, *, as_json: bool) -> None:
-    """Search without a store on this machine, and make none."""
-    from kept.recall.on_server import search_server  # noqa: PLC0415 - few search there
+    """Search on the server, without a store on this machine and without creating one."""
+    from kept.recall.on_server import search_server  # noqa: PLC0415 - rarely used
 
     settings = load_settings(command_home(context).settings)
     hits = search_server(url, words, settings.recall, os.environ, datetime.now(UTC), limit=limit)
@@ -112,13 +112,13 @@ def _search_server(context: typer.Context, url: str, words: str, limit: int, *, 
 
 
 def _search_layers(layers: dict[UnitKind, None], category: str) -> Sequence[UnitKind]:
-    """A category is one of memories: nothing else has one."""
+    """The kinds to search: with a category only memories, because nothing else has one."""
     return [kind for kind in layers if kind is UnitKind.MEMORY or not category]
 
 
 def _waiting_by_turn(workspace: Workspace) -> dict[str, str]:
-    """The ids of the proposals that wait, by the turns that they rest on."""
-    from kept.memories.waiting import list_pending_proposals  # noqa: PLC0415 - only where turns are found
+    """The ids of the held proposals, by the turns that they are based on."""
+    from kept.memories.waiting import list_pending_proposals  # noqa: PLC0415 - only if turns are found
 
     return {rests.event: item.memory.id for item in list_pending_proposals(workspace) for rests in item.memory.evidence}
 

@@ -97,7 +97,7 @@ def _install_all(
 
 
 def _install_job(context: typer.Context, home: Paths, *, at: str) -> int:
-    """Install the nightly job; where nothing would run it, let each session be read when it ends. Returns the exit code."""
+    """Install the nightly job; if no scheduler would run it, let each session be read when it ends. Returns the exit code."""
     code, runs = 0, False
     try:
         done = install_job(home, os.environ, at=at, zone=call_options(context).zone or "")
@@ -242,7 +242,7 @@ def uninstall(
 
 
 def _uninstall_outside(context: typer.Context, home: Paths) -> UninstallReport:
-    if not home.store.exists():  # half of kept is gone already: the rest goes all the same
+    if not home.store.exists():  # the store is already gone; remove the rest
         left = uninstall_system_parts(home, os.environ)
         try:
             with open_workspace(home, dry=True, anew=True) as workspace:

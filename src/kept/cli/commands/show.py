@@ -1,4 +1,4 @@
-"""``kept show``, ``kept why``: one memory, from the words it rests on to every later change. Read-only."""
+"""``kept show``, ``kept why``: one memory, with its evidence and every later change. Read-only."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
@@ -36,7 +36,7 @@ from kept.profiles.profile import category_title
 from kept.workspace import Workspace
 
 Asked = Annotated[list[str] | None, typer.Argument(metavar="ID|WORDS", help="The id of a memory, its first characters, or words.")]
-_CHOICES = 10  # memories among which a person chooses
+_CHOICES = 10  # maximum number of matching memories that are listed
 AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 
@@ -96,7 +96,7 @@ def why(
 
 
 def _find_one(workspace: Workspace, asked: Sequence[str] | None, *, as_json: bool) -> Memory | None:
-    """The one that is asked for; None where several say these words, which are listed then. Raises MissingError, UsageError."""
+    """The requested memory; if several match, print them and return None. Raises MissingError, UsageError."""
     if not asked:
         raise UsageError("give the id of a memory, or words of it", hint="kept why 3fa2, or kept why the port of the server")
     found = find_explainable(workspace, " ".join(asked))
@@ -117,7 +117,7 @@ def _find_one(workspace: Workspace, asked: Sequence[str] | None, *, as_json: boo
 
 
 def _pending_rank(workspace: Workspace, memory: Memory) -> PendingProposal | None:
-    """The place of a memory among what waits; None where it does not wait."""
+    """The rank of a held memory among the pending proposals; None if it is not held."""
     if memory.status is not Status.HELD:
         return None
     return next((item for item in waiting.list_pending_proposals(workspace) if item.memory.id == memory.id), None)
@@ -158,7 +158,7 @@ def _format_trace(workspace: Workspace, found: MemoryTrace, place: PendingPropos
 
 
 def route_lines(told: Sequence[OutputRoute]) -> Iterator[Line]:
-    """Where a memory goes, output by output, and why."""
+    """The outputs of a memory, each with its reason."""
     for route in told:
         yield hanging_line(
             [(f"      {route.place.value:<7} ", "cyan"), (route.where or "not shown", "" if route.where else "dim")],
@@ -205,7 +205,7 @@ def _trace_body(workspace: Workspace, found: MemoryTrace, place: PendingProposal
 
 
 def memory_card_lines(workspace: Workspace, memory: Memory) -> Iterator[Line]:
-    """A memory with its particulars."""
+    """A memory with all its details."""
     status, zone = memory.status_at(workspace.clock()), workspace.zone
     marks = (status.value, proposer(memory), "pinned" if memory.pinned else "", "yours" if memory.owned else "")
     place = (
@@ -237,7 +237,7 @@ def memory_card_lines(workspace: Workspace, memory: Memory) -> Iterator[Line]:
 
 
 def _succession_lines(workspace: Workspace, memory: Memory) -> Iterator[Line]:
-    """What stands in the place of a memory now, and what stood in its place before."""
+    """The memory that superseded this one, and those that this one superseded."""
     now = workspace.store.log.memory(memory.superseded_by) if memory.superseded_by else None
     if now is not None:
         told = "said later: " if memory.status is Status.HELD else "now: "

@@ -1,4 +1,4 @@
-"""``kept sources``: what is on this machine and read, what is not and why; switching sources off and on; a session's turns."""
+"""``kept sources``: what is read on this machine, what is not and why; switch sources on and off; show a session's turns."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ _ACTIONS = {
     "include": ("exclude", False),
 }
 _BACK = {"disable": "enable", "exclude": "include"}
-_SHOWN = 5  # paths named without --verbose
+_SHOWN = 5  # maximum paths listed without --verbose
 _PROJECTS_SHOWN = 12
 _MEANT = {
     "chatgpt": "an export",
@@ -43,8 +43,8 @@ _MEANT = {
     "generic": "JSONL or Markdown of your own making",
     "journal": "dated notes",
     "vault": "conversations in Markdown",
-}  # what a name does not say by itself
-_IN_PROJECTS = ("aider", "specstory")  # keep their files in each project's folder, not in one place
+}  # explanations of names that are not self-explanatory
+_IN_PROJECTS = ("aider", "specstory")  # these keep their files in each project's folder, not in one place
 
 
 def sources(
@@ -83,7 +83,7 @@ def sources(
 
 
 def _change_roots(context: typer.Context, action: str, item: str, wanted: SourceRoot, *, as_json: bool) -> None:
-    """Follow a folder or file, end that, or list what is followed."""
+    """Follow a folder or file, stop following it, or list what is followed."""
     home = command_home(context)
     if action != "list":
         if not item:
@@ -222,7 +222,7 @@ def _tool_lines(workspace: Workspace, tool: ToolSurvey, *, verbose: bool) -> Ite
 
 
 def _common_reasons(account: RecordAccount) -> str:
-    """The two commonest reasons for which records were set aside."""
+    """The two most frequent reasons why records were set aside."""
     common = sorted(account.dropped.items(), key=lambda each: (-each[1], each[0]))
     return ", ".join(f"{count:,} {reason}" for reason, count in common[:2]) + (", …" if len(common) > 2 else "")
 
@@ -241,8 +241,8 @@ def _account_lines(account: RecordAccount) -> Iterator[Line]:
 
 
 def _unread_tool_lines(workspace: Workspace, found: Survey, *, verbose: bool) -> Iterator[Line]:
-    """What is not read, and why: for a reader who has never seen this."""
-    # The journal kept writes itself is no tool a reader may have forgotten, and saved screens are the rarest thing to name.
+    """The tools whose files are not read, and why, for a reader who has never seen this list."""
+    # The journal is left out, because kept writes it itself. Saved terminal output comes last, because it is the rarest.
     absent = [
         tool_survey for tool_survey in found.tools if not tool_survey.known and tool_survey.places and tool_survey.name != ENTRY
     ]

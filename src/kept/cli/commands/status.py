@@ -1,4 +1,4 @@
-"""``kept status``: the state of the store. Read-only."""
+"""``kept status``: show the state of the store. Read-only."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
@@ -26,7 +26,7 @@ from kept.recall.indexing import VectorStatus, vector_status
 from kept.store.values import Run
 from kept.workspace import Workspace
 
-_DAYS = 7  # days of which it is told what hooks put in
+_DAYS = 7  # number of days for which the text added by hooks is shown
 
 
 def status(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False) -> None:
@@ -43,7 +43,7 @@ def status(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--j
 
 
 def inactive_profile_lines(workspace: Workspace, found: StoreStatus) -> Iterator[Line]:
-    """Which memories nothing shows, since their profile is not in use, and how they are shown again."""
+    """The memories that are not shown because their profile is not in use, and how to show them again."""
     for profile, count in sorted(found.of_inactive_profiles.items()):
         others = ",".join((*workspace.settings.profiles, profile))
         told = f"{format_count(count, 'memory', 'memories')} of the profile {profile}, which is not in use, so nothing shows them"
@@ -83,7 +83,7 @@ def _state_lines(
         yield offered
     for each in found.prompts:
         if each.overridden or workspace.llm is not None:
-            from kept.cli.commands.prompt import origin_line  # noqa: PLC0415 - few have a prompt of their own
+            from kept.cli.commands.prompt import origin_line  # noqa: PLC0415 - few people have their own prompt
 
             yield origin_line(each)
     yield from model_lines(workspace.settings.llm, load_costs(workspace))
@@ -125,7 +125,7 @@ def _memory_count_lines(workspace: Workspace, found: StoreStatus) -> Iterator[Li
 
 
 def _handover_lines(workspace: Workspace) -> Iterator[Line]:
-    """What it cost to tell agents about handing over."""
+    """The tokens spent on asking agents to hand over the person's words."""
     if workspace.settings.handover == OFF:
         yield line("Agents are not asked to hand over your words", (" → kept config set handover remind", "dim"))
         return
@@ -137,7 +137,7 @@ def _handover_lines(workspace: Workspace) -> Iterator[Line]:
 
 
 def _injected_lines(workspace: Workspace) -> Iterator[Line]:
-    """What hooks put before sessions and prompts, by day."""
+    """The amount of text that hooks added to sessions and prompts, by day."""
     days = list(put_by_day(str(workspace.paths.state)).items())[-_DAYS:]
     for number, (day, (times, tokens)) in enumerate(reversed(days)):
         head = "Added to sessions and prompts" if number == 0 else ""
@@ -145,7 +145,7 @@ def _injected_lines(workspace: Workspace) -> Iterator[Line]:
 
 
 def _expiring_lines(workspace: Workspace, due: Sequence[ExpiringFiles]) -> Iterator[Line]:
-    """What is lost soon unless it is read."""
+    """The transcripts that their tool will delete soon and that are not archived."""
     for expiring in due:
         when = f"from {format_day(expiring.since, workspace.zone)} on" if expiring.since > workspace.clock() else "at any moment"
         what = format_count(expiring.files, "transcript")
@@ -153,7 +153,7 @@ def _expiring_lines(workspace: Workspace, due: Sequence[ExpiringFiles]) -> Itera
 
 
 def _search_line(found: VectorStatus) -> Line:
-    """How search stands: by words always, by meaning where there is a model."""
+    """The state of search: by words always, by meaning if there is a model."""
     if found.problem:
         return line("Search by words only", (f": {found.problem}", "yellow"))
     if not found.model:
@@ -165,7 +165,7 @@ def _search_line(found: VectorStatus) -> Line:
 
 
 def describe_ending(run: Run) -> tuple[tuple[str, str], ...]:
-    """How a run ended, in a few words."""
+    """How a run ended, in words."""
     if run.ended_at is None:
         return (("cut short; the next run continues", "yellow"),)
     if steps := run.report.get("steps"):

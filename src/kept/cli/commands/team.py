@@ -1,4 +1,4 @@
-"""``kept team``: what the people of a project tell each other through the server; sharing, leaving, accepting a line.
+"""``kept team``: share memories of a project with other people through the server; leave a team; accept a shared line.
 
 ``kept sync`` exchanges one person's memory between machines through a folder.
 """
