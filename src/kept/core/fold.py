@@ -125,7 +125,7 @@ def with_facts(memory: Memory, facts: Facts) -> Memory:
 
 
 def erase_content(memory: Memory) -> Memory:
-    """What is left of a forgotten memory: that there was one, in which category and scope, and when."""
+    """The memory without its content: only that there was one, in which category and scope, and when, remains."""
     return replace(
         memory,
         status=Status.RETIRED,

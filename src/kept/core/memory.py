@@ -42,7 +42,7 @@ TEMPLATE = "the same words stand around it each time: it may be a text that come
 # The person approved the memory: it stays active unless their own explicit words replace it.
 APPROVED = "approved by the user"
 
-# Why a person ended a memory that was true or still is: it was so once, it is about another project, it says two things.
+# Reasons (or their beginnings) for which a person ends a memory that is not wrong: no longer true, moved to another project, split.
 WAS_SO, MOVED, SPLIT = "it was so then and is no more", "moved to", "split by the user"
 
 
@@ -171,12 +171,12 @@ class CandidateVerdict:
 class Memory:
     """The state of one memory: the fold of all operations on its id.
 
-    ``candidates`` are the ids of the proposals it rests on. ``owned`` means that a person wrote, edited or decided it; kept then
-    never changes its content or status. ``first_seen``, ``last_seen`` and ``ended_at`` (when it stopped being held or active) are
-    event times. ``observations`` counts the sessions with evidence. ``reason`` is that of the last operation. ``subject`` names the
-    person or thing a dossier is about, and is empty otherwise. ``superseded_by`` is the id of the memory that replaced it or, while
-    it is held, of the one it may contradict. ``about`` names what the content refers to if its own words do not. ``advised`` means
-    that a model worded the content from the evidence.
+    ``candidates`` are the ids of the proposals it rests on. ``owned`` means that a person wrote, edited or decided it; only words
+    that they typed later can then replace it. ``first_seen``, ``last_seen`` and ``ended_at`` (when it stopped being held or active)
+    are event times. ``observations`` counts the sessions with evidence. ``reason`` is that of the last operation. ``subject`` names
+    the person or thing a dossier is about, and is empty otherwise. ``superseded_by`` is the id of the memory that replaced it or,
+    while it is held, of the one it may contradict. ``about`` names what the content refers to if its own words do not. ``advised``
+    means that a model chose the content when it merged memories.
     """
 
     id: str

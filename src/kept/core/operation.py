@@ -41,7 +41,7 @@ class Facts:
 
     All fields are complete values, except that evidence comes as a difference: ``added`` is new evidence, ``dropped`` holds the
     keys of events whose evidence no longer counts. ``candidates`` are all ids the memory now rests on. ``advised`` means that a
-    model worded the content from all of them.
+    model chose the content when it merged memories.
     """
 
     content: str

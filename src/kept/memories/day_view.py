@@ -56,7 +56,7 @@ def load_day_view(workspace: Workspace, which: date, last: date | None = None, *
         and any(item.at is not None and start <= item.at < stop for item in memory.evidence)
     )
     gone = (memory for memory in first_said if memory.status is not Status.ACTIVE)
-    ended = tuple(memory for memory in gone if memory.outcome not in ("moved", "split"))  # what took its place was first said then
+    ended = tuple(memory for memory in gone if memory.outcome not in ("moved", "split"))  # their successors carry the same dates
     sessions = tuple(
         activity
         for activity in workspace.store.archive.session_activity(start, stop)
@@ -121,7 +121,7 @@ def _find_line(workspace: Workspace, day: date, key: str) -> Passage | None:
 
 
 def find_wordings_at(workspace: Workspace, memories: Iterable[Memory], moment: datetime) -> dict[str, str]:
-    """What some memories said at a past moment, by event time and by id, where they say something else now."""
+    """The words of memories at a past moment (by event time), by id, for those whose words differ now."""
     log, off = workspace.store.log, find_undone_passes(workspace.store.log.undo_redo_passes())
     found = {}
     for memory in memories:

@@ -1,6 +1,7 @@
 """A person's own operations: add, edit, retire, resolve, pin, approve, reject; and suggestions of agents.
 
-Each operation is one pass in a run of its own, so ``kept undo`` without an argument takes it back. Curation never overrides it.
+Each operation is one pass in a run of its own, so ``kept undo`` without an argument takes it back. Curation overrides it only with
+words that the person typed later.
 """
 
 from collections.abc import Iterator, Sequence

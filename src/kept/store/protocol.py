@@ -380,7 +380,7 @@ class Store(Protocol):
 
     @property
     def archive(self) -> Archive:
-        """What was said."""
+        """The archive of what was said."""
         ...
 
     @property

@@ -17,7 +17,7 @@ from kept.core.errors import StoreError
 _HERE = os.path.dirname(__file__)  # noqa: PTH120 - pathlib takes longer to import than a search takes
 _STEPS = 2_000  # steps of SQLite's virtual machine between two checks of the deadline
 _LONG_WORD = 64
-_APPROVED = "approved by the user"  # that of the memories, whose module takes longer to import than a search takes
+_APPROVED = "approved by the user"  # as in kept.core.memory, which takes longer to import than a search
 
 
 class RecallMemory(NamedTuple):

@@ -60,7 +60,7 @@ class SqliteStore:
 
     @property
     def archive(self) -> Archive:
-        """What was said."""
+        """The archive of what was said."""
         return self._archive
 
     @property

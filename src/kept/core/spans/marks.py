@@ -61,7 +61,7 @@ class SpanMarks:
         return [run.span() for run in runs if self.text[run.start() : run.end()].strip()]
 
     def to_spans(self) -> tuple[Span, ...]:
-        """The spans of equal kind, in order; white space after a span belongs to it."""
+        """The spans of equal kind, in order; white space between two foreign spans belongs to the first."""
         runs: list[tuple[int, int, int]] = []
         for run in _EQUAL.finditer(self._codes):
             (start, end), code = run.span(), run[0][0]

@@ -355,7 +355,7 @@ def _has_given_way(memory: Memory, others: frozenset[str] | set[str]) -> bool:
 
 
 def _is_wording_complete(memory: Memory, facts: Facts) -> bool:
-    """True if a memory has a model's wording, and all candidates on which that rests are still there."""
+    """True if a model chose the memory's content in a merge, and all candidates on which it rests are still there."""
     kept = set(memory.candidates) <= set(facts.candidates)
     return memory.advised and memory.status in (Status.ACTIVE, Status.HELD) and kept
 

@@ -163,7 +163,7 @@ def find_links(folder: Path) -> Iterator[Path]:
 
 
 def flush_folder(folder: int) -> None:
-    """Have the system write the names in an open folder to the disk. Raises OSError."""
+    """Flush the entries of an open folder to disk (fsync). Raises OSError."""
     try:
         os.fsync(folder)
     except OSError as error:
