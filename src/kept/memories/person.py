@@ -1,7 +1,6 @@
 """A person's own operations: add, edit, retire, resolve, pin, approve, reject; and suggestions of agents.
 
-Each operation is one pass in a run of its own, so ``kept undo`` without an argument takes it back. Curation overrides it only with
-words that the person typed later.
+Each is one pass in a run of its own, so a bare ``kept undo`` takes it back. Only words that the person typed later override it.
 """
 
 from collections.abc import Iterator, Sequence
