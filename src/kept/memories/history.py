@@ -44,10 +44,7 @@ class UndoResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HistoryEntry:
-    """A run in the history: its passes, each with whether it is undone now.
-
-    ``night`` means that it was part of the nightly job, or is the job's own account, which has no passes.
-    """
+    """A run: its passes, each with whether it is undone. ``night``: part of the nightly job, or its account, without passes."""
 
     run: Run
     passes: tuple[tuple[Pass, bool], ...]
@@ -123,7 +120,7 @@ def run_changes(workspace: Workspace, passes: Sequence[Pass]) -> Changes:
 
 
 def undo(workspace: Workspace, what: str = "") -> UndoResult:
-    """Undo a pass (``12``), a run (``run 3`` or ``r3``), or, if nothing is named, the last run that is not undone.
+    """Undo a pass (``12``), a run (``run 3`` or ``r3``), or by default the last run that is not undone.
 
     Raises UsageError if there is nothing to undo, or if it includes a forget, which cannot be undone.
     """

@@ -197,10 +197,9 @@ def _edit_memory(workspace: Workspace, memory: Memory, text: str, category: str 
 
 
 def move(workspace: Workspace, number: str, project: str, *, if_match: str = "") -> Memory:
-    """Move a memory to another project, named by its scope, name or folder, or to the user's scope ("everywhere").
+    """Move a memory to another project (scope, name or folder) or to "everywhere": a new memory there supersedes it.
 
-    A new memory with its words supersedes it there, so that reading the transcripts again does not bring it back. Raises
-    UsageError, StaleError.
+    So reading the transcripts again does not bring it back. Raises UsageError, StaleError.
     """
     with _locked_memory(workspace, number, if_match) as memory:
         _require_status(memory, Status.ACTIVE, Status.HELD)
@@ -288,10 +287,7 @@ def reject(workspace: Workspace, number: str, *, past: bool = False, until: date
 
 
 def _decline(workspace: Workspace, memory: Memory, *, past: bool, until: datetime | None) -> Sequence[Operation]:
-    """The operations that reject a held memory or, with ``past``, approve and end it.
-
-    It ends at ``until``, else when the memory that may contradict it was first said, else now.
-    """
+    """Reject a held memory or, if ``past``, approve and end it: at ``until``, when its contradiction was first said, or now."""
     now = workspace.clock()
     if not past:
         return (Reject(memory=memory.id, at=now, reason="rejected by the user"),)
