@@ -1,12 +1,13 @@
-"""Memories for agents beside each other over the same work: add sentences, search, make a context. Time, memory, size and recall in
-one table; who is absent is skipped.
+"""Compare kept with other memories for agents on the same work: add sentences, search, build a context. Prints a table of time,
+memory, size and recall; peers that are not given are left out.
 
     python benchmarks/agents.py FACTS.jsonl QUERIES.jsonl --spaces 2 --peer chromadb=PYTHON --peer mem0=PYTHON --peer langmem=PYTHON
 
-FACTS has lines of ``ns, text, sources``, QUERIES of ``ns, query, gold.turn``: a question is answered if one of the first ten has a
-source that is gold. Each space is a user of its own. All get the vectors of kept's own model, made before, so the time of the model
-is in no figure. A peer is the interpreter of an environment in which it is installed; mem0 stores without a language model
-(``infer=False``), LangMem by its tools, which need none. Each runs in a process of its own.
+The lines of FACTS have ``ns, text, sources``, those of QUERIES ``ns, query, gold.turn``. A question counts as answered if one of
+the first ten results has a source among the gold turns. Each ``ns`` is a separate user. All memories get precomputed vectors of
+kept's own model, so no figure includes the time of the model. A peer is given as the interpreter of an environment in which it is
+installed. mem0 stores without a language model (``infer=False``), LangMem with its tools, which need none. Each memory runs in its
+own process.
 """
 
 import argparse
@@ -24,11 +25,11 @@ from typing import Any, NamedTuple
 
 FIRST = 10
 TOKENS = 400  # of a context
-CHARACTERS = 3  # of a token, as kept counts them
+CHARACTERS = 3  # characters per token, as kept counts them
 
 
 class Ways(NamedTuple):
-    """What a memory does for a user: keep a text, find the best texts, and the text to put before a message."""
+    """The functions of a memory: add a user's text, find the best texts, and build the context for a message."""
 
     add: Callable[[str, str], object]
     search: Callable[[str, str], Sequence[str]]
@@ -36,7 +37,7 @@ class Ways(NamedTuple):
 
 
 def dimensions(vectors: dict[str, list[float]]) -> int:
-    """How many numbers a vector has."""
+    """The number of dimensions of the vectors."""
     return len(next(iter(vectors.values())))
 
 
@@ -67,7 +68,7 @@ def mem0(vectors: dict[str, list[float]], folder: str) -> Ways:
     memory = Memory.from_config({"vector_store": store, "history_db_path": f"{folder}/history.db"})
 
     class Known:
-        """An embedder that has been asked before."""
+        """An embedder that returns the precomputed vectors."""
 
         config = memory.embedding_model.config
 
@@ -128,14 +129,14 @@ def kept(vectors: dict[str, list[float]], folder: str) -> Ways:
     from kept.recall import embed  # noqa: PLC0415
 
     class Known:
-        """As above."""
+        """An embedder that returns the precomputed vectors."""
 
         name = "known/1"
 
         def embed(self, texts: list[str], *, question: bool = False) -> object:  # noqa: ARG002
             return np.array([vectors[each] for each in texts], np.float32)
 
-    embed._load_local_model = lambda **_: Known()  # type: ignore[assignment] # noqa: SLF001 - stands for the model that made the vectors
+    embed._load_local_model = lambda **_: Known()  # type: ignore[assignment] # noqa: SLF001 - the model that made the vectors
     embed.PACK = Path(__file__)
     memories: dict[str, Memory] = {}
 
@@ -146,7 +147,7 @@ def kept(vectors: dict[str, list[float]], folder: str) -> Ways:
         vectors.setdefault(text.rstrip("."), vectors[text])
         try:
             of(user).add(text, "project_fact")
-        except UsageError:  # what is remembered already, in other words
+        except UsageError:  # it is already remembered in other words
             return
 
     def search(user: str, query: str) -> Sequence[str]:
@@ -159,8 +160,8 @@ WAYS = {"kept": kept, "chromadb": chromadb, "mem0": mem0, "langgraph": langgraph
 
 
 def measured(way: str, path: Path) -> dict[str, float]:
-    """Milliseconds of an add and of a search (medians of the clock), processor milliseconds of both, megabytes of memory and of
-    disk, and shares of questions that ten results, and a context, answer.
+    """Milliseconds of an add and a search (wall clock: median; processor: mean), megabytes of memory and disk, and the shares of
+    questions that ten results answer and that a context answers.
     """
     given = json.loads(path.read_text(encoding="utf-8"))
     sources = {(each["ns"], plain(each["text"])): set(each["sources"]) for each in given["facts"]}
@@ -202,12 +203,12 @@ def measured(way: str, path: Path) -> dict[str, float]:
 
 
 def plain(text: str) -> str:
-    """A text without what kept takes off its end."""
+    """A text without the final dot and space that kept removes."""
     return text.strip().rstrip(".")
 
 
 def prepared(facts: Path, queries: Path, spaces: int, target: Path) -> tuple[int, int]:
-    """Write the work to a file; how many texts and questions it has."""
+    """Write facts, questions and vectors to a file; returns the numbers of facts and questions."""
     from kept.recall.embed import create_embedder  # noqa: PLC0415 - peers have no kept
 
     def read(path: Path) -> list[dict[str, Any]]:

@@ -1,14 +1,15 @@
-"""Fits what decides on facts before a prompt: whether it asks for what is remembered, and which memory helps; figures out of fold.
+"""Fit the models that select facts for a prompt: does it ask for anything remembered, and which memory helps? Prints figures out of
+fold.
 
     python benchmarks/asking.py [--write]
 
-Learns from ``judged`` and ``requests`` (memories, prompts and judgements of two authors' invented projects), from the prompts of
-``requests/asks.tsv`` (``work`` asks for something in which a rule may count, ``other`` does not) and the unrelated prompts of
-``paraphrases``. First the meaning of a prompt decides whether it asks, then a logistic score over the parts of a likeness which
-memory helps; it prints the constants of ``recall/relevance.py``. Each project is judged by weights that were fitted without its
-prompts, memories and judgements. One part is what requests of a kind need, learnt from ``requests/needs.tsv`` (requests, each with
-the kinds of rules that count for it) and ``requests/rules.tsv`` (rules of these kinds), which belong to no project. ``--write``
-writes ``recall/embed/asking.json``.
+The data are ``judged`` and ``requests`` (memories, prompts and judgements of invented projects by two authors), the prompts in
+``requests/asks.tsv`` (``work``: a rule may apply; ``other``: none does), and the unrelated prompts of ``paraphrases``. The first
+model decides from a prompt's vector whether it asks for anything remembered. The second, a logistic score of the features in
+``Likeness``, decides which memory helps; its coefficients are the constants of ``recall/relevance.py``. Each project is scored with
+weights that were fitted without its prompts, memories and judgements. One feature is what a kind of request needs. It is learnt
+from ``requests/needs.tsv`` (requests, each with the kinds of rules that apply) and ``requests/rules.tsv`` (rules of these kinds),
+which belong to no project. ``--write`` writes ``recall/embed/asking.json``.
 """
 
 import argparse
@@ -33,14 +34,14 @@ from kept.recall.embed import LOCAL, create_embedder
 from kept.recall.relevance import SEED, Likeness
 
 FOLDERS = ("judged", "requests")
-CERTAIN = kept.recall.embed.levels._CERTAIN  # noqa: SLF001 - the scale on which the weights count
-SCALED = 10.0  # what inputs of the first fit are multiplied by, so that its penalty is a usual one
+CERTAIN = kept.recall.embed.levels._CERTAIN  # noqa: SLF001 - the threshold to which the weights belong
+SCALED = 10.0  # factor for the inputs of the first fit, to match its penalty
 KINDS = ("plain", "few", "none")
 PARTS = ("telling", "bare topic", "topic beside more", "meaning", "always", "need")
-RIDGE = 0.1  # of the second fit, whose inputs lie between 0 and 4
-DIRECTIONS, RANK = 128, 48  # of the meanings in which needs are learnt, and of the product that is kept
+RIDGE = 0.1  # penalty of the second fit, whose inputs are between 0 and 4
+DIRECTIONS, RANK = 128, 48  # number of main directions in which needs are learnt, and rank of the stored product
 NEED_RIDGE, STEPS = 0.3, 250
-MOST = 3  # lines before a prompt
+MOST = 3  # maximum lines shown before a prompt
 SHARES = (0.8, 0.9, 0.95, 0.97)
 
 Array = NDArray[np.float64]
@@ -69,9 +70,9 @@ def logistic(inputs: Array, right: Array, ridge: float) -> Array:
 
 
 def learn_needs(asks: Array, rules: Array, right: Array) -> tuple[Array, Array]:
-    """Two matrices by whose product the meaning of a request (of length one) becomes what is looked for among rules.
+    """Two matrices whose product maps the unit vector of a request to the vector that is compared with rules.
 
-    Logistic regression over products of the meanings' main directions, beside how near a rule is; accelerated gradient descent.
+    Logistic regression on products of the vectors' main directions, besides the nearness of a rule; accelerated gradient descent.
     """
     main = np.linalg.svd(np.concatenate([asks, rules]), full_matrices=False)[2][:DIRECTIONS].T
     cosines = asks @ rules.T
@@ -90,7 +91,7 @@ def learn_needs(asks: Array, rules: Array, right: Array) -> tuple[Array, Array]:
 
 
 def considered(store: Path, prompts: Sequence[Prompt]) -> list[Row]:
-    """Every memory that may be considered for a prompt, with the parts of its likeness, by the program itself."""
+    """All memories that the program considers for each prompt, with the features of their likeness."""
     rows: list[Row] = []
     now = [0]
 
@@ -100,7 +101,7 @@ def considered(store: Path, prompts: Sequence[Prompt]) -> list[Row]:
         rows.append(Row(now[0], memory.id, found))  # type: ignore[attr-defined]
         return kept_piece(look, memory, words, parts)  # type: ignore[arg-type]
 
-    kept_piece = nearby._missed_piece  # noqa: SLF001 - where all parts are at hand
+    kept_piece = nearby._missed_piece  # noqa: SLF001 - this function gets all features
     nearby._missed_piece = note  # type: ignore[assignment] # noqa: SLF001
     for place, prompt in enumerate(prompts):
         now[0] = place
@@ -111,7 +112,9 @@ def considered(store: Path, prompts: Sequence[Prompt]) -> list[Row]:
 
 
 def show_curve(name: str, prompts: Sequence[Prompt], rows: Sequence[Row], scores: Array) -> dict[float, float]:
-    """Print precision and recall at floors that leave so many unrelated prompts empty; the floors."""
+    """Print precision and recall at the floors at which each share of ``SHARES`` of unrelated prompts gets nothing; returns the
+    floors.
+    """
     of: dict[int, list[tuple[float, str]]] = {}
     for row, score in zip(rows, scores, strict=True):
         of.setdefault(row.prompt, []).append((score, row.memory))
@@ -137,7 +140,7 @@ def show_curve(name: str, prompts: Sequence[Prompt], rows: Sequence[Row], scores
 def read_all(
     here: Path, meaning_of: Callable[[Sequence[str]], Array], needs: tuple[Array, Array]
 ) -> tuple[list[Prompt], list[Row]]:
-    """The prompts of all folders, and the memories that may be considered for them: what is needed apart from what is near."""
+    """The prompts of all folders, and the memories considered for them; need and nearness are separate features."""
     asking, helping = needs
 
     def find_asked(_model: str, question: Array) -> tuple[float, Array]:
@@ -164,7 +167,7 @@ def read_all(
 
 
 def fit_asking(meanings: Array, asking: NDArray[np.bool_], projects: NDArray[np.str_]) -> Array:
-    """The doubt about each prompt, by weights that were fitted without its project."""
+    """The doubt about each prompt, with weights fitted without its project."""
     odds = np.zeros(len(projects))
     for project in sorted(set(projects)):
         apart = np.r_[projects != project, np.ones(len(meanings) - len(projects), bool)]
@@ -177,8 +180,8 @@ def fit_asking(meanings: Array, asking: NDArray[np.bool_], projects: NDArray[np.
 
 
 def fit_helping(prompts: Sequence[Prompt], rows: Sequence[Row], doubt: Array) -> float:
-    """Print the weights of the parts, and what is shown by weights that were fitted without a prompt's project; as how many
-    deviations a need counts.
+    """Print the weights of the features, and the results with weights fitted without a prompt's project. Returns the weight of the
+    need relative to that of the meaning, in deviations.
     """
     inputs, of = np.array([row.parts for row in rows]), np.array([row.prompt for row in rows])
     projects = np.array([each.project for each in prompts])[of]

@@ -1,11 +1,11 @@
-"""Saved screens: sessions drawn as the clients' terminals draw them, read back, and the person's prompts compared.
+"""Saved terminal screens: draw sessions as the clients do, read them back, and compare the person's prompts.
 
 Usage: python benchmarks/console.py FOLDER… [--columns N…] [--show N] [--large MB]
 
 Each Claude Code session (and each Codex rollout, on Codex's screen) in the folders is drawn at several widths and in the styles of
 several versions: with ``>`` and ``❯``, padded rows, trimmed and untrimmed wraps, boxes, rules, spinners, shortened results. The
-drawing shares no code with the reader. A prompt counts where its words came back exactly, and as its text where line breaks did as
-well. ``--large MB`` also reads a screen of so many megabytes, for time and memory.
+drawing code shares nothing with the reader. A prompt counts if its words come back exactly; its text counts if the line breaks do
+too. ``--large MB`` also reads a screen of that size, to measure time and memory.
 """
 
 import argparse
@@ -29,9 +29,7 @@ SHOWN_LINES = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Style:
-    """How a version draws: its glyphs, whether prompts are padded, whether a wrap drops its space, whether words break at
-    hyphens.
-    """
+    """How a version draws: its glyphs, and whether it pads prompts, drops the space at a wrap, and breaks words at hyphens."""
 
     name: str
     prompt: str
@@ -90,7 +88,7 @@ def main() -> None:
 
 
 def sessions_of(folders: list[Path], name: str) -> Iterator[list[Event]]:
-    """The events of each session of a client that holds a prompt."""
+    """The events of each session of a client that contains a prompt."""
     for folder in folders:
         for path in find_files(folder):
             found = identify_file(path)
@@ -143,7 +141,7 @@ def likeness(left: str, right: str) -> int:
 
 
 def clean(text: str) -> str:
-    """A text as a terminal shows it: without control characters, tabs as spaces."""
+    """A text as a terminal shows it: without control characters, with tabs as spaces."""
     lines = "".join(each for each in text.expandtabs() if each == "\n" or unicodedata.category(each) not in ("Cc", "Cf")).split(
         "\n"
     )
@@ -151,7 +149,7 @@ def clean(text: str) -> str:
 
 
 def draw(events: list[Event], style: Style, columns: int) -> str:
-    """A session as its screen shows it."""
+    """The screen of a session."""
     rows = banner(style, columns)
     for number, event in enumerate(events):
         text = clean(event.text)
@@ -237,7 +235,7 @@ def hanging(mark: str, block: list[str]) -> list[str]:
 
 
 def wrapped(text: str, columns: int, style: Style) -> list[str]:
-    """The lines of a text, each wrapped as the client does."""
+    """The lines of a text, wrapped as the client does."""
     if style.hyphens:
         wrapper = textwrap.TextWrapper(columns, break_on_hyphens=True, drop_whitespace=True, replace_whitespace=False)
         return [row for line in text.split("\n") for row in (wrapper.wrap(line) or [""])]
@@ -245,7 +243,7 @@ def wrapped(text: str, columns: int, style: Style) -> list[str]:
 
 
 def wrap_words(line: str, columns: int, *, trimmed: bool) -> list[str]:
-    """Break before words that do not fit, and within those that are longer than a row."""
+    """Break a line before words that do not fit, and inside words that are longer than a row."""
     rows, row = [], ""
     for number, whole in enumerate(line.split(" ")):
         space, word = " " if number else "", whole
@@ -269,7 +267,7 @@ def wide(text: str) -> int:
 
 
 def large(path: Path, drawn: list[str], megabytes: int) -> None:
-    """Read a long screen: the drawn ones one after the other until they are large enough."""
+    """Read a long screen, made of the drawn ones until it is large enough."""
     with path.open("w", encoding="utf-8") as file:
         while file.tell() < megabytes * 2**20:
             for screen in drawn:

@@ -1,4 +1,4 @@
-"""Larger corpora out of a small one: the same sessions again with fresh ids, dates and file names."""
+"""Make larger corpora from a small one by repeating its sessions with new ids, dates and file names."""
 
 import json
 import re
@@ -11,7 +11,7 @@ _TIME = re.compile(r'"timestamp":\s?"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)Z
 
 
 def repeat(source: Path, target: Path, times: int) -> int:
-    """Write ``times`` copies of all JSONL files below ``source`` into ``target``, each with its own ids, shifted by 60 days a copy.
+    """Write ``times`` copies of all JSONL files below ``source`` into ``target``, with new ids, each copy 60 days later.
 
     Returns the bytes written.
     """
@@ -27,13 +27,13 @@ def repeat(source: Path, target: Path, times: int) -> int:
 
 
 def renewed(text: str, number: int) -> str:
-    """A transcript with other ids and later dates."""
+    """A transcript with new ids and later dates."""
     text = _UUID.sub(lambda found: fresh(found[0], number), text)
     return _TIME.sub(lambda found: f'"timestamp":"{shifted(found[1], number)}Z"', text)
 
 
 def fresh(name: str, number: int) -> str:
-    """Another id for the same thing in another copy; the same one in copy 0."""
+    """The new id in copy ``number``; the old one in copy 0."""
     return name if number == 0 else str(uuid.uuid5(uuid.NAMESPACE_URL, f"{number}:{name}"))
 
 
@@ -43,10 +43,10 @@ def shifted(moment: str, number: int) -> str:
 
 
 def conversation(path: Path, events: int, *, topics: int = 200) -> int:
-    """Write one Claude Code session of so many events, in one unbroken chain of turns, and return its bytes.
+    """Write one Claude Code session of so many events, in one chain of turns, and return its size in bytes.
 
-    A prompt opens each exchange of ten events (a plan, four calls with their outputs); one prompt in thirty gives a rule, about as
-    often as people do. There are ``topics`` different rules: a long conversation comes back to the same things.
+    Each exchange has ten events: a prompt, a plan, and four calls with their outputs. One prompt in thirty states a rule, about as
+    often as people do. There are ``topics`` different rules, because a long conversation returns to the same things.
     """
     with path.open("w", encoding="utf-8") as file:
         for number in range(events):

@@ -1,4 +1,4 @@
-"""Times every cue of every language's lexicon, and every pattern that a module of kept holds, on long hostile strings.
+"""Time every pattern of every language's lexicon, and every pattern in a module of kept, on long hostile strings.
 
     python benchmarks/cues.py [--chars 20000]
 
@@ -37,7 +37,7 @@ SEEDS = (
 
 
 def patterns(words: Lexicon) -> list[tuple[str, str]]:
-    """Every pattern of a lexicon with the name of its field."""
+    """The patterns of a lexicon, each with the name of its field."""
     holders = (words, *words.spoken)
     return [
         (each.name, value)
@@ -48,13 +48,13 @@ def patterns(words: Lexicon) -> list[tuple[str, str]]:
 
 
 def of_modules() -> Iterator[tuple[str, re.Pattern[str] | Pattern]]:
-    """Every compiled pattern of text that a module holds, with where it stands."""
+    """The compiled text patterns in all modules, each with its location."""
     for each in pkgutil.walk_packages(kept.__path__, "kept."):
         if each.name.endswith("__main__"):
             continue
         try:
             module = importlib.import_module(each.name)
-        except ImportError:  # an adapter of a framework that is not installed (`agents` is found beside this script)
+        except ImportError:  # the adapter of a framework that is not installed (`agents` would be the script beside this one)
             continue
         for name, held in vars(module).items():
             several = held.values() if isinstance(held, dict) else held if isinstance(held, (tuple, list, frozenset)) else (held,)
@@ -65,7 +65,7 @@ def of_modules() -> Iterator[tuple[str, re.Pattern[str] | Pattern]]:
 
 
 def slowest(found: list[tuple[str, re.Pattern[str] | Pattern]], chars: int) -> tuple[float, str, str]:
-    """Milliseconds of processor time, the pattern's name, and the string it took them for."""
+    """The slowest pattern: its milliseconds of processor time, its name, and the string."""
     worst = (0.0, "", "")
     for name, pattern in found:
         pattern.search("warm")

@@ -1,10 +1,10 @@
-"""What a night costs when five things are new among many memories of one project: CPU seconds of a run, and of its parts.
+"""Measure a run that finds five new lessons among many memories of one project: CPU seconds of the run and of its parts.
 
 Usage: python benchmarks/curation.py [--memories N…] [--profile-to FILE]
 
-Writes made-up lessons as a journal of one project (one note of ten lessons a day), runs `kept run` once over all of it, then adds a
-note of five and runs again, and once more with nothing new. Each run is a process of its own; ``curate`` is what the stage alone
-took.
+It writes made-up lessons as the journal of one project (one note with ten lessons per day), runs `kept run` over all of it, adds a
+note with five lessons, runs again, and runs once more with nothing new. Each run is a separate process; ``curate`` is the time of
+that stage alone.
 """
 
 import argparse
@@ -29,7 +29,7 @@ SOUNDS = ("ba", "ko", "lu", "mi", "ren", "sta", "tor", "vel", "zan", "pri", "dox
 
 
 def main() -> None:
-    """Measure each number of memories."""
+    """Measure for each number of memories."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--memories", type=int, nargs="+", default=[1_000, 10_000])
     parser.add_argument("--profile-to", type=Path, help="write the profile of the run with five new ones here")
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def lessons(folder: Path, number: int, *, first: int) -> None:
-    """Notes of ten lessons a day, each about things of its own."""
+    """Write notes with ten lessons per day, each about different things."""
     for start in range(first, first + number, 10):
         chance = random.Random(start)
         day = date(2020, 1, 1) + timedelta(days=start // 10)
@@ -73,7 +73,7 @@ def lesson(chance: random.Random, number: int) -> str:
 
 
 def measured_run(folder: str, home: str, profile: str) -> None:
-    """Run kept here, each part timed."""
+    """Run kept in this process and time each part."""
     for name in PARTS:
         setattr(run, name, timed(name, getattr(run, name)))
     started, watch = time.process_time(), cProfile.Profile()
@@ -89,7 +89,7 @@ def measured_run(folder: str, home: str, profile: str) -> None:
 
 
 def timed(name: str, part: Callable[..., Any]) -> Callable[..., Any]:
-    """The part, telling how much processor time it took."""
+    """Wrap a part so that it prints its processor time."""
 
     @wraps(part)
     def call(*args: Any, **options: Any) -> Any:

@@ -1,8 +1,8 @@
-"""What an estimate tells beside what is then asked, of the same transcripts and a scripted model.
+"""Compare the estimate of a run with what the run then asks, with the same transcripts and a scripted model.
 
     python benchmarks/estimate.py TRANSCRIPTS
 
-Reads without a model first, then estimates, then asks ``obedient.py``; prints questions and tokens of both.
+It reads without a model, then estimates, then runs with ``obedient.py`` as the model; it prints questions and tokens of both.
 """
 
 import sys
@@ -26,7 +26,7 @@ from obedient import obey
 
 
 def told_and_asked(workspace: Workspace, transcripts: Path) -> tuple[int, int, Counter[str], int]:
-    """The questions and tokens that are told; the questions by purpose and the tokens that are then asked."""
+    """The estimated questions and tokens; the actual questions by purpose, and the actual tokens."""
     run_pipeline(workspace, [transcripts], RunOptions(model=False))
     asked: list[Ask] = []
 

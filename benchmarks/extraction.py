@@ -1,9 +1,9 @@
-"""Extracts from transcripts without a model and writes what came out, for reading and for scoring.
+"""Extract memories from transcripts without a model and write them, for reading and for scoring.
 
     python benchmarks/extraction.py TRANSCRIPTS [--out memories.jsonl] [--refused] [--profile coding]
 
-Rows are {content, category, status, reason, confidence, trigger, reasoning, evidence: [{quote, author}]}; refused ones only with
-``--refused``. Prints counts by status and reason, and the throughput of extraction alone in MB of event text a second.
+Rows are {content, category, status, reason, confidence, trigger, reasoning, evidence: [{quote, author}]}; refused ones are written
+only with ``--refused``. Prints counts by status and reason, and the throughput of extraction alone in MB of event text per second.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from kept.sources.files import SkippedFile, identify_file
 
 
 def sessions(root: Path) -> Iterator[list[Event]]:
-    """The events of every transcript below a folder, one list a file."""
+    """The events of every transcript below a folder, one list per file."""
     for path in find_files(root):
         source = identify_file(path)
         if not isinstance(source, SkippedFile):

@@ -1,10 +1,9 @@
-"""Extracts from texts or chats of a public benchmark without a model, one store each, and writes what came out for a scorer of
-facts.
+"""Extract memories from texts or chats of a public benchmark without a model, each with its own store, and write them for scoring.
 
     python benchmarks/facts.py TEXTS.json|CORPUS.jsonl --out memories.jsonl [--held] [--profile coding]
 
-TEXTS is a list of {id, text}, each read as one prompt; CORPUS has rows {ns, id, ord, role, text}, each ``ns`` one conversation.
-Rows written are {ns, text, sources}: the accepted memories, with ``--held`` also those that would wait for a person.
+TEXTS is a list of {id, text}, each read as one prompt; CORPUS has rows {ns, id, ord, role, text}, where each ``ns`` is one
+conversation. The written rows are {ns, text, sources}: the accepted memories and, with ``--held``, the held ones.
 """
 
 import argparse
@@ -24,7 +23,7 @@ from kept.profiles.language import choose_lexicon
 
 
 def event(ns: str, row: dict[str, str]) -> Event:
-    """A row as an event: what a user says is a prompt."""
+    """A row as an event; a user's row is a prompt."""
     asks = row.get("role", "user") == "user"
     return Event(
         key=str(row["id"]),
@@ -47,7 +46,7 @@ def event(ns: str, row: dict[str, str]) -> Event:
 
 
 def conversations(path: Path) -> Iterator[tuple[str, list[Event]]]:
-    """The conversations of a file, by the name of their store."""
+    """The conversations in a file, each with the name of its store."""
     if path.suffix == ".json":
         for row in json.loads(path.read_text("utf-8")):
             yield row["id"], [event(row["id"], row)]

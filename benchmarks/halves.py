@@ -1,11 +1,11 @@
-"""Splits a gold set and an export into two halves by session, or by source, and runs the scorer on each part.
+"""Split a gold set and an export into two halves by session, or by source, and run the scorer on each part.
 
     python benchmarks/halves.py GOLD_DIR EXPORT.jsonl [--by source] [--scorer ../shared/gold/score_memories.py] [--only PART]
     [--misses]
 
-A session (a transcript file) belongs to the half that the hash of its name says, so that nobody chose it: rules are written while
-looking at ``dev`` only, and the other half says what they are worth on sessions not looked at. A source is the first folder of the
-gold's paths: a rule made on one says on the others what it is worth.
+The hash of a session's name (a transcript file) decides to which half it belongs, so nobody chose it. Rules are written by looking
+at ``dev`` only, and the other half shows how good they are on unseen sessions. A source is the first folder of the gold's paths: a
+rule made on one source is tested on the others.
 """
 
 import argparse
@@ -22,12 +22,12 @@ HALVES = ("dev", "held-out")
 
 
 def half(path: str) -> str:
-    """The half that a transcript belongs to, by the SHA-256 of its name."""
+    """The half to which a transcript belongs, by the SHA-256 of its name."""
     return HALVES[hashlib.sha256(Path(path).name.encode()).digest()[0] % 2]
 
 
 def sources(gold: list[dict[str, Any]]) -> list[str]:
-    """The first folders of the gold's paths, in order."""
+    """The first folders of the gold's paths, sorted."""
     return sorted({place(each).split("/")[0] for each in gold})
 
 

@@ -1,17 +1,17 @@
-"""What an agent hands over: annotated sessions as the agent of the session would see them, and how good its choice was.
+"""Measure what an agent hands over: show annotated sessions as their agent would see them, and score its choices.
 
     python benchmarks/handover.py prepare TURNS TRANSCRIPTS --sessions 20 --seed 1 --out DIR
     python benchmarks/handover.py next DIR NN < passages
     python benchmarks/handover.py score TURNS DIR
 
-TURNS is a folder with ``turns.jsonl`` and ``labels.jsonl``, TRANSCRIPTS one with the sessions they are from. ``prepare`` writes a
-text file for each session: the tool as ``kept mcp`` describes it, and for each turn the assistant's last words, the typed prompt,
-and what the installed hooks of Claude Code answer for it (``kept hook session-start`` and ``user-prompt``, in a new home, the
-transcript as large as it was then). A fresh agent reads one file turn by turn and fills in the form of the same number; ``next``
-shows it one turn at a time, and first notes the lines of the form that it is given on standard input, so that nothing is chosen
-with hindsight. ``score`` compares the forms with the annotator's labels: a passage is right if it shares half of its words (or of
-the label's) with a keep of its turn. It does so for all calls and for those that become active: unbroken typed passages that the
-agent says to last. Half of the sessions have a keep of importance 3, as far as there are so many.
+TURNS is a folder with ``turns.jsonl`` and ``labels.jsonl``, TRANSCRIPTS a folder with the sessions they come from. ``prepare``
+writes a text file for each session: the tool as ``kept mcp`` describes it, and for each turn the assistant's last words, the typed
+prompt, and what the installed hooks of Claude Code answer (``kept hook session-start`` and ``user-prompt``, in a new home, with the
+transcript as large as it was then). A fresh agent reads one file turn by turn and fills in the form with the same number. ``next``
+first stores the lines of the form from standard input, then shows the next turn, so that nothing is chosen with hindsight.
+``score`` compares the forms with the annotator's labels: a passage is right if it shares half of its words (or of the label's) with
+a passage labelled ``keep`` in its turn. It scores all calls, and those that become active: unbroken typed passages that the agent
+says will last. Half of the sessions have a ``keep`` of importance 3, if there are enough such sessions.
 """
 
 import argparse
@@ -36,7 +36,7 @@ from kept.profiles import load_profile
 
 KEPT = Path(sys.executable).with_name("kept")
 KINDS = get_args(get_args(Kind)[0])
-MOST_TURNS = 120  # of a longer session the first turns are shown
+MOST_TURNS = 120  # only this many turns at the start of a session are shown
 FORM = """\
 # Session {number}: what you hand over
 
@@ -76,9 +76,9 @@ def chosen(folder: Path, count: int, seed: int) -> list[tuple[str, list[Row]]]:
 
 
 def sizes(transcripts: Path, session: str, turns: Sequence[Row]) -> list[int]:
-    """The bytes of the client's own transcript before each turn; where there is no copy, at least those of what was said.
+    """The size in bytes of the client's transcript before each turn, estimated from the words if the transcript is missing.
 
-    A copy in Markdown holds the same words in three eighths of the bytes (measured on Claude Code's records).
+    A Markdown copy has three eighths of the size of Claude Code's records (measured), so its sizes are scaled up.
     """
     path = next((path for path in transcripts.rglob("*") if path.stem == session and path.is_file()), None)
     text, place, found = path.read_text(encoding="utf-8", errors="replace") if path else "", 0, []
@@ -108,7 +108,7 @@ def hook(home: Path, event: str, fields: Mapping[str, Any]) -> str:
 
 
 def replayed(home: Path, turns: Sequence[Row], grown: Sequence[int]) -> Iterator[str]:
-    """What the hooks say at the start of a session and for each of its prompts."""
+    """The answers of the hooks at the start of a session and for each of its prompts."""
     transcript = home / "transcript.jsonl"
     transcript.write_bytes(b"")
     yield hook(home, "SessionStart", {"source": "startup", "transcript_path": str(transcript)})
@@ -127,7 +127,7 @@ def new_home(folder: str) -> Path:
 
 
 def describe_tool() -> str:
-    """The tool as an agent's client lists it."""
+    """The description of the tool, as an agent's client lists it."""
     given = (("text", Words), ("kind", Kind), ("lasts", Lasts), ("alone", Alone), ("replaces", Replaced))
     return "\n".join([f"[a tool you have] {TOOL}", *(f"  {name}: {get_args(kind)[1].description}" for name, kind in given)])
 
@@ -176,7 +176,7 @@ def show_next(args: argparse.Namespace) -> None:
 
 
 class Handed(NamedTuple):
-    """A passage that was handed over, in which turn, and what the agent said of it."""
+    """A passage that the agent handed over, with its turn and the agent's answers about it."""
 
     turn: str
     words: str
@@ -186,8 +186,9 @@ class Handed(NamedTuple):
 
 
 def call_of(line: str, shown: int) -> tuple[int, str, str, str, str] | None:
-    """The turn, kind, lasts, alone and words of a line of a form; None for any other line. An agent without the tool gives the turn
-    and the words of its line ``kept: "words"``.
+    """Parse the turn, kind, lasts, alone and words of a line of a form; None for any other line.
+
+    An agent without the tool gives only the turn and the words, those of its line ``kept: "words"``.
     """
     number, *rest = line.strip().split("\t")
     if len(rest) == 1 and number.isdigit() and 0 < int(number) <= shown:

@@ -1,13 +1,13 @@
-"""How long an agent waits for a hook: a fresh process of the installed console script before a prompt, over a store of many facts.
+"""Measure how long an agent waits for a hook: a new process of the installed console script, with a store of many facts.
 
     python benchmarks/hook.py FACTS.jsonl QUERIES.jsonl --facts 10000 --rounds 60
 
-FACTS and QUERIES are JSON lines with a ``text`` and a ``query``. Facts are taken in turn, with a number added when they come round
-again, until there are enough. Each round runs, in turn: a bare interpreter, the hook with a query as its prompt (each in a session
-of its own), by words alone, by meaning with the model loaded in the same process (``context_meaning``) and by meaning as a warm
-process tells it; the hook with a failure, the hook at the start of a session. Facts have vectors (a variant that of its text). What
-counts are the ratios to the bare interpreter of the same run, by the clock and by processor time (user and system, the least of all
-rounds: what a busy machine adds is not the hook's).
+FACTS and QUERIES are JSON lines with a ``text`` and a ``query``. Facts are repeated, with a number added, until there are enough;
+a repeated fact gets the vector of its text. Each round runs, in turn: a bare interpreter; the hook with a query as its prompt, each
+in its own session, by words alone, by meaning with the model in the same process (``context_meaning``), and by meaning with the
+embedding server; the hook after a failure; and the hook at the start of a session. The results to compare are the ratios to the
+bare interpreter of the same run, by wall clock and by processor time (user and system; the minimum of all rounds, because a busy
+machine adds time that is not the hook's).
 """
 
 import argparse
@@ -63,7 +63,7 @@ def facts(lines: list[str], count: int) -> Iterator[str]:
 
 
 def fill(home: Path, lines: list[str], count: int) -> int:
-    """A store with so many active facts of a project, in passes of a thousand. Returns its bytes."""
+    """Fill a store with ``count`` active facts of a project, in passes of a thousand. Returns its size in bytes."""
     path = find_paths(str(home), {"HOME": str(home)}).store
     with SqliteStore(path) as store:
         store.archive.save_project(Project(directory=DIRECTORY, identity="dir:/work/harbor", name="harbor", scope=SCOPE))
@@ -99,7 +99,7 @@ def fact(text: str, number: int) -> Memory:
 
 
 def mean(home: Path, lines: list[str], count: int) -> None:
-    """Vectors for all facts, by the local model."""
+    """Make vectors of all facts with the local model."""
     model = create_embedder("local")
     if model is None:
         raise SystemExit("the model's pack is not here: make run")
@@ -123,14 +123,14 @@ def mean(home: Path, lines: list[str], count: int) -> None:
 
 
 class Took(NamedTuple):
-    """Milliseconds that a process took, by the clock and of the processor."""
+    """The milliseconds of a process, by wall clock and processor time."""
 
     clock: float
     processor: float
 
 
 def environment(home: Path) -> dict[str, str]:
-    """The environment of a hook of a home; byte code is written, all of it in one folder."""
+    """The environment for a hook in a home; byte code is written to one common folder."""
     env = {**os.environ, "HOME": str(home), "KEPT_HOME": str(home), "PYTHONPYCACHEPREFIX": str(home.parent / "bytecode")}
     for name in ("KEPT_GUARD", "PYTHONDONTWRITEBYTECODE", "OPENBLAS_NUM_THREADS"):
         env.pop(name, None)
@@ -138,7 +138,7 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def measure(homes: dict[str, Path], prompts: list[str], rounds: int) -> dict[str, list[Took]]:
-    """What each way took, by its name."""
+    """The times of each variant, by its name."""
     answered: Counter[str] = Counter()
 
     def timed(command: list[str], body: bytes, way: str = "words") -> Took:
@@ -184,7 +184,7 @@ def measure(homes: dict[str, Path], prompts: list[str], rounds: int) -> dict[str
 
 @contextmanager
 def warm(home: Path, known: str) -> Iterator[int]:
-    """A process that stays and answers hooks of a home, once it answers to words it knows; its number."""
+    """Run an embedding server for a home; yields its process id once it answers a question with known words."""
     program = (
         "import os, sys; os.environ['OPENBLAS_NUM_THREADS'] = '1'; from kept.paths import find_paths\n"
         "from kept.recall.embed_server.server import run_embed_server\n"
@@ -201,7 +201,7 @@ def warm(home: Path, known: str) -> Iterator[int]:
 
 
 def waited(home: Path, prompts: list[str], rounds: int, process: int) -> str:
-    """How long a warm process lets a hook wait, by the clock and by its processor time."""
+    """How long a hook waits for the embedding server, by wall clock and by the server's processor time."""
     state, took = str(find_paths(str(home), {"HOME": str(home)}).state), []
     before = spent(process)
     for _, words in zip(range(rounds), cycle(prompts), strict=False):
@@ -217,7 +217,7 @@ def waited(home: Path, prompts: list[str], rounds: int, process: int) -> str:
 
 
 def spent(process: int) -> float:
-    """Milliseconds of the processor that a process took so far; 0 where the system does not tell."""
+    """The processor milliseconds of a process so far; 0 on a system that does not report them."""
     stat = Path(f"/proc/{process}/stat")
     parts = stat.read_text().rpartition(")")[2].split() if stat.exists() else ["0"] * 13
     return (int(parts[11]) + int(parts[12])) * 1000 / os.sysconf("SC_CLK_TCK")

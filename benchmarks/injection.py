@@ -1,11 +1,11 @@
-"""What would have been put before the prompts of real sessions: every line, or a sample of them to be judged by a reader.
+"""Print the lines that hooks would have added to the prompts of real sessions: all of them, or a sample for a reader to judge.
 
     kept --home DIR run TRANSCRIPTS… && python benchmarks/injection.py DIR --sample 60 --seed 12 > judged.tsv
 
-Each prompt of a person is asked about as its hook would have been: from what was known before it and was said in other sessions,
-what always holds left out. ``--days`` tells before a session's first prompt what was worked on in the days before, too.
-``--meaning`` looks for facts by meaning as well, as where a warm process answers. Judging is a reader's work: write yes or no into
-the first column. The words' rarity is that of the whole store, later texts included.
+Each prompt of a person gets the context that its hook would have returned: from what was known before it and from other sessions,
+without what always applies. ``--days`` adds the work of the days before to a session's first prompt. ``--meaning`` also looks up
+facts by meaning, as with an embedding server. A reader judges the lines by writing yes or no into the first column. One thing
+differs from a real hook: the rarity of words is that of the whole store, including later texts.
 """
 
 import argparse
@@ -41,7 +41,7 @@ WHERE e.voice = 'ph' AND NOT te.abandoned AND e.at IS NOT NULL GROUP BY e.id ORD
 
 
 class Prompt(NamedTuple):
-    """What a person said, when, in which session, directory and transcript."""
+    """A prompt of a person, with its time, session, directory and transcript."""
 
     at: str
     session: str
@@ -51,17 +51,17 @@ class Prompt(NamedTuple):
 
 
 class Earlier(StoreReader):
-    """A glance at what the store knew at a moment."""
+    """A store reader that returns only what the store knew before the time ``until``."""
 
     until = ""
-    first: dict[str, str] = {}  # noqa: RUF012 - the one store of this run
+    first: dict[str, str] = {}  # noqa: RUF012 - a run reads one store
 
     def memories(self, rows: list[int]) -> list[RecallMemory]:
-        """Memories known before that moment."""
+        """The memories first seen before that time."""
         return [each for each in super().memories(rows) if self.first.get(each.id, "") < self.until]
 
     def notes(self, rows: list[int]) -> list[RecallNote]:
-        """What was worked on before it."""
+        """The notes before that time."""
         return [each for each in super().notes(rows) if each.at < self.until]
 
 
@@ -81,7 +81,7 @@ def injected(home: str, *, meaning: bool, days: bool = False) -> Iterator[tuple[
     Earlier.first = {
         each: json.loads(body).get("first_seen") or "" for each, body in connection.execute("SELECT id, body FROM memories")
     }
-    context.StoreReader = Earlier  # type: ignore[misc] # what is known later is left out
+    context.StoreReader = Earlier  # type: ignore[misc] # hide what became known later
     place = make_query_context(state, RecallSettings(most=100), os.environ)
     if meaning:
         create_embedder(LOCAL, stays=True)

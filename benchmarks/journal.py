@@ -1,9 +1,9 @@
-"""The journal over months of diaries: entries, time, what is recalled, and the shares of the context with 0, 1, 2 and 4 external
-sources.
+"""Measure the journal over months of diaries: entries, time, recalled memories, and the shares of the context with 0, 1, 2 and 4
+external sources.
 
-``python benchmarks/journal.py FOLDER [GIT-LOG]``. FOLDER holds diaries or transcripts, GIT-LOG is a saved ``git log``. The other
-external sources are made here. Knows no model: a scripted writer answers from the prompt alone, so the time is kept's own
-(processor seconds).
+``python benchmarks/journal.py FOLDER [GIT-LOG]``. FOLDER contains diaries or transcripts; GIT-LOG is a saved ``git log``. The other
+external sources are generated here. No model is called: a scripted writer answers from the prompt alone, so the measured time is
+kept's own (processor seconds).
 """
 
 import json
@@ -38,7 +38,7 @@ MOST_WORDS, MOST_MEMORIES = 40, 4
 
 
 def feeds(folder: Path, log: str) -> list[tuple[str, str]]:
-    """Four external sources: kind and path."""
+    """Write four external sources; returns the kind and path of each."""
     moments = [(month, day) for month in MONTHS for day in DAYS]
     items = "".join(
         f"<item><title>Reading {day} about providers</title><guid>{month}-{day}</guid>"
@@ -67,24 +67,24 @@ def feeds(folder: Path, log: str) -> list[tuple[str, str]]:
 NOTE = re.compile(r"(?m)^(s\d+) \((\w+)[^)]*\): (.+)$")
 EVENT = re.compile(r"(?m)^\[(e\d+)\] (?:person|assistant): ?")
 ENTRY = re.compile(r"(?m)^(\d+) \(([^)]*)\): (.+)$")
-ASKING = ("Investigate", "Clarify", "Why", "Check", "Analyze", "Question")  # headings that ask rather than tell
+ASKING = ("Investigate", "Clarify", "Why", "Check", "Analyze", "Question")  # beginnings of headings that ask
 SPECIFIC = re.compile(r"`[^`]+`|\b[\w-]+/[\w./-]+|\b[A-Z]{2,}-\d+|\b\w+[A-Z]\w+|\w+\.\w{2,4}\b")
 PARTS = {"decided": "decisions", "learnt": "insights", "open": "open_questions"}
 HEADINGS = {"Decisions": "decisions", "Lessons": "insights", "Open questions": "open_questions", "Worked on": "themes"}
 
 
 class Writer:
-    """A scripted model that knows the prompt alone: it writes an entry out of the notes, and reads memories out of an entry's
+    """A scripted model that uses only the prompt: it writes an entry from the notes, and extracts memories from an entry's
     headings.
 
-    ``prompts`` are the characters of each entry's question, and those of them that are what is remembered.
+    ``prompts`` contains, for each entry, the number of characters of its prompt, and of the memories in it.
     """
 
     def __init__(self) -> None:
         self.prompts: list[tuple[int, int]] = []
 
     def __call__(self, ask: Ask) -> Mapping[str, Any]:
-        """The reply to a question."""
+        """Reply to a question."""
         match ask.purpose:
             case "journal":
                 return self._entry(ask)
@@ -96,8 +96,8 @@ class Writer:
                 return self._memories(ask)
 
     def _changes(self, ask: Ask) -> Iterator[Mapping[str, Any]]:
-        """A question is answered by what was learnt later of a thing it names; a theme gives way to a later one of the same
-        things.
+        """Changes of memories: a question is answered by what was learnt later about a thing that it names, and a theme is
+        superseded by a later one about the same things.
         """
         entries = [(int(number), marks, text) for number, marks, text in ENTRY.findall(ask.prompt)]
         for number, marks, text in entries:
@@ -150,7 +150,7 @@ class Writer:
 
 
 def measure(workspace: Workspace, source: Path, writer: Writer | None) -> None:
-    """Write the entries and tell what came of them."""
+    """Write the entries and print the results."""
     run_pipeline(workspace, [source], RunOptions(model=False))
     collect_feeds(workspace)
     work = make_entry_options(workspace)
@@ -163,7 +163,7 @@ def measure(workspace: Workspace, source: Path, writer: Writer | None) -> None:
         own.append(process_time() - mark)
         mark = process_time()
         if len(own) % NIGHTS == 0:
-            run_sleep(workspace)  # as a night does; not every one, for it takes longer than all the rest
+            run_sleep(workspace)  # part of the nightly job; not every night, because it takes longer than everything else
         nights.append(process_time() - mark)
         active = [each for each in workspace.store.log.memories() if each.status is Status.ACTIVE]
         sizes.append((sum(each.profile == "journal" for each in active), sum(len(each.content) for each in active)))
@@ -206,7 +206,7 @@ def measure(workspace: Workspace, source: Path, writer: Writer | None) -> None:
 
 
 def main(source: Path, log: str) -> None:
-    """Measure with each number of sources, by rules and with a scripted writer."""
+    """Measure each number of sources, with rules only and with the scripted writer."""
     for count, writer in ((count, made) for made in (None, Writer) for count in (0, 1, 2, 4)):
         with tempfile.TemporaryDirectory() as folder:
             chosen = feeds(Path(folder), log)[:count]

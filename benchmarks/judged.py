@@ -1,12 +1,13 @@
-"""What is put before judged prompts of invented projects: precision and recall by kind, and how many unrelated prompts stay empty.
+"""Score the context for judged prompts of invented projects: precision and recall by kind, and how many prompts get no context.
 
     python benchmarks/judged.py [--data FOLDER] [--held] [--words] [--session] [--show]
 
-memories.tsv has project, id, category, text, and of a fix the error it answers; prompts.tsv has project, kind, language, the wanted
-memories, those that do no harm, and the prompt. Prompts of even lines are for work on the ranking, those of odd lines (``--held``)
-were set apart; of another folder ``--data`` all are taken. ``--words`` leaves meaning out, as a hook does where no warm process
-answers. With ``--session`` a session began before each prompt: what its start showed counts as found, and precision is that of what
-the prompt adds. ``days`` prompts want the notes of the last days, of which each project has one. In brackets: 95 % intervals.
+memories.tsv has project, id, category, text and, for a fix, its error. prompts.tsv has project, kind, language, the wanted
+memories, the harmless ones, and the prompt. Prompts on even lines are for work on the ranking; those on odd lines (``--held``) are
+held out. With another folder (``--data``), all prompts are used. ``--words`` leaves meaning out, like a hook without an embedding
+server. With ``--session``, a session starts before each prompt: what its start shows counts as found, and precision is that of what
+the prompt adds. Prompts of the kind ``days`` want the notes of the last days, of which each project has one. In brackets: 95 %
+intervals.
 """
 
 import argparse
@@ -41,9 +42,9 @@ from kept.store.sqlite import SqliteStore
 from kept.store.values import Draft
 
 HERE = Path(__file__).with_name("judged")
-SAID = "said"  # prompts that only a turn answers: benchmarks/said.py
+SAID = "said"  # prompts that only a turn answers; benchmarks/said.py measures them
 NOW = datetime(2026, 3, 12, 10, tzinfo=UTC)
-START = 2_400  # tokens of a session's start
+START = 2_400  # token budget at the start of a session
 NOTE = RecallNote(
     row=1,
     key="note",
@@ -58,15 +59,15 @@ NOTE = RecallNote(
 
 
 class WithNotes(StoreReader):
-    """A store in which something was worked on yesterday."""
+    """A store reader that returns a note of yesterday's work for every project."""
 
     def notes_between(self, start: str, stop: str, scopes: list[str]) -> list[RecallNote]:
-        """What was worked on."""
+        """The note, if it is in the span."""
         return [NOTE] if scopes and start <= NOTE.at < stop else []
 
 
 class Prompt(NamedTuple):
-    """A prompt, the memories it should bring, and those that may come."""
+    """A prompt, with the wanted memories and the harmless ones."""
 
     project: str
     kind: str
@@ -136,7 +137,7 @@ def fill(home: Path, data: Path) -> None:
 
 
 def started(store: Path, project: str) -> frozenset[str]:
-    """The keys of what the start of a session shows."""
+    """The keys of the pieces that the start of a session shows."""
     asked = ContextRequest(directory=f"/work/{project}", days=False, whole=True, budget=START, client="none")
     return frozenset(each.key for each in assemble_context(RecallEnvironment(str(store), "/", seconds=60.0), asked, now=NOW).pieces)
 
@@ -151,7 +152,7 @@ def shown(
     recall: RecallSettings | None = None,
     missed: list[ContextPiece] | None = None,
 ) -> list[ContextPiece]:
-    context.StoreReader = WithNotes  # type: ignore[misc, attr-defined] # so that something was worked on
+    context.StoreReader = WithNotes  # type: ignore[misc, attr-defined] # so that there is recent work
     nearest = (
         None
         if words

@@ -1,12 +1,12 @@
-"""How near unrelated texts are to each other by a model, in ten languages, and how well it tells paraphrases from them.
+"""Measure a model's cosines of unrelated texts in ten languages, and how well they are separated from those of paraphrases.
 
     python benchmarks/levels.py [--table] [small|multilingual]
 
-``paraphrases/<language>.tsv`` has the same 30 facts in each language, each with a question that is put in other words;
-``unrelated.tsv`` 12 prompts of each language that are about none of them. A question is unrelated to the 29 other facts. With
-``--table`` prints what ``src/kept/recall/embed/levels.json`` has of this model: the mean cosine of unrelated pairs and the one that
-one pair in 200 reaches, by language, where at least two in five of its questions find their fact first. Without: how often the
-right fact comes first, and what floors let through on the common scale.
+``paraphrases/<language>.tsv`` contains the same 30 facts in each language, each with a question in other words; ``unrelated.tsv``
+contains 12 prompts in each language that are about none of the facts. A question is unrelated to the 29 other facts. ``--table``
+prints the model's entry in ``src/kept/recall/embed/levels.json``: the mean cosine of unrelated pairs and the cosine that one pair
+in 200 reaches, for each language in which at least two in five questions rank their fact first. Without it: how often the right
+fact comes first, and what passes certain floors on the common scale.
 """
 
 import argparse
@@ -53,7 +53,7 @@ def lines(path: Path) -> list[str]:
 
 
 def levels(model: Embedder, questions: list[str], stored: np.ndarray) -> np.ndarray:
-    """The cosines of questions and facts on the common scale; 0 where the model does not know a question's language."""
+    """The cosines of questions and facts on the common scale; 0 if the model does not know the question's language."""
     raw = model.embed(questions, question=True) @ stored.T
     known = [find_scale(model.name, each) for each in questions]
     return np.array(
@@ -72,7 +72,7 @@ def table(model: Embedder, facts: Mapping[str, list[list[str]]], unrelated: Mapp
             for place, (question, row) in enumerate(zip(questions, cosines, strict=True)):
                 language = detect_language(question)
                 if (language == "english") != (name == "en"):
-                    continue  # taken for another language
+                    continue  # detected as another language
                 found.setdefault(language, []).extend(np.delete(row, place) if own else row)
                 if own:
                     first.setdefault(language, []).append(int(row.argmax()) == place)

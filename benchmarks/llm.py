@@ -1,11 +1,11 @@
-"""What reading with a language model costs: calls, tokens, money; beside one call a message and one call every 20 messages.
+"""Compute the cost of extraction with a language model: calls, tokens, money; compared to one call per message or per 20 messages.
 
     python benchmarks/llm.py TRANSCRIPTS
 
-No model is asked. The replies are those of ``obedient.py``, which reads a question and answers by simple rules, so output
-tokens are shorter than a talkative model's; the most they may be is stated too. Tokens are characters / 3, an estimate from above
-for English. The two other ways get the same system text, the same rendering, no context from before, and an empty reply: the least
-they can cost. Each is shown reading what kept reads, and reading only what people and assistants said.
+No model is called. The replies come from ``obedient.py``, which answers by simple rules, so there are fewer output tokens than with
+a talkative model; the maximum is printed too. Tokens are estimated as characters / 3, which is an upper bound for English. The two
+other methods get the same system text, the same rendering, no earlier context, and an empty reply: this is the least they can cost.
+Each is shown with the input that kept reads, and with only what people and assistants said.
 """
 
 import argparse
@@ -41,13 +41,13 @@ def tokens(text: str) -> int:
 
 
 class Counting:
-    """The scripted model, with what it was asked."""
+    """The scripted model, which records the questions."""
 
     def __init__(self) -> None:
         self.asks: list[Ask] = []
 
     def __call__(self, ask: Ask) -> dict[str, object]:
-        """Note the question and answer it."""
+        """Record a question and answer it."""
         self.asks.append(ask)
         return obey(ask)
 
@@ -58,8 +58,8 @@ def heard(workspace: Workspace, model: Counting, paths: Sequence[Path], *, force
 
 
 def others(workspace: Workspace, system: str, group: int, *, tools: bool) -> tuple[int, int, int]:
-    """Calls, tokens in and out of one call for every ``group`` messages of a session; ``tools`` counts calls and outputs as
-    such.
+    """The calls, input tokens and output tokens with one call per ``group`` messages of a session. With ``tools``, tool calls and
+    outputs are messages too.
     """
     calls = tokens_in = 0
     for thread in workspace.store.archive.threads():

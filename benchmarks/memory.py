@@ -1,9 +1,9 @@
-"""What one conversation costs as it grows: CPU seconds and peak memory of a run, and of each of its stages.
+"""Measure a run over one conversation as it grows: CPU seconds and peak memory of the run, and of each of its stages.
 
 Usage: python benchmarks/memory.py [--events N…] [--topics N]
 
-Writes one Claude Code session of so many events and runs `kept run` over it in a process of its own. The peak is that of the whole
-process; the stages show how far each raised it, and how long each took. Linux only: the peak is read from /proc/self/status.
+It writes one Claude Code session of so many events and runs `kept run` over it in a separate process. The peak is that of the whole
+process; each stage shows by how much it raised the peak, and its time. Linux only: the peak is read from /proc/self/status.
 """
 
 import argparse
@@ -74,7 +74,7 @@ def measured(name: str, stage: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def peak() -> int:
-    """The most kB this process ever held."""
+    """The peak memory of this process in kB."""
     found = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text(encoding="ascii"))
     return int(found[1]) if found else 0
 

@@ -1,12 +1,12 @@
-"""What becomes of memory over months: one night a day over transcripts that were written day by day.
+"""Simulate months of use: one nightly run per day over transcripts that were written day by day.
 
 Usage: python benchmarks/nights.py FOLDER --profile NAME [--pairs FILE] [--idle N]
 
-Works on a copy in a home of its own: each night the files of one day more are there (Markdown, by the date in their names or
-folders; other files are cut by ``--until``), and `kept run` and `kept sleep` run. Prints a line a night: active memories,
-operations, seconds, and the size of each output. At the end: pairs of active memories that are alike (for a person to judge:
-``--pairs``), pairs of which one leaves no room for the other, memories about memory itself, how many ended in which way, and what
-idle nights wrote.
+It works on a copy in a separate home. Each night, the files of one more day are added (Markdown files by the date in their names or
+folders; other files are cut by ``--until``), and `kept run` and `kept sleep` are executed. Each night prints one line: active
+memories, operations, seconds, and the size of each output. The end prints: pairs of similar active memories (``--pairs`` writes
+them for a person to judge), pairs that contradict each other, memories about memory itself, the number of memories by status, and
+what idle nights wrote.
 """
 
 import argparse
@@ -31,13 +31,13 @@ from kept.curation.curate.texts import find_value_pairs
 from kept.curation.curate.values import parse_value_statement
 from kept.profiles.lexicons import load_lexicon
 
-LISTED = 0.4  # likeness from which a pair is listed
+LISTED = 0.4  # minimum Jaccard similarity of a listed pair
 _DAY = re.compile(r"(20\d\d)[-/](\d\d)[-/](\d\d)")
 _TIMED = re.compile(rb'"timestamp":\s*"(20\d\d-\d\d-\d\d)')
 
 
 def main() -> None:
-    """Run the nights and print what came of them."""
+    """Run the nights and print the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--profile", default="coding")
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def _by_day(folder: Path) -> dict[str, list[Path]]:
-    """The files by the day from which on they are there; a file of several days is there on each of them."""
+    """The files by the day on which they are added; a file of several days is listed on each of them."""
     days: dict[str, list[Path]] = {}
     for file in sorted(each for each in folder.rglob("*") if each.is_file()):
         named = _DAY.findall(str(file.relative_to(folder)))
@@ -103,7 +103,7 @@ def _night(home: Path, there: Path, profile: str, day: str) -> tuple[str, ...]:
 
 
 def _outputs(home: Path) -> Iterator[tuple[str, int]]:
-    """What was written under the home, notes of days and pages by their number and largest."""
+    """The files written below the home with their sizes; of day notes and pages only the number and the largest size."""
     folders: dict[str, list[int]] = {}
     for file in sorted(each for each in home.rglob("*") if each.is_file()):
         place = file.relative_to(home)

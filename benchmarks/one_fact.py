@@ -1,11 +1,11 @@
-"""What curation takes for one new fact among many memories: seconds of the processor, and the operations that come of it.
+"""Measure curation for one new fact among many memories: processor seconds, and the resulting operations.
 
 Usage: python benchmarks/one_fact.py [--memories N…] [--projects N]
 
-Writes made-up lessons (those of ``benchmarks/curation.py``: ten in an hour, each about a file of its own, in words of 4,096 made-up
-ones) straight into a store as memories that curation has settled, spread over so many projects. Then one more lesson of the first
-project comes, three times, and after them a value and another one in its place. Reading, extraction, files and vectors
-take no part: what they cost is told by ``benchmarks/curation.py``.
+It writes made-up lessons (those of ``benchmarks/curation.py``: ten per hour, each about a different file, from 4,096 made-up words)
+directly into a store as curated memories, distributed over so many projects. Then it adds one lesson to the first project, three
+times, and after that a value and a new value that replaces it. Reading, extraction, files and vectors are not included;
+``benchmarks/curation.py`` measures a whole run.
 """
 
 import argparse
@@ -33,7 +33,7 @@ VALUES = ("The staging server listens on port 8000.", "The staging server now li
 
 
 def main() -> None:
-    """Measure each number of memories."""
+    """Measure for each number of memories."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--memories", type=int, nargs="+", default=[3_000, 10_000])
     parser.add_argument("--projects", type=int, default=1)
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def measure(workspace: Workspace, number: int, projects: int) -> None:
-    """Fill a store with so many memories, and tell what one more costs."""
+    """Fill a store with so many memories, and print the cost of one more."""
     run, started = workspace.store.log.start_run("run", DAWN), time.process_time()
     remember(workspace, run, number, projects)
     for project in range(projects):
@@ -63,7 +63,7 @@ def measure(workspace: Workspace, number: int, projects: int) -> None:
 
 
 def remember(workspace: Workspace, run: int, number: int, projects: int) -> None:
-    """Remember so many lessons."""
+    """Write so many lessons as memories."""
     quote = Pointer(path="f", line=1, start=0, end=1)
     event = Event(
         **dict.fromkeys(("twin", "parent", "turn", "label_reason", "branch"), ""),
@@ -98,7 +98,7 @@ def remember(workspace: Workspace, run: int, number: int, projects: int) -> None
 
 
 def list_lessons(number: int, projects: int) -> Iterator[CandidateVerdict]:
-    """Lessons of each project in turn."""
+    """Lessons for each project in turn."""
     for start in range(0, number, 10):
         chance = random.Random(start)
         for place in range(start, min(start + 10, number)):
@@ -106,12 +106,12 @@ def list_lessons(number: int, projects: int) -> Iterator[CandidateVerdict]:
 
 
 def new_lesson(number: int) -> str:
-    """A lesson that no other is like."""
+    """A lesson that is similar to no other."""
     return lesson(random.Random(f"new {number}"), 10**7 + number)
 
 
 def told(number: int, project: int, text: str) -> CandidateVerdict:
-    """What a person told."""
+    """A statement of a person, as an accepted candidate."""
     at = DAWN + timedelta(hours=number // 10)
     quote = Evidence(
         quote=text, event=f"e{number}", session=f"s{number // 10}", path="f", at=at, author="human", origin=Origin.USER
@@ -134,7 +134,7 @@ def told(number: int, project: int, text: str) -> CandidateVerdict:
 
 
 def hear(workspace: Workspace, run: int, *judged: CandidateVerdict) -> None:
-    """Take in what was extracted from what follows."""
+    """Commit new candidates, as extraction does."""
     start = int(workspace.store.note("heard") or 0) + 1
     workspace.store.save_note("heard", str(start))
     span = Span(thread=1, start=start, judged=tuple((start, each) for each in judged))
@@ -142,7 +142,7 @@ def hear(workspace: Workspace, run: int, *judged: CandidateVerdict) -> None:
 
 
 def commit(workspace: Workspace, run: int, **more: object) -> None:
-    """Append a pass of a machine's."""
+    """Append a pass made by the machine."""
     draft = {"run": run, "subject": "", "actor": Actor.MACHINE, "recorded_at": DAWN, **more}
     workspace.store.log.commit(Draft(**draft))  # type: ignore[arg-type]
 

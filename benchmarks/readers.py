@@ -1,11 +1,11 @@
-"""What reading costs and what it leaves: speed per format, redaction, reduction by cleaning, peak memory.
+"""Measure reading: speed per format, redaction, reduction by cleaning, and peak memory.
 
 Usage: python benchmarks/readers.py FOLDER… [--secrets FOLDER] [--seconds S]
 
-For each format: MB/s of its reader beside those of a plain ``json.loads`` loop over the same lines (for files that are no JSON
-Lines: of reading them as text and, where they are JSON, parsing them whole), measured in turns within one run. The secrets folder
-holds ``positives.jsonl`` and ``negatives.jsonl``: rows with ``parts`` of a value and its ``context``. Absolute figures are this
-machine's, of processor time; compare the ratios.
+For each format, it prints the MB/s of its reader and those of a plain ``json.loads`` loop over the same lines (for files that are
+not JSON Lines: of reading them as text and, if they are JSON, parsing them as a whole), measured alternately in one run. The
+secrets folder contains ``positives.jsonl`` and ``negatives.jsonl``: rows with the ``parts`` of a value and its ``context``.
+Absolute figures are processor times of this machine; compare the ratios.
 """
 
 import argparse
@@ -68,7 +68,7 @@ def measure(name: str, several: list[tuple[Source, Path]], least: float) -> tupl
     parsing = fastest(lambda: [plain(path) for _, path in several], least)
     events = list(every_event(several))
     plainly = partial(redact, key=KEY)
-    short = lru_cache(maxsize=1024)(plainly)  # as a run does: each event names the same directory, branch and tool again
+    short = lru_cache(maxsize=1024)(plainly)  # as in a run, because many events name the same directory, branch and tool
 
     def cleaning(text: str) -> RedactionResult:
         return short(text) if len(text) <= 200 else plainly(text)
@@ -114,7 +114,7 @@ def words(events: list[Event]) -> int:
 
 
 def fastest(act: Callable[[], object], least: float) -> float:
-    """The median seconds of a run, over at least three runs and so many seconds."""
+    """The median seconds of a call, over at least three calls and ``least`` seconds."""
     found: list[float] = []
     while len(found) < 3 or sum(found) < least:
         started = time.process_time()

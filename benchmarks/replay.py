@@ -1,16 +1,16 @@
-"""Does it help? Twenty small tasks in repositories that this script builds, each depending on something an earlier session
-established and the repository does not show, for agents with and without what kept's hooks inject.
+"""Measure whether kept helps agents: twenty small tasks in generated repositories, each of which depends on something that an
+earlier session established and that the repository does not show; with and without the text that kept's hooks add.
 
     python benchmarks/replay.py prepare DIR --with
     python benchmarks/replay.py prepare DIR --without
     python benchmarks/replay.py score DIR [DIR ...]
 
-replay/tasks.toml holds the repositories, the sessions and the tasks. ``prepare`` writes the sessions as transcripts of Claude Code
-into a new home, installs kept's hooks there and reads them (``kept setup``), and makes a folder for each task: the repository, and
-PROMPT.md with the prompt, before it what ``kept hook session-start`` and ``user-prompt`` answer there and nothing else. It prints
-for each task whether its memory is stored and what brings it: the start, the prompt after it, or the prompt of a session without
-such a start ("alone"). A fresh agent works on one set, task by task, from PROMPT.md alone; the checks stay here. ``score`` runs
-each task's check in a copy of its repository. In brackets: 95 % intervals.
+replay/tasks.toml contains the repositories, the sessions and the tasks. ``prepare`` writes the sessions as Claude Code transcripts
+into a new home, installs kept's hooks there and reads the sessions (``kept setup``). It makes a folder for each task with the
+repository and PROMPT.md, which contains the answers of ``kept hook session-start`` and ``user-prompt``, then the prompt, and
+nothing else. For each task it prints whether its memory is stored and what shows it: the start, the prompt after it, or the prompt
+of a session without such a start ("alone"). A fresh agent works on one set, task by task, from PROMPT.md alone; it does not see the
+checks. ``score`` runs each task's check in a copy of its repository. In brackets: 95 % intervals.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from kept.evaluation.retrieval import bootstrap_interval
 KEPT = Path(sys.executable).with_name("kept")
 TASKS = Path(__file__).with_name("replay") / "tasks.toml"
 FENCE = "\n\n---\n\n"
-SETTINGS = "context_meaning = true\n"  # as where a warm process answers the hooks
+SETTINGS = "context_meaning = true\n"  # like hooks with an embedding server
 GIT = {
     f"GIT_{who}_{what}": value
     for who in ("AUTHOR", "COMMITTER")
@@ -41,23 +41,23 @@ Row = dict[str, Any]
 
 
 class Home(NamedTuple):
-    """A home with its repositories below ``work``."""
+    """A home, with its repositories below ``work``."""
 
     folder: Path
 
     def environment(self) -> dict[str, str]:
-        """That of a person who has nothing but this home."""
+        """The environment of a person who has only this home."""
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
         return kept | {"HOME": str(self.folder), "KEPT_HOME": str(self.folder), "GIT_CONFIG_GLOBAL": os.devnull}
 
     def run(self, *words: str | Path, directory: Path | None = None, given: str = "") -> str:
-        """What a command prints. Raises CalledProcessError where it fails."""
+        """Run a command and return what it prints. Raises CalledProcessError if it fails."""
         at = directory or self.folder
         done = subprocess.run(words, input=given, capture_output=True, text=True, check=True, env=self.environment(), cwd=at)
         return done.stdout
 
     def hook(self, event: str, directory: Path, session: str, **fields: str) -> str:
-        """What a hook puts before a session in a directory."""
+        """The text that a hook adds to a session in a directory."""
         payload = {"session_id": session, "cwd": str(directory), "transcript_path": str(self.folder / "now.jsonl"), **fields}
         printed = self.run(KEPT, "hook", event, "--client", "claude", directory=directory, given=json.dumps(payload))
         answer = json.loads(printed) if printed.strip() else {}
@@ -81,7 +81,7 @@ def build_repository(home: Home, name: str, files: dict[str, str]) -> Path:
 
 
 def write_session(home: Home, number: int, session: Row) -> None:
-    """Write a session as Claude Code does."""
+    """Write a session as a Claude Code transcript."""
     directory = home.folder / "work" / session["repository"]
     records: list[Row] = []
 
@@ -120,7 +120,7 @@ def write_session(home: Home, number: int, session: Row) -> None:
 
 
 def grouped(lines: list[str]) -> list[list[str]]:
-    """Lines of one mark that follow each other, together."""
+    """Group consecutive lines with the same mark."""
     groups: list[list[str]] = []
     for line in lines:
         if groups and groups[-1][0][0] == line[0]:
@@ -131,7 +131,7 @@ def grouped(lines: list[str]) -> list[list[str]]:
 
 
 def build_home(folder: Path, given: Row) -> Home:
-    """A home in which the earlier sessions have been read."""
+    """Build a home in which the earlier sessions have been read."""
     home = Home(folder)
     for name, repository in given["repository"].items():
         build_repository(home, name, repository["files"])
@@ -140,7 +140,7 @@ def build_home(folder: Path, given: Row) -> Home:
     settings = folder / ".config" / "kept" / "config.toml"
     settings.parent.mkdir(parents=True)
     settings.write_text(SETTINGS, encoding="utf-8")
-    home.run(KEPT, "setup", "--yes", "--no-schedule")  # the hooks of Claude Code, and the first run
+    home.run(KEPT, "setup", "--yes", "--no-schedule")  # installs the hooks of Claude Code and makes the first run
     return home
 
 
@@ -172,7 +172,7 @@ def prepare(args: argparse.Namespace) -> None:
 
 
 def is_solved(check: str, repository: Path) -> bool:
-    """Whether a task's own check passes in a copy of what the agent left."""
+    """Whether a task's check passes in a copy of the repository as the agent left it."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "repository"
         shutil.copytree(repository, copy, symlinks=True)

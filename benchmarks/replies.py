@@ -1,12 +1,13 @@
-"""Chooses questions that readers answer in the place of a model, and scores the recorded replies.
+"""Choose questions that readers answer instead of a model, and score the recorded replies.
 
     python benchmarks/replies.py prepare TRANSCRIPTS --turns GOLD/turns --out FOLDER [--most 60]
+    python benchmarks/replies.py trial --out FOLDER
     python benchmarks/replies.py check FOLDER
     python benchmarks/replies.py score TRANSCRIPTS --turns GOLD/turns [--replies benchmarks/replies]
 
-``prepare`` writes each chosen question to FOLDER/questions/ID.md, its schema to FOLDER/schema.json and what was chosen to
-FOLDER/manifest.json. A reader writes each reply to FOLDER/replies/READER/ID.json. ``trial`` writes the questions of the trial to
-FOLDER/trial/NN.md; their replies go to FOLDER/replies/READER/trial/NN.json. ``check`` tells which replies cannot be read.
+``prepare`` writes each chosen question to FOLDER/questions/ID.md, the schema to FOLDER/schema.json and the list of chosen questions
+to FOLDER/manifest.json. A reader writes each reply to FOLDER/replies/READER/ID.json. ``trial`` writes the questions of the trial to
+FOLDER/trial/NN.md; their replies go to FOLDER/replies/READER/trial/NN.json. ``check`` reports replies that cannot be read.
 """
 
 import argparse
@@ -30,7 +31,7 @@ from kept.pipeline.trial import trial_asks
 from kept.workspace import Workspace, open_workspace
 
 HOME = Path(__file__).parent / "replies"
-SHARES = {3: 0.5, 2: 0.2, 1: 0.1, 0: 0.2}  # of the questions, by the importance of the best that stands in them
+SHARES = {3: 0.5, 2: 0.2, 1: 0.1, 0: 0.2}  # shares of the questions, by the importance of the best passage in them
 OPENING = 60
 FORM = """{system}
 
@@ -45,7 +46,7 @@ def open_desk(folder: Path) -> AbstractContextManager[Workspace]:
 
 
 def stratum(ask: Ask, turns: list[AnnotatedTurn]) -> tuple[int, str, int]:
-    """The importance of the best passage in a question, the source of its turns, and how many annotated turns it holds."""
+    """The importance of the best passage in a question, the source of its turns, and the number of annotated turns in it."""
     text = normalize_text(ask.prompt)
     held = [turn for turn in turns if normalize_text(turn.text)[:OPENING] in text and len(normalize_text(turn.text)) > OPENING // 3]
     best = max((keep.importance for turn in held for keep in turn.keep if normalize_text(keep.quote)[:OPENING] in text), default=0)
@@ -53,7 +54,7 @@ def stratum(ask: Ask, turns: list[AnnotatedTurn]) -> tuple[int, str, int]:
 
 
 def choose(asks: dict[str, Ask], turns: list[AnnotatedTurn], most: int) -> dict[str, tuple[int, str, int]]:
-    """At most so many questions: of each importance its share, of its sources in turn."""
+    """Choose at most ``most`` questions: from each importance its share, and from its sources in turn."""
     strata: dict[int, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     found = {number: stratum(ask, turns) for number, ask in sorted(asks.items())}
     for number, (best, source, held) in found.items():

@@ -1,10 +1,10 @@
-"""Whether the turn that was meant comes back: prompts written from the situation of earlier turns, not from their words.
+"""Measure whether the right earlier turn is found: the prompts describe the situation of a turn, without its words.
 
     kept --home DIR run TRANSCRIPTS… && python benchmarks/said.py DIR PROJECT [--held] [--words]
 
-judged/said.tsv has the first letters of an event's key and a prompt; the transcripts are those of entireio/cli. Prompts of even
-lines are for work on the ranking, those of odd lines (``--held``) were set apart. Nothing is hidden from a prompt: it is asked
-after all sessions.
+judged/said.tsv contains the first characters of an event's key and a prompt; the transcripts are those of entireio/cli. Prompts on
+even lines are for work on the ranking, those on odd lines (``--held``) are held out. Each prompt is searched after all sessions
+were read, so nothing is hidden from it.
 """
 
 import argparse

@@ -1,9 +1,9 @@
-"""What a shared store on PostgreSQL costs as owners and operations grow: bytes, a change, a machine that joins.
+"""Measure a shared store on PostgreSQL as owners and operations grow: size, a commit, and a joining machine.
 
 Usage: python benchmarks/scale.py [--operations 10000000] [--each 1000] [--minutes 25] [--folder DIR]
 
-One owner remembers through kept; the others are copies of its rows, made on the server, each under a name of its own. At each power
-of ten a real client commits, looks for changes, and joins anew. Absolute figures are this machine's; compare the rows.
+One owner writes memories through kept; the others are copies of its rows, made on the server, each with its own name. At each power
+of ten, a real client commits, checks for changes, and joins anew. Absolute figures are this machine's; compare the rows.
 """
 
 import argparse
@@ -109,7 +109,7 @@ def open_replica(folder: Path, url: str) -> ReplicaStore:
 
 
 def remember(folder: Path, url: str, count: int) -> None:
-    """So many memories, twenty to a pass, as an owner."""
+    """Write so many memories as an owner, twenty per pass."""
     chance = random.Random(folder.name)
     with open_replica(folder, url) as store:
         for start in range(0, count, 20):
@@ -149,7 +149,7 @@ def commit(store: ReplicaStore, operations: list[Add]) -> None:
 
 
 def copy(connection: psycopg.Connection, first: int, count: int) -> float:
-    """Make owners of the template's rows; the seconds it took."""
+    """Make ``count`` owners with copies of the template's rows; returns the seconds it took."""
     begun = time.monotonic()
     query = (
         "SELECT table_name, array_agg(column_name::text ORDER BY ordinal_position) FROM information_schema.columns"
@@ -171,7 +171,7 @@ def copy(connection: psycopg.Connection, first: int, count: int) -> float:
 
 
 def measure(connection: psycopg.Connection, folder: Path, url: str) -> tuple[float, ...]:
-    """Size, and the milliseconds of a commit and of looking for changes, the seconds of joining, as the owner of a URL."""
+    """The size of the database, the milliseconds of a commit and of a check for changes, and the seconds of a join, by an owner."""
     size, count = connection.execute(
         "SELECT pg_database_size(current_database()), (SELECT count(*) FROM kept.operations)"
     ).fetchone()
@@ -203,7 +203,7 @@ def timed(work: Callable[[], object]) -> tuple[float, float]:
 
 
 def tables(connection: psycopg.Connection, operations: int) -> None:
-    """Bytes of an operation, by table: rows and indexes."""
+    """Print the bytes per operation by table, for rows and indexes."""
     query = (
         "SELECT relname, pg_table_size(oid), pg_indexes_size(oid) FROM pg_class"
         " WHERE relnamespace = 'kept'::regnamespace AND relkind = 'r' ORDER BY pg_total_relation_size(oid) DESC LIMIT 7"

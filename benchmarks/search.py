@@ -1,11 +1,11 @@
-"""How long a search takes over so many turns, by words and by meaning: processor milliseconds (median), and memory.
+"""Measure a search over so many turns, by words and by meaning: processor milliseconds (median), and memory.
 
     python benchmarks/search.py [1000 10000 100000 1000000] [--folder DIR]
 
-Turns are made up, 20 words each of 8,000 whose frequencies fall as those of a language do (the commonest is in one turn of seven;
-stop words are not looked for anyway); one turn of three is an assistant's. Vectors are of a model that costs nothing, of the length
-of the real one, whose own time for a question is told apart. ``--folder`` says where the stores are made (where memory is a disk, a
-million take minutes).
+Turns are made up. Each has 20 words out of 8,000, with frequencies like those of a language (the commonest word is in one turn of
+seven; stop words are not searched anyway). One turn of three is an assistant's. The vectors are random and as long as those of the
+real model, whose time for a question is measured separately. ``--folder`` says where the stores are made (on a RAM disk a million
+turns take minutes).
 """
 
 import argparse
@@ -51,7 +51,7 @@ class Talk:
         self.often = list(accumulate(1 / (rank + 20) for rank in range(len(self.words))))
 
     def text(self, length: int) -> str:
-        """So many words."""
+        """A text of ``length`` words."""
         return " ".join(self.chance.choices(self.words, cum_weights=self.often, k=length))
 
 
@@ -79,7 +79,7 @@ PROGRAM = "import sys; from pathlib import Path; import search; search.measured(
 
 
 def measured(folder: Path, size: int) -> None:
-    """One size, in a process of its own, so that its memory is its own."""
+    """Measure one size, each kind of search in a separate process, so that its memory is measured alone."""
     talk = Talk()
     with open_workspace(Paths(root=folder, user=folder), zone="UTC", env={"KEPT_EMBEDDINGS": "hashing"}) as workspace:
         started, clock = process_time(), perf_counter()
@@ -87,7 +87,7 @@ def measured(folder: Path, size: int) -> None:
         made = f"archived at {size / (process_time() - started):,.0f} a processor second ({perf_counter() - clock:.0f} s)"
         mb = [each.stat().st_size / 2**20 for each in (workspace.paths.store, workspace.paths.vectors)]
         print(f"{size:,} turns {made}; store {mb[0]:.0f} MB, vectors {mb[1]:.0f} MB")
-    for way in ("words", "words and meaning"):  # each in a process of its own: its memory is what searches take
+    for way in ("words", "words and meaning"):  # in separate processes, to measure the memory of each
         subprocess.run([sys.executable, "-c", ASK, str(folder), way], check=True, cwd=Path(__file__).parent)
 
 
@@ -107,7 +107,7 @@ def told(folder: Path, way: str) -> None:
 
 
 def told_memory() -> None:
-    """The memory of this process, and how much of it is its own and no page of a file."""
+    """Print the peak memory of this process, and how much memory is its own rather than pages of files."""
     status = Path("/proc/self/status")
     found = dict(line.split(":", 1) for line in status.read_text().splitlines()) if status.exists() else {}
     most, own = (int(found.get(name, "0").split()[0]) / 1024 for name in ("VmHWM", "RssAnon"))
@@ -157,18 +157,18 @@ def turn(number: int, text: str) -> Event:
 
 
 class Random:
-    """A model whose vectors are made up: as long as those of the real one, always the same for a text, and made in no time."""
+    """A model with random vectors: as long as those of the real one, always the same for a text, and made at no cost."""
 
     name = "random/1"
 
     def embed(self, texts: Sequence[str], *, question: bool = False) -> np.ndarray:  # noqa: ARG002 - as the others
-        """A vector of length one for each."""
+        """One unit vector per text."""
         made = np.stack([np.random.default_rng(text_hash(each)).standard_normal(896, np.float32) for each in texts])
         return made / np.linalg.norm(made, axis=1, keepdims=True)
 
 
 def timed(action: Callable[[], object], rounds: int = ROUNDS) -> float:
-    """Processor milliseconds of an action, the median."""
+    """The median processor milliseconds of an action."""
     spent = []
     for _ in range(rounds):
         started = process_time()

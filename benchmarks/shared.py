@@ -1,9 +1,10 @@
-"""What a memory on a PostgreSQL server costs beside one in a file: the same commands over the same transcripts, and many writers.
+"""Compare a memory on a PostgreSQL server to one in a file: the same commands over the same transcripts, and many writers.
 
 Usage: python benchmarks/shared.py [--transcripts FOLDER] [--rounds 5] [--writes 40]
 
-Two tables. Costs are processor time (user and system) of the command, and of the server; medians of the rounds. A writer commits
-one memory at a time; how much more ten of them write than one is told by the clock, in turns, for a busy machine slows both.
+Prints two tables. Costs are processor times (user and system) of the command and of the server, as medians of the rounds. A writer
+commits one memory at a time; the throughput of ten writers is compared to that of one by wall clock, alternately, because a busy
+machine slows both.
 """
 
 import argparse
@@ -36,7 +37,7 @@ from kept.workspace import open_workspace
 KEPT = [sys.executable, "-m", "kept"]
 WORDS = ("deploy", "tests", "staging", "database", "release", "config", "errors", "build", "review", "parser")
 ASKED = 100
-ALLOWED = 1.5  # what a command may cost with a server, of what it costs without one
+ALLOWED = 1.5  # maximum cost of a command with a server, relative to that without one
 
 
 def main() -> None:
@@ -59,7 +60,7 @@ def main() -> None:
 
 
 class Machine:
-    """Homes and owners on one server, and the processor time that the server took so far."""
+    """Creates homes and owners on one server, and reads the server's processor time."""
 
     def __init__(self, folder: Path, admin: str) -> None:
         self.folder, self.admin = folder, admin
@@ -67,14 +68,14 @@ class Machine:
         self._numbers = count()
 
     def owner(self) -> str:
-        """The URL of a new owner."""
+        """Create an owner and return its URL."""
         name = f"owner{next(self._numbers)}"
         with psycopg.connect(self.admin, autocommit=True) as connection:
             connection.execute(f"CREATE ROLE {name} LOGIN")
         return as_role(self.admin, name)
 
     def home(self, *, shared: bool) -> Path:
-        """A new home, with an owner of its own on the server or with a file alone."""
+        """Create a home, with its own owner on the server or with only a file."""
         home = self.folder / f"home{next(self._numbers)}"
         home.mkdir()
         if shared:
@@ -82,9 +83,9 @@ class Machine:
         return home
 
     def used(self) -> float:
-        """Seconds of the server's processes, those that have ended among them."""
+        """The processor seconds of all processes of the server, including ended ones."""
         while True:
-            with suppress(psutil.NoSuchProcess):  # it has ended since, and its time is the postmaster's
+            with suppress(psutil.NoSuchProcess):  # it has ended, and its time is now counted with the postmaster
                 running = [process.cpu_times()[:2] for process in self._postmaster.children(recursive=True)]
                 return sum(self._postmaster.cpu_times()[:4]) + sum(map(sum, running))
 
@@ -130,7 +131,7 @@ def compare(machine: Machine, source: Path, rounds: int) -> None:
 
 
 def agreement(home: Path) -> None:
-    """How often the search on the server finds first what the search here does, asked with three words of a memory."""
+    """Print how often the search on the server and the local search rank the same memory first, for three words of a memory."""
     chance, same, asked = random.Random(7), 0, 0
     with open_workspace(find_paths(str(home), {"HOME": str(home)}), env=dict(os.environ)) as workspace:
         url, recall = workspace.settings.store.url, workspace.settings.recall
@@ -144,7 +145,7 @@ def agreement(home: Path) -> None:
 
 
 def write(folder: Path, url: str, writes: int) -> None:
-    """Commit so many memories when told to."""
+    """Commit so many memories, after a signal on stdin."""
     chance = random.Random(folder.name)
     with open_replica(folder, url) as store:
         store.refresh()
@@ -172,7 +173,7 @@ def writers(machine: Machine, rounds: int, writes: int) -> None:
 
 
 def at_once(machine: Machine, who: list[tuple[Path, str]], writes: int) -> tuple[float, float, float]:
-    """Commits a second of writers that begin together, and the processor time of one commit, the writer's and the server's."""
+    """The commits per second of writers that start together, and the processor time per commit of a writer and of the server."""
     call = [sys.executable, __file__, "--writes", str(writes), "--writer"]
     started = [
         subprocess.Popen([*call, str(folder), url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for folder, url in who

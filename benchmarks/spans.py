@@ -1,11 +1,12 @@
-"""How well the words a person typed are told from foreign ones in their prompts, against labels of readers.
+"""Measure how well typed words are separated from foreign ones in prompts, compared to the labels of readers.
 
 Usage: python benchmarks/spans.py sample FOLDER OUT        draw prompts labelled human, without any prediction
        python benchmarks/spans.py sheet SAMPLE             print the sample for a reader, each unit with its number
        python benchmarks/spans.py score SAMPLE LABELS ...  compare the labels of one reader or more with the rules
 
-A unit is a line, or a sentence where a line has several. The draw is seeded, stratified by source and by length, and knows no rule
-about spans. Labels are lines of a unit's number, ``typed`` or ``foreign``, and ``sure`` or ``unsure``, with tabs between them.
+A unit is a line, or a sentence if the line has several. The sample is seeded and stratified by source and length, and uses no rule
+about spans. Each line of a file of labels contains the number of a unit, ``typed`` or ``foreign``, and ``sure`` or ``unsure``,
+separated by tabs.
 """
 
 import argparse
@@ -25,10 +26,10 @@ from kept.local.files.walking import find_files
 from kept.sources.files import SkippedFile, identify_file
 
 SEED = 20261122
-UNITS = 8  # units of one prompt, so that a few long ones do not make up the sample
-AROUND = 500  # characters of a prompt shown before and behind a unit
-CHARACTERS = 6_000  # of a prompt that are shown: a reader has to read them
-# How many prompts of a source are drawn: of one line, of up to nine, and longer.
+UNITS = 8  # maximum units per prompt, so that a few long prompts do not dominate the sample
+AROUND = 500  # characters of a prompt that are shown before and after a unit
+CHARACTERS = 6_000  # maximum length of a prompt, because a reader has to read it
+# The number of prompts drawn from each source: with one line, with up to nine lines, and longer.
 QUOTAS = {"claude-code": (14, 18, 16), "specstory": (14, 20, 26), "vault": (8, 10, 10), "other": (8, 10, 6)}
 _SENTENCE = re.compile(r".+?(?:[.!?…]+[\"'”’)\]]*(?=\s)|[。！？]+|$)")
 
@@ -62,7 +63,7 @@ def rows_of(drawn: Path) -> list[dict[str, Any]]:
 
 
 def sheet(row: dict[str, Any], number: int) -> str:
-    """A prompt as a reader sees it: each unit behind its number, what is far from all of them left out."""
+    """A prompt as a reader sees it: each unit after its number; text far from all units is left out."""
     text, at, shown = row["text"], 0, ""
     for place, (start, end) in enumerate(row["units"], 1):
         between = text[at:start]
@@ -75,7 +76,9 @@ def sheet(row: dict[str, Any], number: int) -> str:
 
 
 def score(drawn: Path, labels: list[Path], show: int) -> None:
-    """Print the confusion table of each reader's labels and the rules, of the sure ones, and of those that all readers give."""
+    """Print the confusion table of the rules against each reader's labels, against the sure ones, and against those that all
+    readers agree on.
+    """
     units = {
         f"{number}.{place}": (row, start, end)
         for number, row in enumerate(rows_of(drawn), 1)
@@ -98,7 +101,7 @@ def score(drawn: Path, labels: list[Path], show: int) -> None:
 
 
 def read_labels(path: Path) -> dict[str, tuple[str, bool]]:
-    """The label of each unit, and whether the reader was sure of it."""
+    """The label of each unit, and whether the reader was sure."""
     rows = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines() if line[:1].isdigit())
     return {row[0]: (row[1].strip(), row[2].strip() == "sure") for row in rows}
 
@@ -114,7 +117,7 @@ def print_table(title: str, labels: list[tuple[str, str]], found: dict[str, str]
 
 
 def interval(wrong: int, total: int) -> tuple[float, float]:
-    """Wilson's interval of a share."""
+    """The Wilson interval of a share."""
     if not total:
         return 0.0, 1.0
     share, z = wrong / total, 1.96
@@ -135,7 +138,7 @@ def predicted(text: str, start: int, end: int) -> str:
 
 
 def sample(folder: Path, out: Path, seed: int) -> None:
-    """Write the sample, one prompt a line."""
+    """Write the sample, one prompt per line."""
     rng = random.Random(seed)
     strata: dict[tuple[str, int], dict[str, tuple[str, str]]] = defaultdict(dict)
     for source, text in prompts(folder):
@@ -153,14 +156,14 @@ def sample(folder: Path, out: Path, seed: int) -> None:
 
 
 def row_of(key: str, source: str, text: str, rng: random.Random) -> dict[str, object]:
-    """A prompt with at most UNITS of its units, drawn evenly, in order."""
+    """A prompt with at most UNITS of its units, drawn at random, in order."""
     found = list(units(text[:CHARACTERS]))
     drawn = sorted(rng.sample(found, min(UNITS, len(found))))
     return {"id": key, "source": source, "text": text[:CHARACTERS], "units": [list(unit) for unit in drawn]}
 
 
 def prompts(folder: Path) -> Iterator[tuple[str, str]]:
-    """The prompts below a folder that are labelled human, with their format; entries of journals are none."""
+    """The human prompts in the transcripts below a folder, each with its source; journal entries are left out."""
     for path in find_files(folder):
         source = identify_file(path)
         if isinstance(source, SkippedFile):
@@ -172,7 +175,7 @@ def prompts(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def units(text: str) -> Iterator[tuple[int, int]]:
-    """Lines, or the sentences of a line that has several, without outer white space; empty ones and bare punctuation left out."""
+    """The spans of the units of a text, without outer white space; empty ones and those of only punctuation are left out."""
     at = 0
     for line in text.splitlines(keepends=True):
         for match in _SENTENCE.finditer(line.rstrip()):
@@ -184,7 +187,7 @@ def units(text: str) -> Iterator[tuple[int, int]]:
 
 
 def length_class(text: str) -> int:
-    """0 for one line, 1 for up to nine, 2 for more."""
+    """0 for one line, 1 for up to nine lines, 2 for more."""
     lines = text.strip().count("\n") + 1
     return 0 if lines == 1 else 1 if lines < 10 else 2
 

@@ -1,4 +1,4 @@
-"""How fast kept is, as throughput and ratios: first run, a run with nothing new, growth, memory, and the stages of a first run.
+"""Measure the speed of kept as throughput and ratios: first run, a run with nothing new, growth, memory, stages of a first run.
 
 Usage: python benchmarks/speed.py [--transcripts FOLDER] [--large MB]
 
@@ -75,7 +75,7 @@ def measure(source: Path, work: Path, runs: int, large: int) -> None:
 
 
 def stages(transcripts: Path, home: Path, size: int) -> None:
-    """A row for each stage of a first run: processor time, bytes of transcripts a second, and share of the run."""
+    """Print a row for each stage of a first run: processor time, bytes of transcripts per second, and share of the run."""
     spent: Counter[str] = Counter()
     stage, since = "starting", time.process_time()
 
@@ -101,7 +101,7 @@ def first_run(transcripts: Path, home: Path) -> tuple[float, int]:
 
 
 def timed(transcripts: Path, home: Path) -> tuple[float, int]:
-    """Seconds of one run, and the largest peak memory (kB) of any child so far."""
+    """The seconds of one run, and the largest peak memory (kB) of any child process so far."""
     seconds = elapsed([*KEPT, "run", str(transcripts), "--no-llm", "--quiet", "--home", str(home)])
     return seconds, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
 

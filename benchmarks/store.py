@@ -1,4 +1,4 @@
-"""How the store behaves as it grows: opening and reading, appending durably, undoing, checking, its size.
+"""Measure the store as it grows: opening and reading, durable appends, undo, check, and size.
 
 Usage: python benchmarks/store.py [--sizes 1000 10000 100000] [--transcript MB]
 
@@ -189,7 +189,7 @@ def pin(number: str) -> Pin:
 
 
 def fresh(path: Path, act: str) -> float:
-    """Seconds of opening the store and doing something, in a process that has seen nothing of it."""
+    """The seconds of opening the store and executing ``act``, in a new process."""
     code = (
         "import sys, time; from datetime import UTC, datetime; from pathlib import Path\n"
         "from kept.store.sqlite import SqliteStore\n"

@@ -1,14 +1,14 @@
-"""What becomes of annotated memories that ended, where a model is asked about what changed: recorded replies, no model.
+"""Measure how many annotated memories that ended do end if a model is asked about changes, with recorded replies.
 
     python benchmarks/superseded.py prepare GOLD --out FOLDER
     python benchmarks/superseded.py score GOLD [--out FOLDER --reader READER]
 
-GOLD holds folders with a ``gold.jsonl`` of annotated memories each, of which some end superseded or resolved by a later one. They
-are curated by rules as if each had been told once, all of a scope at one time, and the questions about what changed are those of a
-run. ``prepare`` writes each question to FOLDER/questions/ID.md; a reader writes each reply to FOLDER/replies/READER/ID.json. What
-its numbers stand for is in FOLDER/manifest.json, so that a reply counts as long as both memories that it names are there. Recorded
-ones lie in ``benchmarks/superseded``. ``score`` tells how many of those that ended do end, by rules and with replies, and which
-others do.
+GOLD contains folders, each with a ``gold.jsonl`` of annotated memories, some of which are superseded or resolved by a later one.
+They are curated by rules as if each had been stated once, all memories of a scope at once; the questions about changes are those of
+a run. ``prepare`` writes each question to FOLDER/questions/ID.md; a reader writes each reply to FOLDER/replies/READER/ID.json.
+FOLDER/manifest.json says which memories the numbers in a question mean, so that a reply stays valid as long as both memories that
+it names exist. The recorded replies are in ``benchmarks/superseded``. ``score`` prints how many of the memories that ended do end,
+by rules and with replies, and which others end too.
 """
 
 import argparse
@@ -56,7 +56,7 @@ def load_rows(gold: Path) -> list[Row]:
 
 
 def to_candidate(row: Row) -> CandidateVerdict:
-    """An annotated memory as something that was told once, in the annotator's words."""
+    """An annotated memory as a candidate that was stated once, in the annotator's words."""
     at, origin = datetime.fromisoformat(row["at"]), Origin(row["origin"])
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
     quote = Evidence(quote=row["text"], event=row["id"], session=row["id"], path="f", at=at, author="x", origin=origin)
@@ -78,7 +78,7 @@ def to_candidate(row: Row) -> CandidateVerdict:
 
 
 def apply(operations: Sequence[Operation], memories: Mapping[str, Memory]) -> dict[str, Memory]:
-    """The memories after some operations."""
+    """The memories after the operations."""
     found = dict(memories)
     for operation in operations:
         found.update(apply_operation(found, operation, Actor.MACHINE))
@@ -86,7 +86,7 @@ def apply(operations: Sequence[Operation], memories: Mapping[str, Memory]) -> di
 
 
 def ask(memories: Mapping[str, Memory]) -> Iterator[tuple[MemoryTable, str]]:
-    """The questions about all memories of a scope: the table, and the text."""
+    """The questions about the memories of a scope: each with its table and its text."""
     text, version = question_text("curation")
     active = [memory for memory in memories.values() if should_ask_about(memory)]
     for category in PROFILE.categories:
@@ -96,7 +96,7 @@ def ask(memories: Mapping[str, Memory]) -> Iterator[tuple[MemoryTable, str]]:
 
 
 def prepare(gold: Path, out: Path) -> None:
-    """Write every question, and which annotated memories its numbers stand for."""
+    """Write all questions, and the annotated memories that the numbers in each mean."""
     (out / "questions").mkdir(parents=True, exist_ok=True)
     rows, rules, asked = load_rows(gold), rules_of(PROFILE), {}
     for scope in sorted({row["scope"] for row in rows}):
@@ -112,7 +112,7 @@ def prepare(gold: Path, out: Path) -> None:
 
 
 def load_asked(folder: Path, memories: Mapping[str, Memory], scope: str) -> Iterator[tuple[MemoryTable, Path]]:
-    """The questions about a scope that were answered, of the memories of today, and each reply."""
+    """The answered questions about a scope, with today's memories, and the path of each reply."""
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     categories = {category.id: category for category in PROFILE.categories}
     for number, asked in manifest.items():
@@ -122,8 +122,8 @@ def load_asked(folder: Path, memories: Mapping[str, Memory], scope: str) -> Iter
 
 
 def score(gold: Path, folder: Path | None, reader: str) -> dict[str, Counter[str]]:
-    """How many of those that ended end, and what else does, by rules and with replies. Without a folder the annotator's own answers
-    are taken: what is at best to be had.
+    """Count how many of the memories that ended do end, and which others do, by rules and with replies. Without a folder, the
+    annotator's own answers are used, which give an upper bound.
     """
     rows, rules = load_rows(gold), rules_of(PROFILE)
     ended = {row["id"]: row["final"] for row in rows if row["final"] != "active"}
@@ -166,20 +166,20 @@ def score(gold: Path, folder: Path | None, reader: str) -> dict[str, Counter[str
 
 
 def find_memory(memories: Mapping[str, Memory], number: str) -> Memory:
-    """The memory that stands for an annotated one: the one not merged away, where several rest on it."""
+    """The memory made from an annotated one; if there are several, preferably one that is not superseded."""
     resting = [memory for memory in memories.values() if number in memory.candidates]
     return min(resting, key=lambda memory: (memory.status is Status.SUPERSEDED, -len(memory.candidates), memory.id))
 
 
 def show_pairs(table: MemoryTable, ended: Mapping[str, str]) -> set[tuple[str, str]]:
-    """The annotated memories that ended and stand in one question with what they gave way to."""
+    """The annotated memories that ended and that are in the same question as their successor: (old, new)."""
     mine = {number for memory in table.entries for number in memory.candidates}
     named = mine | {number for memory in table.named for number in memory.candidates}
     return {(old, new) for old, final in ended.items() if old in mine and (new := final.partition(":")[2]) in named}
 
 
 def answer(table: MemoryTable, ended: Mapping[str, str]) -> dict[str, Any]:
-    """What the annotator would answer."""
+    """The answer that the annotator would give."""
     places = {number: place for place, memory in enumerate((*table.entries, *table.named), 1) for number in memory.candidates}
     pairs = sorted(show_pairs(table, ended))
     changes = [
@@ -189,7 +189,7 @@ def answer(table: MemoryTable, ended: Mapping[str, str]) -> dict[str, Any]:
 
 
 def count_ended(memories: Mapping[str, Memory], ended: Mapping[str, str], counts: Counter[str], *, tell: bool) -> None:
-    """Count what became of each annotated memory."""
+    """Count the final status of each annotated memory."""
     for number in sorted({number for memory in memories.values() for number in memory.candidates}):
         memory = find_memory(memories, number)
         over = memory.status in (Status.SUPERSEDED, Status.RESOLVED, Status.RETIRED)

@@ -1,13 +1,13 @@
-"""Trains the score by which waiting proposals are ranked, and says how good ranking and floor are where they were not trained.
+"""Train the score that ranks held proposals, and measure its ranking and floor on sources that were not used for training.
 
     python benchmarks/train_score.py TURNS [--judged FILE] [--write]
 
-TURNS is a folder with ``turns.jsonl`` and ``labels.jsonl``. The model learns from every sentence that was typed (right: it
-shares half of its words with a passage the annotator kept); the ranking is judged on what would wait: explicit tellings in
-doubt and wishes said once. Every figure leaves the source out that it is about: the weights come from the others, and so does the
-floor, which is where the precision at a score falls to one half. ``--write`` writes the weights of all sources together, and the
-floor of all scores out of fold, to ``extraction/score.json``. ``--judged`` learns as well from what a person called wrong on their
-own machine ("this is wrong because …"), the file ``judged.jsonl`` beside the store: of each memory the last line counts.
+TURNS is a folder with ``turns.jsonl`` and ``labels.jsonl``. The model learns from every typed sentence (right: it shares half of
+its words with a passage that the annotator kept). The ranking is measured on what would be held: doubtful explicit statements, and
+wishes stated once. Every figure for a source uses weights and a floor from the other sources; the floor is the score at which
+precision falls to one half. ``--write`` writes the weights from all sources, and the floor of all out-of-fold scores, to
+``extraction/score.json``. ``--judged`` also learns from what a person called wrong on their own machine ("this is wrong because
+…"): the file ``judged.jsonl`` beside the store, in which the last line about a memory counts.
 """
 
 import argparse
@@ -40,7 +40,7 @@ BANDS = 5
 
 
 class Row(NamedTuple):
-    """A typed sentence: whether the annotator kept it, and whether it would wait as a proposal."""
+    """A typed sentence: whether the annotator kept it, and whether it would be held as a proposal."""
 
     source: str
     words: str
@@ -71,7 +71,7 @@ def event_of(turn: AnnotatedTurn) -> Event:
 
 
 def rows_of(turns: Sequence[AnnotatedTurn]) -> list[Row]:
-    """The sentences of one session's typed turns."""
+    """The sentences in the typed turns of one session."""
     by, events, rows = load_profile("coding"), [event_of(turn) for turn in turns], []
     for place, (event, turn) in enumerate(zip(events, turns, strict=True)):
         words = choose_lexicon([event], by.languages)
@@ -95,7 +95,7 @@ def rows_of(turns: Sequence[AnnotatedTurn]) -> list[Row]:
 
 
 def read_judged(path: Path) -> list[Row]:
-    """What a person called wrong, and what they took back of that."""
+    """What a person called wrong, and what of that they took back."""
     last = {told["memory"]: told for told in map(json.loads, path.read_text(encoding="utf-8").splitlines())}
     return [
         Row(
@@ -111,14 +111,14 @@ def read_judged(path: Path) -> list[Row]:
 
 
 def is_pending(candidate: Candidate, verdict: Verdict) -> bool:
-    """Whether a person is asked about a candidate."""
+    """Whether a candidate would be held for a person."""
     if isinstance(verdict, Refused):
         return verdict.reason == SAID_ONCE and count_content_words(candidate.content) >= LEAST
     return not isinstance(verdict, Accepted)
 
 
 def train(rows: Sequence[Row]) -> ScoreModel:
-    """Ridge logistic regression by Newton's method, on standardized features; the weights are those of the plain ones."""
+    """Ridge logistic regression by Newton's method on standardized features; the returned weights are for the raw features."""
     names = list(rows[0].values)
     plain = np.array([[row.values[name] for name in names] for row in rows])
     right = np.array([row.right for row in rows], float)
@@ -137,18 +137,18 @@ def train(rows: Sequence[Row]) -> ScoreModel:
 
 
 def ranked(model: ScoreModel, rows: Sequence[Row]) -> list[tuple[float, bool]]:
-    """Score and truth of the rows that would wait, each text once, the best first."""
+    """The score and the label of each distinct text that would be held, the best first."""
     found = {row.words: (score(row.values, model).value, row.right) for row in rows if row.waits}
     return sorted(found.values(), key=lambda pair: -pair[0])
 
 
 def out_of_fold(rows: Sequence[Row], source: str) -> list[tuple[float, bool]]:
-    """What would wait of a source, ranked by what the others teach, what was judged among them."""
+    """The held texts of a source, ranked with a model trained on all other sources, including the person's own judgements."""
     return ranked(train([row for row in rows if row.source != source]), [row for row in rows if row.source == source])
 
 
 def find_floor(pairs: Sequence[tuple[float, bool]]) -> float:
-    """The least score at which precision is more than one half, where precision may only fall with the score (isotonic)."""
+    """The lowest score at which precision is above one half, with precision made monotonic in the score (isotonic regression)."""
     blocks: list[tuple[int, int, float]] = []
     for value, right in sorted(pairs, key=lambda pair: -pair[0]):
         block = (int(right), 1, value)
@@ -165,7 +165,7 @@ def tell(pairs: Sequence[tuple[float, bool]]) -> str:
 
 
 def calibration(pairs: Sequence[tuple[float, bool]]) -> float:
-    """The expected calibration error over bands of equal size."""
+    """The expected calibration error over bands with equal numbers."""
     odds = sorted((1 / (1 + exp(-value)), right) for value, right in pairs)
     bands = [band for band in np.array_split(np.array(odds, float), BANDS) if len(band)]
     return float(sum(len(band) * abs(band[:, 0].mean() - band[:, 1].mean()) for band in bands) / len(pairs))

@@ -1,10 +1,10 @@
-"""The page over many memories: what a request costs the server, and when a browser shows something.
+"""Measure the page with many memories: the cost of a request for the server, and when a browser shows the page.
 
 Usage: python benchmarks/web.py [--size 10000] [--rounds 7] [--stories] [--home DIR]
 
-The browser is Debian's Chromium, headless; without it only the server is measured. Medians; CPU is that of this process (the
-server). First what commands take of the processor over the same memories, with ``--home DIR`` over those of a home, and no more.
-Last the stories a person comes with, once each, with the keys and clicks they take; with ``--stories`` these alone.
+The browser is Debian's headless Chromium; without it, only the server is measured. Figures are medians; CPU time is that of this
+process (the server). It first measures the processor time of commands with the same memories (``--home DIR``: only this, with the
+memories of that home). It last plays user stories, once each, and counts their keys and clicks (``--stories``: only this).
 """
 
 import argparse
@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def fill(home: Paths, size: int) -> str:
-    """A store of so many memories in forty projects; the id of one."""
+    """Fill a store with so many memories in forty projects; returns the id of one."""
     chance = random.Random(1)
     with open_workspace(home) as workspace:
         for start in range(0, size, BATCH):
@@ -85,9 +85,9 @@ def fill(home: Paths, size: int) -> str:
             workspace.store.log.end_run(run, NOW, {})
         for number in range(30):
             create_memory(workspace, f"Perhaps {sentence(chance)} (number {number})", "decision", agent=True)
-        apply_person_change(workspace, lambda: None)  # so that there are files
+        apply_person_change(workspace, lambda: None)  # writes the files
         home.backups.mkdir(exist_ok=True)
-        for day in ("01", "02"):  # made by hand: these memories rest on no archived turns, which a backup would find
+        for day in ("01", "02"):  # copied by hand: a backup would report that these memories have no archived turns
             shutil.copy(home.store, home.backups / f"kept-2026-01-{day}.db")
         entry = home.root / "journal" / "2026-01-01.md"
         entry.parent.mkdir(exist_ok=True)
@@ -96,7 +96,7 @@ def fill(home: Paths, size: int) -> str:
 
 
 def commands(home: str, rounds: int) -> None:
-    """What each command takes of the processor in a process of its own, bytecode written; the first status counts what is held."""
+    """Print the processor time of each command in a new process, with byte code cached; the first status counts what is held."""
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONDONTWRITEBYTECODE", "KEPT_EMBEDDINGS")}
     for words in (["--help"], ["list", "--help"], ["status"], ["list"], ["log"], ["review", "--list"]):
         taken = []
@@ -153,7 +153,7 @@ def server(port: int, key: str, some: str, rounds: int) -> None:
 
 
 def browser(port: int, key: str, rounds: int) -> None:
-    from playwright.sync_api import Page, sync_playwright  # noqa: PLC0415 - only where there is a browser
+    from playwright.sync_api import Page, sync_playwright  # noqa: PLC0415 - only if there is a browser
 
     def timed(act: Callable[[], object]) -> float:
         before = time.perf_counter()
@@ -189,24 +189,24 @@ def browser(port: int, key: str, rounds: int) -> None:
 
 
 class Hand:
-    """A person's hand on a page: what it presses and clicks is counted."""
+    """Uses a page like a person, and counts keys and clicks."""
 
     def __init__(self, page: Any) -> None:
         self.page, self.keys, self.clicks = page, 0, 0
 
     def press(self, *keys: str) -> None:
-        """Press keys one after the other."""
+        """Press keys, one after the other."""
         for key in keys:
             self.page.keyboard.press(key)
             self.keys += 1
 
     def write(self, text: str) -> None:
-        """Type a text, a key a character."""
+        """Type a text, one key per character."""
         self.page.keyboard.type(text)
         self.keys += len(text)
 
     def click(self, role: str, name: str) -> None:
-        """Click the first of what has a role and a name."""
+        """Click the first element with a role and a name."""
         self.page.get_by_role(role, name=name).first.click()
         self.clicks += 1
 
@@ -266,7 +266,7 @@ def forget(hand: Hand) -> None:
 
 def model(hand: Hand) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder) / "claude"  # found, and asked nothing
+        program = Path(folder) / "claude"  # found as a model, but not called
         program.write_text("#!/bin/sh\nexit 1\n")
         program.chmod(0o755)
         os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
@@ -289,14 +289,16 @@ STORIES: tuple[tuple[str, Callable[[Hand], None]], ...] = (
 
 
 def stories(port: int, key: str) -> None:
-    """Find, correct and undo; decide on twenty; last night; a span of days; forget; the model: keys, clicks, CPU of the server."""
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - only where there is a browser
+    """Play the stories (find, correct and undo; decide on twenty; last night; a span of days; forget; the model) and print keys,
+    clicks and CPU time of the server.
+    """
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - only if there is a browser
 
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         page = chromium.new_page()
         page.context.grant_permissions(["clipboard-write"])
-        page.set_default_timeout(1_800_000)  # forgetting reads all there is, on a machine that may be busy
+        page.set_default_timeout(1_800_000)  # forgetting reads everything, and the machine may be busy
         page.goto(f"http://127.0.0.1:{port}/#{key}")
         page.wait_for_selector(".row")
         print(f"{'story':<38}{'CPU ms':>8}{'keys':>6}{'clicks':>8}")
