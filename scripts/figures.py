@@ -1,9 +1,9 @@
-"""Write docs/figures.md anew: every figure with its command, its commit, what it was measured on and what it does not say.
+"""Write docs/figures.md: every figure with its command, its commit, the data on which it was measured, and its limits.
 
     python scripts/figures.py [--only NAME …] [--shared ../shared]
 
-Each section is what a command prints. ``--only`` measures some of them and leaves the others as they stand, with their own commits;
-a section whose data are not here is left as it stands, too.
+Each section contains what a command prints. ``--only`` measures some of them and leaves the others unchanged, with their commits. A
+section whose data are missing is also left unchanged.
 """
 
 import argparse
@@ -34,8 +34,8 @@ TUNED = "**Tuned.** "
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Figure:
-    """What is measured: a name for ``--only``, a title, the command, how many last lines of its output are shown (0: all), whether
-    rules were made on its data, and what it does not say.
+    """A figure: its name for ``--only``, title and command, how many last lines of the output are shown (0: all), whether rules
+    were made on its data, and its limits.
     """
 
     name: str
@@ -111,7 +111,7 @@ FIGURES = (
 
 
 def measure(figure: Figure, shared: Path, folder: Path) -> str | None:
-    """The section of a figure; None where its data are not here or its command fails."""
+    """Run a figure's command and return its section; None if the data are missing or the command fails."""
     places = {"SHARED": str(shared), "CORPUS": str(folder / "corpus.jsonl"), "QUERIES": str(folder / "queries.jsonl")}
     if re.search("SHARED|CORPUS", figure.command):
         if not shared.is_dir():
@@ -128,7 +128,7 @@ def measure(figure: Figure, shared: Path, folder: Path) -> str | None:
 
 
 def write_section(figure: Figure, printed: str) -> str:
-    """A section of the page, from what its command printed now."""
+    """Format a section of the page from the output of its command."""
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.strip()
@@ -144,7 +144,7 @@ def _fill(word: str, places: Mapping[str, str]) -> str:
 
 
 def _sample_locomo(shared: Path, folder: Path) -> None:
-    """Two conversations, and the questions about them."""
+    """Write a sample of LoCoMo: two conversations and the questions about them."""
     for name in ("corpus", "queries"):
         lines = (shared / "benchmarks" / "locomo" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
         chosen = [line for line in lines if '"ns": "conv-26"' in line or '"ns": "conv-30"' in line]
@@ -152,13 +152,13 @@ def _sample_locomo(shared: Path, folder: Path) -> None:
 
 
 def read_sections(page: str) -> dict[str, str]:
-    """The sections that a page has, by title."""
+    """The sections of a page, by title."""
     parts = re.split(r"(?m)^## (.+)\n", page)
     return {title: f"## {title}\n{text}".rstrip() + "\n" for title, text in zip(parts[1::2], parts[2::2], strict=True)}
 
 
 def main() -> None:
-    """Measure, and write the page after each section."""
+    """Measure the figures, and write the page after each of them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--only", nargs="+", choices=[figure.name for figure in FIGURES], default=[figure.name for figure in FIGURES]

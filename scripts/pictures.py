@@ -1,7 +1,7 @@
-"""Take the pictures of the documentation anew, from real runs on the bundled sample: ``python scripts/pictures.py``.
+"""Make the pictures of the documentation from real runs on the bundled sample: ``python scripts/pictures.py``.
 
-Terminal sessions become SVG. Each screenshot of the page has its text and structure beside it (``NAME.yml``), which a test compares
-with the page of today. A picture that shows what it showed before stays as it is.
+Terminal sessions become SVG. Each screenshot of the page has a file with its text and structure (``NAME.yml``), which a test
+compares with the present page. A picture whose content has not changed is not rewritten.
 """
 
 import os
@@ -28,20 +28,20 @@ ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "screens"
 CHROMIUM = "/usr/bin/chromium"
 WIDTH = 100
-# What is typed for each picture, in this order and in one home.
+# The commands for each picture, executed in this order in one home.
 SESSIONS: Mapping[str, Sequence[str]] = {
     "run": ("kept run src/kept/sample/projects",),
     "why": ("kept why 1437",),
     "search": ('kept search "station code"',),
     "correct": ('kept edit 6f8f "Rows without a station code go to rejected.csv."', "kept list --category constraint", "kept undo"),
 }
-PAGES: Mapping[str, str] = {"memories": "/", "story": "/memories/1437e92408"}  # of the home that the sessions leave
+PAGES: Mapping[str, str] = {"memories": "/", "story": "/memories/1437e92408"}  # in the home after these sessions
 _CHANGING = (
     (r"\d+(?:\.\d+)? s\b", "N s"),
     (r"\b\d{4}-\d\d-\d\d \d\d:\d\d\b", "TIME"),
     (r"/[^ ]*/src/kept", "src/kept"),
     (r"127\.0\.0\.1:\d+", "HOST"),
-    (r"\b(?!2026-09)20\d\d-\d\d-\d\d\b", "DAY"),  # what the sample says is of September 2026, what is done to it of today
+    (r"\b(?!2026-09)20\d\d-\d\d-\d\d\b", "DAY"),  # dates of the sample are in September 2026; others are those of today's run
 )
 _THEME = TerminalTheme(
     (255, 255, 255),
@@ -66,14 +66,14 @@ _FORMAT = """<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/s
 
 
 def normalize(text: str) -> str:
-    """A text without what is another in every run: times that something took, moments of today, folders of this machine."""
+    """Replace what differs in every run: durations, present dates and times, and folders of this machine."""
     for pattern, name in _CHANGING:
         text = re.sub(pattern, name, text)
     return text
 
 
 def run_in_terminal(command: str, home: Path) -> str:
-    """What a command prints on a terminal, colours and all. Raises RuntimeError where it fails."""
+    """The output of a command on a terminal, with colours. Raises RuntimeError if it fails."""
     master, terminal = pty.openpty()
     env = {**os.environ, "HOME": str(home), "KEPT_HOME": "", "KEPT_EMBEDDINGS": "hashing", "COLUMNS": str(WIDTH), "TERM": "xterm"}
     words = [sys.executable, "-m", "kept", *shlex.split(command)[1:]]
@@ -83,7 +83,7 @@ def run_in_terminal(command: str, home: Path) -> str:
         while True:
             try:
                 part = os.read(master, 65_536)
-            except OSError:  # the other side has gone
+            except OSError:  # the process has closed the terminal
                 break
             if not part:
                 break
@@ -97,7 +97,7 @@ def run_in_terminal(command: str, home: Path) -> str:
 
 
 def draw_session(name: str, calls: Sequence[tuple[str, str]]) -> str:
-    """A terminal session as SVG: each command with what it printed."""
+    """A terminal session as SVG: each command with its output."""
     console = Console(record=True, width=WIDTH, file=open(os.devnull, "w", encoding="utf-8"), force_terminal=True)  # noqa: SIM115, PTH123
     for command, printed in calls:
         console.print(Text.assemble(("$ ", "dim"), (command, "bold")))
@@ -107,17 +107,17 @@ def draw_session(name: str, calls: Sequence[tuple[str, str]]) -> str:
 
 
 def read_drawn(svg: str) -> str:
-    """The text that a drawn session shows, line by line."""
+    """The text of a drawn session, line by line."""
     rows: dict[float, list[tuple[float, str]]] = defaultdict(list)
     for each in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text"):  # noqa: S314 - drawn here
-        if each.get("clip-path"):  # a piece of a line
+        if each.get("clip-path"):  # part of a line of text
             rows[float(each.get("y", 0))].append((float(each.get("x", 0)), (each.text or "").replace("\xa0", " ")))
     return "\n".join(" ".join(piece for _, piece in sorted(pieces)) for _, pieces in sorted(rows.items()))
 
 
 @contextmanager
 def serve_page(home: Path) -> Iterator[tuple[str, str]]:
-    """The address and the key of the page over a home, in this process."""
+    """Serve the page for a home in this process; yields its address and key."""
     from kept.paths import find_paths  # noqa: PLC0415 - the home is set before
     from kept.web import create_app, open_socket  # noqa: PLC0415 - as above
     from kept.web.room import WebContext  # noqa: PLC0415 - as above
@@ -141,7 +141,7 @@ def serve_page(home: Path) -> Iterator[tuple[str, str]]:
 
 
 def open_page(browser: Any, address: str, key: str, name: str) -> Any:
-    """A page of the browser as its picture shows it."""
+    """Open a page in the browser as its picture shows it."""
     context = browser.new_context(viewport={"width": 1100, "height": 760}, color_scheme="light", reduced_motion="reduce")
     context.request.post(f"{address}/api/session", data={"key": key})
     page = context.new_page()
@@ -156,7 +156,7 @@ def describe_page(page: Any) -> str:
 
 
 def play_sessions(home: Path) -> dict[str, list[tuple[str, str]]]:
-    """What was typed and printed for each picture."""
+    """The commands and their output for each picture."""
     return {name: [(command, run_in_terminal(command, home)) for command in commands] for name, commands in SESSIONS.items()}
 
 
@@ -166,8 +166,8 @@ def _write(path: Path, text: str) -> None:
 
 
 def main() -> None:
-    """Take all of them."""
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - a test asks for the rest alone
+    """Make all pictures."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - a test needs only the rest of this module
 
     os.environ["KEPT_EMBEDDINGS"] = "hashing"
     with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
-"""Run the slow proofs, each file by itself, and note in docs/proofs.md when it ended: ``python scripts/proofs.py [FILE …]``.
+"""Run the slow tests, each file separately, and record in docs/proofs.md when it passed: ``python scripts/proofs.py [FILE …]``.
 
-A file is noted as soon as it ended, and files that never ran or ran longest ago go first; so a campaign that is broken off loses
-one file, and the next one goes on behind it.
+A file is recorded as soon as it ends. Files that never ran, or whose last run is the oldest, come first. So an interrupted campaign
+loses one file, and the next campaign continues after it.
 """
 
 import re
@@ -29,24 +29,24 @@ fails keeps its last good row, and one that is skipped whole keeps "never".
 
 
 def read_rows(page: str) -> dict[str, str]:
-    """The rows of the page, by file."""
+    """The rows of the page by test file."""
     return {found[1]: found[0] for found in re.finditer(r"^\| `([^`]+)` \|.*\|$", page, re.MULTILINE)}
 
 
 def list_proofs() -> list[str]:
-    """The test files that hold a slow proof, or one of made-up examples of which a campaign takes more."""
+    """The test files with a slow test, or with a test of generated examples, of which a campaign runs more."""
     asked = [*PYTEST, "--collect-only", "-qq", "-p", "no:xdist"]
     printed = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     return sorted(set(re.findall(r"^(tests/\S+\.py)(?=:)", printed, re.MULTILINE)))
 
 
 def write_page(rows: Mapping[str, str], proofs: Iterable[str]) -> str:
-    """The page: each proof with its row, in the order of names."""
+    """The page: the row of each test file, sorted by name."""
     return HEAD + "".join(f"{rows.get(each, NEVER.format(each))}\n" for each in sorted(proofs))
 
 
 def write_rows(reports: Iterable[Path], commit: str, day: str) -> dict[str, str]:
-    """A row for each file of which no test failed, by file."""
+    """The row of each test file without a failed test, by file."""
     cases: dict[str, list[ET.Element]] = defaultdict(list)
     for report in reports:
         for case in ET.parse(report).iter("testcase"):  # noqa: S314 - pytest wrote it here
@@ -68,7 +68,7 @@ def _file_of(classname: str) -> str:
 
 
 def main() -> None:
-    """Run the proofs that are asked for (all), and write the page after each."""
+    """Run the given test files (default: all), and write the page after each."""
     asked = ["git", "rev-parse", "--short", "HEAD"]
     commit = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
     proofs, failed = list_proofs(), []

@@ -1,7 +1,7 @@
 """Write the bill of materials of a build as CycloneDX 1.6: ``python scripts/sbom.py > FILE``.
 
 Its components are the pinned requirements with their hashes, the embedding models and the vendored scripts. Like the build, it is
-the same byte for byte whenever it is made.
+reproducible byte for byte.
 """
 
 import json
@@ -17,20 +17,20 @@ _PINNED = re.compile(r"^([\w.-]+)==([^\s;\\]+)(?: ; ([^\\\n]+?))? \\\n((?: +--ha
 
 
 def list_components() -> list[dict[str, Any]]:
-    """What is installed with kept, fetched by its build, or shipped in it, by name."""
+    """The components that are installed with kept, fetched by its build, or shipped in it, sorted by name."""
     pinned = [each for name in ("requirements.txt", "requirements-model.txt") for each in read_pinned(ROOT / name)]
     return sorted((*pinned, *read_vendored()), key=lambda each: (each["name"], each["version"]))
 
 
 def read_pinned(path: Path) -> Iterator[dict[str, Any]]:
-    """The packages of a file of pinned requirements, with the environment that a package is needed in."""
+    """The packages in a file of pinned requirements, each with its environment marker."""
     for name, version, marker, hashes in _PINNED.findall(f"{path.read_text(encoding='utf-8').rstrip()}\n"):
         found = _component(name, version, f"pkg:pypi/{name}@{version}", re.findall(r"sha256:(\w+)", hashes))
         yield found | ({"properties": [{"name": "kept:marker", "value": marker}]} if marker else {})
 
 
 def read_vendored() -> Iterator[dict[str, Any]]:
-    """The scripts of the page that come with kept."""
+    """The vendored scripts of the page."""
     for line in VENDORED.read_text(encoding="utf-8").splitlines():
         if ".js  " in line:
             digest, _, about = line.split("  ", 2)
@@ -47,7 +47,7 @@ def _component(name: str, version: str, purl: str, hashes: list[str]) -> dict[st
 
 
 def main() -> None:
-    """Write it to standard output."""
+    """Write the bill of materials to standard output."""
     version = re.findall(r'__version__ = "(.+)"', (ROOT / "src" / "kept" / "__init__.py").read_text(encoding="utf-8"))[0]
     own = {"type": "application", "bom-ref": "kept", "name": "kept", "version": version, "purl": f"pkg:pypi/kept@{version}"}
     own |= {"licenses": [{"license": {"id": "Apache-2.0"}}]}

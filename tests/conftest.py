@@ -1,4 +1,4 @@
-"""Fixtures that every test may ask for."""
+"""Fixtures for all tests."""
 
 import os
 import shutil
@@ -18,26 +18,26 @@ from kept.paths import find_paths
 from kept.workspace import open_workspace
 from postgres_server import owners
 
-# Seconds a test may take on a machine ten times as busy as a quiet one, where each takes less than a tenth of that. They end what
-# hangs; no test waits for less than these, so that a busy machine fails none.
+# Time limits of a test in seconds. On an idle machine each test takes less than a tenth of this. The limits end tests that hang; no
+# test has a shorter one, so that none fails on a busy machine.
 LIMIT = 900
 SLOW_LIMIT = 4 * 3600
 
-# How long an example takes says nothing about what it proves. `make test` tries the same examples each time; `make torture` tries
-# others, and more where a test does not say how many.
+# There is no deadline for examples, because their duration proves nothing. `make test` uses the same examples every time;
+# `make torture` uses others, and more of them if a test does not set a number.
 _EVER = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]}
 settings.register_profile("kept", **_EVER, derandomize=True, max_examples=50)
 settings.register_profile("long", **_EVER, max_examples=1_000, database=None)
 settings.load_profile("kept")
 
 
-# A store waits for the disk at each commit, a hundred times in a test; files in memory wait for nothing.
+# A store waits for the disk at each commit, a hundred times in a test; files in memory avoid this.
 MEMORY, ENOUGH = "/dev/shm", 4 << 30
 IN_MEMORY = pytest.StashKey[str]()
 
 
 def folders_in_memory() -> str:
-    """The folder below which tests get theirs: in memory, where the system has room for them and lets programs run from there."""
+    """The folder for the tests' folders: in memory, if there is enough space and programs may run from there; else empty."""
     try:
         found = os.statvfs(MEMORY)
     except OSError:
@@ -48,22 +48,20 @@ def folders_in_memory() -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Hear Ctrl-C, and let the commands that tests start hear it: what a shell starts in the background is deaf to it."""
+    """Handle Ctrl-C, also in commands that tests start: processes that a shell starts in the background ignore it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    for sign in SIGNS:  # the tests play the person, whoever starts them
+    for sign in SIGNS:  # the tests act as a person, even if an agent starts them
         os.environ.pop(sign, None)
     if config.option.basetemp is None and "PYTEST_DEBUG_TEMPROOT" not in os.environ and (place := folders_in_memory()):
-        config.option.basetemp = config.stash[IN_MEMORY] = mkdtemp(dir=place)  # short: the path of a socket has a hundred bytes
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # each core has a worker of its own
-    os.environ["KEPT_EMBEDDINGS"] = "hashing"  # no test loads the real model unasked, nor does a command it starts
+        config.option.basetemp = config.stash[IN_MEMORY] = mkdtemp(dir=place)  # short: socket paths are limited to 100 bytes
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # each core already has a worker
+    os.environ["KEPT_EMBEDDINGS"] = "hashing"  # neither a test nor a command that it starts loads the real model by default
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give each test its time limit, unless it names one. A signal interrupts it, so that the next ones run, in the same worker
-    too.
-    """
-    if not config.pluginmanager.hasplugin("timeout"):  # `-p no:timeout`, to stand still in a debugger
+    """Give each test a time limit, unless it sets one. A signal interrupts it, so that the next tests run in the same worker."""
+    if not config.pluginmanager.hasplugin("timeout"):  # `-p no:timeout` is for debuggers
         return
     for item in items:
         if item.get_closest_marker("timeout") is None:
@@ -72,14 +70,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Give the memory back, unless somebody may want to look at what failed."""
+    """Delete the folders in memory, unless tests failed and somebody may want to look at them."""
     if exitstatus != pytest.ExitCode.TESTS_FAILED and (folder := session.config.stash.get(IN_MEMORY, "")):
         shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of shared samples; the test is skipped where it is absent."""
+    """The folder of shared samples; skips the test if it is missing."""
     given = os.environ.get("KEPT_SHARED")
     folder = Path(given) if given else Path(__file__).parents[1] / ".." / "shared"
     if not folder.is_dir():
@@ -89,7 +87,7 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], str]]:
-    """The URL of a new owner on a real PostgreSQL with each call; skipped where there is none."""
+    """A function that returns the URL of a new owner on a real PostgreSQL server; skips the test if there is none."""
     folder = tmp_path_factory.getbasetemp()
     folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
     with owners(folder / "pg") as new_owner:
@@ -98,7 +96,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty home of the test's own, as HOME and KEPT_HOME."""
+    """An empty home for the test, set as HOME and KEPT_HOME."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("KEPT_HOME", str(tmp_path))
     return tmp_path
@@ -111,7 +109,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def transcripts(home: Path) -> Path:
-    """The sample's transcripts where Claude Code keeps its own."""
+    """The sample's transcripts, in the folder where Claude Code keeps its transcripts."""
     place = home / ".claude" / "projects"
     shutil.copytree(Path(str(files("kept.sample") / "projects")), place)
     return place
@@ -119,7 +117,7 @@ def transcripts(home: Path) -> Path:
 
 @pytest.fixture
 def desk_at(clock: Clock):
-    """Opens a workspace at a home: ``with desk_at(folder) as workspace``."""
+    """A function that opens a workspace for a home: ``with desk_at(folder) as workspace``."""
 
     @contextmanager
     def at(folder: Path, **options):

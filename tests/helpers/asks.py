@@ -1,4 +1,4 @@
-"""Questions and a model for tests of asking."""
+"""Questions and a scripted model for tests of the client of language models."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def paid(text: str, tokens: int = 10, *, cost: float | None = 0.1, **more: Any) 
 
 
 class Played:
-    """A model that plays its replies in turn, the last one for ever, and notes what it was asked."""
+    """A model that returns its replies in turn, the last one repeatedly, and records the questions."""
 
     def __init__(self, *replies: Any, name: str = "played:one") -> None:
         self.name = name
@@ -51,7 +51,7 @@ class Played:
 
 
 class Time:
-    """Time that passes only in sleep."""
+    """A clock that advances only when somebody sleeps."""
 
     def __init__(self) -> None:
         self.slept: list[float] = []

@@ -1,4 +1,4 @@
-"""Builders of Claude Code records, and reading them all."""
+"""Build Claude Code records, and read them."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Calling the command line inside this process, and small transcripts to read."""
+"""Call the command line in this process, and write small transcripts."""
 
 import json
 import sys
@@ -12,7 +12,7 @@ OTHER = "Never use pip in this repo, always use `uv sync` instead."
 
 
 def kept(capsys, *arguments):
-    """The exit code, stdout and stderr of a call."""
+    """Call the command line; returns exit code, stdout and stderr."""
     capsys.readouterr()
     with pytest.raises(SystemExit) as ended:
         main([str(each) for each in arguments])
@@ -21,14 +21,14 @@ def kept(capsys, *arguments):
 
 
 def told(capsys, *arguments):
-    """The JSON document of a call that succeeds."""
+    """Make a call that must succeed; returns its JSON document."""
     code, out, err = kept(capsys, *arguments, "--json")
     assert (code, err) == (0, "")
     return json.loads(out)
 
 
 def transcript(path, *prompts, day="2026-01-05", cwd="/home/u/harbor"):
-    """A Claude Code session in which a person says each prompt and is answered."""
+    """Write a Claude Code session in which a person types each prompt and gets an answer."""
     records, parent = [], None
     for number, words in enumerate(prompts):
         for role, content in (("user", words), ("assistant", [{"type": "text", "text": "Done."}])):
@@ -58,10 +58,10 @@ def memory_file(home):
 
 
 def contents(home):
-    """Every file below a folder with its bytes."""
+    """The bytes of every file below a folder, by path."""
     return {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
 
 
 def command(*arguments):
-    """The command line of a process of its own."""
+    """The command that runs kept in a separate process."""
     return [sys.executable, "-m", "kept", *map(str, arguments)]

@@ -1,10 +1,10 @@
-"""Time for tests."""
+"""A clock for tests."""
 
 from datetime import UTC, datetime, timedelta
 
 
 class Clock:
-    """A clock that moves one second at each look."""
+    """A clock that advances one second with each call."""
 
     def __init__(self) -> None:
         self.parse_moment = datetime(2026, 10, 1, 12, tzinfo=UTC)

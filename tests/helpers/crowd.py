@@ -1,4 +1,4 @@
-"""A store of many: the bundled sample's runs, days and files, and memories as they come in years, odd ones among them."""
+"""A large store: the runs, days and files of the bundled sample, and memories as they accumulate over years, some of them odd."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -24,7 +24,7 @@ ODD = (
 
 
 def fill(workspace, size, *, waiting=25, sample=True):
-    """So many active memories of twelve projects, and some that wait for a decision, besides the sample's."""
+    """Add ``size`` active memories of twelve projects, and some held ones, to those of the sample."""
     if sample:
         run_sample(workspace, RunOptions(model=False))
     contents = [*ODD, *(_sentence(number) for number in range(len(ODD), size))]

@@ -1,4 +1,4 @@
-"""A Claude Code session in which a command failed and another one helped."""
+"""A Claude Code session in which a command failed and another one worked."""
 
 import json
 
@@ -6,7 +6,7 @@ FAILURE = "Error: Failed to parse remote port from server output: bind [127.0.0.
 
 
 def failed_before(path, directory):
-    """Write the session of a script that failed in a directory on 2026-01-05 until it got an option."""
+    """Write the session of 2026-01-05 in which a script failed in a directory until it got an option."""
     _write_session(
         path,
         directory,
@@ -20,7 +20,7 @@ def failed_before(path, directory):
 
 
 def _write_session(path, directory, *turns, day):
-    """Write a session: each turn is what the user said, what the agent said, or a command with its output and exit status."""
+    """Write a session. Each turn is a user's text, an agent's text, or a command with its output and exit status."""
     records, parent = [], None
     for number, turn in enumerate(turns):
         match turn:

@@ -1,8 +1,8 @@
-"""Sessions in which a command fails and later works, or only seems to.
+"""Sessions in which a command fails and later works, or only seems to work.
 
-``FIXES`` maps a name to the passage that the fix must hold and the turns; ``DECOYS`` to the turns of sessions from which nothing
-follows. A turn is ``("run", command, output, exit status)``, ``("edit", path, old, new)``, ``("user", words)`` or ``("agent",
-words)``.
+``FIXES`` maps a name to the passage that the fix must contain, and the turns. ``DECOYS`` maps a name to the turns of a session that
+must produce no fix. A turn is ``("run", command, output, exit status)``, ``("edit", path, old, new)``, ``("user", words)`` or
+``("agent", words)``.
 """
 
 R, E, U, A = "run", "edit", "user", "agent"

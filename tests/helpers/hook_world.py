@@ -1,4 +1,4 @@
-"""A home with memories, and calling ``kept hook`` in a process of its own as an agent does."""
+"""A home with memories, and calls of ``kept hook`` in a separate process, as an agent makes them."""
 
 import json
 import os
@@ -9,12 +9,12 @@ SESSION = "11111111-1111-4111-8111-111111111111"
 
 
 def harbor():
-    """The directory of the project of these tests, below the home of the test."""
+    """The project directory of these tests, below the test's home."""
     return f"{os.environ['HOME']}/harbor"
 
 
 def payload(event, **fields):
-    """What Claude Code sends."""
+    """The payload that Claude Code sends for an event."""
     return {
         "session_id": SESSION,
         "transcript_path": f"/home/u/.claude/projects/-home-u-harbor/{SESSION}.jsonl",
@@ -25,12 +25,12 @@ def payload(event, **fields):
     }
 
 
-# A hook that lets reading the store take as long as it takes on a busy machine; what it waits for elsewhere is bounded as ever.
+# A hook whose time limit for reading the store does not fail on a busy machine; its other limits are unchanged.
 _PATIENT = "import sys; from kept.cli import hook, main; hook._SECONDS = 600.0; main(sys.argv[1:])"
 
 
 def hook(event, body, *options, env=None):
-    """The exit code, stdout and stderr of a hook in a process of its own; ``body`` is a payload or raw bytes."""
+    """Run a hook in a separate process; ``body`` is a payload or raw bytes. Returns exit code, stdout and stderr."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     done = subprocess.run(
         [sys.executable, "-c", _PATIENT, "hook", event, *options],
@@ -43,13 +43,13 @@ def hook(event, body, *options, env=None):
 
 
 def injected(event, body, *options, env=None):
-    """The text a hook injects; empty where it injects nothing."""
+    """The text that a hook adds; empty if it adds nothing."""
     code, out, err = hook(event, body, *options, env=env)
     assert (code, err) == (0, "")
     return json.loads(out)["hookSpecificOutput"]["additionalContext"] if out else ""
 
 
 def log_of(home):
-    """The lines of the hooks' own log."""
+    """The lines of the hooks' log."""
     path = home / ".local" / "share" / "kept" / "hooks" / "log"
     return path.read_text(encoding="utf-8").splitlines() if path.exists() else []

@@ -1,4 +1,4 @@
-"""Transcripts that mean harm, the run over them, and everything that a home holds afterwards."""
+"""Hostile transcripts, runs over them, and the content of a home afterwards."""
 
 import json
 import os
@@ -73,17 +73,17 @@ def output(content, number="t1", **fields):
 
 
 def lines(*records) -> bytes:
-    """Records, or bytes that stand for themselves, one a line."""
+    """Records (or raw bytes), one per line."""
     return b"".join(each if isinstance(each, bytes) else json.dumps(each).encode() + b"\n" for each in records)
 
 
 def among_friends(*records) -> bytes:
-    """Harm between two good records."""
+    """Hostile records between two good exchanges."""
     return lines(human(RULE), answer("Done."), *records, human(OTHER), answer("Done."))
 
 
 class Clock:
-    """A clock that moves one second at each look."""
+    """A clock that advances one second with each call."""
 
     def __init__(self) -> None:
         self.parse_moment = datetime(2026, 10, 1, 12, tzinfo=UTC)
@@ -115,7 +115,7 @@ def write(folder: Path, data: bytes, name: str = "hostile.jsonl") -> Path:
 
 
 def with_sections(home: Path) -> None:
-    """Settings under which each project below a home gets a section in its own CLAUDE.md."""
+    """Write settings that give each project below a home a section in its CLAUDE.md."""
     folder = home / ".config" / "kept"
     (folder / "profiles").mkdir(parents=True)
     text = (files("kept.profiles") / "coding.toml").read_text(encoding="utf-8")
@@ -134,7 +134,7 @@ def memories(home: Path) -> tuple[Memory, ...]:
 
 
 def remembered(home: Path) -> str:
-    """All that a model or a person is told as true: the written files, and every memory that is active."""
+    """Everything that a model or a person is shown as true: the written files and all active memories."""
     with desk_at(home) as workspace:
         active = [to_export(workspace, each) for each in workspace.store.log.memories() if each.status is Status.ACTIVE]
     texts = [path.read_text(encoding="utf-8") for path in home.rglob("*.md")]
@@ -142,7 +142,7 @@ def remembered(home: Path) -> str:
 
 
 def archived(home: Path) -> str:
-    """Every archived turn."""
+    """The text of all archived turns."""
     with closing(sqlite3.connect(f"file:{home}/.local/share/kept/kept.db?mode=ro", uri=True)) as store:
         return "\n".join(unpack_text(body) for (body,) in store.execute("SELECT body FROM blocks"))
 
@@ -156,8 +156,8 @@ def snapshot(folder: Path) -> dict[str, str]:
 
 
 def bytes_below(home: Path) -> bytes:
-    """Everything a home holds: names, files as they are and unpacked, and of a database every value, unpacked too, and every
-    indexed word.
+    """Everything in a home: file names, the bytes of files raw and decompressed, and for a database all values, also decompressed,
+    and all indexed words.
     """
     found = [str(path).encode() for path in home.rglob("*")]
     for path in home.rglob("*"):
@@ -170,7 +170,7 @@ def bytes_below(home: Path) -> bytes:
 
 
 def _unpacked(data: bytes) -> Iterator[bytes]:
-    """What compressed bytes hold, by zlib or gzip, one stream after the other."""
+    """The content of bytes compressed by zlib or gzip, stream after stream."""
     with suppress(zlib.error):
         while data:
             stream = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
@@ -199,8 +199,9 @@ def _values(path: Path) -> Iterator[bytes]:
 
 
 def leaked(secret: str, haystack: bytes) -> list[str]:
-    """Every run of 8 characters of a secret that the haystack holds, in whatever case. A run of one case without a digit is a
-    word.
+    """All substrings of 8 characters of a secret that the haystack contains, as written or in lower case.
+
+    Substrings without a digit and in a single case count only if there are no others, because they may be words.
     """
     runs = {secret[at : at + 8] for at in range(len(secret) - 7)} or {secret}
     telling = {each for each in runs if any(map(str.isdigit, each)) or each not in (each.lower(), each.upper())} or runs
@@ -209,7 +210,7 @@ def leaked(secret: str, haystack: bytes) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """How a command ended and what it said."""
+    """The exit code and the output of a command."""
 
     code: int
     out: str
@@ -222,7 +223,7 @@ class Result:
 
 @cache
 def unprivileged() -> tuple[str, ...] | None:
-    """What stands before a command so that file modes hold for it, also where the tests run as root; None where there is no way."""
+    """The prefix of a command with which file modes apply even if the tests run as root; None if this is not possible."""
     if os.geteuid():
         return ()
     prefix = ("setpriv", "--bounding-set=-dac_override,-dac_read_search,-fowner", "--inh-caps=-all")
@@ -234,7 +235,7 @@ def unprivileged() -> tuple[str, ...] | None:
 
 
 def kept(*arguments, home: Path, env=(), drop=(), prefix: Sequence[str] = (), cwd: Path | None = None, **options) -> Result:
-    """A command as a process of its own; ``drop`` names variables of the environment that it does not get."""
+    """Run kept in a separate process; ``drop`` names environment variables that it does not get."""
     full = {**os.environ, "HOME": str(home), "NO_COLOR": "1", "COLUMNS": "300", **dict(env)}
     full = {name: value for name, value in full.items() if name not in ("KEPT_HOME", *drop)}
     command = [*prefix, sys.executable, "-m", "kept", *map(str, arguments)]
@@ -243,7 +244,7 @@ def kept(*arguments, home: Path, env=(), drop=(), prefix: Sequence[str] = (), cw
 
 
 def called(*arguments, home: Path, cwd: Path | None = None) -> Result:
-    """A command in this process, where nothing hangs on the start or the end of one."""
+    """Run kept in this process, for tests that do not depend on the start or end of a process."""
     out, err, code = StringIO(), StringIO(), None
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.chdir(cwd or home.parent)
@@ -259,7 +260,7 @@ def called(*arguments, home: Path, cwd: Path | None = None) -> Result:
 
 
 def one_line(result: Result) -> str:
-    """The only line a command said."""
+    """The only line that a command printed; fails if there are more."""
     (line,) = result.told.splitlines()
     assert "Traceback" not in line
     return line

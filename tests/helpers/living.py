@@ -1,4 +1,6 @@
-"""A person at the real Claude Code or Codex, offline, in a home of the test's own; and what of that home is theirs."""
+"""Use the real Claude Code or Codex like a person, offline, in the test's own home; and list the files in it that belong to the
+person.
+"""
 
 import fcntl
 import json
@@ -25,7 +27,7 @@ from trusting import PLUGIN, trust_hooks
 
 KEPT = Path(sys.executable).with_name("kept")
 ROOT = Path(__file__).parents[2]
-# What the clients keep for themselves: their state, caches and logs, and the transcripts.
+# The clients' own files: state, caches, logs and transcripts.
 THEIRS = (
     ".claude.json",
     ".claude/backups",
@@ -73,7 +75,7 @@ FACTS = [f"The {name} exporter writes its invoices with `{name}Writer` in src/{n
 
 
 def client(name):
-    """The real program; the test is skipped where it is not installed."""
+    """The path of the real program; skips the test if it is not installed."""
     found = shutil.which(name, path=os.environ.get("KEPT_CLI")) or shutil.which(name)
     if found is None or not KEPT.exists():
         pytest.skip(f"{name} or the installed kept is not here")
@@ -81,14 +83,14 @@ def client(name):
 
 
 def kept(*words, code=0):
-    """What kept says; its exit code must be ``code``."""
+    """Run kept, which must exit with ``code``; returns what it prints."""
     done = subprocess.run([KEPT, *words], capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout
 
 
 def claude_env(server):
-    """What points Claude Code to the server on this machine, and nowhere else."""
+    """The environment with which Claude Code connects only to the server on this machine."""
     return {
         **os.environ,
         "ANTHROPIC_BASE_URL": server.url,
@@ -101,11 +103,11 @@ def claude_env(server):
 
 
 def at_claude(server, project, words):
-    """A person starts Claude Code in a terminal, types, reads the answer and leaves. Returns what the server was asked, as text."""
+    """Start Claude Code in a terminal, type, wait for the answer and quit. Returns the questions to the server as text."""
     settings = Path(os.environ["HOME"]) / ".claude.json"
     body = (
         json.loads(settings.read_text(encoding="utf-8")) if settings.exists() else {}
-    )  # `claude plugin` leaves one that asks first
+    )  # `claude plugin` writes settings with which Claude Code asks for trust first
     if str(project) not in body.get("projects", {}):
         trust = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
         body |= {
@@ -119,19 +121,19 @@ def at_claude(server, project, words):
 
 
 def at_codex_terminal(server, project, words):
-    """A person starts Codex in a terminal, types, reads the answer and leaves. Returns what the server was asked, as text."""
+    """Start Codex in a terminal, type, wait for the answer and quit. Returns the questions to the server as text."""
     trust_in_codex(project)
     settings = Path(os.environ["HOME"]) / ".codex" / "config.toml"
     before = settings.read_bytes()
-    command = (client("codex"), "--dangerously-bypass-hook-trust", words)  # without it Codex leaves a server of its own running
+    command = (client("codex"), "--dangerously-bypass-hook-trust", words)  # without this, Codex leaves its own server running
     try:
         return _at_terminal(server, project, command, {**os.environ, "TERM": "xterm-256color"}, b"/quit")
     finally:
-        settings.write_bytes(before)  # it notes there what it has shown
+        settings.write_bytes(before)  # Codex records there what it has shown
 
 
 def trust_in_codex(project):
-    """Enter a project among those that Codex asks no question about."""
+    """Mark a project as trusted, so that Codex does not ask about it."""
     settings = Path(os.environ["HOME"]) / ".codex" / "config.toml"
     trust = f'[projects."{project}"]\ntrust_level = "trusted"\n'
     text = settings.read_text(encoding="utf-8")
@@ -139,7 +141,7 @@ def trust_in_codex(project):
 
 
 def trust_kept_in_codex(folder):
-    """Say that kept's hooks are trusted, those of its setup and those of its plugin."""
+    """Mark kept's hooks as trusted, both those of its setup and those of its plugin."""
     if (hooks := folder / "hooks.json").exists():
         trust_hooks(folder, hooks)
     for hooks in (folder / "plugins" / "cache").glob("kept/kept/*/hooks/codex.json"):
@@ -160,12 +162,12 @@ def _at_terminal(server, project, command, env, leave):
     return _text(server.questions[before:])
 
 
-# What a program asks its terminal before it draws, and what a plain terminal answers.
+# The queries that a program sends to its terminal before it draws, and the answers of a plain terminal.
 ASKED_OF_TERMINAL = {b"\x1b[6n": b"\x1b[1;1R", b"\x1b[c": b"\x1b[?1;2c", b"\x1b[?u": b"\x1b[?0u"}
 
 
 def _leave_when_answered(terminal, asked, leave):
-    """Read the screen until the answer stands there, then type what ends the program, until it is heard."""
+    """Read the screen until it shows the answer, then type the command that ends the program until it ends."""
     screen, keys, due = b"", cycle((leave, b"\r")), 0.0
     while True:
         ready, _, _ = select.select([terminal], [], [], 0.2)
@@ -181,13 +183,13 @@ def _leave_when_answered(terminal, asked, leave):
                 os.write(terminal, answer)
         if asked() and b"likes" in screen and time.monotonic() > due:
             if due:
-                with suppress(OSError):  # it may just have ended
+                with suppress(OSError):  # the program may just have ended
                     os.write(terminal, next(keys))
             due = time.monotonic() + 1.0
 
 
 def at_codex(server, project, words):
-    """One turn of Codex, its hooks trusted. Returns what the server was asked, as text."""
+    """Run one turn of Codex with trusted hooks. Returns the questions to the server as text."""
     before = len(server.questions)
     settings = Path(os.environ["HOME"]) / ".codex" / "config.toml"
     own = settings.read_bytes()
@@ -200,7 +202,7 @@ def at_codex(server, project, words):
 
 
 def with_codex(home, server):
-    """Codex's own settings, pointing to the server on this machine."""
+    """Write Codex's settings, which name the server on this machine."""
     place = home / ".codex"
     place.mkdir(exist_ok=True)
     (place / "config.toml").write_text(
@@ -215,12 +217,12 @@ def _text(questions):
 
 
 def as_sent(text):
-    """A text as it stands inside a request."""
+    """A text as it is encoded in a request."""
     return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
 def tree(home):
-    """Every file below a home with its bytes, but for what the clients keep for themselves."""
+    """The bytes of every file below a home, without the clients' own files."""
     found = {}
     for path in sorted(home.rglob("*")):
         name = str(path.relative_to(home))
@@ -231,9 +233,7 @@ def tree(home):
 
 
 def scheduler(folder, monkeypatch):
-    """A systemctl that agrees to everything, so that no test enters anything with the real one. Returns the file it notes calls
-    in.
-    """
+    """Install a fake systemctl that always succeeds, so that no test changes the real one. Returns the file with its calls."""
     folder.mkdir()
     noted = folder / "calls"
     program = folder / "systemctl"
@@ -244,13 +244,13 @@ def scheduler(folder, monkeypatch):
 
 
 def remember_much():
-    """More facts that hold everywhere than the memory file has room for."""
+    """Add more facts of the user's scope than fit into the memory file."""
     with open_workspace(find_paths(None, os.environ)) as workspace:
         apply_person_change(workspace, lambda: [create_memory(workspace, each, "project_fact", scope="user") for each in FACTS])
 
 
 def left_over(text):
-    """A fact that did not fit into a file of kept's, and a prompt about it."""
+    """A fact that did not fit into the memory file, and a prompt about it."""
     fact = next(each for each in FACTS if each not in text)
     name = fact.split()[1]
     return fact, f"Does the {name} exporter use {name}Writer in src/{name.lower()}/writer.py?"

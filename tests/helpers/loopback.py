@@ -1,7 +1,7 @@
-"""A server on this machine that speaks both vendors' protocols as far as kept, their libraries and their programs use them.
+"""A local server that implements both vendors' protocols, as far as kept, their libraries and their programs use them.
 
-Messages (JSON and events), count_tokens, batches; chat completions, files, batches, responses (JSON and events). What it answers
-fits the schema it is asked for. ``faults`` are played in turn, one a question, before it answers properly.
+It supports messages (JSON and events), count_tokens and batches; chat completions, files, batches and responses (JSON and events).
+Its answers match the requested schema. ``faults`` are applied in turn, one per question, before it answers properly.
 """
 
 import json
@@ -14,18 +14,18 @@ SECRETS = {"authorization", "x-api-key"}
 
 
 class Loopback:
-    """The server, and what it was asked: ``requests`` are (path, body)."""
+    """The server. ``requests`` records all requests as (path, body)."""
 
     def __init__(self) -> None:
         self.requests: list[tuple[str, dict[str, Any]]] = []
         self.headers: list[dict[str, str]] = []
         self.faults: list[Any] = []
         self.words = "likes figs"
-        self.act: dict[str, Any] | None = None  # a tool the model tries to use, and what with
+        self.act: dict[str, Any] | None = None  # a tool call that the model makes
         self.pending_batches: dict[str, list[dict[str, Any]]] = {}
         self.done = False  # whether batches have ended
         self.files: dict[str, bytes] = {}
-        self.context = 0  # what the server says of its model's context, by every way
+        self.context = 0  # the context length of the model, as the server reports it in every protocol
         self.closed = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"loopback": self}))
         self._server.daemon_threads = True
@@ -37,7 +37,7 @@ class Loopback:
 
     @property
     def questions(self) -> list[dict[str, Any]]:
-        """The bodies of the questions themselves, without what programs ask beside them."""
+        """The bodies of the questions, without the other requests that programs make."""
         return [
             body
             for path, body in self.requests
@@ -51,7 +51,7 @@ class Loopback:
 
 
 def fitting(schema: dict[str, Any], words: str) -> Any:
-    """A value that fits a schema."""
+    """A value that matches a schema."""
     if "anyOf" in schema:
         return fitting(schema["anyOf"][0], words)
     if "enum" in schema:
@@ -73,7 +73,7 @@ def fitting(schema: dict[str, Any], words: str) -> Any:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers one connection; ``loopback`` is the server it belongs to."""
+    """Answers one connection; ``loopback`` is its server."""
 
     protocol_version = "HTTP/1.1"
     loopback: Loopback
@@ -366,7 +366,7 @@ def _done(body: dict[str, Any], tool: str) -> bool:
 
 
 def _patch(answer: dict[str, Any], fault: dict[str, Any], kind: str) -> None:
-    """Put other words (``text``), another end (``stop``) or a refusal into an answer."""
+    """Replace the text (``text``) or the stop reason (``stop``) of an answer, or make it a refusal."""
     if kind == "message":
         answer["content"][0] |= {"text": fault["text"]} if "text" in fault else {}
         answer["stop_reason"] = fault.get("stop", answer["stop_reason"])

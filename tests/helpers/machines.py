@@ -1,4 +1,4 @@
-"""Machines of one person that exchange what they remember through a folder."""
+"""Machines of one person that exchange memories through a folder."""
 
 from kept.changes import apply_person_change
 from kept.core.memory import Status
@@ -13,7 +13,7 @@ KEY = "ab" * 32
 
 
 class Machine:
-    """A home whose person works in the project harbor and shares a folder with the others."""
+    """A home whose person works in the project harbor; it shares a folder with the other machines."""
 
     def __init__(self, home, folder, desk_at, key=KEY) -> None:
         self.home, self.folder, self._desk_at = home, folder, desk_at

@@ -1,4 +1,4 @@
-"""``kept mcp --http`` as a process of its own."""
+"""``kept mcp --http`` in a separate process."""
 
 import socket
 import subprocess
@@ -12,7 +12,7 @@ _TRIES = 10
 
 @contextmanager
 def serving():
-    """The port of a server that answers. Somebody else may take a port that was free a moment ago: then another one is tried."""
+    """Start a server; yields its port once it answers. If another process takes the chosen port first, another one is tried."""
     for _ in range(_TRIES):
         port = _free_port()
         process = subprocess.Popen(

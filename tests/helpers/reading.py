@@ -1,4 +1,4 @@
-"""Reading a file through a reader, at once and in pieces."""
+"""Read a file with a reader, at once and in pieces."""
 
 import json
 from dataclasses import replace
@@ -9,12 +9,12 @@ from kept.store.threads import Tree, find_abandoned
 
 
 def lines(*records):
-    """Records as JSON Lines; a string stands as it is."""
+    """Records as JSON Lines; a string is one raw line."""
     return b"".join((each if isinstance(each, str) else json.dumps(each, ensure_ascii=False)).encode() + b"\n" for each in records)
 
 
 def read(reader, path, cursor=None):
-    """The events, the account and the cursor of all slices; the account adds up."""
+    """The events, the account and the final cursor of all slices; the account must add up."""
     cursor, events, account = cursor or Cursor(), [], RecordAccount()
     for part in reader.read(path, cursor):
         events += part.events
@@ -26,14 +26,14 @@ def read(reader, path, cursor=None):
 
 
 def read_bytes(reader, path, data):
-    """The events of a file with these bytes."""
+    """Write a file with these bytes, and return its events."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
     return read(reader, path)[0]
 
 
 def read_in_pieces(reader, path, data, ends):
-    """The file as it grows, read at each length."""
+    """Read a growing file at each of these lengths."""
     events, account, cursor = [], RecordAccount(), Cursor()
     for end in [*ends, len(data)]:
         path.write_bytes(data[:end])
@@ -50,7 +50,7 @@ def at_once(reader, path, data):
 
 
 def said(events):
-    """What events say: author and text."""
+    """The author and text of each event."""
     return [(event.author.value, event.text) for event in events]
 
 
@@ -65,7 +65,7 @@ def files(folder: Path, pattern: str) -> list[Path]:
 
 
 def abandoned_texts(events):
-    """The texts of the events that lie on a branch the user went back behind."""
+    """The texts of the events on branches that the user abandoned by going back."""
     tree = Tree()
     for event in events:
         human = event.kind is EventKind.PROMPT and event.author in (Author.HUMAN, Author.ABANDONED)

@@ -12,7 +12,7 @@ NOTHING = {"hints": [], "memories": [], "notes": {"problems": [], "solutions": [
 
 
 class Obedient:
-    """A model that reads the prompt; ``asked`` are the questions it got."""
+    """A model that reads the prompt; ``asked`` records its questions."""
 
     def __init__(self, answer=obey):
         self.asked = []

@@ -1,4 +1,4 @@
-"""Secrets of publicly documented kinds, drawn at random."""
+"""Random secrets of publicly documented kinds."""
 
 import base64
 import json
@@ -44,7 +44,7 @@ def word64(rng: random.Random, user: str = "deploy") -> str:
     return base64.b64encode(f"{user}:{drawn(rng, B62, 18)}".encode()).decode()
 
 
-# Each kind: the secret, and the places where one is met; `{s}` stands for it.
+# For each kind: a function that makes a secret, and texts in which one occurs; `{s}` is replaced by it.
 KINDS: dict[str, tuple[Callable[[random.Random], str], list[str]]] = {
     "aws-key-id": (lambda r: "AKIA" + drawn(r, BASE32, 16), ["aws_access_key_id = {s}", "key {s} leaked", '"AccessKeyId": "{s}",']),
     "aws-session-key-id": (lambda r: "ASIA" + drawn(r, BASE32, 16), ["export AWS_ACCESS_KEY_ID={s}"]),
@@ -361,7 +361,7 @@ KINDS: dict[str, tuple[Callable[[random.Random], str], list[str]]] = {
 
 
 def positives(rounds: int) -> Iterator[tuple[str, str, str]]:
-    """Kind, text and secret; each place of each kind ``rounds`` times, always the same ones."""
+    """The kind, text and secret for each text of each kind, ``rounds`` times; always the same secrets."""
     for kind, (make, places) in KINDS.items():
         rng = random.Random(kind)
         for _ in range(rounds):

@@ -1,4 +1,4 @@
-"""Texts that look as if they held a secret and hold none: identifiers, hashes, placeholders, code, prose."""
+"""Texts that look like secrets but contain none: identifiers, hashes, placeholders, code, prose."""
 
 import random
 
@@ -6,7 +6,7 @@ from secret_kinds import B62, B64, HEX, drawn, uuid
 
 
 def negatives() -> list[str]:
-    """Texts that must stay as they are."""
+    """Texts that must not be changed."""
     rng = random.Random(7)
     return [
         f"commit {drawn(rng, HEX, 40)}",

@@ -1,4 +1,4 @@
-"""A machine that remembers and notes what it was told is kept: ``shared_writer.py FOLDER NAME URL COUNT``."""
+"""A machine that commits memories and records each acknowledged one: ``shared_writer.py FOLDER NAME URL COUNT``."""
 
 import sys
 from hashlib import sha256
@@ -15,7 +15,7 @@ def main(folder: str, name: str, url: str, count: str) -> None:
         for number in range(first, first + int(count)):
             text = f"rule {number} of machine {name}"
             memory = sha256(text.encode()).hexdigest()[:10]
-            if store.log.memory(memory) is None:  # kept, though a kill came before it was told
+            if store.log.memory(memory) is None:  # it may be committed although a kill came before the acknowledgement
                 commit(store, add(memory, text))
             file.write(f"{text}\n")
             file.flush()

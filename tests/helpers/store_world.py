@@ -77,8 +77,8 @@ def judged(number: str, verdict=ACCEPTED) -> CandidateVerdict:
 
 
 def replica(path: Path, url: str):
-    """A store of an owner's rows on PostgreSQL."""
-    from kept.store.postgres.server import PostgresServer  # noqa: PLC0415 - where a server can be had, psycopg is installed
+    """A store of an owner on PostgreSQL."""
+    from kept.store.postgres.server import PostgresServer  # noqa: PLC0415 - psycopg is installed if there is a server
     from kept.store.replica.store import ReplicaStore  # noqa: PLC0415
 
     return ReplicaStore(path, lambda: PostgresServer(url))

@@ -10,7 +10,7 @@ OTHER = "Never use pip in this repo, always use `uv sync` instead."
 
 
 def say(home, session, *prompts, cwd="/x/harbor", day="2026-01-05", start=0, name="", branch=""):
-    """A session in which a person says each prompt and is answered; added to where the file is there already."""
+    """Write a session in which a person types each prompt and gets an answer; append if the file exists."""
     path = home / ".claude" / "projects" / "p" / f"{name or session}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
@@ -36,8 +36,8 @@ def say(home, session, *prompts, cwd="/x/harbor", day="2026-01-05", start=0, nam
 
 
 def converse(home, session, *turns, cwd="/x/harbor", day="2026-01-05"):
-    """A session of turns as they alternate on a screen: ``("user", words)``, ``("agent", words)``, ``("run", command)``,
-    ``("edit", path, old, new)``, ``("out", text)`` or ``("failed", text)``; 70 seconds lie between two of them.
+    """Write a session of turns in the order of the screen: ``("user", words)``, ``("agent", words)``, ``("run", command)``,
+    ``("edit", path, old, new)``, ``("out", text)`` or ``("failed", text)``, 70 seconds apart.
     """
     records = []
     for number, turn in enumerate(turns):
@@ -80,5 +80,5 @@ def _record(session, number, kind, *words):
 
 
 def forget_ids(workspace, ids):
-    """Forget memories by id; what came of it."""
+    """Forget memories by id; returns the report."""
     return forget(workspace, make_erasure_request(workspace, [find_memory(workspace, number) for number in ids]))

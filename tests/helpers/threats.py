@@ -1,4 +1,4 @@
-"""One threat after another: what a file holds, and all that may come of it."""
+"""Threats: the content of a hostile file, and what may result from it."""
 
 from dataclasses import dataclass
 
@@ -10,12 +10,12 @@ LINES_OF_RULES = (KEPT_OF_RULE, KEPT_OF_OTHER)
 
 @dataclass(frozen=True, kw_only=True)
 class Threat:
-    """``data`` is a transcript. Numbers are those of its account; None where they do not matter.
+    """A hostile transcript ``data``, and what must result from it. Numbers are those of its account; None if they do not matter.
 
-    ``accept``, ``reject``: records kept, records set aside as malformed. ``pending``: an unfinished record stands at the end.
-    ``refused``: the file is not read at all. ``undated``: events without a time. ``days``: local days (UTC) with events.
-    ``reaches``: words that are remembered. ``read``: words that are in the archive. ``never``: words that are not remembered.
-    ``without``: code points, first and last, that nothing holds. ``learnt``: how many memories it adds.
+    ``accept``, ``reject``: records kept, and set aside as malformed. ``pending``: the file ends with an unfinished record.
+    ``refused``: the file is not read. ``undated``: events without a time. ``days``: days (UTC) with events. ``reaches``: words that
+    are remembered. ``read``: words in the archive. ``never``: words that are not remembered. ``without``: a range of code points
+    (first, last) that occurs nowhere. ``learnt``: the number of added memories.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Threat:
 
 
 def _friends(name, *harm, **expected) -> Threat:
-    """Harm between two good records, which must be remembered whatever stands between them."""
+    """Hostile records between two good ones, which must be remembered whatever is between them."""
     return Threat(name=name, data=among_friends(*harm), **{"reaches": LINES_OF_RULES} | expected)
 
 

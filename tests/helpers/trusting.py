@@ -1,4 +1,4 @@
-"""What Codex notes where its person says that they trust hooks."""
+"""What Codex records when a person trusts hooks."""
 
 import json
 from pathlib import Path
@@ -6,11 +6,11 @@ from pathlib import Path
 from kept.install.client_checks import hash_for_codex, snake_case
 from kept.local.clients import hook_entries
 
-PLUGIN = "kept@kept:hooks/codex.json"  # how Codex calls the hooks of kept's plugin
+PLUGIN = "kept@kept:hooks/codex.json"  # Codex's name for the hooks of kept's plugin
 
 
 def trust_hooks(folder: Path, hooks: Path, name: str = "") -> None:
-    """Trust the hooks in a file, in Codex's folder; what is noted there already stays."""
+    """Record the hooks in a file as trusted in Codex's folder; existing records remain."""
     settings = folder / "config.toml"
     text = settings.read_text(encoding="utf-8") if settings.exists() else ""
     for event, entry in hook_entries(json.loads(hooks.read_text(encoding="utf-8"))):

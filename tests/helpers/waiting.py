@@ -1,6 +1,6 @@
-"""Waiting for what another process, thread or coroutine does.
+"""Wait for another process, thread or coroutine.
 
-Nothing here has a limit of its own, so that a busy machine fails no test; what never comes ends with the time limit of the test.
+There is no time limit here, so that no test fails on a busy machine; the test's own time limit ends a wait that never succeeds.
 """
 
 import asyncio
@@ -13,15 +13,15 @@ T = TypeVar("T")
 
 
 def until(holds: Callable[[], T]) -> T:
-    """Wait until something holds; what it gave then."""
+    """Wait until a function returns a true value, and return that value."""
     while not (found := holds()):
         time.sleep(0.005)
     return found
 
 
 def run_apart(coroutine: Coroutine[Any, Any, T]) -> T:
-    """What a coroutine returns, run in a thread of its own: the browser of another test may have left a loop running in this
-    one.
+    """Run a coroutine in a new thread and return its result: the browser of another test may have left a loop running in this
+    thread.
     """
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, coroutine).result()

@@ -1,4 +1,4 @@
-"""A server on this machine that speaks the vendors' protocols."""
+"""A local server that implements the vendors' protocols."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ from loopback import Loopback
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip before anything is made ready where no client is installed; a test skips itself where the one that it runs is not."""
+    """Skip before any fixture is set up if no client is installed; a test skips itself if its own client is not."""
     folders = (os.environ.get("KEPT_CLI"), None)
     installed = any(shutil.which(name, path=folder) for name in ("claude", "codex") for folder in folders)
     if item.get_closest_marker("needs_cli") and not installed:

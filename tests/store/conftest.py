@@ -1,4 +1,4 @@
-"""Every kind of store there is: what a test of the store says holds for each, or it says why not (``test_both_stores.py``)."""
+"""Fixtures for every kind of store: a test of the store runs with each kind, or says why not (``test_both_stores.py``)."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -14,13 +14,13 @@ KINDS = ("sqlite", "postgres")
 
 @pytest.fixture(params=KINDS)
 def kind(request) -> str:
-    """Which kind of store this is about."""
+    """The kind of store that this test uses."""
     return request.param
 
 
 @pytest.fixture
 def open_at(request, kind) -> Callable[[Path], AbstractContextManager[SqliteStore]]:
-    """Opens a store of the kind at a path; at another path another one, with a server of an owner of its own."""
+    """A function that opens a store of the kind at a path; each path has its own store and, on a server, its own owner."""
     urls: dict[Path, str] = {}
 
     def opened(path: Path) -> SqliteStore:

@@ -1,4 +1,4 @@
-"""Homes to hurt, prepared once for all tests."""
+"""Homes for fault injection, prepared once for all tests."""
 
 import subprocess
 from collections import Counter
@@ -16,12 +16,12 @@ COUNT = "proven"
 
 @pytest.fixture
 def proven(record_property: Callable[[str, object], None]) -> Callable[[str, int], None]:
-    """Count what a test has done, for the sums at the end."""
+    """A function that counts what a test has done, for the totals at the end."""
     return lambda what, count: record_property(COUNT, (what, count))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Tell how many faults the tests that passed have injected."""
+    """Print how many faults the passed tests have injected."""
     sums: Counter[str] = Counter()
     for report in terminalreporter.stats.get("passed", ()):
         sums.update({what: count for name, (what, count) in report.user_properties if name == COUNT})
@@ -31,7 +31,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session")
 def worlds(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], World]:
-    """The world of a writing command, by its name."""
+    """A function that returns the world of a writing command by its name."""
 
     @cache
     def of(name: str) -> World:
@@ -41,7 +41,7 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], World]:
 
 
 class Ready:
-    """As `kept` of `faults`, but without the start of Python."""
+    """Like `kept` of `faults`, but without starting Python for each command."""
 
     def __init__(self, folder: Path, library: Path | None = None) -> None:
         self._warm = Warm(folder, environment(folder), library)
@@ -60,19 +60,19 @@ class Ready:
         return Result(code=code, out=out, err=err)
 
     def calls(self, home: Path, *arguments: object) -> list[str]:
-        """The names of the writing calls a command makes."""
+        """The names of the writing calls that a command makes."""
         assert self(home, *arguments, fault=(0, 0, False)).code == 0
         return self._warm.trail.read_text().split()
 
     def step(self, home: Path, arguments: Sequence[object], strace: str, calls: str, at: Callable[[str, str], None]) -> Result:
-        """Run a command that stands still after each of some calls; ``at`` gets the name of the call, and what was said by then."""
+        """Run a command that stops after each of some system calls; ``at`` gets the name of the call, and the output so far."""
         code, out, err = self._warm.step(home, arguments, strace, calls, lambda call: at(call, self._warm.out.read_text()))
         return Result(code=code, out=out, err=err)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ready]:
-    """A process that has started already, ready to run commands: those of `kept`."""
+    """A started process that runs commands of `kept`."""
     ready = Ready(tmp_path_factory.mktemp("warm"))
     FORKING.append(ready)
     yield ready
@@ -82,7 +82,7 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ready]:
 
 @pytest.fixture(scope="session")
 def failing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ready]:
-    """As `warm`, with writing calls that can fail."""
+    """Like `warm`, but with writing calls that can fail."""
     folder = tmp_path_factory.mktemp("failing")
     library = folder / "failing.so"
     source = Path(__file__).with_name("failing.c")

@@ -1,4 +1,4 @@
-"""A page served over loopback on a home of the test's own, a client that is signed in, and a real browser (Debian's Chromium)."""
+"""Fixtures: a page served over loopback for the test's home, a signed-in client, and a real browser (Debian's Chromium)."""
 
 import asyncio
 import json
@@ -38,14 +38,15 @@ FLAGS = [
     "--disable-sync",
 ]
 KEY = "k" * 43
-PATIENCE = 300  # seconds a browser waits for anything; only what never comes takes them
-# What goes by itself after some seconds (a note, the first of two keys) stays for as long as a busy machine may need to see it.
+PATIENCE = 300  # seconds that a browser waits; only a failing test takes this long
+# Timers of a second or more run 100 times longer, so that what disappears by itself (a note, a pending key) stays visible on a busy
+# machine.
 LINGER = "{ const after = setTimeout; window.setTimeout = (act, wait) => after(act, wait < 1000 ? wait : wait * 100); }"
 
 
 @dataclass(frozen=True)
 class Served:
-    """A page that is served: its port, key and home, the run it may have under way, and what writes its files."""
+    """A served page: its port, key and home, its background run, and its file writer."""
 
     port: int
     key: str
@@ -58,11 +59,11 @@ class Served:
         return f"http://127.0.0.1:{self.port}"
 
     def workspace(self):
-        """A workspace of the home that is served."""
+        """Open a workspace of the served home."""
         return open_workspace(find_paths(str(self.home), os.environ))
 
     def ask(self, method, path, body=None, *, headers=None, key=True):
-        """Status, headers and body (JSON where it is some) of a request over the wire."""
+        """Send a request; returns status, headers and body (parsed if it is JSON)."""
         data = None if body is None else json.dumps(body).encode()
         sent = {"Content-Type": "application/json"} if body is not None else {}
         sent |= {"Authorization": f"Bearer {self.key}"} if key else {}
@@ -75,17 +76,17 @@ class Served:
                 return error.code, dict(error.headers), _read(error)
 
     def memory(self, words):
-        """The memory that says these words."""
+        """The memory that contains these words."""
         with self.workspace() as workspace:
             return next(each for each in workspace.store.log.memories() if words in each.content)
 
     def add(self, text, category="decision", **more):
-        """A memory that a person adds."""
+        """Add a memory as a person."""
         with self.workspace() as workspace:
             return person.create_memory(workspace, text, category, **more)
 
     def hold(self, text, category="constraint"):
-        """A memory that waits for a decision."""
+        """Add a memory that is held for a decision."""
         with self.workspace() as workspace:
             made = person.create_memory(workspace, text, category, agent=True)
         assert made.status is Status.HELD
@@ -123,14 +124,14 @@ def serving(home):
 
 @pytest.fixture(autouse=True)
 def soon_stopped(monkeypatch):
-    """A server looks every five milliseconds whether it is to stop, not every hundred: there are two hundred of them."""
+    """Let servers check every 5 ms whether to stop, instead of every 100 ms, because the tests start about two hundred of them."""
     hasty = SimpleNamespace(**vars(asyncio) | {"sleep": lambda seconds: asyncio.sleep(seconds / 20)})
     monkeypatch.setattr("uvicorn.server.asyncio", hasty)
 
 
 @pytest.fixture(autouse=True)
 def no_scheduler(monkeypatch):
-    """The system's schedulers are not there: what a page enters is told to nobody."""
+    """Replace the system's schedulers, so that no test changes them; returns the recorded calls."""
     told = []
     monkeypatch.setattr(
         schedule,
@@ -146,14 +147,14 @@ def no_scheduler(monkeypatch):
 
 @pytest.fixture
 def served(home):
-    """A page over an empty store."""
+    """A page with an empty store."""
     with serving(home) as found:
         yield found
 
 
 @pytest.fixture(scope="session")
 def crowded(tmp_path_factory):
-    """A page over a thousand memories."""
+    """A page with a thousand memories."""
     home = tmp_path_factory.mktemp("crowded")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(home))
@@ -177,7 +178,7 @@ def chromium():
 
 
 class Watched:
-    """What must not happen on a page: an error in the console, a request to anywhere but this machine. ``expected`` are parts of
+    """Records what must not happen on a page: errors in the console, and requests to other machines. ``expected`` are parts of
     messages that a test provokes.
     """
 
@@ -198,7 +199,7 @@ class Watched:
 
 @pytest.fixture
 def browse(chromium, served):
-    """How a test opens pages, signed in, in a context of its own: ``browse("/path", dark=True, phone=True)``."""
+    """A function that opens a page, signed in, in a new browser context: ``browse("/path", dark=True, phone=True)``."""
     contexts, watched = [], []
 
     def opened_at(path="/", *, dark=False, phone=False, context=None):
@@ -228,7 +229,7 @@ def browse(chromium, served):
 
 @pytest.fixture
 def raw(served):
-    """The answer to bytes over a socket: its status (0 where the connection ends without one), and all of it."""
+    """A function that sends raw bytes; returns the status (0 if the connection ends without one) and the whole response."""
 
     def ask(data):
         with socket.create_connection(("127.0.0.1", served.port)) as own:
