@@ -16,6 +16,7 @@ from talking import OTHER, RULE, forget_ids, say
 
 psycopg = pytest.importorskip("psycopg")
 SIGNED = "Harbor releases are signed by two people."
+UNSURE = "Let's do the one here as well, we always want to be passed a valid berth."
 OWN, SECRET = "Deploy the harbor on Mondays only.", "The vault of the yard opens with quokka marmalade."
 
 
@@ -86,6 +87,15 @@ def test_a_team_is_told_what_a_person_approved_of_the_project_and_nothing_else(p
     anna.share(team, "certain", quotes=True)
     assert ben.facts().keys() == {OWN, RULE}
     assert ben.facts()[RULE] == {anna.name: RULE}
+    anna.share(team, "approved")
+    assert ben.facts().keys() == {OWN}
+    say(anna.home, "s3", UNSURE)
+    anna.run()
+    assert ben.facts().keys() == {OWN}
+    with anna.desk() as workspace:
+        apply_person_change(workspace, lambda: person.approve(workspace, id_of(workspace, UNSURE)))
+    anna.run()
+    assert ben.facts().keys() == {OWN, UNSURE}
     anna.share(team, "nothing")
     assert ben.facts() == {}
     with anna.desk() as workspace, pytest.raises(UsageError, match="another project"):

@@ -215,7 +215,7 @@ def _same(one: ShareSettings, other: ShareSettings) -> bool:
 
 
 def _lines_to_share(workspace: Workspace, share: ShareSettings) -> Sequence[SharedLine]:
-    """The lines to share: active memories of the project that the person owns; with ``certain`` also those from their words."""
+    """The lines to share: the project's active memories that the person decided on, and with ``certain`` those from their words."""
     if share.what == "nothing" or share.project == USER_SCOPE:
         return ()
     now = workspace.clock()
@@ -232,7 +232,7 @@ def _lines_to_share(workspace: Workspace, share: ShareSettings) -> Sequence[Shar
         if memory.scope == share.project
         and memory.content
         and memory.status_at(now) is Status.ACTIVE
-        and (memory.owned or (share.what == "certain" and memory.origin is Origin.USER))
+        and (memory.settled or (share.what == "certain" and memory.origin is Origin.USER))
     ]
 
 
