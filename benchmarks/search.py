@@ -96,7 +96,7 @@ ASK = "import sys; from pathlib import Path; import search; search.told(Path(sys
 
 def told(folder: Path, way: str) -> None:
     talk, meaning = Talk(), way != "words"
-    embed._create_hashing = Random  # type: ignore[assignment] # noqa: SLF001 - stands for the model that made the vectors
+    embed._create_hashing = Random  # type: ignore[assignment] # noqa: SLF001 - replaces the model that made the vectors
     with open_workspace(Paths(root=folder, user=folder), zone="UTC", env={"KEPT_EMBEDDINGS": "hashing"}) as workspace:
         for kind, where in (("turns", (UnitKind.TURN,)), ("everything", tuple(UnitKind))):
             search(workspace, talk.text(6), where=where, meaning=meaning)

@@ -24,7 +24,7 @@ from kept.store.opening import connect_server
 from kept.store.replica.protocol import Found
 from kept.workspace import Workspace
 
-_POOL = 300  # limit for the rows that the server returns
+_POOL = 300  # maximum rows that match by words; up to 100 more match by meaning
 
 
 def send_vectors(workspace: Workspace) -> int:

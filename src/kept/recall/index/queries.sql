@@ -1,5 +1,5 @@
 -- name: memories_by_words
--- What is found by words is cut to its best rows (`ranked`; -1: not at all) before anything else is asked of it.
+-- Full-text results are cut to the best `ranked` rows (-1: all) before any other condition is checked.
 SELECT m.rowid AS item, found.score, '' AS author
 FROM (
     SELECT rowid AS id, -bm25(memory_index) AS score FROM memory_index WHERE memory_index MATCH :words
@@ -24,7 +24,7 @@ WHERE {turns}
 ORDER BY found.score DESC, e.id LIMIT :limit;
 
 -- name: summaries_by_words
--- What was worked on (n), and what was put together of a day (s), share an index.
+-- Notes (n) and passages about days (s) share an index.
 SELECT coalesce(n.id, s.row) AS item, found.score, '' AS author
 FROM (
     SELECT rowid AS id, -bm25(note_index) AS score FROM note_index WHERE note_index MATCH :words
@@ -38,7 +38,7 @@ SELECT n.id AS item FROM notes AS n LEFT JOIN summaries AS s ON false WHERE {sum
 UNION ALL SELECT s.row FROM summaries AS s LEFT JOIN notes AS n ON false WHERE s.form <> 'point' AND {summaries};
 
 -- name: memories_counted
--- How many rows have each of some words or phrases, counted up to a bound.
+-- The number of rows that contain each word or phrase, counted up to `most`.
 SELECT key AS place, (SELECT count(*) FROM (SELECT 1 FROM memory_index WHERE memory_index MATCH value LIMIT :most)) AS found
 FROM json_each(:phrases);
 
@@ -118,7 +118,7 @@ SELECT s.row AS item, coalesce(json_extract(s.body, '$.events[0]'), s.id) AS id,
 FROM summaries AS s WHERE s.form <> 'point' AND s.row IN (SELECT value FROM json_each(:items));
 
 -- name: around
--- Each neighbour as its row times two, and one more where an assistant said it.
+-- Each neighbour as its row times two, plus one if an assistant said it.
 SELECT te.event AS item,
        (SELECT o.event * 2 + (e.voice LIKE '_a') FROM thread_events AS o JOIN events AS e ON e.id = o.event
         WHERE o.thread = te.thread AND o.ordinal < te.ordinal AND o.ordinal >= te.ordinal - :reach
@@ -136,7 +136,7 @@ WHERE te.event IN (SELECT value FROM json_each(:items))
 SELECT rowid AS item FROM turn_index WHERE turn_index MATCH :word LIMIT :most;
 
 -- name: told_in
--- In how many turns of each conversation a person said it, and how long the conversation is.
+-- For each conversation, the number of turns in which a person said a word, and the number of events.
 SELECT te.thread, count(*) AS turns, t.events
 FROM json_each(:items) AS hit
 CROSS JOIN events AS e ON e.id = hit.value AND e.voice LIKE '_h'

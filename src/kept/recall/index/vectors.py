@@ -136,7 +136,7 @@ class Vectors:
         if question[: self._half].any():  # a text that the first model does not know is compared by the second alone
             unknown = ~self.rows["body"][rows, :_TOLD].any(axis=1)
             cosines[unknown] /= np.linalg.norm(question[self._half :])
-        few = _PIECES * most  # a unit has at most so many rows
+        few = _PIECES * most  # enough rows for ``most`` units
         front = np.argpartition(-cosines, few)[:few] if few < len(rows) else np.arange(len(rows))
         order = front[np.lexsort((front, -cosines[front]))]
         best: dict[int, NearUnit] = {}

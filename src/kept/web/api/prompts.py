@@ -33,7 +33,7 @@ class CategoryOut(BaseModel):
 
 
 class PromptOut(BaseModel):
-    """The prompt in force for a profile."""
+    """The prompt that a profile uses."""
 
     profile: str
     overridden: bool = Field(description="Whether a text of the person's own is in force.")

@@ -123,7 +123,7 @@ def _find_decided(workspace: Workspace, number: str) -> Memory | None:
 
 
 def _describe_room(workspace: Workspace) -> str:
-    """What becomes of what is kept at the start of a session, in a sentence."""
+    """How an approved memory reaches the start of a session, in a sentence."""
     if client_has_hooks(workspace, "claude"):
         return "Kept, it is put before the next sessions of its project by a hook, as far as there is room."
     path = workspace.paths.output_path(workspace.profile.outputs.memory_file or ".")

@@ -1,11 +1,11 @@
-// The editor of a file: save, see what a save would change, and what to do where the file was changed meanwhile. Nothing typed is lost.
+// The file editor: save, preview a save, and resolve conflicts with changes made meanwhile. Typed text is never lost.
 (() => {
   "use strict";
   const { $, acts, make, say, told, call, changed, doings } = window.kept;
   const form = $("#editor");
   if (!form) return;
   const field = $("#text"), state = $("#state"), path = `?name=${encodeURIComponent(form.dataset.name)}`;
-  let saved = field.defaultValue.replace(/\r\n?/g, "\n"); // not what may have been typed before this script was here
+  let saved = field.defaultValue.replace(/\r\n?/g, "\n"); // without text that was typed before this script ran
 
   const dirty = () => field.value !== saved;
   const note = () => {
@@ -39,7 +39,7 @@
     const { ok, status, value } = await call("PUT", `/api/files/file${path}`, { text, accept_loss: accept }, revision);
     form.removeAttribute("aria-busy");
     if (ok) {
-      const later = field.value !== text; // typed on while it was saved
+      const later = field.value !== text; // more was typed during the save
       if (later) { saved = value.file.text; form.dataset.revision = value.file.revision; note(); } else show(value.file);
       for (const problem of value.problems) say(problem, { bad: true });
       say(counts(value.operations) ? `Saved: ${counts(value.operations)}.` : "Saved. No memory changed.", { act: value.undo ? acts.add(value.undo) : null });
@@ -82,7 +82,7 @@
     box.scrollIntoView({ block: "nearest" });
   };
 
-  // Which lines of a text the other has not; enough to see what somebody did.
+  // Mark the lines of a text that the other text lacks; this suffices to see what somebody changed.
   const compare = (other, text) => {
     const left = new Map();
     for (const each of other.split("\n")) left.set(each, (left.get(each) || 0) + 1);
@@ -119,7 +119,7 @@
   doings["file-preview"] = preview;
   doings["file-revert"] = () => { field.value = saved; $("#conflict").hidden = $("#preview").hidden = true; note(); };
 
-  const fetched = async () => { // somebody changed something: what is shown follows, unless something was typed
+  const fetched = async () => { // after a change: show the new text, unless something was typed
     const { ok, value } = await call("GET", `/api/files/file${path}`);
     if (!ok || value.revision === form.dataset.revision) return;
     if (dirty()) say("The file changed on the disk. Saving will show both texts.", { bad: true });

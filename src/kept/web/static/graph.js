@@ -1,12 +1,12 @@
-// The knowledge graph, drawn with Cytoscape.js. Shapes and colours say the kind, size the weight; labels come with zoom, the weightiest first.
+// The knowledge graph, drawn with Cytoscape.js. Shape and colour show the kind, size the weight; more labels appear with zoom, the heaviest first.
 (() => {
   "use strict";
   const { $, $$, make, say, told, call, doings } = window.kept;
-  const LABEL = 26, FONT = 11.5; // characters of a label, and its size on the screen
+  const LABEL = 26, FONT = 11.5; // maximum characters of a label, and its font size on the screen
   let cy = null, all = { nodes: [], edges: [] }, wanted = "";
 
   const colour = (name) => getComputedStyle(probe(name)).color;
-  const probe = (name) => { // what a variable means now, light or dark
+  const probe = (name) => { // an element with the present value of a colour variable, light or dark
     let element = $(`#graph-colours .c-${name}`);
     if (!element) {
       const holder = $("#graph-colours") || document.body.appendChild(Object.assign(make("div"), { id: "graph-colours", hidden: true }));
@@ -15,7 +15,7 @@
     return element;
   };
 
-  // Of several things that are called alike, with what tells them apart in brackets, a label has what tells them apart.
+  // If several things have the same name and a distinction in brackets, the label shows only the distinction.
   const apart = (label) => /^(.{1,60}?) \((.+?)\)?$/.exec(label);
   const short = (label) => {
     const parts = apart(label);
@@ -36,7 +36,7 @@
       { selector: "node.labelled", style: { label: "data(short)" } },
       { selector: "node.project, node.you", style: { "font-weight": 600 } },
       { selector: "edge", style: { width: "data(width)", "line-color": colour("edge"), opacity: 0.45, "curve-style": "haystack" } },
-      { selector: "edge.unseen", style: { opacity: 0, events: "no" } }, // memories say it, but the layout heeds it
+      { selector: "edge.unseen", style: { opacity: 0, events: "no" } }, // not drawn, because memories show it, but used by the layout
       { selector: ".faint", style: { opacity: 0.12, "text-opacity": 0 } },
       { selector: "edge.near", style: { "line-color": colour("accent"), opacity: 0.9 } },
       { selector: "edge.unseen.near, edge.unseen.faint", style: { opacity: 0 } },
@@ -46,7 +46,7 @@
 
   const kinds = () => new Set(["you", ...$$("[data-kind]:checked").map((each) => each.value)]);
 
-  // Things that a memory, or another thing, ties to one more. What stands alone with its memories is listed, not drawn.
+  // Things that are connected to another thing, directly or by a memory. A thing with only its own memories is listed, not drawn.
   const tied = () => {
     const touched = new Map();
     for (const { kind, source, target } of all.edges) if (kind !== "together") touched.set(source, [...(touched.get(source) || []), target]);
@@ -59,7 +59,7 @@
     const nodes = all.nodes.filter((each) => shown.has(each.kind) && isTied(each));
     const there = new Set(nodes.map((each) => each.id));
     const edges = all.edges.filter((each) => there.has(each.source) && there.has(each.target));
-    const box = $("#graph"), covered = nodes.reduce((sum, each) => sum + sizeOf(each) ** 2, 0); // all of them cover an eighth of the frame at most
+    const box = $("#graph"), covered = nodes.reduce((sum, each) => sum + sizeOf(each) ** 2, 0); // together they cover at most an eighth of the frame
     const scale = Math.min(1, Math.sqrt((box.clientWidth * box.clientHeight) / 8 / Math.max(covered, 1)));
     return [
       ...nodes.map((each) => ({
@@ -70,8 +70,8 @@
     ];
   };
 
-  // Things are laid out island by island, and the islands put side by side in the shape of the frame. Memories stand around what they are
-  // about, like seeds in a sunflower; things that nothing ties to another stand in rows below.
+  // Each connected component is laid out separately, and the components are packed into the shape of the frame. Memories surround the thing
+  // that they are about, like the seeds of a sunflower; memories without a thing are placed in rows below.
   const layout = () => {
     const things = cy.nodes().difference(".memory"), wide = cy.width() / cy.height(), around = new Map(things.map((each) => [each.id(), []]));
     const adrift = [];
@@ -88,7 +88,7 @@
     const islands = things.union(cy.edges(".together")).components().map((island) => {
       const nodes = island.nodes(), many = nodes.length;
       if (many > 1) {
-        const rounds = Math.max(50, Math.min(400, Math.round(1.5e7 / many ** 2))); // a round costs the square of their number
+        const rounds = Math.max(50, Math.min(400, Math.round(1.5e7 / many ** 2))); // a round costs the square of the number of nodes
         island.layout({
           name: "cose", animate: false, randomize: true, fit: false, numIter: rounds, initialTemp: 400, coolingFactor: 400 ** (-1 / rounds), gravity: 1.2, edgeElasticity: () => 40, nestingFactor: 1,
           nodeRepulsion: (node) => 1500 + 12 * halo(node) ** 2, idealEdgeLength: (edge) => 14 + halo(edge.source()) + halo(edge.target()),
@@ -108,7 +108,7 @@
     }
     const box = boxOf(things), room = { w: cy.width() - 60, h: cy.height() - 90 };
     const by = { x: room.w / Math.max(box.x2 - box.x1, 1), y: room.h / Math.max(box.y2 - box.y1, 1) };
-    const stretch = { x: Math.min(by.x, 1.6 * by.y, 2.5), y: Math.min(by.y, 1.6 * by.x, 2.5) }; // one unit is a pixel now, whatever the number of nodes
+    const stretch = { x: Math.min(by.x, 1.6 * by.y, 2.5), y: Math.min(by.y, 1.6 * by.x, 2.5) }; // afterwards one unit is about one pixel, whatever the number of nodes
     things.positions((node) => ({ x: node.position("x") * stretch.x, y: node.position("y") * stretch.y }));
     const apart = step * Math.min(1, stretch.x, stretch.y);
     for (const [id, memories] of around) {
@@ -127,7 +127,7 @@
     const box = cy.nodes().boundingBox({ includeLabels: false });
     cy.zoom(Math.min(1, (cy.width() - 16) / Math.max(box.w, 1), (cy.height() - 80) / Math.max(box.h, 1)));
     cy.center(cy.nodes());
-    cy.panBy({ x: 0, y: -24 }); // the buttons stand below
+    cy.panBy({ x: 0, y: -24 }); // the buttons are below
   };
 
   const draw = () => {
@@ -148,11 +148,11 @@
     box.dataset.nodes = cy.nodes().length;
   };
 
-  // The same graph looks the same each time: while it is laid out, chance is a sequence.
+  // Math.random is seeded during the layout, so that the same graph always looks the same.
   const random = Math.random;
   const seeded = () => { let seed = 42; Math.random = () => { seed = (seed * 1664525 + 1013904223) % 4294967296; return seed / 4294967296; }; };
 
-  // Labels stand where there is room, the weightiest first, and are as large on the screen however near one looks.
+  // Labels are placed where there is space, the heaviest node first. Their size on the screen does not depend on the zoom.
   const labels = () => {
     const zoom = cy.zoom(), taken = [], size = FONT / Math.max(zoom, 0.35), faint = cy.elements(".faint").length > 0;
     const rank = (node) => (node.hasClass("chosen") ? 1e6 : 0) + (node.hasClass("memory") ? 0 : 1e3) + node.data("weight");
@@ -174,7 +174,7 @@
 
   const choose = (id) => {
     const node = all.nodes.find((each) => each.id === id);
-    wanted = node ? "" : id; // asked for before it came
+    wanted = node ? "" : id; // chosen before the graph was loaded
     if (!node) return;
     if (cy) {
       const drawn = cy.getElementById(id);

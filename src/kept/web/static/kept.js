@@ -1,28 +1,28 @@
-// What pages do, said by attributes; no page needs a script of its own for this:
-//   data-send="POST /api/…"   on a button or form: sends JSON (data-body, or the form's fields) and tells what came of it
-//   data-revision="…"         goes along as If-Match: where somebody was faster, nothing is changed and the row is shown as it is now
-//   data-ask="…"              is asked first; data-ask-from="/path" shows that page's part in the question instead
-//   data-done="…"             what is told when it is done, with an undo where there is one; data-go="/path" is gone to instead
-//   data-row="/path"          on an element around it: the part of a page it is fetched anew from when something was done inside
-//   data-list                 on an element whose content the page's own address gives: fetched anew when more than a row changed
-//   data-closes               on a form in a dialog that closes when it is done
-//   data-next                 on a button: when it is done, the next row has the focus
+// Behaviour of pages, declared by attributes, so that most pages need no script of their own:
+//   data-send="POST /api/…"   on a button or form: sends JSON (data-body, or the form's fields) and shows the result
+//   data-revision="…"         is sent as If-Match: if somebody else changed the memory, nothing is changed and the row is reloaded
+//   data-ask="…"              is asked first; data-ask-from="/path" shows the part from that path in the question instead
+//   data-done="…"             the message after success, with Undo if possible; with data-go="/path" the browser goes there instead
+//   data-row="/path"          on an enclosing element: the part with which it is replaced after a change inside it
+//   data-list                 on an element that is part of the page itself: it is reloaded if more than one row changed
+//   data-closes               on a form in a dialog: the dialog closes after success
+//   data-next                 on a button: after success, the next row gets the focus
 //   data-do="part", data-do="dialog", with data-from="/path": shows a part in place of the row, or in a dialog
-//   data-key="e"              pressed in the row that has the focus, or anywhere where no row has one
-// Everything that shows what may have changed listens for "kept:changed" on the body (hx-trigger="kept:changed from:body").
+//   data-key="e"              the key that clicks the element in the focused row, or anywhere if there is no focused row
+// Everything that shows data that may change listens for "kept:changed" on the body (hx-trigger="kept:changed from:body").
 (() => {
   "use strict";
   const $ = (selector, within = document) => within.querySelector(selector);
   const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
   const make = (name, text = "", kind = "") => Object.assign(document.createElement(name), { textContent: text, className: kind });
 
-  // What is on its way when a page is left is not missed.
+  // A request that is aborted because the page is left is not an error.
   let leaving = false;
   window.addEventListener("beforeunload", () => { leaving = true; });
   window.addEventListener("pageshow", () => { leaving = false; });
 
-  // ---- what is said ------------------------------------------------------------------------------------------------------
-  // A note; ``act`` is what its Undo takes back.
+  // ---- messages ----------------------------------------------------------------------------------------------------------
+  // Show a message; its Undo button reverts ``act``.
   const say = (text, { bad = false, act = null } = {}) => {
     const line = make("p", "", bad ? "bad" : "");
     line.append(make("span", text));
@@ -50,7 +50,7 @@
     if (revision) headers["If-Match"] = `"${revision}"`;
     try {
       const sent = body === undefined ? undefined : JSON.stringify(body);
-      const answer = await fetch(path, { method, headers, body: sent, keepalive: (sent || "").length < 20000 });  // leaving the page loses nothing
+      const answer = await fetch(path, { method, headers, body: sent, keepalive: (sent || "").length < 20000 });  // the request completes even if the page is left
       const text = await answer.text();
       let value = {};
       try { value = text ? JSON.parse(text) : {}; } catch { value = { error: `it answered ${answer.status}` }; }
@@ -84,8 +84,8 @@
     return now;
   };
 
-  // What was decided here can be taken back on its card as long as the page stands, when the note is long gone.
-  const decided = new Map();  // by the id of the row, what takes it back
+  // A decision can be undone on its card as long as the page is open, even after the message has disappeared.
+  const decided = new Map();  // id of the row → the act to undo
   const offer = (row) => {
     if (!row?.matches(".decide.done") || !decided.has(row.id)) return row;
     const button = make("button", "Undo", "quiet");
@@ -107,7 +107,7 @@
     const content = await part(list.dataset.list || location.pathname + location.search);
     if (!content) return;
     const held = document.activeElement?.closest(".row")?.id;
-    const same = $("[data-list]", content);  // where the address gives the whole page
+    const same = $("[data-list]", content);  // if the response is the whole page
     list.replaceChildren(...(same || content).childNodes);
     htmx.process(list);
     if (held) document.getElementById(held)?.focus({ preventScroll: true });
@@ -120,9 +120,9 @@
   };
 
   // ---- undo --------------------------------------------------------------------------------------------------------------
-  // What was done in this tab, the last at the end, so that "u" takes it back on whichever page one is by then. Only numbers are
-  // kept, no words: what is forgotten must not stay here. Of what is still to be saved ``jobs`` knows how it stands.
-  const jobs = new Map();  // by the id of an act: { cancel() → whether it was never sent, saved: a promise of what undoes it }
+  // The acts in this tab, the last one at the end, so that "u" undoes it on every page. Only numbers are stored, no text, so that
+  // nothing of a forgotten memory remains here. ``jobs`` has the acts that are not saved yet.
+  const jobs = new Map();  // id of an act → { cancel() → true if it was not sent, saved: a promise of what undoes it }
   const acts = {
     all: () => { try { return JSON.parse(sessionStorage.getItem("kept-acts")) || []; } catch { return []; } },
     put: (all) => sessionStorage.setItem("kept-acts", JSON.stringify(all.slice(-50))),
@@ -157,7 +157,7 @@
   };
 
   // ---- questions ---------------------------------------------------------------------------------------------------------
-  // False where the answer is no; else what was ticked in the question, as a list of values by name.
+  // False if the answer is no; else the checked boxes in the question: name → list of values.
   const ask = async (element) => {
     if (!element.dataset.ask && !element.dataset.askFrom) return {};
     const dialog = make("dialog"), form = make("form"), what = make("div", element.dataset.ask || "", "stack");
@@ -172,7 +172,7 @@
     document.body.append(dialog);
     dialog.showModal();
     no.focus();
-    if (element.dataset.askFrom) {  // the question stands at once; what it is about comes when it is found
+    if (element.dataset.askFrom) {  // show the question at once, and its details when they are loaded
       const says = $(".says", element.closest(".row") || document)?.cloneNode(true), waits = make("p", "Looking where it stands …", "soft");
       waits.role = "status";
       if (says?.matches("h1")) what.append(make("p", says.textContent, "says")); else if (says) what.append(says);
@@ -194,7 +194,7 @@
     const body = {};
     for (const field of form.elements) {
       if (!field.name || field.disabled || (field.type === "radio" && !field.checked)) continue;
-      if (field.type === "checkbox" && field.hasAttribute("value")) { body[field.name] ||= []; if (field.checked) body[field.name].push(field.value); }  // one of a list
+      if (field.type === "checkbox" && field.hasAttribute("value")) { body[field.name] ||= []; if (field.checked) body[field.name].push(field.value); }  // an item of a list
       else if (field.type === "checkbox") body[field.name] = field.checked;
       else if (field.type === "number") body[field.name] = field.value === "" ? null : Number(field.value);
       else body[field.name] = field.value;
@@ -211,10 +211,10 @@
     element.setAttribute("aria-busy", "true");
     const { ok, status, value } = await call(method, path, body, element.dataset.revision);
     if (ok && body.what) acts.put(acts.all().filter((each) => each.undo !== body.what));
-    if (ok && path === "/api/sample") acts.put([]);  // another store is shown
+    if (ok && path === "/api/sample") acts.put([]);  // the page now shows another store
     element.removeAttribute("aria-busy");
     if (!ok) {
-      if (status === 412 && element.matches("form") && path.startsWith("/api/memories/")) {  // what was typed stays, and may be sent again over what is so now
+      if (status === 412 && element.matches("form") && path.startsWith("/api/memories/")) {  // keep what was typed, with the new revision, so that it can be sent again
         const now = await call("GET", path.split("/").slice(0, 4).join("/"));
         if (now.value.revision) element.dataset.revision = now.value.revision;
       } else if (status === 412 && row) changed(row);
@@ -230,13 +230,13 @@
     const act = value.undo ? acts.add(value.undo, at ? [at] : []) : null;
     if (at && act) decided.set(at, act);
     const now = location.pathname.startsWith("/memories/") && `${path.slice(4)}/`.startsWith(`${location.pathname}/`) ? value.memories?.[0] : null;
-    if (now && !location.pathname.endsWith(now.id)) { location.assign(`/memories/${now.id}`); return; }  // another has taken its place
+    if (now && !location.pathname.endsWith(now.id)) { location.assign(`/memories/${now.id}`); return; }  // another memory has superseded it
     await changed(row, true);
     if (element.dataset.done !== "") say((element.dataset.done || "Done.") + (value.said ? ` ${value.said}` : ""), { act });
     if (element.dataset.next !== undefined) { document.getElementById(at)?.focus(); move(1); }
   };
 
-  // Erasing reads all there is, backups too: a dialog says so meanwhile, and then what came of it.
+  // Erasing reads everything, backups included: a dialog shows the progress, and then the result.
   const forget = async (button, ids) => {
     button.dataset.askFrom = `/memories/forget?${new URLSearchParams(ids.map((id) => ["id", id]))}`;
     button.dataset.yes = "Erase for good";
@@ -308,11 +308,11 @@
     if (form.dataset.send) send(form);
   });
 
-  // A story leads back to the search it was opened from.
+  // The back link of a memory's page leads to the search from which it was opened.
   const back = $("[data-back]"), from = back && document.referrer ? new URL(document.referrer) : null;
   if (from?.origin === location.origin && from.pathname === "/") back.setAttribute("href", from.pathname + from.search);
 
-  // ---- small doings ------------------------------------------------------------------------------------------------------
+  // ---- small actions -----------------------------------------------------------------------------------------------------
   const doings = {
     theme: () => {
       const root = document.documentElement;
@@ -334,7 +334,7 @@
       if (content && row) place(row, content);
     },
     dialog: (element) => dialog(element.dataset.from),
-    really: () => {  // what was only shown is done
+    really: () => {  // execute the run that was previewed
       const form = $('form[data-send="POST /api/runs"]');
       form.elements.dry.checked = false;
       form.requestSubmit();
@@ -342,14 +342,14 @@
     fill: ({ dataset }) => { $(dataset.into).value = dataset.text; },
     forget: (element) => forget(element, [element.dataset.id]),
   };
-  document.addEventListener("change", ({ target }) => {  // all of a source, or some of it
+  document.addEventListener("change", ({ target }) => {  // all transcripts of a source, or some of them
     if (target.name !== "only") return;
     const all = $$("input[name=only]", target.closest(".stack")), [whole, ...some] = all;
     if (target !== whole) whole.checked = !some.some((each) => each.checked); else for (const each of some) each.checked = false;
   });
   window.kept = { $, $$, make, say, told, call, part, changed, anew, acts, jobs, decided, offer, takeBack, doings, forget, fieldsOf, lists, dialog };
 
-  // ---- menus of rows: one is open at a time, and what one does elsewhere closes it ------------------------------------------
+  // ---- menus of rows: only one is open, and a click elsewhere closes it ----------------------------------------------------
   document.addEventListener("toggle", (event) => {
     const menu = event.target;
     if (!menu.matches?.("details.menu") || !menu.open) return;
@@ -376,7 +376,7 @@
   };
   const writes = (element) => element.matches("textarea, select, input:not([type=checkbox], [type=radio], [type=button])") || element.isContentEditable;
 
-  // A page without a search of its own asks for the words, and the list of memories finds them.
+  // On a page without a search field, ask for the words and open the list of memories with them.
   const askForWords = () => {
     const made = make("dialog"), form = make("form", "", "search field"), label = make("label", "Search memories, days and conversations"), input = make("input");
     Object.assign(form, { action: "/" });
@@ -449,7 +449,7 @@
     holder.innerHTML = event.detail?.ctx?.text || "";
     say(holder.content.textContent.trim() || "That did not work.", { bad: true });
   });
-  document.addEventListener("htmx:config:request", (event) => {  // an address says what is asked for, not what is not
+  document.addEventListener("htmx:config:request", (event) => {  // leave empty fields out of the URL
     const { request } = event.detail.ctx;
     if (request.method === "GET" && request.body instanceof FormData) {
       for (const [name, value] of [...request.body]) if (value === "") request.body.delete(name);

@@ -1,4 +1,4 @@
-// What is chosen among the memories, and what is done to all of it at once.
+// Selected memories, and changes to all of them at once.
 (() => {
   "use strict";
   const { $, $$, acts, call, doings, say, told, dialog } = window.kept;
@@ -15,7 +15,7 @@
   };
   const none = () => { for (const each of boxes()) each.checked = false; count(); };
 
-  // Labels follow what is shown: a list or what a search found.
+  // Adapt the labels to what is shown: the list or search results.
   document.addEventListener("htmx:after:swap", () => {
     const q = $("#q")?.value.trim();
     if (q === undefined) return;
@@ -23,7 +23,7 @@
     document.title = `${q ? `“${q}”, search` : "Memories"} · kept`;
     for (const each of $$("[data-searching]")) each.textContent = each.dataset[q ? "searching" : "listing"];
   });
-  // What is searched in is one field among the others: what was chosen a moment ago holds, also while it is still looked for.
+  // The kind to search is a field of the filter form, so that it is combined with the present choices even during a request.
   document.addEventListener("click", (event) => {
     const link = event.target.closest("[data-within]");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;

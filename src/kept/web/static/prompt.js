@@ -1,4 +1,4 @@
-// The prompt: saving by key, a category by its form, and what to do where somebody was faster. Nothing typed is lost.
+// The prompt editor: save by key, declare a category by its form, and resolve conflicts with other changes. Typed text is never lost.
 (() => {
   "use strict";
   const { $, make, say, told, call } = window.kept;

@@ -1,6 +1,6 @@
-// Deciding on a queue. A key decides on the card that was marked when it was pressed: the marker moves at once, what was decided is
-// sent in that order behind it, and what could not be saved opens its card again. Several that are chosen are one request.
-//   data-judge="POST /api/…"   on a button of a card, or its form: decides it so; data-done says what that is, data-act its name
+// Decisions on a queue. A key decides on the card that is marked at that time. The mark moves on at once; decisions are sent in the
+// background, in order, and a card whose decision could not be saved opens again. Several selected cards are one request.
+//   data-judge="POST /api/…"   on a button of a card, or its form: makes this decision; data-done is the message, data-act the action
 (() => {
   "use strict";
   const { $, $$, acts, anew, call, part, decided, doings, fieldsOf, jobs, make, offer, say, told } = window.kept;
@@ -9,7 +9,7 @@
   const open = () => cards().filter((each) => !each.matches(".done"));
   const short = (row) => { const text = $(".says", row)?.textContent.trim() || $("textarea", row)?.value || ""; return text.length > 60 ? `${text.slice(0, 60)}…` : text; };
 
-  // ---- the marker --------------------------------------------------------------------------------------------------------
+  // ---- the marked card ---------------------------------------------------------------------------------------------------
   const total = Number(place?.dataset.of || 0), shown = open().length;
   const tell = () => {
     if (!place) return;
@@ -22,7 +22,7 @@
     return left.find((each) => all.indexOf(each) > all.indexOf(row)) || left[0] || $("#more") || row;
   };
   document.addEventListener("htmx:after:swap", tell);
-  // The card that was marked last is the one that is open. Nothing moves between a press and its release, or a click would miss.
+  // The card that was marked last is open. Nothing moves while a mouse button is pressed, because the click would miss its target.
   let pressed = false;
   const unfold = () => {
     const row = document.activeElement?.closest(".decide");
@@ -31,7 +31,7 @@
   document.addEventListener("focusin", unfold);
   document.addEventListener("pointerdown", () => { pressed = true; }, true);
   for (const ended of ["pointerup", "pointercancel"]) document.addEventListener(ended, () => { setTimeout(() => { pressed = false; unfold(); }); }, true);
-  // Who comes back to a sitting finds its order, the card that was marked, and what takes back what was decided in this tab.
+  // Restore a sitting: its order, the marked card, and the undo of decisions made in this tab.
   const asked = new URLSearchParams(location.search);
   if (place?.dataset.sitting && !asked.has("sitting")) { asked.set("sitting", place.dataset.sitting); history.replaceState(null, "", `/review?${asked}`); }
   $("#of")?.addEventListener("change", (event) => location.assign(event.target.value));
@@ -41,7 +41,7 @@
   if (last?.matches(".decide:not(.done)")) mark(last); else if (open()[0]) open()[0].focus({ preventScroll: true });
   document.addEventListener("focusin", () => { const row = document.activeElement?.closest(".decide"); if (row) sessionStorage.setItem("kept-card", row.id); });
 
-  // Whether what was kept reaches a session, asked for all that were kept by then, once they are saved and the files are written.
+  // Ask whether the approved memories reach the next sessions, for all of them at once, after they are saved and the files are written.
   const reach = async () => {
     const rows = cards().filter((each) => each.matches(".done") && each.lastElementChild.firstElementChild?.textContent.startsWith("Kept") && !each.dataset.reach);
     if (!rows.length) return;
@@ -72,7 +72,7 @@
   window.addEventListener("pagehide", () => { for (const job of queue.splice(1)) job.send(); });
   window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 
-  // Show these cards as decided, and save that. ``request`` is what is sent, ``done`` says what it does.
+  // Show cards as decided, and save the decision. ``request`` is what is sent, ``done`` the message.
   const decide = (rows, request, done) => {
     const [method, path, body, revision] = request, act = acts.add("", rows.map((each) => each.id));
     const before = rows.map((row) => [row, [...row.childNodes], row.className]);
@@ -147,7 +147,7 @@
     document.dispatchEvent(new CustomEvent("htmx:after:swap"));
   };
 
-  // Where no open card is marked, a key says so, and leads to the next.
+  // If no open card is marked, a key shows a message and marks the next open card.
   document.addEventListener("keydown", (event) => {
     const row = document.activeElement?.closest(".rows.review > .row");
     if (row && !row.matches(".done")) return;

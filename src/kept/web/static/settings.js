@@ -1,4 +1,4 @@
-// Settings: searched as one types, each group saved as one, what was saved undone; the file below is fetched anew after each change.
+// Settings: search while typing, save each group at once, undo a save; the file below is reloaded after each change.
 (() => {
   "use strict";
   const { $, $$, acts, anew, call, doings, jobs, say, told } = window.kept;

@@ -1,10 +1,10 @@
-// The key stands after # in the address the terminal told: it never went over the wire. It is shown once, and a cookie comes back.
+// The key is the part after # of the address that the terminal printed, which browsers do not send. It is exchanged once for a cookie.
 (() => {
   "use strict";
   const key = location.hash.slice(1);
   const tell = (text) => { document.getElementById("told").textContent = text; };
   if (!key) return;
-  sessionStorage.removeItem("kept-acts");  // what an earlier start could undo
+  sessionStorage.removeItem("kept-acts");  // the acts of an earlier `kept web`
   history.replaceState(null, "", location.pathname + location.search);
   tell("Signing in …");
   fetch("/api/session", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ key }) })

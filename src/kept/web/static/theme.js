@@ -1,4 +1,4 @@
-// Before the first paint: the colours and rows a person chose, and no key left in the address.
+// Before the first paint: apply the chosen colours and row density, and remove the key from the address.
 (() => {
   "use strict";
   const chosen = localStorage.getItem("kept-theme");
