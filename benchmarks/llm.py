@@ -102,7 +102,7 @@ def main() -> None:
         spent = report.asked.usage
         days = Counter(minute.date() for minute in workspace.store.archive.active_minutes())
         print(
-            f"{raw / 1e6:.2f} MB raw, {report.reading.bytes_kept / 1e3:.0f} KB cleaned, {report.heard.threads} sessions, "
+            f"{raw / 1e6:.2f} MB raw, {report.reading.bytes_kept / 1e3:.0f} KB cleaned, {report.llm_extraction.threads} sessions, "
             f"{len(days)} days; "
         )
         print(

@@ -27,8 +27,7 @@ from kept.core.digest import text_hash
 from kept.core.event import Author, Cursor, Event, Pointer, Precision, RecordAccount
 from kept.core.event import EventKind as What
 from kept.paths import Paths
-from kept.recall import embed
-from kept.recall.embed import create_embedder
+from kept.recall.embed import create_embedder, hashing
 from kept.recall.index import UnitKind
 from kept.recall.index.vectors import VectorEntry, update_vectors
 from kept.recall.indexing import open_queue
@@ -96,7 +95,7 @@ ASK = "import sys; from pathlib import Path; import search; search.told(Path(sys
 
 def told(folder: Path, way: str) -> None:
     talk, meaning = Talk(), way != "words"
-    embed._create_hashing = Random  # type: ignore[assignment] # noqa: SLF001 - replaces the model that made the vectors
+    hashing.HashingEmbedder = Random  # type: ignore[assignment,misc] # replaces the model that made the vectors
     with open_workspace(Paths(root=folder, user=folder), zone="UTC", env={"KEPT_EMBEDDINGS": "hashing"}) as workspace:
         for kind, where in (("turns", (UnitKind.TURN,)), ("everything", tuple(UnitKind))):
             search(workspace, talk.text(6), where=where, meaning=meaning)

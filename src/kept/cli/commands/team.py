@@ -32,7 +32,10 @@ def team(
     role: Annotated[str, typer.Option("--with", metavar="ROLE", help="share: the role on the server that the team may take.")] = "",
     what: Annotated[
         str,
-        typer.Option(metavar="WHAT", help="share: approved (what you wrote or approved), certain (all that is active) or nothing."),
+        typer.Option(
+            metavar="WHAT",
+            help="share: approved (what you wrote or approved), certain (also what rests on your own words) or nothing.",
+        ),
     ] = "approved",
     quotes: Annotated[bool, typer.Option("--quotes", help="share: also the words that a memory rests on.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
