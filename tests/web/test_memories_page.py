@@ -282,7 +282,7 @@ def test_memories_are_grouped_and_ordered_as_the_address_says_and_enter_opens_on
     page.wait_for_url("**/?group=category")
     page.get_by_role("heading", name="Constraints 1").wait_for()
     assert "Decisions 2" in page.locator("h2").all_inner_texts()
-    page.get_by_role("link", name="Decisions 2").click()
+    page.get_by_label("Category").select_option("coding.decision")
     page.wait_for_url("**/?category=coding.decision&group=category")
     assert len(rows(page)) == 2
     page.get_by_label("Order").select_option("oldest")
@@ -307,7 +307,7 @@ def test_what_can_be_done_stands_in_one_menu_that_keys_open_and_close(harvest, b
     page = browse("/?q=tuesday")
     page.keyboard.press("j")
     page.keyboard.press(".")
-    assert page.locator(".menu[open] :focus").inner_text().startswith("Open its story")
+    assert page.locator(".menu[open] :focus").inner_text().startswith("Open its page")
     page.keyboard.press("ArrowDown")
     assert page.locator(".menu[open] :focus").inner_text().startswith("Edit")
     page.keyboard.press("Escape")

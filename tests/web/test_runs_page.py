@@ -59,11 +59,9 @@ def test_a_run_is_begun_followed_and_told_and_stands_in_the_list(served, home):
     assert (status, now["number"]) == (202, 1)
     done = over(served)
     assert (done["problem"], done["report"]["sessions"]) == ("", 1)
-    body = served.ask("GET", "/api/runs")[2]
-    (only,) = body["runs"]
-    assert only["command"] == "run"
-    assert any(each["operations"].get("add") for each in only["passes"])
-    assert body["stops"] == []
+    page = served.ask("GET", "/history")[2]
+    assert "A run: 1 added" in page
+    assert "A guard stopped" not in page
 
 
 def test_a_trial_run_changes_nothing(served, home):

@@ -58,7 +58,8 @@ _READERS = {marks: compile_late("|".join(marks)) for size in (1, 2, 3, 4) for ma
 _READERS[_PACKED,] = compile_late(_PACKED)
 _MAY_BE_IN_URL = Pattern("%[0-9a-fA-F]{2}")
 _MAY_BE_NUMBERED = Pattern(r"(?:\n|\\[nr])\W*[\w.+/:-]*\d")
-_MAY_BE_PACKED = Pattern("[A-Za-z0-9]{24}")  # a cheap test that most texts fail
+# A cheap test that most texts fail: 24 letters and digits, not all hexadecimal. Those of a digest as base64 encode no blank.
+_MAY_BE_PACKED = Pattern("|".join(f"[A-Za-z0-9]{{{at}}}[A-Zg-z][A-Za-z0-9]{{{23 - at}}}" for at in range(24)))
 _END = Pattern(r"[.!?]\s+|[。！？]|\n+|\\n")
 _ONE_WORD = compile_late(r"[/\\_]|\w\.\w")  # a path, a file or an identifier counts as one word
 

@@ -8,7 +8,8 @@ from kept.core.fence import Context, ContextPiece
 from kept.core.memory import USER_SCOPE, CandidateVerdict, Memory
 from kept.core.value import dataclass, replace
 from kept.local.clients import CLIENTS
-from kept.outputs.compose.pages import OutputRoute, find_routes
+from kept.outputs.compose.pages import OutputRoute, find_routes, find_sheet_routes
+from kept.outputs.compose.sheet import is_shown
 from kept.outputs.targets import calls_hooks, client_of, scopes_with_own_file
 from kept.profiles.profile import OutputPlace, Profile
 from kept.recall.context_budget import SHOWN
@@ -58,6 +59,19 @@ def routes_by_memory(workspace: Workspace, memories: Sequence[Memory]) -> dict[s
             for route in output_routes
         )
     return found
+
+
+def explain_no_room(workspace: Workspace, memories: Sequence[Memory]) -> dict[str, str]:
+    """Why the memory files do not show some active memories, by id; nothing for those that they show. Raises StoreError."""
+    every, names = workspace.store.log.memories(), workspace.scope_names()
+    found: dict[str, OutputRoute] = {}
+    for profile in workspace.profiles:
+        asked = [item for item in memories if item.profile == profile.id and is_shown(item, (profile,), OutputPlace.MEMORY)]
+        if asked and profile.outputs.memory_file:
+            others = [memory for memory in every if memory.profile == profile.id]
+            now, zone, path = workspace.clock(), workspace.zone, profile.outputs.memory_file
+            found |= find_sheet_routes(asked, others, profile, OutputPlace.MEMORY, path, as_of=now, names=names, zone=zone)
+    return {number: route.why for number, route in found.items() if not route.where}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

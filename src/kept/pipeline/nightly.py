@@ -135,9 +135,12 @@ def _step_results(report: RunReport) -> dict[str, tuple[str, str]]:
     spent = "; the budget is spent, the next night goes on" if asked.unaffordable else ""
     candidates = f"{extracted.accepted:,} accepted, {extracted.held:,} held, {extracted.refused.total():,} refused"
     return {
-        "discover": ("", ", ".join(f"{count:,} of {name}" for name, count in sorted(report.sources.items())) or "no transcripts"),
+        "discover": (
+            "",
+            ", ".join(f"{name}: {count:,}" for name, count in sorted(report.sources.items())) or "no transcripts",
+        ),
         "read": (_describe_unread(reading.skipped, "read"), f"{reading.files:,} with something new{cut}"),
-        "extract": (_describe_unread(extracted.broken, "analysed"), f"{extracted.threads:,} sessions: {candidates}{cut}"),
+        "extract": (_describe_unread(extracted.broken, "analysed"), f"sessions {extracted.threads:,}: {candidates}{cut}"),
         "ask": (
             f"{report.llm_extraction.left:,} sessions wait for a reply" if asked.unreadable or asked.unreachable else "",
             f"{asked.usage.calls:,} questions, {report.llm_extraction.chunks:,} parts read{spent}{cut}",
@@ -146,7 +149,7 @@ def _step_results(report: RunReport) -> dict[str, tuple[str, str]]:
             "; ".join(f"a guard stopped {item}" for item in (*report.curated.stopped, *report.llm_curation.stopped)),
             describe_counts(report.curated.operations + report.llm_curation.operations) or "nothing to change",
         ),
-        RENDER: ("; ".join(report.written.problems), f"{len(report.written.files):,} files written"),
+        RENDER: ("; ".join(report.written.problems), f"files written: {len(report.written.files):,}"),
     }
 
 

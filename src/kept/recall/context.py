@@ -151,7 +151,11 @@ def _core_pieces(look: ContextLookup) -> dict[str, list[ContextPiece]]:
             layer = CORE if memory.scope == "user" else HERE
             first = 2 * memory.pinned + (memory.category in RULE_CATEGORIES)
             score = first + memory.confidence * min(1.0, 0.8 + memory.observations / 50)
-            reason = "pinned" if memory.pinned else f"a {memory.category} that holds {'everywhere' if layer == CORE else 'here'}"
+            reason = (
+                "pinned"
+                if memory.pinned
+                else f"a {memory.category.replace('_', ' ')} that holds {'everywhere' if layer == CORE else 'here'}"
+            )
             pieces[layer].append(ContextPiece(layer, memory.id, memory.line, look.local_day(memory.last_seen), 1.0, score, reason))
     return pieces
 

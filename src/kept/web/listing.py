@@ -38,7 +38,6 @@ GROUPS: Mapping[str, str] = {
 }
 SORTS: Mapping[str, str] = {"newest": "newest first", "oldest": "oldest first"}
 _SPANS = ((7, "The last 7 days", "7"), (30, "8 to 30 days ago", "8-30"), (90, "31 to 90 days ago", "31-90"))
-_CHOICES = 40  # maximum number of groups that the list offers to jump to
 _SPARSE = 3  # with fewer memories per project on average, they are grouped by project only on request
 
 
@@ -94,25 +93,20 @@ class ListQuery:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryGroup:
-    """A group of memories with a title. ``query`` is the query string for all ``total`` of them; ``memories`` are those shown."""
+    """A group of memories with a title: their number, and those that are shown."""
 
     title: str
     total: int
-    query: str
-    memories: Sequence[Memory] = ()
+    memories: Sequence[Memory]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryListing:
-    """The content of the list. ``total`` memories match, ``of`` are active; ``jumps`` are the largest groups, ``others`` is the
-    number of other groups; ``by`` is the grouping.
-    """
+    """The content of the list. ``total`` memories match, ``of`` are active; ``by`` is the grouping."""
 
     total: int
     of: int
     groups: Sequence[MemoryGroup]
-    jumps: Sequence[MemoryGroup]
-    others: int
     by: str
 
 
@@ -131,29 +125,27 @@ def list_memories(workspace: Workspace, outlines: Sequence[Outline], wish: ListQ
         past = {memory.id: memory for memory in memories_at(workspace, moment)}
         outlines = [_outline_memory(memory, moment) for memory in past.values()]
     fit = list(filter(_make_predicate(wish, names, now, workspace.zone), outlines))
-    key, place = _make_grouping(workspace, wish, names, now)
+    key, place = _make_grouping(workspace, wish, now)
     totals = Counter(map(key, fit))
-    largest = sorted((each for each, _ in totals.most_common(_CHOICES)), key=place)
-    jumps = [_make_group(workspace, wish, names, item, totals[item]) for item in largest if item not in ("", USER_SCOPE)]
-    others = len(totals) - len(largest)
     if not wish.group and len(totals) > _SPARSE and len(fit) < _SPARSE * len(totals):
         wish = replace(wish, group="none")
-        key, place = _make_grouping(workspace, wish, names, now)
+        key, place = _make_grouping(workspace, wish, now)
         totals = Counter(map(key, fit))
-    order = {each: number for number, each in enumerate(sorted(totals, key=place))}
     fit.sort(key=attrgetter("last_seen"), reverse=wish.sort != "oldest")
+    first = {each: number for number, each in enumerate(dict.fromkeys(map(key, fit)))}
+    order = {each: (place(each), first[each]) for each in totals}
     fit.sort(key=lambda each: order[key(each)])
     memories = past or {memory.id: memory for memory in workspace.store.log.some([item.id for item in fit[:shown]])}
     groups = [
-        replace(
-            _make_group(workspace, wish, names, each, totals[each]),
+        MemoryGroup(
+            title=_group_title(workspace, wish, names, each),
+            total=totals[each],
             memories=[memories[item.id] for item in inside if item.id in memories],
         )
         for each, inside in groupby(fit[:shown], key)
     ]
     of = sum(outline.status == Status.ACTIVE.value for outline in outlines)
-    jumps = jumps if len(jumps) > 1 or len(totals) > 1 else []
-    return MemoryListing(total=len(fit), of=of, groups=groups, jumps=jumps, others=others, by=wish.group or "project")
+    return MemoryListing(total=len(fit), of=of, groups=groups, by=wish.group or "project")
 
 
 def _outline_memory(memory: Memory, moment: datetime) -> Outline:
@@ -197,38 +189,32 @@ def _make_predicate(wish: ListQuery, names: Mapping[str, str], now: datetime, zo
 
 
 def _make_grouping(
-    workspace: Workspace, wish: ListQuery, names: Mapping[str, str], now: datetime
-) -> tuple[Callable[[Outline], str], Callable[[str], tuple[bool, int, str]]]:
+    workspace: Workspace, wish: ListQuery, now: datetime
+) -> tuple[Callable[[Outline], str], Callable[[str], tuple[bool, int]]]:
+    """What a memory is grouped by, and where a group stands; those that stand nowhere in particular follow their first memory."""
     if wish.group == "category":
         kinds = [f"{profile.id}.{category.id}" for profile in workspace.profiles for category in profile.categories]
         order = {each: number for number, each in enumerate(kinds)}
-        return lambda each: f"{each.profile}.{each.category}", lambda kind: (False, order.get(kind, len(order)), kind)
+        return lambda each: f"{each.profile}.{each.category}", lambda kind: (False, order.get(kind, len(order)))
     if wish.group == "age":
         ends = [format_instant(now - timedelta(days=days)) for days, _, _ in _SPANS]
         by_age = [*(label for _, _, label in _SPANS), "old"]
         back = -1 if wish.sort == "oldest" else 1
         return (
             lambda each: next((age for end, age in zip(ends, by_age, strict=False) if each.last_seen >= end), "old"),
-            lambda age: (False, back * by_age.index(age), ""),
+            lambda age: (False, back * by_age.index(age)),
         )
     if wish.group == "none":
-        return lambda _: "", lambda _: (False, 0, "")
-    return lambda each: each.scope, lambda scope: (scope != USER_SCOPE, 0, names.get(scope, scope).lower())
+        return lambda _: "", lambda _: (False, 0)
+    return lambda each: each.scope, lambda scope: (scope != USER_SCOPE, 0)
 
 
-def _make_group(workspace: Workspace, wish: ListQuery, names: Mapping[str, str], which: str, total: int) -> MemoryGroup:
-    """The empty group for a key. The memories that apply everywhere have no query of their own, because they are listed first."""
+def _group_title(workspace: Workspace, wish: ListQuery, names: Mapping[str, str], which: str) -> str:
     if wish.group == "category":
-        title, query = category_title(workspace.profiles, *parse_kind(which)), wish.query_with(category=which)
-    elif wish.group == "age":
-        title = next((label for _, label, age in _SPANS if age == which), "Longer ago")
-        query = wish.query_with(age=which)
-    elif wish.group == "none":
-        title, query = "", wish.query
-    else:
-        title = "Everywhere" if which == USER_SCOPE else names.get(which, which)
-        query = wish.query if which == USER_SCOPE else wish.query_with(project=which)
-    return MemoryGroup(title=title, total=total, query=query)
+        return category_title(workspace.profiles, *parse_kind(which))
+    if wish.group == "age":
+        return next((label for _, label, age in _SPANS if age == which), "Longer ago")
+    return "Everywhere" if which == USER_SCOPE else names.get(which, which)
 
 
 def field_choices(workspace: Workspace, outlines: Sequence[Outline]) -> dict[str, list[tuple[str, str]]]:

@@ -232,7 +232,7 @@ def _remedy_fault(
     )
     keys = {item.event for item in granted}
     agreed = [event for event in cited.values() if event.key in keys]
-    return "a remedy that never helped" if is_unproven_fix(content, cited.values(), ordered, told=told, agreed=agreed) else ""
+    return "nothing shows that it helped" if is_unproven_fix(content, cited.values(), ordered, told=told, agreed=agreed) else ""
 
 
 def _polarity_fault(content: str, evidence: Sequence[Evidence], cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:

@@ -272,7 +272,8 @@ def find_routes(
         elif place is OutputPlace.VIEW:
             found.append(OutputRoute(place=place, where=path, why="what is active is there"))
         else:
-            found.append(_sheet_route(memory, memories, profile, place, path, as_of=as_of, names=names, zone=zone))
+            routes = find_sheet_routes([memory], memories, profile, place, path, as_of=as_of, names=names, zone=zone)
+            found.append(routes[memory.id])
     return tuple(found)
 
 
@@ -285,8 +286,8 @@ def _daily_route(memory: Memory, folder: str, zone: ZoneInfo) -> OutputRoute:
     return OutputRoute(place=OutputPlace.DAILY, where=f"{folder}/{day.isoformat()}.md", why="it was first said on that day")
 
 
-def _sheet_route(
-    memory: Memory,
+def find_sheet_routes(
+    asked: Sequence[Memory],
     memories: Sequence[Memory],
     profile: Profile,
     place: OutputPlace,
@@ -295,16 +296,21 @@ def _sheet_route(
     as_of: datetime,
     names: Mapping[str, str],
     zone: ZoneInfo,
-) -> OutputRoute:
+) -> dict[str, OutputRoute]:
+    """Whether the memory file or the card shows each of some memories, by id, and why; composed once for all of them."""
     shown = [memory for memory in memories if memory.status_at(as_of) is Status.ACTIVE and is_shown(memory, (profile,), place)]
     document = compose_sheet(shown, (profile,), as_of=as_of, names=names, zone=zone, place=place)
     order = rank_memories(shown, (profile,))
-    rank = f"it is number {[memory.id for memory in order].index(memory.id) + 1} of the {len(order)} that may stand there"
+    ranks = {memory.id: number for number, memory in enumerate(order, 1)}
     stand = {fact.id for section in document.sections for fact in section.facts}
-    if memory.id in stand:
-        return OutputRoute(place=place, where=path, why="it is pinned" if memory.pinned else rank)
-    category = profile.category(memory.category)
-    better = [item for item in order if (item.category, item.scope) == (memory.category, memory.scope)]
-    if category is not None and category.budget and [memory.id for memory in better].index(memory.id) >= category.budget:
-        return OutputRoute(place=place, where="", why=f"there are {category.budget} better among its {category.title.lower()}")
-    return OutputRoute(place=place, where="", why=f"there is no room: {rank}, and {len(stand)} have room")
+    found = {}
+    for memory in asked:
+        rank = f"it is number {ranks[memory.id]} of the {len(order)} that may stand there"
+        category, where, why = profile.category(memory.category), "", f"there is no room: {rank}, and {len(stand)} have room"
+        better = [item.id for item in order if (item.category, item.scope) == (memory.category, memory.scope)]
+        if memory.id in stand:
+            where, why = path, "it is pinned" if memory.pinned else rank
+        elif category is not None and category.budget and better.index(memory.id) >= category.budget:
+            why = f"there are {category.budget} better among its {category.title.lower()}"
+        found[memory.id] = OutputRoute(place=place, where=where, why=why)
+    return found

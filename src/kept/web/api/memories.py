@@ -130,11 +130,7 @@ def get_memory(request: Request, answer: Response, number: Id) -> dict[str, Any]
 def edit_memory(request: Request, answer: Response, number: Id, body: EditBody, if_match: IfMatch = None) -> dict[str, Any]:
     """Change its text, category or project. What a person wrote is not changed by a machine."""
     seen = parse_if_match(if_match)
-    return apply_change(
-        request,
-        answer,
-        lambda workspace: [_edit(workspace, number, body, seen)],
-    )
+    return apply_change(request, answer, lambda workspace: [_edit(workspace, number, body, seen)])
 
 
 def _edit(workspace: Workspace, number: str, body: EditBody, seen: str) -> Memory:

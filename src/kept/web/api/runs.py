@@ -1,9 +1,9 @@
-"""The API for runs: start one, follow it, stop it, and list past ones."""
+"""The API for runs: start one, follow it, stop it; and make a backup."""
 
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Request
 from pydantic import BaseModel, BeforeValidator, Field, StrictBool, StringConstraints
 
 from kept.core.codec import json_fields
@@ -11,7 +11,6 @@ from kept.core.errors import UsageError
 from kept.core.pattern import Pattern
 from kept.memories.backups import back_up_now
 from kept.pipeline.run import RunOptions
-from kept.pipeline.status import RunSummary, list_stopped_groups, load_runs
 from kept.web.api.forms import Body, EmptyBody
 from kept.web.room import request_home, request_workspace, web_context
 
@@ -58,68 +57,6 @@ class RunStateOut(BaseModel):
     problem: str
     stopped: bool
     report: dict[str, Any] = Field(description="As `kept run --json` prints it; empty until the run is over.")
-
-
-class PassOut(BaseModel):
-    """A pass of a run."""
-
-    id: int
-    stage: str
-    subject: str
-    note: str
-    operations: dict[str, int]
-    undone: bool
-
-
-class RunOut(BaseModel):
-    """A run that changed something, or asked a model."""
-
-    id: int
-    command: str
-    started_at: str
-    ended_at: str | None = Field(description="Null where it was cut short.")
-    questions: int
-    cost: float | None = Field(description="USD; null where it is not known.")
-    undone: bool
-    passes: list[PassOut]
-
-
-class StopOut(BaseModel):
-    """A change that a guard stopped and that is still pending."""
-
-    profile: str
-    scope: str
-    at: str
-    why: str
-
-
-class RunsOut(BaseModel):
-    """The last runs, newest first, and the changes that guards have stopped."""
-
-    runs: list[RunOut]
-    stops: list[StopOut]
-
-
-@router.get("/runs", response_model=RunsOut)
-def list_runs(
-    request: Request,
-    *,
-    limit: Annotated[int, Query(ge=1, le=200)] = 20,
-    before: Annotated[int, Query(ge=0, le=10**15, description="Only runs before that of this number.")] = 0,
-) -> dict[str, Any]:
-    """The last runs that changed something, with their passes."""
-    with request_workspace(request) as workspace:
-        waiting = [json_fields(stop, "profile", "scope", "at", "why") for stop in list_stopped_groups(workspace)]
-        return {"runs": [_run_body(summary) for summary in load_runs(workspace, limit, before=before)], "stops": waiting}
-
-
-def _run_body(happened: RunSummary) -> dict[str, Any]:
-    body = json_fields(happened.run, "id", "command", "started_at", "ended_at") | json_fields(
-        happened, "cost", "undone", questions="asked"
-    )
-    return body | {
-        "passes": [json_fields(made, "id", "stage", "subject", "note", "operations", "undone") for made in happened.passes]
-    }
 
 
 class BackupOut(BaseModel):

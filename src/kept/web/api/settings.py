@@ -1,19 +1,16 @@
-"""The API for settings: read and set them, add and delete rules, edit the file as text, switch sources, show the nightly job.
+"""The API for settings: read and set them, add and delete rules, edit the file as text, switch sources.
 
 Settings that name programs, servers or paths, or that say whom to trust, are shown but cannot be changed here: the page's key gives
 access to the memories, not to the machine. A model can be chosen only among those that kept itself finds on this machine.
 """
 
-import os
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request
 from pydantic import BaseModel, Field, StrictBool, StrictFloat, StrictInt
 from starlette.responses import Response
 
-from kept.core.codec import dump
 from kept.core.errors import ConfigError, MissingError
-from kept.install import schedule as scheduling
 from kept.llm.available import find_models
 from kept.memories import configure
 from kept.memories.configure import Setting
@@ -99,21 +96,6 @@ class ModelOut(BaseModel):
     adapter: str
     model: str
     trial: str = ""
-
-
-class ScheduledJobOut(BaseModel):
-    """An entry in the system's scheduler."""
-
-    kind: str
-    places: list[str]
-    enabled: bool
-    detail: str = ""
-
-
-class ScheduleOut(BaseModel):
-    """The entries of the nightly job."""
-
-    entries: list[ScheduledJobOut]
 
 
 @router.get("/settings", response_model=SettingsOut)
@@ -210,12 +192,6 @@ def try_model(request: Request, body: EmptyBody) -> dict[str, Any]:
         llm = workspace.settings.llm
         (score,) = try_models(workspace, (llm.model,))
         return {"adapter": llm.adapter, "model": llm.model, "trial": f"{score.verdict}: {score.text}"}
-
-
-@router.get("/schedule", response_model=ScheduleOut)
-def get_schedule(request: Request) -> dict[str, Any]:
-    """The entries of the nightly job in the system's schedulers. They name a program, so only the terminal can change them."""
-    return {"entries": [dump(job) for job in scheduling.list_installed_jobs(request_home(request), os.environ)]}
 
 
 def _require_setting(name: str) -> str:

@@ -1,8 +1,10 @@
 """The API for several memories: change all or none of them, merge them, forget them, and accept refused proposals."""
 
 from collections import Counter
+from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Annotated, Any, assert_never
+from functools import partial
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request
 from pydantic import BaseModel, Field, StrictBool, StringConstraints
@@ -32,6 +34,16 @@ class BulkAction(StrEnum):
     KEEP = "keep"
     APPROVE = "approve"
     REJECT = "reject"
+
+
+_ACTS: Mapping[BulkAction, Callable[..., Memory]] = {
+    BulkAction.PIN: person.pin,
+    BulkAction.UNPIN: partial(person.pin, on=False),
+    BulkAction.RETIRE: person.retire,
+    BulkAction.KEEP: person.keep,
+    BulkAction.APPROVE: decisions.approve,
+    BulkAction.REJECT: decisions.reject,
+}
 
 
 class SeenMemory(Body):
@@ -98,28 +110,12 @@ def change_several(request: Request, answer: Response, body: BulkBody) -> dict[s
 
     def change_all(workspace: Workspace) -> list[Memory]:
         with person.one_run(workspace, body.act) as run:
-            memories = [_apply_action(workspace, body.act, seen) for seen in body.memories]
+            memories = [_ACTS[body.act](workspace, seen.id, if_match=seen.revision) for seen in body.memories]
         last = [workspace.store.log.operations_on(memory.id)[-1][0] for memory in memories]
         undo_each.extend(str(pass_.id) if run.started and pass_.run == run() else "" for pass_ in last)
         return memories
 
     return apply_change(request, answer, change_all) | {"undo_each": undo_each}
-
-
-def _apply_action(workspace: Workspace, act: BulkAction, seen: SeenMemory) -> Memory:
-    number, revision = seen.id, seen.revision
-    match act:
-        case BulkAction.PIN | BulkAction.UNPIN:
-            return person.pin(workspace, number, on=act is BulkAction.PIN, if_match=revision)
-        case BulkAction.RETIRE:
-            return person.retire(workspace, number, if_match=revision)
-        case BulkAction.KEEP:
-            return person.keep(workspace, number, if_match=revision)
-        case BulkAction.APPROVE:
-            return decisions.approve(workspace, number, if_match=revision)
-        case BulkAction.REJECT:
-            return decisions.reject(workspace, number, if_match=revision)
-    assert_never(act)
 
 
 @router.post("/merge", response_model=ChangeResponse)

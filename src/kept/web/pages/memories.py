@@ -1,6 +1,7 @@
 """The pages for memories: the list with search and filters. The filters are in the URL, for bookmarks and the back button."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
@@ -14,7 +15,7 @@ from kept.core.event import Origin
 from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.core.sentences import split_sentences
 from kept.core.times import format_instant
-from kept.core.value import dataclass, replace
+from kept.core.value import dataclass, fields, replace
 from kept.intake.survey import survey
 from kept.memories.browse import TRUST, MemoryFilter, filter_memories, matching_scopes, memory_revision
 from kept.memories.person import MOST, find_memory
@@ -33,6 +34,7 @@ from kept.workspace import Workspace
 router = APIRouter()
 PAGE = NavigationPage(id="memories", title="Memories", path="/", key="m", router=router)
 
+_LONGEST = 500  # maximum characters of each field of the query
 _STRETCH = 60  # rows that are shown before "show more"
 
 Ids = Annotated[list[str], Query(alias="id", min_length=1, max_length=1_000)]
@@ -64,39 +66,10 @@ class SearchResultRow:
 
 
 @router.get("/")
-def memories(
-    request: Request,
-    *,
-    q: Annotated[str, Query(max_length=500)] = "",
-    within: str = "",
-    status: str = "",
-    category: str = "",
-    project: str = "",
-    age: str = "",
-    origin: str = "",
-    since: Annotated[str, Query(max_length=10)] = "",
-    until: Annotated[str, Query(max_length=10)] = "",
-    at: Annotated[str, Query(max_length=10)] = "",
-    group: str = "",
-    sort: str = "",
-    exact: bool = False,
-    shown: Annotated[int, Query(ge=1, le=100_000)] = _STRETCH,
-) -> Response:
+def memories(request: Request, *, exact: bool = False, shown: Annotated[int, Query(ge=1, le=100_000)] = _STRETCH) -> Response:
     """The page, or for htmx only the list."""
-    wish = ListQuery(
-        q=q.strip(),
-        within=within,
-        status=status,
-        category=category,
-        project=project,
-        age=age,
-        origin=origin,
-        since=since,
-        until=until,
-        at=at,
-        group=group,
-        sort=sort,
-    )
+    asked = {field.name: request.query_params.get(field.name, "")[:_LONGEST].strip() for field in fields(ListQuery)}
+    wish = ListQuery(**asked)
     with request_workspace(request) as workspace:
         if wish.q:
             values = _found_values(workspace, wish, shown, exact=exact)
@@ -199,16 +172,27 @@ def split_form(request: Request, number: str) -> Response:
     """The form that splits a memory, filled with its first sentence and the rest; it also shows the quotes of its evidence."""
     with request_workspace(request) as workspace:
         memory = find_memory(workspace, number)
-        first = memory.content[: split_sentences(memory.content, 0, len(memory.content))[0].end]
+        first = _find_first_part(memory.content)
         return render_part(
             workspace,
             "memory_split.html",
             memory=memory,
             revision=memory_revision(memory),
-            parts=(first, memory.content[len(first) :].strip() or memory.content),
+            parts=(first.rstrip(" ,;"), _JOINED.sub("", memory.content[len(first) :]).strip()),
             passages=list(dict.fromkeys(quote.quote for quote in memory.evidence if quote.quote)),
             most=MOST,
         )
+
+
+_CUT = re.compile(r"[,;:–—]\s+|\s(?=(?:and|und|et|y|e)\s)")
+_JOINED = re.compile(r"^[\s,;:–—]*(?:(?:and|und|et|y|e)\s+)?(?:that\s+|dass\s+|que\s+)?")
+
+
+def _find_first_part(text: str) -> str:
+    """The first of several sentences; of a single one, the part before the mark or the "and" nearest to its middle."""
+    end = split_sentences(text, 0, len(text))[0].end
+    cuts = [match.start() for match in _CUT.finditer(text)] if end >= len(text.rstrip()) else [end]
+    return text[: min(cuts, key=lambda cut: abs(cut - len(text) / 2), default=len(text))]
 
 
 @router.get("/memories/{number}/answer")

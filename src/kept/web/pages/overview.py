@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -16,11 +16,12 @@ from kept.memories.browse import WHOSE
 from kept.memories.day_view import DayView
 from kept.memories.day_view import load_day_view as look_at
 from kept.memories.history import DifferenceKind, list_differences, run_changes, run_history
+from kept.outputs.compose.sheet import recency_of
 from kept.outputs.routing import preview_start
-from kept.pipeline.status import daily_costs
+from kept.pipeline.status import ChartPoint, daily_costs
 from kept.profiles.profile import category_title
 from kept.recall.preview import session_directories
-from kept.web.charts import Chart, StackedChart, build_chart, build_stacked_chart, year_squares
+from kept.web.charts import Chart, build_chart, year_squares
 from kept.web.pages.review import find_refusal_reason
 from kept.web.pages.runs import MARKS, describe_who
 from kept.web.pages.settings import describe_nightly_job
@@ -31,8 +32,8 @@ from kept.workspace import Workspace
 router = APIRouter()
 PAGE = NavigationPage(id="overview", title="Overview", path="/overview", key="o", router=router)
 
-_NEW, _RUNS, _WAITING, _BULLETS, _PROJECTS, _LAST_DAYS = 8, 5, 3, 4, 12, 2  # how many of each are shown
-_WEEKS, _DAYS, _CATEGORIES = 26, 30, 5
+_NEW, _RUNS, _WAITING, _BULLETS, _PROJECTS, _LAST_DAYS = 8, 5, 3, 4, 5, 2  # how many of each are shown
+_WEEKS, _DAYS = 26, 30
 
 
 @router.get("/overview")
@@ -69,9 +70,8 @@ def overview(request: Request) -> Response:
             **describe_nightly_job(workspace.paths),
             at_end=workspace.settings.at_session_end == "run",
             backup=_last_backup(workspace),
-            grown=_chart_growth(workspace, memories, today),
             tables=_count_origins(memories, refused),
-            charts=[spent] if (spent := _chart_costs(workspace)) else [],
+            charts=[chart for chart in (_chart_growth(workspace, memories, today), _chart_costs(workspace)) if chart],
             year=year_squares(minutes, today),
         )
 
@@ -89,20 +89,22 @@ def _recent_changes(workspace: Workspace) -> list[Any]:
     return []
 
 
-def _list_projects(workspace: Workspace, memories: Iterable[Memory]) -> list[tuple[str, str, int, int]]:
-    """The projects with the most active memories: the name, a directory, how many memories a session there sees at its start, and
-    how many of other projects.
+def _list_projects(workspace: Workspace, memories: Iterable[Memory]) -> list[tuple[str, str, int, int, int]]:
+    """The projects with the latest memories: the name, a directory, how many active memories it has, how many a session there sees
+    at its start, and how many of other projects.
     """
-    counts = Counter(memory.scope for memory in memories if memory.status is Status.ACTIVE)
-    known = sorted(session_directories(workspace), key=lambda each: (-counts[workspace.scope(each[0])], each[1]))
-    starts = [(name, directory, preview_start(workspace, directory)) for directory, name in known[:_PROJECTS]]
-    return [(name, directory, start.memory_count, start.foreign) for name, directory, start in starts]
+    active = [memory for memory in memories if memory.status is Status.ACTIVE]
+    counts, last = Counter(memory.scope for memory in active), recency_of(active)
+    known = [(workspace.scope(directory), directory, name) for directory, name in session_directories(workspace)]
+    latest = sorted(known, key=lambda each: (-last.get(each[0], 0.0), each[2]))[:_PROJECTS]
+    starts = [(name, directory, counts[scope], preview_start(workspace, directory)) for scope, directory, name in latest]
+    return [(name, directory, count, start.memory_count, start.foreign) for name, directory, count, start in starts]
 
 
-def _last_backup(workspace: Workspace) -> str:
-    """The name of the newest backup; empty if there is none."""
-    copies = sorted(workspace.paths.backups.glob("*.db"), key=lambda each: each.stat().st_mtime)
-    return copies[-1].name if copies else ""
+def _last_backup(workspace: Workspace) -> datetime | None:
+    """The time of the newest backup; None if there is none."""
+    latest = max((copy.stat().st_mtime for copy in workspace.paths.backups.glob("*.db")), default=0.0)
+    return datetime.fromtimestamp(latest, UTC) if latest else None
 
 
 def _summarize_day(found: DayView, shown: Collection[str]) -> list[str]:
@@ -111,17 +113,21 @@ def _summarize_day(found: DayView, shown: Collection[str]) -> list[str]:
     return [text for key, text in lines.items() if key not in shown][:_BULLETS]
 
 
-def _chart_growth(workspace: Workspace, memories: Sequence[Memory], today: date) -> StackedChart | None:
+def _chart_growth(workspace: Workspace, memories: Sequence[Memory], today: date) -> Chart | None:
     monday = today - timedelta(days=today.weekday())
-    weeks = [monday - timedelta(weeks=back) for back in range(_WEEKS - 1, -1, -1)]
-    grown: dict[str, Counter[date]] = {}
-    for entry in memories:
-        if entry.status is Status.ACTIVE and entry.first_seen is not None:
-            day = entry.first_seen.astimezone(workspace.zone).date()
-            title = category_title(workspace.profiles, entry.profile, entry.category)
-            grown.setdefault(title, Counter()).update(week for week in weeks if day < week + timedelta(weeks=1))
-    told, places = "active ones by category, week by week", {week: str(week) for week in weeks}
-    return build_stacked_chart("Memories over time", told, places, grown, _CATEGORIES)
+    seen = [
+        (entry.first_seen.astimezone(workspace.zone).date(), category_title(workspace.profiles, entry.profile, entry.category))
+        for entry in memories
+        if entry.status is Status.ACTIVE and entry.first_seen is not None
+    ]
+    points = []
+    for week in (monday - timedelta(weeks=back) for back in range(_WEEKS - 1, -1, -1)):
+        there = Counter(title for day, title in seen if day < week + timedelta(weeks=1))
+        told = ", ".join(f"{count:,} {title}" for title, count in there.most_common())
+        points.append(
+            ChartPoint(day=week, value=there.total(), told=f"week of {week}: {there.total():,}{': ' if told else ''}{told}")
+        )
+    return build_chart("Memories over time", "active ones, week by week, with their categories", points)
 
 
 def _count_origins(
@@ -145,4 +151,4 @@ def _count_origins(
 
 
 def _chart_costs(workspace: Workspace) -> Chart | None:
-    return build_chart("Spent on models", f"USD by day, the last {_DAYS}", daily_costs(workspace, _DAYS), share=False)
+    return build_chart("Spent on models", f"USD by day, the last {_DAYS}", daily_costs(workspace, _DAYS), "USD")

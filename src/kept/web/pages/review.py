@@ -44,6 +44,7 @@ def _count_with_status(workspace: Workspace, wanted: Status) -> int:
 PAGE = NavigationPage(id="review", title="Review", path="/review", key="v", router=router, count=count_pending)
 
 WHY: Mapping[str, str] = {  # the explanation of each reason for a refusal
+    "a remedy that never helped": "No turn that it cites shows that it helped.",
     "chatter": "It is said in passing.",
     "code": "It is code or data, not a sentence.",
     "forgotten": "You forgot it.",
@@ -171,7 +172,7 @@ def refused_page(request: Request, reason: str = "", shown: Annotated[int, Query
         reasons = Counter(find_refusal_reason(judged) for judged in every)
         candidate_verdicts = sorted((judged for judged in every if reason in ("", find_refusal_reason(judged))), key=_review_order)
         values: dict[str, Any] = {
-            "reasons": sorted(reasons.items()),
+            "reasons": reasons.most_common(),
             "reason": reason,
             "total": len(candidate_verdicts),
             "shown": shown,
@@ -185,8 +186,7 @@ def refused_page(request: Request, reason: str = "", shown: Annotated[int, Query
             "review_refused.html",
             here=PAGE.id,
             tab="refused",
-            found=candidate_verdicts[:shown],
-            reason_of=find_refusal_reason,
+            groups=[(name, list(found)) for name, found in groupby(candidate_verdicts[:shown], find_refusal_reason)],
             taken=taken,
             rejected=_count_with_status(workspace, Status.REJECTED),
             **values,
@@ -195,12 +195,15 @@ def refused_page(request: Request, reason: str = "", shown: Annotated[int, Query
 
 
 @router.get("/review/{number}/card")
-def review_card(request: Request, number: str) -> Response:
-    """One memory in the queue; shortened once it is decided."""
+def review_card(request: Request, number: str, *, conversation: bool = False) -> Response:
+    """One memory as the queue shows it, with the conversation around every quote where that is asked for; decided, in short."""
     with request_workspace(request) as workspace:
         memory = find_decidable(workspace, number)
         why = "" if memory.owned else why_lingering(workspace, memory)
         shown = _review_values(workspace, [memory], {memory.id: why} if why else {})
+        if conversation:
+            found = trace_memory(workspace, memory, context=5).evidence[:_QUOTES]
+            shown["evidence"] = build_conversations(found, memory.evidence)
         return render_part(workspace, "review_card.html", memory=memory, row=number, **shown)
 
 
@@ -209,16 +212,6 @@ def edit_form(request: Request, number: str) -> Response:
     """The form that edits a proposal's text; saving approves it."""
     with request_workspace(request) as workspace:
         return render_form(workspace, find_decidable(workspace, number), "review_edit.html", row=f"/review/{number}/card")
-
-
-@router.get("/review/{number}/conversation")
-def card_with_conversation(request: Request, number: str) -> Response:
-    """The card with the conversation around every quote."""
-    with request_workspace(request) as workspace:
-        memory = find_decidable(workspace, number)
-        conversations = build_conversations(trace_memory(workspace, memory, context=5).evidence[:_QUOTES], memory.evidence)
-        shown = _review_values(workspace, [memory]) | {"evidence": conversations}
-        return render_part(workspace, "review_card.html", memory=memory, row=number, **shown)
 
 
 def _find_alike(shown: Sequence[Memory], pool: Sequence[Memory]) -> Mapping[str, Sequence[Memory]]:

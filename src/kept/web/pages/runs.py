@@ -261,7 +261,7 @@ def format_run_cost(value: float | None) -> str:
 def _build_charts(workspace: Workspace) -> list[Chart]:
     target = workspace.settings.journal.self_reference
     found = (
-        build_chart("Cost of the model", f"by day, the last {_DAYS}", daily_costs(workspace, _DAYS), share=False),
+        build_chart("Cost of the model", f"by day, the last {_DAYS}", daily_costs(workspace, _DAYS), "USD"),
         build_chart(
             "Self-reference of the journal",
             f"share of sentences about memory itself, by entry; the line is {target:.0%}",

@@ -8,12 +8,11 @@ from starlette.responses import Response
 
 from kept.core.memory import Actor, Memory, Status, own_word
 from kept.core.text import diff_words
-from kept.core.value import dataclass
+from kept.core.value import dataclass, replace
 from kept.memories.browse import Timeline, build_timeline, trace_memory
 from kept.memories.history import undo
 from kept.memories.person import find_memory
-from kept.outputs.routing import SessionStart, preview_start, routes_by_memory
-from kept.profiles.profile import OutputPlace
+from kept.outputs.routing import SessionStart, explain_no_room, preview_start, routes_by_memory
 from kept.recall.preview import session_directories
 from kept.web.pages.context import last_work_directory
 from kept.web.pages.memories import PAGE, render_form, row_values
@@ -148,11 +147,14 @@ def find_next_starts(workspace: Workspace, memories: Sequence[Memory]) -> list[N
         else:
             start = starts[directory] = starts.get(directory) or preview_start(workspace, directory)
             told, why = start.find_way(memory.id)
-            if not (told or start.hooked):
-                routes = routes_by_memory(workspace, [memory])[memory.id]
-                why = next((route.why for route in routes if route.place is OutputPlace.MEMORY and not route.where), why)
+            why = why if told or start.hooked else ""
         made.append(NextStart(directory=directory, project=project, told=told, why=why))
-    return made
+    unsaid = [memory for memory, start in zip(memories, made, strict=True) if not start.why]
+    reasons = explain_no_room(workspace, unsaid) if unsaid else {}
+    return [
+        start if start.why else replace(start, why=reasons.get(memory.id) or starts[start.directory].find_way(memory.id)[1])
+        for memory, start in zip(memories, made, strict=True)
+    ]
 
 
 def _visible_state(memory: Memory | None) -> Any:

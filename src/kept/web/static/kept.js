@@ -29,6 +29,7 @@
     if (act) {
       const button = make("button", "Undo");
       button.type = "button";
+      button.title = "or press u, on any page";
       button.addEventListener("click", () => takeBack(act));
       line.dataset.act = act.id;
       line.append(button);
@@ -39,7 +40,7 @@
     line.append(close);
     const said = $("#said");
     said.replaceChildren(...[...said.children].slice(-2), line);
-    setTimeout(() => { if (!line.matches(":hover, :focus-within")) line.remove(); }, bad ? 20000 : 10000);
+    setTimeout(() => { if (!line.matches(":hover, :focus-within")) line.remove(); }, bad || act ? 30000 : 10000);
   };
 
   const told = (problem) => [problem.error + (problem.where && !/^[0-9a-f]{10}$/.test(problem.where) ? ` (${problem.where})` : ""), problem.hint].filter(Boolean).join(" → ");

@@ -52,7 +52,8 @@
       if (row?.matches(".done")) row.lastElementChild.firstElementChild.append(": ", note);
     }
   };
-  document.body.addEventListener("kept:changed", reach);
+  let later = 0;  // one question for decisions that follow each other
+  document.body.addEventListener("kept:changed", () => { clearTimeout(later); later = setTimeout(reach, 800); });
   reach();
 
   // ---- saving ------------------------------------------------------------------------------------------------------------
