@@ -102,7 +102,7 @@ def test_lines_of_other_projects_in_the_file_that_a_session_reads_whole_are_coun
 def count_lines_of_the_start(served, memory):
     """What three pages say of the next session in the harbor: how many memories it starts with, twice, and whether it sees one."""
     heading = re.search(r"<h2>A session in harbor starts with (\d+)", served.ask("GET", "/context?project=/x/harbor")[2])
-    counted = re.search(r">harbor</a> <span class=\"soft num\">(\d+)", served.ask("GET", "/overview")[2])
+    counted = re.search(r">harbor</a></th><td class=\"num\">\d+</td><td class=\"num\">(\d+)", served.ask("GET", "/overview")[2])
     routes = served.ask("GET", f"/memories/{memory.id}/routes")[2]
     return heading[1], counted[1], "</strong>: a hook puts it there" in routes
 

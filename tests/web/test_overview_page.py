@@ -19,7 +19,7 @@ def test_it_shows_what_is_new_what_waits_and_pictures_with_tables(served, browse
     page.get_by_role("link", name="Decide on 1 proposal").wait_for()
     figures = page.locator("figure")
     assert figures.count() >= 3
-    assert figures.locator("table, details").count() == figures.count()
+    assert page.locator("figure:has(table, details)").count() == figures.count()
     origins = page.locator("figure", has_text="Where they come from").locator("tr")
     assert origins.first.inner_text().split() == ["told", "directly", "1"]
     assert ": 1, 1 Decisions" in page.locator("figure", has_text="Memories over time").locator("li").first.text_content()
