@@ -54,7 +54,7 @@ class Memory:
         self.session, self.folder = session.path.stem, workspace.paths.root
         self._workspace, self._session, self._close = workspace, session, close
         self._shared = shared  # with coding agents, which read the files
-        self._unindexed = not shared  # nothing else updates the index of a user's own store
+        self._index_is_stale = not shared  # nothing else updates the index of a user's own store
         self._lock = RLock()
         self._closed = False
 
@@ -286,9 +286,9 @@ class Memory:
             yield workspace
 
     def _update_index(self) -> None:
-        if self._unindexed:
+        if self._index_is_stale:
             update_index_after_change(self._workspace)
-            self._unindexed = False
+            self._index_is_stale = False
 
     def _find_in_scopes(self, number: str) -> Stored:
         """A memory of this user and project that was not forgotten. Raises MissingError, without naming other projects'
@@ -321,7 +321,7 @@ class Memory:
         # In an agent's shell no edit of a file counts as the person's.
         files = self._shared and not agent_variable(os.environ)
         memory, _ = apply_person_change(self._workspace, stored_whole, with_files=files, with_index=False)
-        self._unindexed = True
+        self._index_is_stale = True
         return item_of(memory, self._workspace.clock())
 
 

@@ -65,7 +65,7 @@ class Filing:
         old = {_body_of(stored)[0]: stored for stored in self.texts.every()}
         for content in sorted(told.keys() | own.keys()):
             self._file_text(content, told.get(content, ()), own.get(content, ()), old.pop(content, None), known.get(content))
-        for content in sorted(find_decided(elsewhere) - told.keys() - own.keys()):
+        for content in sorted(collect_decided_forms(elsewhere) - told.keys() - own.keys()):
             form, stored = content, StoredText(find_place(self.group, content, None), to_canonical_json([content, [], ""]), "")
             self.texts.put(stored._replace(tokens=self.token(DECIDED)), form, old.pop(content, None))
         for stored in old.values():
@@ -190,7 +190,7 @@ class Filing:
             yield self.token(THEME)
 
 
-def find_decided(memories: Iterable[Memory]) -> frozenset[str]:
+def collect_decided_forms(memories: Iterable[Memory]) -> frozenset[str]:
     """The normal forms of memories that a person owns or pinned."""
     return frozenset(normal_form(memory.content) for memory in memories if is_person_owned(memory) and memory.content)
 

@@ -30,7 +30,7 @@ from kept.curation.curate.clusters import (
 from kept.curation.curate.plans import time_order
 from kept.curation.curate.texts import Compared, Text, can_relate, choices_of, compare_all, list_texts
 from kept.curation.curate.values import COMPARED, CROWD, Meaning
-from kept.curation.filing import QUESTION, SUGGESTION, TAKEN, THEME, WHY, WISH, Filing, find_decided, takes_back, text_of
+from kept.curation.filing import QUESTION, SUGGESTION, TAKEN, THEME, WHY, WISH, Filing, collect_decided_forms, takes_back, text_of
 from kept.curation.lifecycle import NAMED_ANSWER, NAMED_GROUND, is_answer_to_question, is_same_theme
 from kept.extraction.questions.answer import apply_overrulings
 
@@ -72,7 +72,7 @@ def read_group(filing: Filing) -> Part:
     judged = tuple(proposal.judged for proposal in filing.log.proposals(*filing.group))
     memories = filing.log.memories(group=filing.group)
     elsewhere = tuple(memory for other in sorted(filing.others) for memory in filing.log.memories(group=other))
-    decided = find_decided(elsewhere)
+    decided = collect_decided_forms(elsewhere)
     blocked = {candidate for memory in elsewhere for candidate in memory.candidates}
     if decided:
         blocked |= {each.candidate.id for each in judged if normal_form(each.candidate.content) in decided}

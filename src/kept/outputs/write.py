@@ -25,8 +25,8 @@ from kept.local.files import FileContent
 from kept.memories.day_view import reword_lines
 from kept.outputs import section
 from kept.outputs.agent_edits import split_agent_edits
-from kept.outputs.hand_edits import edits_to_operations as operations_of
 from kept.outputs.hand_edits import (
+    edits_to_operations,
     find_quarantined,
     hide_secrets,
     hold_agent_edits,
@@ -276,7 +276,7 @@ def _commit_edits(
         written.operations["reword"] += len(rewords)
         written.changed.append(f"{target.path}: {len(rewords)} lines of the day put otherwise")
     if result.changed:
-        operations = tuple(operations_of(workspace, target, result, lines))
+        operations = tuple(edits_to_operations(workspace, target, result, lines))
         if operations:
             _commit_operations(workspace, target, run, operations)
             written.book = None

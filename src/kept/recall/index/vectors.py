@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from kept.core.value import dataclass
 from kept.recall.embed.threads import single_thread
 from kept.recall.index.head import SIZE as HEAD_SIZE
-from kept.recall.index.head import format_head as head_bytes
-from kept.recall.index.head import parse_head as read_head
+from kept.recall.index.head import format_head, parse_head
 from kept.recall.index.reader import UnitKind
 
 Floats = NDArray[np.float32]
@@ -80,7 +79,7 @@ class Vectors:
         self.dimensions = 0
         try:
             with path.open("rb") as file:
-                head = read_head(file.read(HEAD_SIZE))
+                head = parse_head(file.read(HEAD_SIZE))
                 if head is None or head["model"] != model:
                     return
                 count, self.dimensions = head["count"], head["dimensions"]
@@ -157,7 +156,7 @@ def update_vectors(path: Path, model: str, gone: Mapping[UnitKind, Sequence[int]
     After a crash the file may contain rows beyond its count, or lack entries; repeating the call repairs both.
     """
     with _lock_file(path) as file:
-        head = read_head(os.pread(file, HEAD_SIZE, 0))
+        head = parse_head(os.pread(file, HEAD_SIZE, 0))
         dimensions = len(entries[0].vector) if entries else (head or {}).get("dimensions", 0)
         if head is None or head["model"] != model or head["dimensions"] != dimensions:
             os.ftruncate(file, 0)
@@ -172,7 +171,7 @@ def update_vectors(path: Path, model: str, gone: Mapping[UnitKind, Sequence[int]
         if entries:
             os.pwrite(file, _pack_rows(entries, dimensions).tobytes(), HEAD_SIZE + count * kind_of_row.itemsize)
             os.fsync(file)
-        os.pwrite(file, head_bytes(head | {"count": count + len(entries)}), 0)
+        os.pwrite(file, format_head(head | {"count": count + len(entries)}), 0)
         os.fsync(file)
 
 
