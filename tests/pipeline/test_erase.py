@@ -82,7 +82,7 @@ def holding(home, text=SAID):
     """The files of kept's below a home that hold a run of six words of a text."""
     wanted = runs_of(text)
     own = [path for path in home.rglob("*") if path.is_file() and "projects" not in path.parts and path.name != "feed.xml"]
-    return [path for path in own if any(run in " ".join(words_in(piece)) for piece in decoded(path) for run in wanted)]
+    return [path for path in own if not wanted.isdisjoint(run for piece in decoded(path) for run in runs_of(piece))]
 
 
 @pytest.fixture
@@ -663,12 +663,12 @@ def names_in_code():
     """The names that the code joins to the state folder (``….state / NAME``), each with its module."""
     root = Path(kept.__file__).parent
     for path in sorted(root.rglob("*.py")):
+        if "state / " not in (text := path.read_text()):
+            continue
         module = ".".join(path.relative_to(root.parent).with_suffix("").parts)
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(ast.parse(text)):
             match node:
-                case ast.BinOp(left=ast.Attribute(attr="state"), op=ast.Div(), right=ast.Constant(value=str(name))):
-                    yield module, name
-                case ast.BinOp(left=ast.Attribute(attr="state"), op=ast.Div(), right=right):
+                case ast.BinOp(left=ast.Attribute(attr="state") | ast.Name(id="state"), op=ast.Div(), right=right):
                     yield module, eval(ast.unparse(right), vars(import_module(module)))
 
 
