@@ -606,12 +606,13 @@ def test_of_the_shared_secrets_at_least_ninety_five_in_a_hundred_are_gone_and_at
 
 
 @pytest.mark.shared
-def test_nothing_in_the_shared_transcripts_is_taken_for_a_secret(shared: Path) -> None:
+@pytest.mark.parametrize("most", [50_000, pytest.param(None, marks=pytest.mark.slow)], ids=["begins", "whole"])
+def test_nothing_in_the_shared_transcripts_is_taken_for_a_secret(shared: Path, most: int | None) -> None:
     alarms = [
         (path.name, found.kind)
         for path in sorted((shared / "transcripts" / "inputs").rglob("*"))
         if path.suffix in {".md", ".jsonl", ".txt"}
-        for found in redact(path.read_text(encoding="utf-8", errors="replace"), key=KEY).found
+        for found in redact(path.read_text(encoding="utf-8", errors="replace")[:most], key=KEY).found
     ]
     assert alarms == []
 

@@ -9,7 +9,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kept.core.errors import KeptError
@@ -19,7 +19,8 @@ from kept.memories.history import undo
 from machines import Machine
 from talking import OTHER, RULE, forget_ids, say
 
-pytestmark = pytest.mark.timeout(7_200)  # `make torture` tries a thousand courses
+pytestmark = pytest.mark.timeout(7_200)
+FEWER = settings(max_examples=settings.default.max_examples // 5)  # a course opens some hundred stores
 SENTENCES = [f"The harbor {thing} is read twice." for thing in ("anchor", "barrel", "cable", "derrick")]
 CHANGES = {change.__name__: change for change in (person.retire, person.pin, person.approve, person.reject)}
 ACTIONS = ["add", "edit", "edit", "undo", *CHANGES, "sync", "sync", "carry", "carry"]
@@ -106,12 +107,14 @@ def follow(steps, course):
     return first
 
 
+@FEWER
 @given(steps=steps(*ACTIONS))
 def test_three_machines_that_say_the_same_and_change_it_apart_end_alike(steps, desk_at, clock, tmp_path):
     with TemporaryDirectory(dir=tmp_path) as root:
         follow(steps, Course(Path(root), desk_at, clock, repeats=True))
 
 
+@FEWER
 @given(steps=steps(*ACTIONS, "sync", "carry", "forget"))
 def test_what_one_of_three_machines_forgot_is_in_no_file_and_no_memory_of_any(steps, desk_at, clock, tmp_path):
     with TemporaryDirectory(dir=tmp_path) as root:

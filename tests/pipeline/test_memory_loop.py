@@ -107,15 +107,15 @@ def test_a_new_session_sees_it_because_it_lies_where_rules_are_loaded_from(vault
     assert not memory_file(home).read_text().startswith("---")  # a path would keep it from being loaded everywhere
 
 
-def test_fifty_kilobytes_hold_and_what_leaves_the_file_stays_in_the_store(vault, home, desk_at):
+def test_the_most_bytes_of_a_file_hold_and_what_leaves_it_stays_in_the_store(vault, home, desk_at):
     (home / ".config" / "kept" / "profiles").mkdir()
     text = (
         read_profile_text("vault")[0]
-        .replace("memory_bytes = 24000", "memory_bytes = 50000")
+        .replace("memory_bytes = 24000", "memory_bytes = 5000")
         .replace("memory_lines = 240", "memory_lines = 5000")
     )
     (home / ".config" / "kept" / "profiles" / "vault.toml").write_text(text)
-    for number in range(350):
+    for number in range(40):
         word = "".join(chr(97 + number // 26**each % 26) for each in range(3))
         chat(
             vault,
@@ -126,7 +126,7 @@ def test_fifty_kilobytes_hold_and_what_leaves_the_file_stays_in_the_store(vault,
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         active = [each for each in workspace.store.log.memories() if each.status is Status.ACTIVE]
-        assert memory_file(home).stat().st_size < 50_000
+        assert memory_file(home).stat().st_size < 5_000
         assert len(lines(home)) < len(active)
 
 

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ IDS = [
 WITH_ACTIONS = {"journal", "profiles", "schedule", "sources", "jobs", "prompt", "projects", "eval", "config", "hook"}
 CODE = re.compile(r"```[a-z]*\n(.*?)```|``(.+?)``|`([^`\n]+)`", re.DOTALL)
 CALL = re.compile(r"(?:^|[^\w/.\"-])kept (?!kept)([a-z]+)((?: [^\n#;|&()→]*)?)", re.MULTILINE)
+FOLDERS = {folder.name for base in (ROOT, PACKAGE, ROOT / "tests") for folder in base.iterdir() if folder.is_dir()}
 PLACEHOLDER = re.compile(r"<\w+>|\*+|…|(?<=/)[A-Z]+$")
 
 
@@ -42,10 +44,10 @@ def is_path(word: str) -> bool:
     first, slash, _ = word.partition("/")
     if not re.fullmatch(r"[\w.<>*…/-]+", word) or re.search(r"YYYY|^\.\.?/", word):
         return False
-    folders = {folder.name for base in (ROOT, PACKAGE, ROOT / "tests") for folder in base.iterdir() if folder.is_dir()}
-    return (bool(slash) and first in folders) or word.endswith(".py")
+    return (bool(slash) and first in FOLDERS) or word.endswith(".py")
 
 
+@cache
 def exists(word: str) -> bool:
     pattern = PLACEHOLDER.sub("*", word.rstrip("/"))
     bases = (ROOT, PACKAGE, ROOT / "tests", DOCS, *(ROOT / "tests").iterdir())

@@ -57,9 +57,13 @@ def _protocols(modules: dict[str, ast.Module]) -> dict[str, set[str]]:
 
 def _own_names(holder: ast.AST, protocols: dict[str, set[str]], *, is_protocol: bool = False) -> Iterator[str]:
     """The names of functions in a class or module that no protocol or language rule gives them."""
-    members = _members(holder) if isinstance(holder, ast.ClassDef) else set()
-    given = set().union(*(methods for methods in protocols.values() if len(methods) > 1 and methods <= members))
+    given: set[str] = set()
+    if isinstance(holder, ast.ClassDef):
+        members = _members(holder)
+        given = given.union(*(methods for methods in protocols.values() if len(methods) > 1 and methods <= members))
     for node in ast.iter_child_nodes(holder):
+        if isinstance(node, ast.expr):
+            continue
         if isinstance(node, FUNCTIONS):
             called = isinstance(holder, ast.ClassDef) and node.name in CALLED_BY_PYTHON
             if not (is_protocol or called or node.name in given or node.name.startswith("__")):

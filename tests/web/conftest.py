@@ -183,10 +183,13 @@ class Watched:
     """
 
     def __init__(self, context):
-        self.errors, self.strangers, self.expected = [], [], []
+        self.forget()
         context.on("console", lambda message: self._heard(message.text) if message.type in ("error", "warning") else None)
         context.on("weberror", lambda error: self._heard(str(error.error)))
         context.on("request", lambda request: self._left(request.url))
+
+    def forget(self):
+        self.errors, self.strangers, self.expected = [], [], []
 
     def _heard(self, text):
         if not any(each in text for each in self.expected):
@@ -197,32 +200,65 @@ class Watched:
             self.strangers.append(url)
 
 
+SIZES = {False: {"width": 1280, "height": 900}, True: {"width": 390, "height": 844}}  # by whether it is a phone
+
+
+@pytest.fixture(scope="session")
+def idle_windows(chromium):
+    """The windows that tests left, by whether they are a phone's: to open a new one costs the browser more than most tests do."""
+    return {}
+
+
+def _open_window(chromium, *, phone):
+    context = chromium.new_context(viewport=SIZES[phone], has_touch=phone)
+    context.set_default_timeout(PATIENCE * 1000)
+    context.add_init_script(LINGER)
+    context.watched = Watched(context)
+    return context.new_page()
+
+
+def _leave(page, *, phone):
+    """Leave a window as if it were new. What a page stored goes too: a later test may get the same port."""
+    page.unroute_all()
+    page.context.set_offline(False)
+    page.set_viewport_size(SIZES[phone])
+    page.mouse.move(0, 0)
+    page.evaluate("try { localStorage.clear(); sessionStorage.clear() } catch {}")
+    page.goto("about:blank")
+    page.context.clear_cookies()
+    page.context.watched.forget()
+
+
 @pytest.fixture
-def browse(chromium, served):
-    """A function that opens a page, signed in, in a new browser context: ``browse("/path", dark=True, phone=True)``."""
-    contexts, watched = [], []
+def browse(chromium, idle_windows, served):
+    """A function that opens a page, signed in: ``browse("/path", dark=True, phone=True)``; with a ``context`` in a second tab."""
+    used = []
 
     def opened_at(path="/", *, dark=False, phone=False, context=None):
         if context is None:
-            size = {"width": 390, "height": 844} if phone else {"width": 1280, "height": 900}
-            context = chromium.new_context(viewport=size, color_scheme="dark" if dark else "light", has_touch=phone)
-            context.set_default_timeout(PATIENCE * 1000)
-            context.add_init_script(LINGER)
-            contexts.append(context)
-            watched.append(Watched(context))
-            page = context.new_page()
-            assert context.request.post(f"{served.url}/api/session", data={"key": served.key}).status == 204
-            page.goto(served.url + path)
+            page = idle_windows.pop(phone, None) or _open_window(chromium, phone=phone)
+            used.append((phone, page))
+            page.emulate_media(color_scheme="dark" if dark else "light")
+            assert page.context.request.post(f"{served.url}/api/session", data={"key": served.key}).status == 204
         else:
             page = context.new_page()
-            page.goto(served.url + path)
-        page.watched = watched[-1]
+        page.goto(served.url + path)
+        page.watched = page.context.watched
         return page
 
     yield opened_at
-    errors, strangers = ([one for each in watched for one in getattr(each, name)] for name in ("errors", "strangers"))
-    for each in contexts:
-        each.close()
+    errors, strangers = (
+        [one for _, page in used for one in getattr(page.context.watched, name)] for name in ("errors", "strangers")
+    )
+    for phone, page in used:
+        for other in page.context.pages:
+            if other != page:
+                other.close()
+        if phone in idle_windows or errors or strangers:
+            page.context.close()
+        else:
+            _leave(page, phone=phone)
+            idle_windows[phone] = page
     assert errors == []
     assert strangers == []
 
