@@ -1,5 +1,6 @@
 """Fixtures for all tests."""
 
+import gc
 import os
 import shutil
 import signal
@@ -67,6 +68,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.get_closest_marker("timeout") is None:
             slow = item.get_closest_marker("slow") is not None
             item.add_marker(pytest.mark.timeout(SLOW_LIMIT if slow else LIMIT, method="signal"))
+
+
+def pytest_collection_finish() -> None:
+    """Have the garbage collector look no more at modules and collected tests, which stay: that takes a sixth of a test's time."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
