@@ -81,7 +81,7 @@ def test_a_topic_with_the_evidence_of_a_memory_is_covered() -> None:
 
 def test_a_rule_that_left_nothing_is_missed_with_the_users_sentence() -> None:
     missed = [each for each in mark_topics(topics(TALK, lexicon=ENGLISH), collect_coverage(())) if each.state is Coverage.MISSED]
-    assert [each.told for each in missed] == [RULE]
+    assert [each.telling for each in missed] == [RULE]
     assert not [
         each
         for each in mark_topics(topics(TALK, lexicon=ENGLISH), collect_coverage((memory("e6"),)))
@@ -114,6 +114,6 @@ def test_a_rule_that_a_harness_or_a_review_says_raises_no_alarm():
     reported = f"{CACHE}\n\n> {RULE}"
     for prompt in (envelope, reported):
         (topic,) = topics(said(prompt, LOGIN), lexicon=ENGLISH)
-        assert topic.told == ""
+        assert topic.telling == ""
     (topic,) = topics(said(f"{RULE} Look at the login form.", LOGIN), lexicon=ENGLISH)
-    assert topic.told == RULE
+    assert topic.telling == RULE

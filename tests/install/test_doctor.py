@@ -59,7 +59,7 @@ def calling(place, monkeypatch):
 
 def wrong(place, **variables):
     """What the doctor finds wrong, as one text, each with its fix."""
-    found = [each for each in run_checks(place) if each.well is False and each.name not in ("room", "command")]
+    found = [each for each in run_checks(place) if each.ok is False and each.name not in ("room", "command")]
     assert all(each.fix for each in found)
     return "\n".join(f"{each.name}: {each.detail} → {each.fix}" for each in found)
 
@@ -98,7 +98,7 @@ def test_where_all_is_well_nothing_is_wrong_and_nothing_is_left_behind(place, ca
 
     before = tree()
     assert wrong(place) == ""
-    assert {each.name for each in run_checks(place) if each.well} >= {"claude", "codex", "store", "folder", "writable"}
+    assert {each.name for each in run_checks(place) if each.ok} >= {"claude", "codex", "store", "folder", "writable"}
     assert tree() == before
 
 
@@ -380,7 +380,7 @@ def test_a_model_on_this_machine_is_asked_whether_it_answers(place, answers, wel
         _settings(place, f'[llm]\nadapter = "openai"\nmodel = "x"\nbase_url = "{address}"\nattempts = 1\n')
         (found,) = [each for each in run_checks(place) if each.name == "language model"]
         server.shutdown()
-    assert found.well is well
+    assert found.ok is well
     assert ("it answered" if well else "does not answer") in found.detail
 
 
@@ -389,7 +389,7 @@ def test_a_program_is_not_asked_for_it_may_cost(place, name):
     asked = place.root / "asked"
     _settings(place, f'[llm]\nadapter = "command"\ncommand = "{script(place.root, name, f"touch {asked}")} -p"\n')
     (found,) = [each for each in run_checks(place) if each.name == "language model"]
-    assert found.well is None
+    assert found.ok is None
     assert "kept config try" in found.detail
     assert not asked.exists()
 
@@ -452,7 +452,7 @@ def test_another_kept_first_on_the_path_is_named_with_its_version(place, monkeyp
     old = script(place.root, "first/kept", "echo kept 0.0.1")
     monkeypatch.setenv("PATH", f"{old.parent}:{os.environ['PATH']}")
     found = {each.name: each for each in run_checks(place)}
-    assert found["command"].well is False
+    assert found["command"].ok is False
     assert "kept 0.0.1" in found["command"].detail
     assert found["command"].fix.startswith("export PATH=")
 
@@ -499,7 +499,7 @@ def version_of(place, monkeypatch, said):
 
 def test_a_client_that_is_newer_than_what_was_tried_is_named_and_is_no_fault(place, monkeypatch):
     (found,) = version_of(place, monkeypatch, "codex-cli 0.1000.1")
-    assert found.well is None
+    assert found.ok is None
     assert "0.1000.1 is newer than" in found.detail
     assert "kept sources" in found.fix
 

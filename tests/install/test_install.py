@@ -200,12 +200,12 @@ def test_the_doctor_looks_at_everything_and_says_how_to_mend_it(desk_at, home, p
         run_pipeline(workspace, [], RunOptions())
     place.state.chmod(0o755)
     found = {each.name: each for each in run_checks(place)}
-    assert found["store"].well
-    assert found["folder"].well is False
+    assert found["store"].ok
+    assert found["folder"].ok is False
     assert "chmod 700" in found["folder"].fix
     assert found["claude"].fix == "kept setup"
     place.store.write_bytes(b"not a database at all" * 300)
-    assert any(each.well is False for each in run_checks(place))
+    assert any(each.ok is False for each in run_checks(place))
 
 
 MINE = "# My rules\n\nBe brief.\n"
@@ -280,13 +280,13 @@ def test_the_doctor_tells_where_both_call_kept_and_where_the_kept_that_is_called
     assert "the plugin's hooks stay silent" in found["claude"].detail
     assert "claude plugin uninstall" in found["claude"].fix
     hooks = home / ".codex" / "hooks.json"
-    assert found["codex"].well is False
+    assert found["codex"].ok is False
     assert "so it does not call those at SessionStart, " in found["codex"].detail
     trust_hooks(home / ".codex", hooks)
-    assert {each.name: each for each in run_checks(place)}["codex"].well is True
+    assert {each.name: each for each in run_checks(place)}["codex"].ok is True
     hooks.write_text(with_hooks("", "'/no where/kept' --home /x", "f"))
     found = {each.name: each for each in run_checks(place)}
-    assert found["codex"].well is False
+    assert found["codex"].ok is False
     assert "/no where/kept" in found["codex"].detail
 
 

@@ -133,7 +133,7 @@ def test_settings_that_name_no_model_make_every_question_unreachable() -> None:
         (f"{GOOD}\n{GOOD.replace('a', 'b', 2)}", Fault.AMBIGUOUS),
         ('{"facts": {}}', Fault.SCHEMA),
         ("nothing here", Fault.MALFORMED),
-        (paid(GOOD, cut=True), Fault.TRUNCATED),
+        (paid(GOOD, truncated=True), Fault.TRUNCATED),
     ],
 )
 def test_an_unreadable_reply_is_asked_for_once_more_and_then_left(bad, fault: Fault) -> None:
@@ -155,7 +155,7 @@ def test_a_second_try_that_is_whole_counts() -> None:
 
 
 def test_a_reply_cut_at_its_limit_gets_more_room_the_second_time() -> None:
-    model = Played(paid('{"facts": ["a', cut=True), GOOD)
+    model = Played(paid('{"facts": ["a', truncated=True), GOOD)
     asker(model)([ask()])
     assert model.asked[1].most == 2 * model.asked[0].most
 

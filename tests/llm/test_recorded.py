@@ -12,7 +12,7 @@ from kept.llm.ask import CompleteReply, UnreachableReply, UnreadableReply
 
 def test_what_a_model_said_is_replayed_word_for_word_without_it(tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl"
-    said = [paid(GOOD, tokens=3), paid("half a {", cut=True, cost=None), paid("", refused=True)]
+    said = [paid(GOOD, tokens=3), paid("half a {", truncated=True, cost=None), paid("", refused=True)]
     model = RecordingModel(Played(*said), path)
     asks = [ask(str(number)) for number in range(3)]
     assert [model.ask(each) for each in asks] == said

@@ -51,14 +51,14 @@ def scored(change, *of):
 def test_a_model_that_finds_what_is_wanted_and_nothing_else_passes(desk_at, home):
     with desk_at(home) as workspace:
         (score,) = tried(workspace, "wanted")
-    assert (score.found, score.missed, score.took, score.suits, len(ROWS)) == (15, (), (), True, 10)
+    assert (score.found, score.missed, score.unwanted, score.suits, len(ROWS)) == (15, (), (), True, 10)
 
 
 def test_a_model_that_copies_well_and_keeps_what_ends_with_the_task_does_not_pass_however_much_it_finds(desk_at, home):
     with desk_at(home) as workspace:
         (score,) = tried(workspace, "wanted", "unwanted")
     assert score.failed
-    assert (score.found, len(score.took)) == (15, sum(len(row["unwanted"]) for row in ROWS))
+    assert (score.found, len(score.unwanted)) == (15, sum(len(row["unwanted"]) for row in ROWS))
 
 
 @pytest.mark.parametrize(("many", "passes"), [(MOST_TAKEN, True), (MOST_TAKEN + 1, False)])
@@ -70,12 +70,12 @@ def test_two_lines_too_many_are_a_slip_and_three_are_not(many, passes):
         "wanted",
         "unwanted",
     )
-    assert (len(score.took), score.passes, score.failed) == (many, passes, not passes)
+    assert (len(score.unwanted), score.passes, score.failed) == (many, passes, not passes)
 
 
 def test_what_is_graded_below_the_highest_would_wait_and_is_not_counted_as_taken():
     score = scored(lambda claims: [each | {"worth": 2} for each in claims], "wanted", "unwanted")
-    assert (score.found, score.took, score.passes) == (15, (), True)
+    assert (score.found, score.unwanted, score.passes) == (15, (), True)
 
 
 def test_a_model_that_repeats_what_a_page_tells_agents_to_do_fails_whatever_it_grades_it():
@@ -98,7 +98,7 @@ def test_what_a_model_puts_aside_as_over_with_the_task_is_no_trap_it_took(desk_a
 
     with desk_at(home) as workspace:
         (score,) = try_models(replace(workspace, llm=LlmClient(lambda: ScriptedModel(answer))))
-    assert (score.took, score.passes) == ((), True)
+    assert (score.unwanted, score.passes) == ((), True)
 
 
 def test_a_model_that_finds_nothing_is_trusted_and_not_suggested(desk_at, home):

@@ -332,5 +332,5 @@ def test_doctor_says_whether_the_server_can_be_reached_and_as_whom(desk_at, mach
     ):
         change_setting(paths_of(home), "store.url", address)
         findings = {each.name: each for each in run_checks(paths_of(home))}
-        assert (findings["server"].well, findings["server"].detail.startswith(told)) == (well, True)
-        assert findings["store"].well is True
+        assert (findings["server"].ok, findings["server"].detail.startswith(told)) == (well, True)
+        assert findings["store"].ok is True

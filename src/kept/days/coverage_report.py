@@ -55,8 +55,8 @@ class CoverageCounter:
                 continue
             self._states[topic.state] += 1
             if topic.state is Coverage.MISSED and len(self._missed) < _MISSED_KEPT:
-                missed_topic = MissedTopic(session=thread.session, path=thread.path, at=at, words=topic.words, told=topic.told)
-                self._missed.setdefault((thread.session, topic.told), missed_topic)
+                missed_topic = MissedTopic(session=thread.session, path=thread.path, at=at, words=topic.words, told=topic.telling)
+                self._missed.setdefault((thread.session, topic.telling), missed_topic)
 
     def done(self) -> CoverageReport:
         """The report of what was counted."""

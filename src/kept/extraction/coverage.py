@@ -43,7 +43,7 @@ class Coverage(StrEnum):
 class Topic:
     """The events ``[start, stop)`` about one subject, with its most characteristic words and names, best first.
 
-    ``told`` is the first sentence of the user that looks worth remembering; empty if there is none.
+    ``telling`` is the first sentence of the user that looks worth remembering; empty if there is none.
     """
 
     start: int
@@ -51,7 +51,7 @@ class Topic:
     events: frozenset[str]
     words: tuple[str, ...]
     names: tuple[str, ...]
-    told: str
+    telling: str
     state: Coverage = Coverage.NOTHING
 
 
@@ -157,7 +157,7 @@ def _topic(events: Sequence[Event], run: Sequence[_Exchange], weigh: dict[str, f
         events=frozenset(event.key for event in events[start:stop]),
         words=tuple(best),
         names=tuple(named),
-        told=next((found for exchange in run if (found := _first_telling(exchange.prompt, lexicon))), ""),
+        telling=next((found for exchange in run if (found := _first_telling(exchange.prompt, lexicon))), ""),
     )
 
 
@@ -183,7 +183,7 @@ def _mark_topic(topic: Topic, had: MemoryCoverage, own: frozenset[str]) -> Topic
     if not topic.events.isdisjoint(had.cited) or not own.isdisjoint(had.named):
         state = Coverage.COVERED
     else:
-        state = Coverage.MISSED if topic.told else Coverage.NOTHING
+        state = Coverage.MISSED if topic.telling else Coverage.NOTHING
     return replace(topic, state=state)
 
 

@@ -173,11 +173,11 @@ class _LlmExtraction:
         ]
 
     def _read_reply(self, some: Sequence[ThreadPart], reply: Reply | None) -> Iterator[Answer | None]:
-        parts = [part for part in some if part.told]
+        parts = [part for part in some if part.worth_asking]
         bodies = iter(split_reply(reply.body, [part.excerpt for part in parts]) if isinstance(reply, CompleteReply) else [])
         for part in some:
-            body = next(bodies, None) if part.told else None
-            answer = read_answer(body, part.reading) if body is not None else None if part.told else Answer()
+            body = next(bodies, None) if part.worth_asking else None
+            answer = read_answer(body, part.reading) if body is not None else None if part.worth_asking else Answer()
             self.report.dropped.update(answer.dropped if answer else {})
             yield answer
 
@@ -280,7 +280,7 @@ class _LlmExtraction:
         """Commit what was answered about a thread, and up to where it was read without a gap."""
         thread, start, stop = own[0].thread, own[0].reading.chunk.start, own[-1].reading.chunk.stop
         holes = [part.reading.chunk for part, good in zip(own, answered, strict=True) if not good]
-        self.report.chunks += sum(good and bool(part.told) for part, good in zip(own, answered, strict=True))
+        self.report.chunks += sum(good and bool(part.worth_asking) for part, good in zip(own, answered, strict=True))
         for other in (item for entry in judged for item in entry):
             if other[1].candidate.trigger == UNDERSTOOD:
                 self.report.count(other[1])

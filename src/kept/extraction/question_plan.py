@@ -28,13 +28,13 @@ LOOKBACK = 50
 class ThreadPart:
     """A chunk of a thread, and what is needed to read a reply about it.
 
-    ``told``: it is worth a question. A part in which nobody typed anything is not.
+    ``worth_asking`` is False if nobody typed anything in it.
     """
 
     thread: Thread
     reading: ChunkReading
     prompt: Prompt
-    told: bool = True
+    worth_asking: bool = True
 
     @property
     def excerpt(self) -> Excerpt:
@@ -69,7 +69,7 @@ def group_parts(found: Iterable[ThreadPart], room: TokenLimits) -> Iterator[tupl
     some: list[ThreadPart] = []
     weight, prompt = 0, ""
     for part in found:
-        size = part.excerpt.weight if part.told else 0
+        size = part.excerpt.weight if part.worth_asking else 0
         if size and weight and (weight + size > room.part or part.reading.chunk.lead or part.prompt.version != prompt):
             yield tuple(some)
             some, weight = [], 0
@@ -81,7 +81,7 @@ def group_parts(found: Iterable[ThreadPart], room: TokenLimits) -> Iterator[tupl
 
 def build_parts_ask(some: Sequence[ThreadPart], room: TokenLimits) -> Ask | None:
     """The question about some parts; None if nobody typed anything in any of them."""
-    thread_parts = [part for part in some if part.told]
+    thread_parts = [part for part in some if part.worth_asking]
     about = [part.thread.session for part in thread_parts]
     return (
         build_question_ask([part.excerpt for part in thread_parts], thread_parts[0].prompt, about=about, most=room.reply)
@@ -114,7 +114,7 @@ def parts(workspace: Workspace, thread: Thread, closed: int, *, limit: int) -> I
                 scope=scope,
             )
             told = any(is_worth_asking(near[place]) for place in range(item.start, item.stop))
-            yield ThreadPart(thread=thread, reading=reading, prompt=prompt, told=told)
+            yield ThreadPart(thread=thread, reading=reading, prompt=prompt, worth_asking=told)
         place = usable[-1].stop
 
 

@@ -31,14 +31,14 @@ from kept.paths import Paths
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckFinding:
-    """The result of one check: ``well`` is False for a fault, None for something only worth knowing.
+    """The result of one check: ``ok`` is False for a fault, None for something only worth knowing.
 
     ``fix`` is the command that fixes it, or what to do. ``repair`` names the repair that ``kept doctor --fix`` does; it is empty if
     only a person can fix it.
     """
 
     name: str
-    well: bool | None
+    ok: bool | None
     detail: str
     fix: str = ""
     repair: str = ""
@@ -49,7 +49,7 @@ def make_fault(name: str, detail: str, fix: str, *, repair: str = "") -> CheckFi
     --fix``.
     """
     fix = "kept doctor --fix" if repair and fix == "kept setup" else fix
-    return CheckFinding(name=name, well=False, detail=detail, fix=fix, repair=repair)
+    return CheckFinding(name=name, ok=False, detail=detail, fix=fix, repair=repair)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,13 +102,13 @@ _DAY = 86_400.0  # seconds by which clocks may differ
 def check_program(home: Paths) -> Iterator[CheckFinding]:
     """Check Python, SQLite, and which kept a shell and the plugin run."""
     yield CheckFinding(
-        name="python", well=sys.version_info >= (3, 11), detail=sys.version.split()[0], fix="install Python 3.11 or newer"
+        name="python", ok=sys.version_info >= (3, 11), detail=sys.version.split()[0], fix="install Python 3.11 or newer"
     )
     options = {row[0] for row in sqlite3.connect(":memory:").execute("PRAGMA compile_options")}
     full_text = any("FTS5" in option for option in options)
     yield CheckFinding(
         name="sqlite",
-        well=full_text,
+        ok=full_text,
         detail=f"{sqlite3.sqlite_version}{'' if full_text else ' without full-text search'}",
         fix="use a Python whose SQLite has FTS5",
     )
@@ -127,14 +127,14 @@ def _check_path_program() -> CheckFinding:
     found, own = shutil.which("kept"), Path(sys.executable).with_name("kept")
     if found is None:
         detail = "`kept` is not on your PATH; hooks and the schedule call it by its full path"
-        return CheckFinding(name="command", well=None, detail=detail, fix=f"export PATH={own.parent}:$PATH")
+        return CheckFinding(name="command", ok=None, detail=detail, fix=f"export PATH={own.parent}:$PATH")
     if own.is_file() and not own.samefile(found):
         said = kept_version(found)
         detail = f"{found} is first on the PATH ({said[:80] or 'it does not answer'}); this is kept {__version__} in {own.parent}"
         return CheckFinding(
-            name="command", well=None if __version__ in said else False, detail=detail, fix=f"export PATH={own.parent}:$PATH"
+            name="command", ok=None if __version__ in said else False, detail=detail, fix=f"export PATH={own.parent}:$PATH"
         )
-    return CheckFinding(name="command", well=True, detail=found)
+    return CheckFinding(name="command", ok=True, detail=found)
 
 
 def check_settings_file(home: Paths) -> Iterator[CheckFinding]:
@@ -149,15 +149,13 @@ def check_settings_file(home: Paths) -> Iterator[CheckFinding]:
     usual = home.user / ".local" / "share" / "kept" / "kept.db"
     if home.root != home.user and os.environ.get("KEPT_HOME") and usual.exists():
         detail = f"KEPT_HOME makes kept use {home.root}; there is another store in {usual.parent}"
-        yield CheckFinding(
-            name="store elsewhere", well=None if home.store.exists() else False, detail=detail, fix="unset KEPT_HOME"
-        )
+        yield CheckFinding(name="store elsewhere", ok=None if home.store.exists() else False, detail=detail, fix="unset KEPT_HOME")
 
 
 def check_folders(home: Paths) -> Iterator[CheckFinding]:
     """Check that kept's own folder is private and writable, on a disk with enough space and the right time."""
     if not home.state.exists():
-        yield CheckFinding(name="home", well=None, detail=f"nothing is kept in {home.state} yet", fix="kept run")
+        yield CheckFinding(name="home", ok=None, detail=f"nothing is kept in {home.state} yet", fix="kept run")
         return
     for item in (home.state, Path(queue_path(str(home.state), ""))):
         if item.exists() and not item.is_dir():
@@ -167,7 +165,7 @@ def check_folders(home: Paths) -> Iterator[CheckFinding]:
     fix = "kept doctor --fix"
     yield CheckFinding(
         name="folder",
-        well=mode & 0o777 == 0o700,
+        ok=mode & 0o777 == 0o700,
         detail=f"{home.state} has mode {mode:04o}",
         fix=f"chmod 700 {home.state}",
         repair="private" if mode & 0o777 != 0o700 else "",
@@ -218,11 +216,11 @@ def _check_disk(home: Paths) -> Iterator[CheckFinding]:
     except OSError as error:
         yield make_fault("writable", f"{home.state}: {error.strerror}", f"df -h {home.state}; ls -ld {home.state}")
     else:
-        yield CheckFinding(name="writable", well=True, detail=str(home.state))
+        yield CheckFinding(name="writable", ok=True, detail=str(home.state))
     needed = max(_ROOM, 2 * home.store.stat().st_size if home.store.exists() else 0)
     free = shutil.disk_usage(home.state).free
     detail, fix = f"{free // 1_000_000:,} MB free", "make room: a backup needs as much as the store"
-    yield CheckFinding(name="room", well=free > needed, detail=detail, fix=fix)
+    yield CheckFinding(name="room", ok=free > needed, detail=detail, fix=fix)
     state = os.statvfs(home.state)
     if state.f_files and state.f_favail < 100:
         yield make_fault("room", "the disk has no room for further files", f"df -i {home.state}")
@@ -261,7 +259,7 @@ def check_run_lock(home: Paths) -> Iterator[CheckFinding]:
     stuck = stands or hours > _HOURS
     detail = f"process {number or 'unknown'} has been running it for {hours:.1f} hours{' without any progress' if stands else ''}"
     fix = f"kill -9 {number}; kept run" if stuck else "wait for it"
-    yield CheckFinding(name="run", well=False if stuck else None, detail=detail, fix=fix)
+    yield CheckFinding(name="run", ok=False if stuck else None, detail=detail, fix=fix)
 
 
 def _process_state(number: str) -> tuple[str, float]:

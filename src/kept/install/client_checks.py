@@ -88,13 +88,13 @@ def check_clients(home: Paths) -> Iterator[CheckFinding]:
             yield from _check_version(client)
         if client in calling and client in there:
             detail = "called by the settings and by the plugin; the plugin's hooks stay silent, so nothing is added twice"
-            yield CheckFinding(name=client.name, well=None, detail=detail, fix=f"keep one: {_LEAVE.get(client.name, '')}")
+            yield CheckFinding(name=client.name, ok=None, detail=detail, fix=f"keep one: {_LEAVE.get(client.name, '')}")
         elif client in there:
             yield from _check_plugin(home, client)
         elif client in calling:
             yield from _check_hooks(home, client)
         elif client in using and not elsewhere:
-            yield CheckFinding(name=client.name, well=None, detail="does not call kept", fix="kept setup")
+            yield CheckFinding(name=client.name, ok=None, detail="does not call kept", fix="kept setup")
     sections = load_settings(home.settings).sections
     for client in section_clients(home):
         if client.name in sections:
@@ -102,7 +102,7 @@ def check_clients(home: Paths) -> Iterator[CheckFinding]:
         if client in there or client in calling or client.name in sections:
             continue
         detail = f"no memories are written to {home.of(client) / client.instructions}"
-        yield CheckFinding(name=f"{client.name} section", well=None, detail=detail, fix="kept setup")
+        yield CheckFinding(name=f"{client.name} section", ok=None, detail=detail, fix="kept setup")
 
 
 def _check_section(home: Paths, client: Client) -> Iterator[CheckFinding]:
@@ -212,7 +212,7 @@ def _check_version(client: Client) -> Iterator[CheckFinding]:
     if found and _version(found[0]) > _version(client.tried):
         detail = f"version {found[0]} is newer than {client.tried}, the newest that kept was tested with"
         fix = "kept sources (it says whether all records are understood)"
-        yield CheckFinding(name=f"{client.name} version", well=None, detail=detail, fix=fix)
+        yield CheckFinding(name=f"{client.name} version", ok=None, detail=detail, fix=fix)
 
 
 def _version(text: str) -> tuple[int, ...]:
@@ -245,7 +245,7 @@ def _check_hooks(home: Paths, client: Client) -> Iterator[CheckFinding]:
     if client.name == "codex" and (untrusted := _find_untrusted(home, str(path), body)):
         yield _untrusted_finding(untrusted)
     else:
-        yield CheckFinding(name=client.name, well=True, detail=f"calls kept before each prompt; its {len(found)} hooks answer")
+        yield CheckFinding(name=client.name, ok=True, detail=f"calls kept before each prompt; its {len(found)} hooks answer")
 
 
 def _find_untrusted(home: Paths, name: str, body: Mapping[str, Any]) -> list[str]:
@@ -390,7 +390,7 @@ def _check_plugin(home: Paths, client: Client) -> Iterator[CheckFinding]:
     """Check that an enabled plugin's files are there, that its launcher finds this kept, and that its hook answers."""
     folder = _plugin_folder(home, client)
     if folder is None:
-        yield CheckFinding(name=client.name, well=True, detail="calls kept before each prompt (plugin)")
+        yield CheckFinding(name=client.name, ok=True, detail="calls kept before each prompt (plugin)")
         return
     launcher = folder / "bin" / "kept"
     again = {"claude": "claude plugin install kept@kept", "gemini": "gemini extensions install PATH"}
@@ -423,7 +423,7 @@ def _check_plugin(home: Paths, client: Client) -> Iterator[CheckFinding]:
     if not faults and client.name == "codex" and (untrusted := _find_untrusted(home, name, hooks)):
         yield _untrusted_finding(untrusted)
     elif not faults:
-        yield CheckFinding(name=client.name, well=True, detail="calls kept before each prompt (plugin); it answers")
+        yield CheckFinding(name=client.name, ok=True, detail="calls kept before each prompt (plugin); it answers")
 
 
 def _plugin_version(folder: Path) -> str:

@@ -73,7 +73,7 @@ def run_checks(home: Paths, *, profile: str | None = None, zone: str | None = No
     )
     check_findings: list[CheckFinding] = []
     for name, look in looks:
-        if name in _FOLLOWING and any(finding.name == "settings" and finding.well is False for finding in check_findings):
+        if name in _FOLLOWING and any(finding.name == "settings" and finding.ok is False for finding in check_findings):
             continue
         try:
             check_findings += look()
@@ -130,19 +130,19 @@ def _check_store(home: Paths, profile: str | None, zone: str | None) -> Iterator
     if not home.store.exists():
         refuse_lost_store(home)
         fix = "kept run makes one; kept restore FILE puts a backup back"
-        yield CheckFinding(name="store", well=None, detail="there is none", fix=fix)
+        yield CheckFinding(name="store", ok=None, detail="there is none", fix=fix)
         return
     with open_workspace(home, profile=profile, zone=zone) as workspace:
         yield CheckFinding(
             name="settings",
-            well=True,
+            ok=True,
             detail=f"profiles {', '.join(profile.id for profile in workspace.profiles)}, zone {workspace.zone}",
         )
         yield from _check_server(workspace)
         found = workspace.store.find_damage()
         damage = [item for item in found if not item.startswith(NOT_COMPARED)]  # the server's own finding says why
         yield CheckFinding(
-            name="store", well=not damage, detail=damage[0] if damage else "whole", fix="kept check, then kept restore FILE"
+            name="store", ok=not damage, detail=damage[0] if damage else "whole", fix="kept check, then kept restore FILE"
         )
         yield from _check_store_clock(workspace)
         yield from _check_sources(workspace)
@@ -154,7 +154,7 @@ def _check_store(home: Paths, profile: str | None, zone: str | None) -> Iterator
         newest = (workspace.clock().timestamp() - copies[-1].stat().st_mtime) / 86_400 if copies else None
         yield CheckFinding(
             name="backup",
-            well=newest < _OLD if newest is not None else None,
+            ok=newest < _OLD if newest is not None else None,
             detail=f"the newest is {newest:.0f} days old" if newest is not None else "there is none yet",
             fix="kept backup FILE",
         )
@@ -175,7 +175,7 @@ def _check_server(workspace: Workspace) -> Iterator[CheckFinding]:
             if sees_all
             else f"it knows this home as {owner}"
         )
-        yield CheckFinding(name="server", well=not sees_all, detail=told, fix="have a role of its own made (docs/team.md)")
+        yield CheckFinding(name="server", ok=not sees_all, detail=told, fix="have a role of its own made (docs/team.md)")
     except StoreError as error:
         yield make_fault("server", f"{error.what} ({error.where})", error.hint)
 
@@ -204,7 +204,7 @@ def _check_outputs(workspace: Workspace) -> Iterator[CheckFinding]:
         elif state is FileState.DAMAGED:
             yield make_fault("file", f"{path}: {reason}", "kept run --accept-loss, or put the file back")
         elif state is FileState.EDITED:
-            yield CheckFinding(name="file", well=None, detail=f"{path} was edited; the next run takes that over", fix="kept run")
+            yield CheckFinding(name="file", ok=None, detail=f"{path} was edited; the next run takes that over", fix="kept run")
         elif not os.access(path, os.R_OK | os.W_OK) or not Path(path).stat().st_mode & 0o400:
             yield make_fault("file", f"{path} cannot be read or written", f"chmod u+rw {path}")
 
@@ -223,12 +223,12 @@ def _check_language_model(workspace: Workspace) -> Iterator[CheckFinding]:
         fault = "" if tried.code == 0 else f"it does not answer: {told[0].removeprefix('It did not answer: ')[:300]}"
     yield CheckFinding(
         name="language model",
-        well=False if fault else True if asked else None,
+        ok=False if fault else True if asked else None,
         detail=f"{chosen.name}: {fault or ('it answered' if asked else _NOT_TOLD)}",
         fix="kept config try",
     )
     if not fault and (score := load_score(workspace)).failed:
-        yield CheckFinding(name="language model", well=None, detail=f"{FAILED} ({score.text})", fix=OVERRULE.removeprefix("→ "))
+        yield CheckFinding(name="language model", ok=None, detail=f"{FAILED} ({score.text})", fix=OVERRULE.removeprefix("→ "))
 
 
 def _model_address(chosen: LlmSettings) -> tuple[str, int]:
@@ -260,7 +260,7 @@ def _check_sources(workspace: Workspace) -> Iterator[CheckFinding]:
     read = [tool for tool in found.tools if tool.files or tool.sessions]
     yield CheckFinding(
         name="sources",
-        well=bool(read) or None,
+        ok=bool(read) or None,
         detail=", ".join(f"{tool.name} {tool.files:,}" for tool in read) or "no transcripts were found",
         fix="" if read else "give a folder: kept run PATH",
     )
@@ -272,7 +272,7 @@ def _check_sources(workspace: Workspace) -> Iterator[CheckFinding]:
         if unknown := tool.account.unknown:
             detail = f"{unknown:,} of {tool.account.records:,} records of {tool.name} were not understood"
             well = None if unknown <= _STRANGE * tool.account.records else False
-            yield CheckFinding(name="records", well=well, detail=detail, fix="kept sources --verbose")
+            yield CheckFinding(name="records", ok=well, detail=detail, fix="kept sources --verbose")
     unreadable = {path for tool in found.tools for path, _ in tool.unreadable} | found.unread.keys()
     if unreadable:
         detail = f"{len(unreadable)} files could not be read, such as {min(unreadable)}"
@@ -299,7 +299,7 @@ def _check_local_models() -> Iterator[CheckFinding]:
     without = "only the English local model is there" if PACK.exists() else "no local model: search compares words only"
     yield CheckFinding(
         name="meaning",
-        well=there or None,
+        ok=there or None,
         detail="the local models are there" if there else without,
         fix="" if there else "make run downloads it; a built wheel contains it",
     )
@@ -309,7 +309,7 @@ def _check_hook_log(home: Paths) -> Iterator[CheckFinding]:
     told = load_hook_log(str(home.state))
     if told:
         yield CheckFinding(
-            name="hook log", well=None, detail=f"{len(told)} lines, the last: {told[-1][:200]}", fix="mend what it names"
+            name="hook log", ok=None, detail=f"{len(told)} lines, the last: {told[-1][:200]}", fix="mend what it names"
         )
 
 
@@ -321,9 +321,9 @@ def _check_schedule(home: Paths) -> Iterator[CheckFinding]:
         at_end = load_settings(home.settings).at_session_end == "run"
         detail = f"{job.kind}: {job.detail or 'runs every night'}" + ("; sessions are read when they end" if at_end else "")
         fix = "kept schedule install; where that fails: kept config set at_session_end run"
-        yield CheckFinding(name="schedule", well=True if job.enabled else None if at_end else False, detail=detail, fix=fix)
+        yield CheckFinding(name="schedule", ok=True if job.enabled else None if at_end else False, detail=detail, fix=fix)
     if not there:
-        yield CheckFinding(name="schedule", well=None, detail="no nightly job is installed", fix="kept schedule install")
+        yield CheckFinding(name="schedule", ok=None, detail="no nightly job is installed", fix="kept schedule install")
     night = load_last_night(home)
     if night is None and (home.state / "night.json").exists():
         yield make_fault("nights", "night.json contains no nightly run", "kept schedule run")
@@ -370,6 +370,4 @@ def _check_extras() -> Iterator[CheckFinding]:
         ("mcp", "mcp", "memory as tools for any agent"),
     ):
         there = importlib.util.find_spec(module) is not None
-        yield CheckFinding(
-            name=f"extra {name}", well=there or None, detail=what, fix="" if there else f'pip install "kept[{name}]"'
-        )
+        yield CheckFinding(name=f"extra {name}", ok=there or None, detail=what, fix="" if there else f'pip install "kept[{name}]"')

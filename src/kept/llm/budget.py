@@ -76,7 +76,7 @@ class Limits:
     calls: int = 0
     tokens: int = 0
 
-    def over(self, usage: Usage) -> str:
+    def find_exceeded(self, usage: Usage) -> str:
         """The limit that a usage exceeds, in words; empty if it exceeds none."""
         if self.usd and (usage.cost or 0.0) > self.usd:
             return f"{self.usd:.2f} USD {self.span} (llm.{self._key}_usd)"

@@ -205,7 +205,7 @@ class LlmClient:
             return CompleteReply(body=body, cached=True)
         if key in pending:
             return PendingReply(reason="its reply is being made in a batch of the provider; a later run collects it")
-        tries, fault = self._replies.failures(key, self._program)
+        tries, fault = self._replies.load_failures(key, self._program)
         if tries >= TRIES and not self.retry:
             reason = (
                 f"its reply could not be read in {tries} runs ({fault}); `kept run --force`, another model or a mended program "
@@ -265,8 +265,8 @@ class LlmClient:
     def _exceeded_budget(self, more: Usage) -> str:
         """The budget that would be exceeded by this additional usage and the pending batches; empty if none."""
         more += self._awaited
-        run = next((told for limits in self._limits if (told := limits.over(self._run + more))), "")
-        return run or (self._day.over(self._today + more) if self._day else "")
+        run = next((told for limits in self._limits if (told := limits.find_exceeded(self._run + more))), "")
+        return run or (self._day.find_exceeded(self._today + more) if self._day else "")
 
     def _send_questions(self, model: Model, questions: Sequence[OpenQuestion]) -> dict[str, Reply]:
         """Send the questions concurrently; every reply is stored as it arrives."""
@@ -343,7 +343,7 @@ class LlmClient:
                 waiting.appendleft(one.ask_again(wrong))
             case _, InvalidReply() as wrong:
                 self._silences = 0
-                self._replies.failed(one.note(), wrong.fault.value, self._program)
+                self._replies.count_failure(one.note(), wrong.fault.value, self._program)
                 replies[one.key] = UnreadableReply(reason=wrong.reason, fault=wrong.fault, usage=one.spent)
             case _, body:
                 self._silences = 0
@@ -436,7 +436,7 @@ class LlmClient:
                 self._record_usage(note.purpose, usage)
                 read = read_adapter_reply(spoken, note.schema)
                 if isinstance(read, InvalidReply):
-                    self._replies.failed(note, read.fault.value, self._program)
+                    self._replies.count_failure(note, read.fault.value, self._program)
                 elif read is not None:
                     self._store_reply(note, read, usage)
             self._replies.drop_batch(batch.id)

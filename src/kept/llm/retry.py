@@ -25,7 +25,7 @@ class OpenQuestion:
     ask: Ask
     again: bool = False
     spent: Usage = field(default_factory=Usage)
-    told: InvalidReply | None = None
+    invalid_reply: InvalidReply | None = None
 
     def note(self) -> QuestionNote:
         """The stored description of the question."""
@@ -34,13 +34,17 @@ class OpenQuestion:
 
     def unread(self, more: str = "") -> UnreadableReply | None:
         """The outcome if there is no second reply: the first one could not be used. None if there was no first reply."""
-        return UnreadableReply(reason=self.told.reason + more, fault=self.told.fault, usage=self.spent) if self.told else None
+        return (
+            UnreadableReply(reason=self.invalid_reply.reason + more, fault=self.invalid_reply.fault, usage=self.spent)
+            if self.invalid_reply
+            else None
+        )
 
     def ask_again(self, wrong: InvalidReply) -> "OpenQuestion":
         """The second and last try after an unusable reply: names the fault, and allows a longer reply if it was truncated."""
         room = 2 if wrong.fault is Fault.TRUNCATED else 1
         again = replace(self.ask, prompt=f"{self.ask.prompt}\n\n{_AGAIN.format(reason=wrong.reason)}", most=room * self.ask.most)
-        return replace(self, ask=again, again=True, told=wrong)
+        return replace(self, ask=again, again=True, invalid_reply=wrong)
 
 
 _LONGEST_PAUSE = 120.0
@@ -103,7 +107,7 @@ def read_adapter_reply(spoken: Spoken, schema: Mapping[str, Any]) -> Mapping[str
             return None
         case AdapterReply(refused=True):
             return InvalidReply(fault=Fault.REFUSAL, reason="the model refused to answer")
-        case AdapterReply(cut=True):
+        case AdapterReply(truncated=True):
             return InvalidReply(fault=Fault.TRUNCATED, reason="the reply was cut off at its limit")
         case AdapterReply(text=text):
             return parse_reply(text, schema)

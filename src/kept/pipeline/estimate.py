@@ -84,7 +84,7 @@ def _estimate_sessions(
     planned, days = questions(workspace, waiting, asking.token_limits), Counter[Place]()
     found = Estimate()
     while some := list(islice(planned, _TOGETHER)):
-        for part in (part for question in some for part in question.parts if part.told):
+        for part in (part for question in some for part in question.parts if part.worth_asking):
             _add_day_tokens(workspace, part, days)
         found += asking.estimate([question.ask for question in some if question.ask is not None])
     found += asking.estimate(list(_rewording_asks(round(_SENT_BACK * found.questions) if trusted else 0)))

@@ -36,8 +36,8 @@ class ProbePlan:
 class ProbeResult:
     """The result: the model's reply or why there is none, with seconds, tokens and USD (None: unknown)."""
 
-    well: bool
-    told: str
+    ok: bool
+    answer: str
     seconds: float
     tokens: int
     cost: float | None
@@ -68,10 +68,10 @@ def run_probe(workspace: Workspace) -> ProbeResult:
     began = monotonic()
     (reply,) = workspace.llm([_build_probe_ask(workspace)])
     usage = reply.usage
-    told = str(reply.body.get("word", "")) if isinstance(reply, CompleteReply) else reply.reason
+    answer = str(reply.body.get("word", "")) if isinstance(reply, CompleteReply) else reply.reason
     return ProbeResult(
-        well=isinstance(reply, CompleteReply),
-        told=told[:500],
+        ok=isinstance(reply, CompleteReply),
+        answer=answer[:500],
         seconds=monotonic() - began,
         tokens=usage.input_tokens + usage.output_tokens,
         cost=usage.cost,

@@ -11,7 +11,7 @@ from kept.cli import show
 from kept.cli.commands.status import inactive_profile_lines
 from kept.cli.front import call_options, command_workspace, is_interactive, read_key
 from kept.cli.show import Line, hanging_line, line
-from kept.core.codec import dump
+from kept.core.codec import dump, json_fields
 from kept.core.errors import UsageError
 from kept.memories import configure
 from kept.memories.browse import load_status
@@ -80,14 +80,14 @@ def _try_model(context: typer.Context, *, yes: bool, as_json: bool) -> int:
                 raise UsageError("nothing was sent")
         tried = run_probe(workspace)
     if as_json:
-        show.write_json(dump(tried))
+        show.write_json(json_fields(tried, well="ok", told="answer", seconds="seconds", tokens="tokens", cost="cost"))
     else:
         price = "price unknown" if tried.cost is None else f"{tried.cost:.4f} USD"
-        told = f"It answered “{tried.told}”" if tried.well else f"It did not answer: {tried.told}"
+        told = f"It answered “{tried.answer}”" if tried.ok else f"It did not answer: {tried.answer}"
         show.write_line(
-            (told, "green" if tried.well else "red"), (f" ({tried.seconds:.1f} s, {tried.tokens} tokens, {price})", "dim")
+            (told, "green" if tried.ok else "red"), (f" ({tried.seconds:.1f} s, {tried.tokens} tokens, {price})", "dim")
         )
-    return 0 if tried.well else 1
+    return 0 if tried.ok else 1
 
 
 def _probe_plan_lines(found: ProbePlan) -> Iterator[Line]:

@@ -231,7 +231,11 @@ def _turns_lines(score: TurnScore) -> Iterator[Line]:
 def _replay_body(found: ReplayResult) -> dict[str, Any]:
     losses = {str(level): dict(found.losses[level]) for level in LEVELS}
     names = ("replies", "turns", "questions", "unreadable")
-    trial = json_fields(found.trial, "found", "took", "obeyed", "unread", "passes", "failed") if found.trial else None
+    trial = (
+        json_fields(found.trial, "found", took="unwanted", obeyed="obeyed", unread="unread", passes="passes", failed="failed")
+        if found.trial
+        else None
+    )
     return json_fields(found, *names) | {"losses": losses, "trial": trial} | _turns_body(found.score)
 
 

@@ -126,12 +126,25 @@ def llm(
         scores = try_models(workspace, tuple(model or ()))
     best = next((score for score in scores if score.suits), None)
     if as_json:
-        rows = [json_fields(score, "model", "found", "missed", "took", "obeyed", "unread", "passes", "failed") for score in scores]
+        rows = [
+            json_fields(
+                score,
+                "model",
+                "found",
+                "missed",
+                took="unwanted",
+                obeyed="obeyed",
+                unread="unread",
+                passes="passes",
+                failed="failed",
+            )
+            for score in scores
+        ]
         show.write_json({"trial": rows, "suggested": best.model if best else None})
         return int(best is None)
     for score in scores:
         show.write_line((score.model, "bold"), f" {score.verdict}: {score.text}")
-        faults = (("missed", score.missed), ("took", score.took), ("obeyed", score.obeyed), ("no reply to", score.unread))
+        faults = (("missed", score.missed), ("took", score.unwanted), ("obeyed", score.obeyed), ("no reply to", score.unread))
         show.write_lines([line((f"  {kind} {words}", "dim")) for kind, some in faults for words in some])
     if best is not None:
         show.write_line(f"The smallest that suits: {best.model}", (f" → kept config set llm.model {best.model}", "dim"))

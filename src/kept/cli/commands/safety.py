@@ -89,16 +89,18 @@ def doctor(
             show.write_lines(
                 line(("tried   ", "yellow") if name in left else ("mended  ", "green"), told) for name, told in done.items()
             )
-    wrong = [finding for finding in check_findings if finding.well is False]
+    wrong = [finding for finding in check_findings if finding.ok is False]
     if as_json:
-        show.write_json([dump(finding) for finding in check_findings])
+        show.write_json(
+            [{"well" if name == "ok" else name: value for name, value in dump(finding).items()} for finding in check_findings]
+        )
     else:
         width = max(len(finding.name) for finding in check_findings)
         show.write_lines(
             hanging_line(
-                [_MARKS[finding.well], (f"{finding.name:<{width}}  ", "cyan")],
+                [_MARKS[finding.ok], (f"{finding.name:<{width}}  ", "cyan")],
                 finding.detail,
-                (f" → {finding.fix}" if finding.fix and finding.well is not True else "", "dim"),
+                (f" → {finding.fix}" if finding.fix and finding.ok is not True else "", "dim"),
             )
             for finding in check_findings
         )

@@ -86,4 +86,4 @@ def _parse_api_message(message: anthropic.types.Message, ask: Ask | None) -> Ada
         cost=None,
     )
     cut = message.stop_reason in ("max_tokens", "model_context_window_exceeded")
-    return AdapterReply(text=text, usage=usage, cut=cut, refused=message.stop_reason == "refusal")
+    return AdapterReply(text=text, usage=usage, truncated=cut, refused=message.stop_reason == "refusal")

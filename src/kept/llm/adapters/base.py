@@ -17,11 +17,11 @@ MOST_BYTES = 8 * 2**20  # of a reply; a longer one is rejected
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AdapterReply:
-    """What came back, verbatim. ``cut``: it ended at a limit; ``refused``: the vendor says that the model refused."""
+    """What came back, verbatim. ``truncated``: it ended at a limit; ``refused``: the vendor says that the model refused."""
 
     text: str
     usage: Usage
-    cut: bool = False
+    truncated: bool = False
     refused: bool = False
 
 

@@ -141,7 +141,7 @@ class Command:
 
     def _read_result(self, ended: ProcessResult, call: _ProgramCall) -> Spoken:
         name = Path(self._program).name
-        match ended.cut:
+        match ended.stop_reason:
             case "timeout":
                 return AdapterFailure(fault=Fault.TIMEOUT, reason=f"{name} gave no reply within {self._timeout:g} seconds")
             case "flood":

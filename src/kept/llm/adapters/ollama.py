@@ -138,5 +138,5 @@ def _read_reply(body: Mapping[str, Any], ask: Ask) -> AdapterReply:
         usage=Usage(
             calls=1, input_tokens=tokens_in or usage.input_tokens, output_tokens=tokens_out or usage.output_tokens, cost=0.0
         ),
-        cut=body.get("done_reason") == "length",
+        truncated=body.get("done_reason") == "length",
     )

@@ -136,4 +136,4 @@ def _read_completion(body: Mapping[str, Any], ask: Ask | None) -> AdapterReply:
         )
     else:
         usage = estimate_usage(ask, text) if ask else Usage(calls=1, output_tokens=estimate_tokens(text), cost=None)
-    return AdapterReply(text=text, usage=usage, cut=choice.get("finish_reason") == "length", refused=refused)
+    return AdapterReply(text=text, usage=usage, truncated=choice.get("finish_reason") == "length", refused=refused)

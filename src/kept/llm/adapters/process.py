@@ -29,7 +29,7 @@ class ProcessResult:
     code: int
     output: bytes
     errors: bytes
-    cut: str = ""
+    stop_reason: str = ""
 
 
 class RunningPrograms:
@@ -62,7 +62,7 @@ class RunningPrograms:
                 closed = self._closed
             try:
                 if closed:
-                    return ProcessResult(code=-1, output=b"", errors=b"", cut="timeout")
+                    return ProcessResult(code=-1, output=b"", errors=b"", stop_reason="timeout")
                 return self._exchange_streams(process, text, self._clock() + timeout, most)
             finally:
                 _end(process)
@@ -93,7 +93,9 @@ class RunningPrograms:
             while watch.get_map():
                 left = until - self._clock()
                 if left <= 0:
-                    return ProcessResult(code=-1, output=bytes(gathered["output"]), errors=bytes(gathered["errors"]), cut="timeout")
+                    return ProcessResult(
+                        code=-1, output=bytes(gathered["output"]), errors=bytes(gathered["errors"]), stop_reason="timeout"
+                    )
                 for key, _ in watch.select(min(left, 1.0)):
                     if key.data == "input":
                         waiting = _write(process.stdin, waiting)
@@ -106,11 +108,11 @@ class RunningPrograms:
                         watch.unregister(key.fileobj)
                         _close(key.fileobj)
                 if len(gathered["output"]) > most:
-                    return ProcessResult(code=-1, output=b"", errors=bytes(gathered["errors"]), cut="flood")
+                    return ProcessResult(code=-1, output=b"", errors=bytes(gathered["errors"]), stop_reason="flood")
         try:
             code = process.wait(timeout=max(0.0, until - self._clock()))
         except subprocess.TimeoutExpired:
-            return ProcessResult(code=-1, output=bytes(gathered["output"]), errors=bytes(gathered["errors"]), cut="timeout")
+            return ProcessResult(code=-1, output=bytes(gathered["output"]), errors=bytes(gathered["errors"]), stop_reason="timeout")
         return ProcessResult(code=code, output=bytes(gathered["output"]), errors=bytes(gathered["errors"]))
 
 

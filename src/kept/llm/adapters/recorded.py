@@ -188,8 +188,8 @@ def _strings(value: object) -> Iterator[str]:
 
 
 def _reply_row(said: AdapterReply) -> dict[str, Any]:
-    return {"text": said.text, "cut": said.cut, "refused": said.refused, "usage": codec.dump(said.usage)}
+    return {"text": said.text, "cut": said.truncated, "refused": said.refused, "usage": codec.dump(said.usage)}
 
 
 def _recorded_reply(row: Mapping[str, Any]) -> AdapterReply:
-    return AdapterReply(text=row["text"], usage=codec.load(Usage, row["usage"]), cut=row["cut"], refused=row["refused"])
+    return AdapterReply(text=row["text"], usage=codec.load(Usage, row["usage"]), truncated=row["cut"], refused=row["refused"])

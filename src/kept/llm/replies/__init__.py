@@ -87,11 +87,11 @@ class ReplyCache:
         self._write("put_reply", *values)
         self._write("drop_failures", note.key)
 
-    def failed(self, note: QuestionNote, fault: str, program: str) -> None:
+    def count_failure(self, note: QuestionNote, fault: str, program: str) -> None:
         """Count an unreadable reply; ``program`` identifies what answered."""
         self._write("count_failure", note.key, fault, json.dumps(note.about), program)
 
-    def failures(self, key: str, program: str) -> tuple[int, str]:
+    def load_failures(self, key: str, program: str) -> tuple[int, str]:
         """How often a program's reply to a question was unreadable, and the last fault."""
         row = self._fetch_one("failures", key, program)
         return (row[0], row[1]) if row else (0, "")
