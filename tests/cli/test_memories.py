@@ -339,6 +339,8 @@ def test_forgetting_needs_a_yes_and_leaves_no_word_anywhere(capsys, home, rule):
     assert transcript.endswith("a.jsonl still says it: the file belongs to another program")
     assert gone == {"forgotten": [rule], "sessions": [], "items": 0, "outside": [], "near": [], "remains": [], "problems": []}
     assert told(capsys, "list", "--all")[0]["content"] == ""
+    assert "(forgotten, 2026-01-05)" in kept(capsys, "list", "--all")[1]
+    assert "  1 forgotten → kept list --all" in kept(capsys, "status")[1]
     (store,) = home.rglob("kept.db")
     assert b"ISO 8601" not in store.read_bytes()
     assert not memory_file(home).exists()
@@ -397,7 +399,7 @@ def test_what_is_held_is_counted_once_until_something_changes(capsys, rule, monk
     kept(capsys, "suggest", OTHER, "--type", "constraint")
     assert "1 proposal is held" in kept(capsys, "status")[1]
     with monkeypatch.context() as patched:
-        patched.setattr(waiting, "_collect_pending", refuse)
+        patched.setattr(waiting, "collect_pending", refuse)
         assert "1 proposal is held" in kept(capsys, "status")[1]
     kept(capsys, "review", "--reject", told(capsys, "review")[0]["id"])
     assert "proposal" not in kept(capsys, "status")[1]

@@ -99,6 +99,7 @@ def test_patterns_are_excluded_and_included_whatever_characters_they_hold(capsys
     assert told(capsys, "sources", "exclude", pattern) == {"exclude": [pattern]}
     assert told(capsys, "sources", "exclude", "~/other") == {"exclude": [pattern, f"{home}/other"]}
     assert told(capsys, "sources", "include", pattern) == {"exclude": [f"{home}/other"]}
+    assert told(capsys, "sources", "exclude", "~/one", "~/two") == {"exclude": [f"{home}/other", f"{home}/one", f"{home}/two"]}
 
 
 @pytest.mark.parametrize(

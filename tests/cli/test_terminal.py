@@ -73,7 +73,9 @@ def test_review_takes_the_last_decision_back_and_asks_again(capsys, home, held):
     code, shown = typed(home, ["review"], *(("stop", key) for key in "unup"), ("Enter takes", "\r"), ("stop", "q"), columns=120)
     assert code == 0
     assert "Nothing was decided yet" in plain(shown)
-    assert "Taken back:\r\n\r\n1 of 2" in plain(shown)
+    assert f"    {held[0]}  {RULE}  (rejected, " in plain(shown)
+    assert f"Taken back: {RULE}\r\n\r\n1 of 2" in plain(shown)
+    assert f"{held[0]} {RULE} (was so until 2" in " ".join(plain(shown).split())
     assert "0 kept, 0 rejected, 1 true then, not now; 1 memory not decided → kept undo takes the last back" in plain(shown)
     assert sorted(told(capsys, "show", each)["status"] for each in held) == ["held", "retired"]
 
@@ -81,7 +83,7 @@ def test_review_takes_the_last_decision_back_and_asks_again(capsys, home, held):
 def test_review_takes_the_very_last_decision_back_before_it_ends(capsys, home, held):
     code, shown = typed(home, ["review"], *(("stop", key) for key in "ynuy\r"), columns=120)
     assert code == 0
-    assert "Taken back:\r\n\r\n2 of 2" in plain(shown)
+    assert f"Taken back: {OTHER}\r\n\r\n2 of 2" in plain(shown)
     assert "2 kept, 0 rejected" in plain(shown)
     assert [told(capsys, "show", each)["status"] for each in held] == ["active", "active"]
 
@@ -98,6 +100,10 @@ def test_review_asks_until_when_it_was_so_and_offers_the_day_of_what_took_its_pl
     then, now = (kept(capsys, "list", "--at", day)[1] for day in ("2026-01-10", "2026-01-14"))
     assert old["content"] in then
     assert old["content"] not in now
+    day, month = (kept(capsys, "day", which)[1] for which in ("2026-01-05", "2026-01"))
+    assert "Decided: 1 memory" in day or "Learnt: 1 memory" in day
+    assert "produced no memory" not in day
+    assert "Mon 2026-01-05  1 session, 1 " in month
 
 
 def test_review_opens_the_conversation_and_asks_again(capsys, home, held):
@@ -106,9 +112,11 @@ def test_review_opens_the_conversation_and_asks_again(capsys, home, held):
     assert "1 kept, 0 rejected" in plain(shown)
 
 
-def test_other_keys_are_ignored_and_stopping_keeps_what_was_answered(capsys, home, held):
-    code, shown = typed(home, ["review"], ("stop", "xzs"), ("stop", "q"))
+def test_other_keys_show_the_keys_and_stopping_keeps_what_was_answered(capsys, home, held):
+    code, shown = typed(home, ["review"], ("stop", "x?s"), ("stop", "q"))
     assert code == 0
+    assert plain(shown).count("y keep  n reject") == 4
+    assert "skipped" in plain(shown)
     assert "0 kept, 0 rejected; 2 memories not decided" in plain(shown)
     assert len(told(capsys, "review")) == 2
 

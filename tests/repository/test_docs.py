@@ -165,7 +165,7 @@ def texts_of(path: Path) -> Iterator[str]:
 
 
 def test_one_word_stands_for_each_state_of_a_memory():
-    assert {word for word, _ in STATES} == {*(status.value for status in Status), "refused", "forgotten"}
+    assert {word for word, _ in STATES} == {*(status.value for status in Status), "refused", "forgotten", "was so"}
     shown = [path for suffix in (".py", ".html", ".toml") for path in PACKAGE.rglob(f"*{suffix}")]
     shown = [path for path in shown if not {"extraction", "lexicon", "core", "profiles"} & {*path.relative_to(PACKAGE).parts}]
     plugins = sorted((ROOT / "plugins").rglob("*.md"))

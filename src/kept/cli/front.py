@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 
 from kept.cli.call import GlobalOptions
-from kept.cli.show import to_safe_line
+from kept.cli.show import Line, to_safe_line, write_lines
 from kept.core.errors import BusyError, UsageError
 from kept.local import files
 from kept.local.agents_shell import agent_variable
@@ -53,14 +53,16 @@ def is_interactive() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty() and not agent_variable(os.environ)
 
 
-def read_key(choices: str) -> str:
-    """Read one of the keys in ``choices``, ignoring others; returns the last of them at the end of input."""
+def read_key(choices: str, hint: Line | None = None) -> str:
+    """One keystroke out of ``choices``, the last of them where nobody is there to answer. After another, ``hint`` is shown."""
     while True:
         pressed = read_keystroke().lower()
         if pressed in ("", _END_OF_INPUT):
             return choices[-1]
         if pressed in choices:
             return pressed
+        if hint is not None:
+            write_lines([hint])
 
 
 def read_keystroke() -> str:

@@ -58,8 +58,8 @@ def grouped_lines(
         for (profile, category), chosen in groupby(inside, key=lambda each: (each.profile, each.category)):
             yield line((f"  {category_title(profiles, profile, category)}", "cyan"))
             for each in chosen:
-                status = each.status_at(moment) if moment else Status.ACTIVE
-                yield memory_line(each, zone, "" if status is Status.ACTIVE else status.value, (then or {}).get(each.id, ""))
+                word = each.outcome_at(moment) if moment else Status.ACTIVE.value
+                yield memory_line(each, zone, "" if word == Status.ACTIVE.value else word, (then or {}).get(each.id, ""))
 
 
 def proposer(memory: Memory) -> str:
@@ -96,7 +96,8 @@ def operation_lines(workspace: Workspace, history: History) -> Iterator[Line]:
     """Each operation on a memory on one line: time, kind, reason, new text, actor, and whether it is undone; also each undo and
     redo of these operations.
     """
-    yield line(("What happened to it", "bold"))
+    if history:
+        yield line(("What happened to it", "bold"))
     switches, before = tuple(workspace.store.log.undo_redo_passes()), ""
     off, concerned = find_undone_passes(switches), {made.id for made, _ in history}
     rows: list[tuple[Pass, Operation | None]] = [*history]

@@ -22,6 +22,7 @@ STATES = (
     ("superseded", "a later memory says otherwise, or the same in better words"),
     ("resolved", "a question that was answered"),
     ("retired", "taken out of use; its history stays"),
+    ("was so", "it was true once; you said until when (p, --past), and it is out of use since"),
     ("expired", "its last day is over"),
     ("rejected", "a proposal that you decided against; it does not come back"),
     ("refused", "a proposal that kept itself did not take (kept list --refused)"),

@@ -50,7 +50,9 @@ def report_lines(
     if apart := sum(memory.reason.endswith(UNTRIED) for memory in report.asked_about):
         told = f"{format_count(apart, 'proposal')} of a model that did not pass its trial"
         yield line((told, "yellow"), (f" → kept review --all; kept undo r{report.run} takes back all that this run brought", "dim"))
-    yield from _new_memory_lines(report.new, profiles, names, zone)
+    yield from _new_memory_lines("New", report.new, "kept list", names=names, profiles=profiles, zone=zone)
+    held = tuple(memory for memory in report.asked_about if not memory.reason.endswith(UNTRIED))
+    yield from _new_memory_lines("Held for you", held, "kept review --all", names=names, profiles=profiles, zone=zone)
     yield from _hand_edit_lines(report.written.operations)
     if withdrawn := report.curated.operations["retire"]:
         why = ["that you took back"] if report.curated.taken_back else []
@@ -205,14 +207,15 @@ def format_account(records: int, kept: int, dropped: Mapping[str, int]) -> str:
 
 
 def _new_memory_lines(
-    new: tuple[Memory, ...], profiles: Sequence[Profile], names: Mapping[str, str], zone: ZoneInfo
+    title: str, new: tuple[Memory, ...], rest: str, *, profiles: Sequence[Profile], names: Mapping[str, str], zone: ZoneInfo
 ) -> Iterator[Line]:
+    """The memories that a run brought: the best of them, and what shows the ``rest``."""
     if not new:
         return
     yield line()
-    yield line((f"New: {format_count(len(new), 'memory', 'memories')}", "bold green"))
+    yield line((f"{title}: {format_count(len(new), 'memory', 'memories')}", "bold green"))
     yield from grouped_lines(_select_best_new(new, profiles), profiles, names, zone)
-    yield from more_lines(len(new), _NEW_SHOWN, "kept list", indent=4)
+    yield from more_lines(len(new), _NEW_SHOWN, rest, indent=4)
     yield line()
 
 

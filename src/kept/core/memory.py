@@ -215,7 +215,13 @@ class Memory:
     @property
     def outcome(self) -> str:
         """The outcome in one word: what a person did to it if that is known, else its status."""
-        return (self.ended_at and own_word(self.reason)) or self.status.value
+        told = own_word(self.reason) if self.ended_at else ""
+        return told or (self.status.value if self.content else "forgotten")
+
+    def outcome_at(self, moment: datetime) -> str:
+        """The :attr:`outcome` at a moment."""
+        status = self.status_at(moment)
+        return status.value if status is Status.EXPIRED else self.outcome
 
     def status_at(self, moment: datetime) -> Status:
         """The status at a moment: an active or held memory past its ``valid_until`` is expired."""

@@ -92,7 +92,10 @@ def collect_coverage(memories: Iterable[Memory]) -> MemoryCoverage:
     listed = tuple(memories)
     return MemoryCoverage(
         cited=frozenset(
-            piece.event for memory in listed if memory.status in (Status.ACTIVE, Status.HELD) for piece in memory.evidence
+            piece.event
+            for memory in listed
+            if memory.status is not Status.RETIRED or memory.outcome == "was so"
+            for piece in memory.evidence
         ),
         named=frozenset(name.casefold() for memory in listed if memory.status is Status.ACTIVE for name in memory.artifacts),
     )

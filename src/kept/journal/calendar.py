@@ -14,6 +14,7 @@ from kept.days.day_notes import drop_repeated_notes
 from kept.days.summaries import part_of_category, work_bullet
 from kept.journal.narrate.page import entry_body, parse_entry_head
 from kept.local import files
+from kept.memories.day_view import LASTING
 from kept.store.values import SessionActivity, ThreadNote
 from kept.workspace import Workspace
 
@@ -90,7 +91,7 @@ def load_month(workspace: Workspace, first: date, scopes: frozenset[str] = froze
     )
     parts: Counter[tuple[date, SummaryPart]] = Counter()
     for memory in workspace.store.log.memories_between(start, stop):
-        if memory.content and memory.first_seen and memory.status in _LASTING and (not scopes or memory.scope in scopes):
+        if memory.content and memory.first_seen and memory.status in LASTING and (not scopes or memory.scope in scopes):
             parts[memory.first_seen.astimezone(workspace.zone).date(), part_of_category(memory.category)] += 1
     entries = {day for day in days if not scopes and _entry_path(workspace, day).is_file()}
     cells = tuple(

@@ -208,7 +208,7 @@ class StoreStatus:
     extraction. ``prompts`` are those of the active profiles. ``not_asked`` threads are pending for a model (0 if none is set).
     """
 
-    statuses: Counter[Status]
+    statuses: Counter[str]
     categories: Counter[str]
     of_inactive_profiles: Counter[str]
     files: int
@@ -221,8 +221,8 @@ class StoreStatus:
 
 
 def load_status(workspace: Workspace) -> StoreStatus:
-    """Load the status: memories by status and category, files read, the last runs, the outputs."""
-    statuses, categories, of_inactive_profiles = Counter[Status](), Counter[str](), Counter[str]()
+    """How things stand: memories by status and category, what was read, the last runs, what is written where."""
+    statuses, categories, of_inactive_profiles = Counter[str](), Counter[str](), Counter[str]()
     at_work = {profile.id for profile in workspace.profiles}
     for (status, profile, category), count in workspace.store.log.count_memories(workspace.clock()).items():
         statuses[status] += count

@@ -15,16 +15,19 @@ from kept.days.coverage_report import CoverageReport, report_coverage
 from kept.days.day_notes import build_summary, bullet_key, notes_of_day, reword_line
 from kept.days.llm_summaries import load_day_summaries
 from kept.memories.person import clean_memory_text
+from kept.memories.waiting import collect_pending
 from kept.store.values import SessionActivity
 from kept.workspace import Workspace
 
-_LASTING = (Status.ACTIVE, Status.RESOLVED, Status.SUPERSEDED, Status.RETIRED)
+LASTING = (Status.ACTIVE, Status.RESOLVED, Status.SUPERSEDED, Status.RETIRED)
+"""What a memory can be that counts on the day it was first said, whatever became of it since."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DayView:
-    """A day, or the days from ``day`` to ``last``: sessions with events, the summary, memories ``learnt`` or ``confirmed`` then,
-    those learnt then that are no longer active (``ended``), and how much of the topics memories cover.
+    """What a day was, or the days from ``day`` to ``last``: sessions with events on it, what was worked on, the memories learnt or
+    confirmed on it, those learnt on it that hold no longer (``ended``), the proposals of it that are held
+    for a decision, and what all of them cover of its topics.
     """
 
     day: date
@@ -34,6 +37,7 @@ class DayView:
     learnt: tuple[Memory, ...]
     confirmed: tuple[Memory, ...]
     ended: tuple[Memory, ...]
+    held: tuple[Memory, ...]
     covered: CoverageReport
 
 
@@ -44,7 +48,7 @@ def load_day_view(workspace: Workspace, which: date, last: date | None = None, *
     found = [
         memory
         for memory in workspace.store.log.memories_between(start, stop)
-        if memory.content and memory.status in _LASTING and (not scopes or memory.scope in scopes)
+        if memory.content and memory.status in LASTING and (not scopes or memory.scope in scopes)
     ]
     first_said = [memory for memory in found if memory.first_seen is not None and start <= memory.first_seen < stop]
     learnt = tuple(memory for memory in first_said if memory.status is Status.ACTIVE)
@@ -73,6 +77,13 @@ def load_day_view(workspace: Workspace, which: date, last: date | None = None, *
         learnt=learnt,
         confirmed=confirmed,
         ended=ended,
+        held=tuple(
+            memory
+            for memory, _ in collect_pending(workspace)
+            if memory.first_seen and start <= memory.first_seen < stop and (not scopes or memory.scope in scopes)
+        )
+        if sessions
+        else (),
         covered=covered,
     )
 

@@ -363,11 +363,7 @@ class MemoryDifference:
         if self.what is DifferenceKind.MOVED:
             return f"{before.category if before else ''} → {after.category}" if before and before.category != after.category else ""
         if self.what is DifferenceKind.LEFT:
-            return (
-                after.reason
-                if after.reason.startswith(after.status.value)
-                else f"{after.status.value}: {after.reason}".rstrip(": ")
-            )
+            return after.reason if after.reason.startswith(after.outcome) else f"{after.outcome}: {after.reason}".rstrip(": ")
         told = after.reason if self.what in (DifferenceKind.HELD, DifferenceKind.REJECTED) or before is None else ""
         return "" if told == "accepted" else told
 

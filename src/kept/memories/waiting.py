@@ -19,7 +19,7 @@ from kept.core.fold import find_undone_passes
 from kept.core.memory import PASSING, SAID_ONCE, TOLD, UNTRIED, Candidate, CandidateVerdict, Memory, Refused, Status
 from kept.core.text import normal_form
 from kept.core.times import format_day
-from kept.core.value import dataclass
+from kept.core.value import dataclass, replace
 from kept.local import files
 from kept.memories.browse import find_by_prefix
 from kept.store.values import Proposal
@@ -58,7 +58,7 @@ def list_pending_proposals(workspace: Workspace) -> tuple[PendingProposal, ...]:
     from kept.extraction.score import features, score  # noqa: PLC0415 - its word lists are slow to load, and counts are cached
 
     pool: dict[str, list[tuple[Memory, bool, Score]]] = defaultdict(list)
-    for memory, stored in _collect_pending(workspace):
+    for memory, stored in collect_pending(workspace):
         pool[memory.scope].append((memory, stored, score(features(memory.content, trigger=memory.trigger))))
     ranked = sorted(
         (sorted(members, key=_review_order) for members in pool.values()), key=lambda members: _review_order(members[0])
@@ -150,12 +150,9 @@ def describe_set_aside(reasons: Mapping[str, int], most: int | None = 3) -> str:
 
 
 def find_pending_wish(workspace: Workspace, number: str) -> Memory:
-    """The pending wish with this id or prefix, as a memory. The id may also be that of the memory it was before an undo.
-
-    Raises MissingError.
-    """
-    wishes = [memory for memory, stored in _collect_pending(workspace) if not stored]
-    known = {number: memory for memory in wishes for number in (memory.id, accepted_memory_id(memory.id))}
+    """The wish said once that has this id, or a beginning of it, as the memory it would become. Raises MissingError."""
+    wishes = [memory for memory, stored in collect_pending(workspace) if not stored]
+    known = {number: memory for memory in wishes for number in (memory.id, *memory.candidates)}
     return find_by_prefix(known, number, f"nothing that is held has the id {number!r}", "see `kept review --all` for ids")
 
 
@@ -165,8 +162,9 @@ def accepted_memory_id(candidate: str) -> str:
 
 
 def find_refused(workspace: Workspace, number: str) -> CandidateVerdict:
-    """The refused candidate with this id or prefix. Raises MissingError."""
-    refused = {proposal.judged.candidate.id: proposal.judged for proposal in workspace.store.log.refused()}
+    """The candidate that was refused and has this id, or a beginning of it. Raises MissingError."""
+    every = {proposal.judged.candidate.id: proposal.judged for proposal in workspace.store.log.refused()}
+    refused = every | {accepted_memory_id(candidate): judged for candidate, judged in every.items()}
     return find_by_prefix(refused, number, f"nothing that was refused has the id {number!r}", "see `kept list --refused`")
 
 
@@ -212,8 +210,10 @@ def _group_of(memory: Memory) -> tuple[str, str]:
     return (memory.profile, memory.scope)
 
 
-def _collect_pending(workspace: Workspace) -> list[tuple[Memory, bool]]:
-    """Pairs (memory, is stored): held memories, and wishes said once that no memory rests on or says, without duplicates."""
+def collect_pending(workspace: Workspace) -> list[tuple[Memory, bool]]:
+    """Held memories, and wishes said once that no memory rests on or says, with whether the store has it; each wording of a scope
+    once. Raises StoreError.
+    """
     now = workspace.clock()
     pool = [(memory, True) for memory in workspace.store.log.held() if memory.content and memory.status_at(now) is Status.HELD]
     wishes = [
@@ -228,7 +228,7 @@ def _collect_pending(workspace: Workspace) -> list[tuple[Memory, bool]]:
     for candidate in wishes:
         if candidate.id not in taken and (form := _form(candidate)) not in seen:
             seen.add(form)
-            pool.append((to_held_memory(candidate), False))
+            pool.append((replace(to_held_memory(candidate), id=accepted_memory_id(candidate.id)), False))
     return pool
 
 

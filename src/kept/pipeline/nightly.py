@@ -19,6 +19,7 @@ from kept.local.queue import NIGHT, load_failures
 from kept.local.workers import count_processors
 from kept.memories.backups import make_daily_backup
 from kept.memories.history import describe_counts
+from kept.memories.waiting import describe_set_aside
 from kept.paths import Paths
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.run_report import RunReport
@@ -133,21 +134,27 @@ def _step_results(report: RunReport) -> dict[str, tuple[str, str]]:
     cut = "; the time limit was reached, the next night continues" if report.cut else ""
     # a limit that the person set: not a failure
     spent = "; the budget is spent, the next night goes on" if asked.unaffordable else ""
-    candidates = f"{extracted.accepted:,} accepted, {extracted.held:,} held, {extracted.refused.total():,} refused"
+    found = [f"{extracted.accepted:,} to remember", f"{extracted.held:,} to hold", describe_set_aside(extracted.refused)]
+    operations = report.curated.operations + report.llm_curation.operations
+    again = extracted.accepted + extracted.held - operations["add"] - operations["hold"]
+    same = f"; {again:,} of what was said is what others or memories say" if again > 0 else ""
     return {
         "discover": (
             "",
             ", ".join(f"{name}: {count:,}" for name, count in sorted(report.sources.items())) or "no transcripts",
         ),
         "read": (_describe_unread(reading.skipped, "read"), f"{reading.files:,} with something new{cut}"),
-        "extract": (_describe_unread(extracted.broken, "analysed"), f"sessions {extracted.threads:,}: {candidates}{cut}"),
+        "extract": (
+            _describe_unread(extracted.broken, "analysed"),
+            f"sessions {extracted.threads:,}: {', '.join(filter(None, found))}{cut}",
+        ),
         "ask": (
             f"{report.llm_extraction.left:,} sessions wait for a reply" if asked.unreadable or asked.unreachable else "",
             f"{asked.usage.calls:,} questions, {report.llm_extraction.chunks:,} parts read{spent}{cut}",
         ),
         "curate": (
             "; ".join(f"a guard stopped {item}" for item in (*report.curated.stopped, *report.llm_curation.stopped)),
-            describe_counts(report.curated.operations + report.llm_curation.operations) or "nothing to change",
+            f"{describe_counts(operations) or 'nothing to change'}{same}",
         ),
         RENDER: ("; ".join(report.written.problems), f"files written: {len(report.written.files):,}"),
     }

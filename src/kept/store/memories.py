@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from kept.core.codec import dump, load, to_canonical_json
 from kept.core.errors import DamagedError
-from kept.core.memory import Memory, Status
+from kept.core.memory import WAS_SO, Memory, Status
 from kept.core.text import index_words
 from kept.core.times import format_instant
 from kept.store.database import Database, checksum, match_any_word
@@ -95,10 +95,13 @@ class SqliteMemories:
         """At most nine ids that begin with a prefix, in order."""
         return tuple(row["id"] for row in self._database.run("memory_ids_like", prefix=prefix))
 
-    def count_memories(self, moment: datetime) -> Mapping[tuple[Status, str, str], int]:
-        """The number of memories by (status at a moment, profile, category)."""
-        rows = self._database.run("census", moment=format_instant(moment))
-        return Counter({(Status(row["state"]), row["profile"], row["category"]): row["memories"] for row in rows})
+    def count_memories(self, moment: datetime) -> Mapping[tuple[str, str, str], int]:
+        """How many memories there are by (word at a moment, which is a status where it is one, profile, category)."""
+        rows, known = (
+            self._database.run("census", moment=format_instant(moment), was_so=WAS_SO),
+            {each.value: each for each in Status},
+        )
+        return Counter({(known.get(row["state"], row["state"]), row["profile"], row["category"]): row["memories"] for row in rows})
 
     def search(self, words: Iterable[str], limit: int) -> tuple[tuple[Memory, float], ...]:
         """Memories with any of the words, each with its score, best (highest) first."""

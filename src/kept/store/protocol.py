@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kept.core.event import Cursor, Event, RecordAccount
-from kept.core.memory import CandidateVerdict, Memory, Status
+from kept.core.memory import CandidateVerdict, Memory
 from kept.core.operation import Operation, Pass
 from kept.core.project import Project
 from kept.store.day_protocol import Days
@@ -293,8 +293,8 @@ class Log(Protocol):
         """At most nine ids that begin with a prefix, in order."""
         ...
 
-    def count_memories(self, moment: datetime) -> Mapping[tuple[Status, str, str], int]:
-        """The number of memories by (status at a moment, profile, category)."""
+    def count_memories(self, moment: datetime) -> Mapping[tuple[str, str, str], int]:
+        """How many memories there are by (word at a moment, which is a status where it is one, profile, category)."""
         ...
 
     def search(self, words: Sequence[str], limit: int) -> tuple[tuple[Memory, float], ...]:

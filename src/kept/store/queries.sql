@@ -461,7 +461,9 @@ ORDER BY id;
 SELECT id FROM memories;
 
 -- name: census
-SELECT CASE WHEN status IN ('active', 'held') AND json_extract(body, '$.valid_until') <= :moment THEN 'expired' ELSE status END AS state,
+SELECT CASE WHEN status IN ('active', 'held') AND json_extract(body, '$.valid_until') <= :moment THEN 'expired'
+            WHEN status = 'retired' AND json_extract(body, '$.content') = '' THEN 'forgotten'
+            WHEN status = 'retired' AND json_extract(body, '$.reason') = :was_so THEN 'was so' ELSE status END AS state,
        profile, category, count(*) AS memories
 FROM memories GROUP BY state, profile, category;
 

@@ -233,7 +233,7 @@ def _apply_change(
             show.write_lines(
                 [
                     line((told, "green")),
-                    *(changed_line(workspace, memory, memory.status_at(moment).value) for memory in memories),
+                    *(changed_line(workspace, memory, memory.outcome_at(moment)) for memory in memories),
                     *after(workspace, memories),
                 ]
             )

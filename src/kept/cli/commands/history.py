@@ -278,7 +278,7 @@ def changes_lines(changed: Changes, most: int | None = None, rest: str = "kept l
     every = list_differences(changed)
     memory_differences = [difference for difference in every if difference.what is not DifferenceKind.CONFIRMED]
     for item in memory_differences[:most]:
-        mark, style = _MARKS[item.what]
+        mark, style = ("○", "yellow") if item.word == "was so" else _MARKS[item.what]
         body = [(_MARKED[kind].format(text), _STYLES[kind]) for kind, text in item.words] or [(item.text or FORGOTTEN, "")]
         why = address_person(item.why) or ("" if item.what in (DifferenceKind.ENTERED, DifferenceKind.CHANGED) else item.what.value)
         yield hanging_line([(f"  {mark} ", style), (item.id, "yellow"), ("  ", "")], *body, (f"  ({why})" if why else "", "dim"))

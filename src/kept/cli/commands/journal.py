@@ -3,7 +3,7 @@
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
+from datetime import date, timedelta
 from itertools import groupby
 from time import monotonic
 from typing import Annotated, Any
@@ -21,6 +21,7 @@ from kept.core.errors import UsageError
 from kept.core.memory import Status
 from kept.core.summary import SummaryPart
 from kept.days.day_notes import format_authors, week_bounds
+from kept.days.summaries import part_of_category
 from kept.journal.calendar import CalendarMonth, load_month
 from kept.journal.entry import EntryHead
 from kept.journal.feed_reading import collect_feeds
@@ -38,6 +39,7 @@ from kept.workspace import Workspace
 
 _ACTIONS = ("write", "backfill", "stats", "templates")
 _BAR = 20
+_WEEK = 7
 
 
 def journal(
@@ -264,15 +266,15 @@ def day(
 ) -> None:
     """Show what was worked on, decided and learnt on a day, and what is still open."""
     with command_workspace(context) as workspace:
-        chosen, scopes = workspace.day(which), find_scopes(workspace, project)
-        if whole_month:
+        chosen, last, scopes = workspace.day(which), workspace.day(which, last=True), find_scopes(workspace, project)
+        if whole_month or last - chosen >= timedelta(days=_WEEK):
             calendar = load_month(workspace, chosen.replace(day=1), scopes)
             if as_json:
                 show.write_json(json_fields(calendar, "cells", "before", "after") | {"month": f"{calendar.first:%Y-%m}"})
             else:
                 show.write_lines(_month_lines(calendar))
             return
-        day_view = look_at(workspace, *(week_bounds(chosen) if whole_week else (chosen,)), scopes=scopes)
+        day_view = look_at(workspace, *(week_bounds(chosen) if whole_week else (chosen, last)), scopes=scopes)
         if routing:
             whole = extracted_between(workspace, day_view.day, day_view.last)
             told = routes_by_memory(workspace, whole.memories)
@@ -334,7 +336,7 @@ def _day_lines(workspace: Workspace, found: DayView, *, detailed: bool) -> Itera
     yield line(
         (show.format_weekday(found.day) + (f" to {show.format_weekday(found.last)}" if found.last != found.day else ""), "bold")
     )
-    if not (found.sessions or found.learnt or found.confirmed):
+    if not (found.sessions or found.learnt or found.confirmed or found.ended):
         before = max((item for item in list_active_days(workspace) if item < found.day), default=None)
         yield line("Nothing happened.", (f" The last day before it with activity: kept day {before}" if before else "", "dim"))
     if found.sessions:
@@ -354,14 +356,24 @@ def _day_lines(workspace: Workspace, found: DayView, *, detailed: bool) -> Itera
     if found.sessions and found.last == found.day:
         yield line(("  All that was said in one: kept show --session ID", "dim"))
     yield from _work_lines(workspace, found, detailed=detailed)
-    for title, memories in (("Learnt", found.learnt), ("Confirmed", found.confirmed)):
+    start, stop = workspace.day_bounds(found.day)[0], workspace.day_bounds(found.last)[1]
+    was, became = (find_wordings_at(workspace, found.confirmed, moment) for moment in (start, stop))
+    changed = {item.id for item in found.confirmed if was.get(item.id, item.content) != became.get(item.id, item.content)}
+    first = {part: [item for item in (*found.learnt, *found.ended) if part_of_category(item.category) is part] for part in _FIRST}
+    told = [(title, first[part]) for part, title in _FIRST.items()]
+    told += [("Changed", [item for item in found.confirmed if item.id in changed])]
+    told += [("Confirmed", [item for item in found.confirmed if item.id not in changed]), (_HELD, [*found.held])]
+    for title, memories in told:
         if memories:
             yield line((f"{title}: {format_count(len(memories), 'memory', 'memories')}", "cyan"))
-            then = find_wordings_at(workspace, memories, workspace.day_bounds(found.last)[1])
-            yield from grouped_lines(memories, workspace.profiles, workspace.scope_names(), workspace.zone, then=then)
+            then = find_wordings_at(workspace, memories, start if title == "Changed" else stop)
+            names, now = workspace.scope_names(), None if title == _HELD else workspace.clock()
+            yield from grouped_lines(memories, workspace.profiles, names, workspace.zone, now, then=then)
     yield from missed_lines(found.covered, workspace.zone, whole=detailed, hint="kept day --detailed")
 
 
+_FIRST = {SummaryPart.LEARNT: "Learnt", SummaryPart.DECIDED: "Decided", SummaryPart.OPEN: "Asked"}
+_HELD = "Held for you (kept review --all)"
 _PARTS = {SummaryPart.WORKED: "Worked on", SummaryPart.DECIDED: "Decided", SummaryPart.OPEN: "Left open"}
 
 
@@ -395,5 +407,7 @@ def _day_body(workspace: Workspace, found: DayView) -> dict[str, Any]:
         ],
         "learnt": [to_export(workspace, memory) for memory in found.learnt],
         "confirmed": [to_export(workspace, memory) for memory in found.confirmed],
+        "ended": [to_export(workspace, memory) for memory in found.ended],
+        "held": [to_export(workspace, memory) for memory in found.held],
         "coverage": to_json(found.covered),
     }

@@ -146,10 +146,13 @@ def _decide_by_id(context: typer.Context, workspace: Workspace, asked: Sequence[
 
     done, written = apply_person_change(workspace, decide_all)
     if not call_options(context).quiet:
-        show.write_lines(
-            changed_line(workspace, memory, "kept" if memory.status is Status.ACTIVE else memory.status.value) for memory in done
-        )
+        show.write_lines(_decided_line(workspace, memory) for memory in done)
     return print_problems(written)
+
+
+def _decided_line(workspace: Workspace, memory: Memory) -> Line:
+    until = f" until {format_day(memory.ended_at, workspace.zone)}" if memory.outcome == "was so" and memory.ended_at else ""
+    return changed_line(workspace, memory, "kept" if memory.status is Status.ACTIVE else f"{memory.outcome}{until}")
 
 
 def _ask_decisions(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping[str, str] | None = None) -> int:
@@ -172,7 +175,7 @@ def _collect_answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mappi
         if place == len(queue):  # so that the last decision can be undone too
             show.write_line(*_LAST_CHOICES)
             last = "u" if read_key("u\n\rq") == "u" else "q"
-            place = _take_back(workspace, decided) if last == "u" else place
+            place = _take_back(workspace, queue, decided) if last == "u" else place
             continue
         number = queue[place].id
         memory = decisions.find_decidable(workspace, number) if last == "u" else queue[place]
@@ -181,27 +184,30 @@ def _collect_answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mappi
         show.write_lines(
             [line(), line((f"{place + 1} of {len(queue)}", "dim")), *_decision_card(workspace, memory), *reason, choices]
         )
-        while (last := read_key("ynesouq" if number in why else "ynpesouq")) == "o":
+        while (last := read_key("ynesouq" if number in why else "ynpesouq", choices)) == "o":
             show.write_lines([*turns_around(workspace, memory), *_decision_card(workspace, memory), choices])
         if last == "u" and decided:
-            place = _take_back(workspace, decided)
+            place = _take_back(workspace, queue, decided)
         elif last == "u":
             show.write_line(("Nothing was decided yet that could be taken back.", "yellow"))
         elif last != "q":
             try:
                 if (changed := _apply_answer(workspace, memory, last)) is not None:
                     decided.append((place, last, f"r{workspace.store.log.operations_on(changed.id)[-1][0].run}"))
+                    show.write_lines([_decided_line(workspace, changed)])
+                else:
+                    show.write_line(("    skipped", "dim"))
             except StaleError as error:
                 show.write_line((f"kept: {error}", "yellow"))
             place += 1
     return Counter(answer for _, answer, _ in decided)
 
 
-def _take_back(workspace: Workspace, decided: list[tuple[int, str, str]]) -> int:
-    """Undo the last decision. Returns its place in the queue, which is asked again."""
+def _take_back(workspace: Workspace, queue: Sequence[Memory], decided: list[tuple[int, str, str]]) -> int:
+    """Undo the last decision. Returns the place in the queue that is asked about again."""
     place, _, run = decided.pop()
     undo(workspace, run)
-    show.write_line(("Taken back:", "green"))
+    show.write_line(("Taken back: ", "green"), queue[place].content)
     return place
 
 

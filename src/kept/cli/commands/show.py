@@ -107,7 +107,7 @@ def _find_one(workspace: Workspace, asked: Sequence[str] | None, *, as_json: boo
     else:
         show.write_line((f"{len(found):,} match; which one?", "yellow"))
         names = workspace.scope_names()
-        marks = ((memory, memory.status_at(workspace.clock()).value) for memory in found[:_CHOICES])
+        marks = ((memory, memory.outcome_at(workspace.clock())) for memory in found[:_CHOICES])
         show.write_lines(
             memory_line(memory, workspace.zone, f"{status}, {scope_name(memory.scope, names)}") for memory, status in marks
         )
@@ -207,7 +207,12 @@ def _trace_body(workspace: Workspace, found: MemoryTrace, place: PendingProposal
 def memory_card_lines(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     """A memory with all its details."""
     status, zone = memory.status_at(workspace.clock()), workspace.zone
-    marks = (status.value, proposer(memory), "pinned" if memory.pinned else "", "yours" if memory.owned else "")
+    marks = (
+        memory.outcome_at(workspace.clock()),
+        proposer(memory),
+        "pinned" if memory.pinned else "",
+        "yours" if memory.owned else "",
+    )
     place = (
         f"  {category_title(workspace.profiles, memory.profile, memory.category)} · "
         f"{scope_name(memory.scope, workspace.scope_names())} · "
@@ -232,7 +237,8 @@ def memory_card_lines(workspace: Workspace, memory: Memory) -> Iterator[Line]:
         if ids:
             yield line((f"{words} {ids}", "dim"))
     if memory.reason and status is not Status.ACTIVE:
-        yield line((f"because: {memory.reason}", "dim"))
+        ended = f", since {format_day(memory.ended_at, zone)}" if memory.ended_at else ""
+        yield line((f"because: {memory.reason}{ended}", "dim"))
     yield from _succession_lines(workspace, memory)
 
 

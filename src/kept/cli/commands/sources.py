@@ -22,7 +22,7 @@ from kept.local.files.walking import is_excluded
 from kept.local.settings.tables import SourceRoot
 from kept.memories import configure
 from kept.memories.browse import to_json_value
-from kept.paths import find_paths
+from kept.paths import Paths, find_paths
 from kept.pipeline import follow_roots
 from kept.sources.base import ENTRY
 from kept.workspace import Workspace
@@ -50,10 +50,10 @@ _IN_PROJECTS = ("aider", "specstory")  # these keep their files in each project'
 def sources(
     context: typer.Context,
     action: Annotated[str, typer.Argument(metavar="[add|remove|list|disable|enable|exclude|include", help="What to do.")] = "",
-    item: Annotated[
-        str,
-        typer.Argument(metavar="PATH, NAME or GLOB]", help="A folder or file, a source, or a pattern of paths or project folders."),
-    ] = "",
+    items: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="PATH, NAME or GLOB…]", help="Folders or files, sources, or patterns of paths or project folders."),
+    ] = None,
     *,
     source: Annotated[str, typer.Option("--as", metavar="FORMAT", help="add: the format of unrecognised files.")] = "",
     project: Annotated[str, typer.Option("--project", metavar="NAME", help="add: the project all of it is filed under.")] = "",
@@ -66,12 +66,13 @@ def sources(
     Example: kept sources add ~/notes --as journal --author person. Every run reads what is added; `kept sources list` shows it.
     """
     if action in ("add", "remove", "list"):
-        _change_roots(context, action, item, SourceRoot(path=item, format=source, project=project, author=author), as_json=as_json)
+        wanted = [SourceRoot(path=item, format=source, project=project, author=author) for item in items or ()]
+        _change_roots(context, action, wanted, as_json=as_json)
         return
     if source or project or author:
         raise UsageError("--as, --project and --author go with `kept sources add`", hint="kept sources add PATH --as FORMAT")
     if action:
-        _switch_source(context, action, item, as_json=as_json)
+        _switch_sources(context, action, items or [], as_json=as_json)
         return
     with command_workspace(context) as workspace:
         if session:
@@ -82,23 +83,26 @@ def sources(
         show.write_answer(lambda: _survey_body(workspace, found), lines, as_json=as_json)
 
 
-def _change_roots(context: typer.Context, action: str, item: str, wanted: SourceRoot, *, as_json: bool) -> None:
-    """Follow a folder or file, stop following it, or list what is followed."""
+def _change_roots(context: typer.Context, action: str, wanted: Sequence[SourceRoot], *, as_json: bool) -> None:
+    """Follow folders or files, end that, or list what is followed."""
     home = command_home(context)
     if action != "list":
-        if not item:
+        if not wanted:
             raise UsageError(f"`kept sources {action}` needs a folder or file", hint=f"kept sources {action} PATH")
-        if action == "add":
-            root = follow_roots.add_root(home, Path(item), source=wanted.format, project=wanted.project, author=wanted.author)
-        else:
-            root = follow_roots.remove_root(home, Path(item))
         told = "is read by every run from now on." if action == "add" else "is no longer read by every run."
         more = " → kept run" if action == "add" else " What was remembered stays."
+        for item in wanted:
+            if action == "add":
+                root = follow_roots.add_root(home, Path(item.path), source=item.format, project=item.project, author=item.author)
+            else:
+                root = follow_roots.remove_root(home, Path(item.path))
+            if not as_json:
+                show.write_line((show.format_path(root.resolve(home.user)), "bold"), f" {told}", (more, "dim"))
         if not as_json:
-            show.write_line((show.format_path(root.resolve(home.user)), "bold"), f" {told}", (more, "dim"))
             return
     roots = follow_roots.load_roots(home)
-    none = line("No folder is read besides the known places of the tools.", (" → kept sources add PATH", "dim"))
+    told = "Every run reads the known places of the tools alone; what you named to one run was read that once."
+    none = line(told, (" → kept sources add PATH", "dim"))
     lines = _root_lines(roots, home.user) if roots else [none]
     show.write_answer(lambda: {"roots": [follow_roots.root_body(root, home.user) for root in roots]}, lines, as_json=as_json)
 
@@ -112,33 +116,39 @@ def _root_lines(roots: Sequence[SourceRoot], user: Path) -> Iterator[Line]:
         yield line("  ", show.format_path(place), (f"  {about}" if about else "", "dim"), (gone, "yellow"))
 
 
-def _switch_source(context: typer.Context, action: str, item: str, *, as_json: bool) -> None:
+def _switch_sources(context: typer.Context, action: str, items: Sequence[str], *, as_json: bool) -> None:
     name, there = _ACTIONS[check_choice(action, tuple(_ACTIONS), "the action")]
-    if not item:
+    if not items:
         raise UsageError(
             f"`kept sources {action}` needs {'a source' if name == 'sources_off' else 'a pattern'}", hint="see `kept sources`"
         )
     if name == "sources_off":
         from kept.sources.registry import SOURCES  # noqa: PLC0415 - only here
 
-        check_choice(item, tuple(source.name for source in SOURCES), f"{action}:")
+        for item in items:
+            check_choice(item, tuple(source.name for source in SOURCES), f"{action}:")
     else:
-        item = str(Path(item).expanduser())
+        items = [str(Path(item).expanduser()) for item in items]
     home = find_paths(call_options(context).home, os.environ)
-    listed = configure.include_item(home, name, item, there=there)
+    for item in items:
+        listed = configure.include_item(home, name, item, there=there)
+        if not as_json:
+            show.write_lines([_switched_line(home, action, item)])
     if as_json:
         show.write_json({name: list(listed)})
-        return
+
+
+def _switched_line(home: Paths, action: str, item: str) -> Line:
+    name, there = _ACTIONS[action]
     if not there:
-        show.write_line((item, "bold"), " is read again", (" → kept run", "dim"))
-        return
+        return line((item, "bold"), " is read again", (" → kept run", "dim"))
     erased = f" (kept forget --source {item} erases it)" if name == "sources_off" else ""
     back = f" → kept sources {_BACK[action]} '{item}' takes this back"
     missed = [path for path in load_unread_reasons(home) if name == "exclude" and is_excluded(path, [item])]
     gone = (
         f" {format_count(len(missed), 'file')} of it could not be read and {'is' if len(missed) == 1 else 'are'} no longer told of."
     )
-    show.write_line(
+    return line(
         (item, "bold"),
         " is not read from now on, by no run.",
         f"{gone if missed else ''} What was remembered stays{erased}.",

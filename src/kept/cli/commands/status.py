@@ -118,7 +118,7 @@ def _memory_count_lines(workspace: Workspace, found: StoreStatus) -> Iterator[Li
     for category, count in sorted(found.categories.items(), key=lambda each: (-each[1], each[0])):
         yield line(f"  {count:>5,}  {titles.get(category, category)}")
     others = ", ".join(
-        f"{count:,} {each.value}" for each, count in sorted(found.statuses.items()) if each not in (Status.ACTIVE, Status.HELD)
+        f"{count:,} {each}" for each, count in sorted(found.statuses.items()) if each not in (Status.ACTIVE, Status.HELD)
     )
     if others:
         yield line((f"  {others} → kept list --all", "dim"))
@@ -177,7 +177,7 @@ def describe_ending(run: Run) -> tuple[tuple[str, str], ...]:
 
 def _state_body(workspace: Workspace, found: StoreStatus, due: Sequence[ExpiringFiles]) -> dict[str, Any]:
     return {
-        "memories": {each.value: count for each, count in sorted(found.statuses.items())},
+        "memories": {str(each): count for each, count in sorted(found.statuses.items())},
         "categories": dict(sorted(found.categories.items())),
         "held": found.statuses[Status.HELD],
         "of_inactive_profiles": dict(sorted(found.of_inactive_profiles.items())),
