@@ -13,7 +13,7 @@ from kept.core.error_fingerprint import fingerprint_error
 from kept.core.event import Author, Cursor, Event, EventKind, Origin, Pointer, Precision, ToolUse
 from kept.core.memory import LASTING, Accepted, Candidate, Held
 from kept.extraction.gate import is_grounded, judge
-from kept.extraction.rules.commands import steps_of
+from kept.extraction.rules.commands import actions_of, steps_of
 from kept.extraction.rules.fixes import AHEAD, REACH, propose_fixes, propose_fixes_across
 from kept.extraction.verdicts import texts_by_key
 from kept.local.files.walking import find_files
@@ -76,7 +76,10 @@ def events_of(*turns: Turn, shell: str = "Bash", exits: bool = False, session: s
 
 
 def proposed(events: tuple[Event, ...], start: int = 0) -> list[Candidate]:
-    return [found for _, found in propose_fixes(events, profile=PROFILE, scope=lambda _: "project:shop", start=start)]
+    return [
+        found
+        for _, found in propose_fixes(events, actions_of(events), profile=PROFILE, scope=lambda _: "project:shop", start=start)
+    ]
 
 
 def around(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
@@ -318,7 +321,8 @@ def test_nothing_follows_from_a_failure_of_another_session_read_as_one() -> None
 
 def test_a_profile_without_the_category_gets_nothing() -> None:
     bare = Profile(id="notes", title="", summary="", categories=(Category(id="idea", title="", belongs="", excludes=""),))
-    assert propose_fixes(events_of(*FIXES["service"][1]), profile=bare, scope=lambda _: "user") == ()
+    events = events_of(*FIXES["service"][1])
+    assert propose_fixes(events, actions_of(events), profile=bare, scope=lambda _: "user") == ()
 
 
 def test_a_failure_repeated_before_its_success_gives_one_fix() -> None:
@@ -333,12 +337,12 @@ STORIES = st.lists(st.sampled_from([turns for _, turns in FIXES.values()] + list
 @given(STORIES, st.integers(1, 30))
 def test_pieces_that_overlap_give_what_the_whole_gives(stories: list[tuple[Turn, ...]], size: int) -> None:
     events = events_of(*(turn for turns in stories for turn in turns))
-    whole = [(place, found.id) for place, found in propose_fixes(events, profile=PROFILE, scope=lambda _: "p")]
+    whole = [(place, found.id) for place, found in propose_fixes(events, actions_of(events), profile=PROFILE, scope=lambda _: "p")]
     pieces = []
     for start in range(0, len(events), size):
         base = max(0, start - REACH - 1)
         part = events[base : start + size + AHEAD]
-        found = propose_fixes(part, profile=PROFILE, scope=lambda _: "p", start=start - base)
+        found = propose_fixes(part, actions_of(part), profile=PROFILE, scope=lambda _: "p", start=start - base)
         pieces += [(base + place, one.id) for place, one in found if base + place < start + size]
     assert pieces == whole
 

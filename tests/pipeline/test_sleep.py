@@ -159,7 +159,7 @@ def test_what_lingers_is_found_without_unpacking_the_archive(fading_desk, home, 
     with opened() as raw:
         run_pipeline(quick(raw), [], RunOptions())
     unpacked = []
-    monkeypatch.setattr(blocks, "unpack", lambda body: unpacked.append(body) or unpack(body))
+    monkeypatch.setattr(blocks, "unpack", lambda *given: unpacked.append(given[0]) or unpack(*given))
     with opened() as raw:
         workspace = quick(raw)
         assert list_lingering(workspace) == ()

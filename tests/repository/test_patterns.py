@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kept
-from kept.core.pattern import LatePattern, Pattern
+from kept.core.pattern import LatePattern, Pattern, PatternSet
 from kept.profiles.lexicons import LANGUAGES, load_lexicon
 
 PROGRAM = 24_000  # instructions of an RE2 pattern; well above it the memory of its automaton runs out and each search starts anew
@@ -200,3 +200,17 @@ def test_a_pattern_finds_what_its_engine_finds(text, source, start, end):
             match.span() for match in own.engine.finditer(each, start, end)
         ]
         assert own.sub("x" if isinstance(each, str) else b"x", each) == own.engine.sub("x" if isinstance(each, str) else b"x", each)
+
+
+SPOKEN = tuple(patterns.words for patterns in load_lexicon(("en",)).tellings)
+
+
+@given(
+    st.lists(
+        st.sampled_from(["Always", "from now on", "MERK DIR", "Запомни", "記住", "jamás", "the", "we decided", " ", "\n", "é"])
+    )
+)
+def test_a_set_of_patterns_finds_those_that_occur(words):
+    text = " ".join(words)
+    expected = [place for place, source in enumerate(SPOKEN) if Pattern(source).search(text)]
+    assert PatternSet([*SPOKEN, ""], memory=1 << 26).find(text) == expected

@@ -273,7 +273,7 @@ def test_a_decision_and_its_card_read_no_archived_text(served, home, monkeypatch
         run_pipeline(workspace, [], RunOptions())
     held = served.hold(WORDS[0])
     unpacked = []
-    monkeypatch.setattr(blocks, "unpack", lambda body: unpacked.append(body) or unpack(body))
+    monkeypatch.setattr(blocks, "unpack", lambda *given: unpacked.append(given[0]) or unpack(*given))
     assert served.ask("POST", f"/api/memories/{held.id}/approve", {})[0] == 200
     assert served.ask("GET", f"/review/{held.id}/card")[0] == 200
     assert served.ask("GET", "/review/lingering")[0] == 200

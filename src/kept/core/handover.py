@@ -36,22 +36,4 @@ def fence_text(text: str) -> str:
 
 def is_suggestion_tool(name: str) -> bool:
     """True if ``name`` is kept's hand-over tool, with any prefix that clients add for an MCP server or a plugin's server."""
-    return any(name.endswith(own) and name[: -len(own)][-1:] in ("", "_", ".", "/") for own in _NAMES)
-
-
-__all__ = [
-    "ASK",
-    "CAUSE",
-    "FENCE",
-    "FORMER",
-    "IGNORE",
-    "OFF_THE_RECORD",
-    "OPEN",
-    "OPT_OUT",
-    "REMINDER",
-    "REWORDED",
-    "START",
-    "TOOL",
-    "fence_text",
-    "is_suggestion_tool",
-]
+    return name.endswith(_NAMES) and any(name.endswith(own) and name[: -len(own)][-1:] in ("", "_", ".", "/") for own in _NAMES)

@@ -4,8 +4,8 @@ Optimised for the common case: ASCII text, where a byte is a character, and no m
 """
 
 import re
-from collections.abc import Callable, Iterator
-from functools import cache, partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, cached_property, partial
 from typing import Any, cast
 
 _MADE = frozenset({"engine", "fullmatch", "groupindex", "groups", "match", "programsize", "search", "_anywhere", "_found", "_run"})
@@ -144,6 +144,31 @@ class Pattern:
             if at == end:
                 return
             at = at + 1 if spans[0][1] == at else spans[0][1]
+
+
+class PatternSet:
+    """Several case-insensitive patterns that are matched together. An empty pattern never matches.
+
+    RE2's filter first searches the text for the literals that the patterns require, all in one pass. Then it runs only the patterns
+    whose literals are present. ``memory`` limits each automaton as in :class:`Pattern`.
+    """
+
+    def __init__(self, patterns: Sequence[str], *, memory: int) -> None:
+        self._patterns = patterns
+        self._memory = memory
+
+    @cached_property
+    def _engine(self) -> Any:
+        engine, options = load_engine().Filter(), load_engine().Options()
+        options.max_mem = self._memory
+        for pattern in self._patterns:
+            engine.Add(pattern or r"[^\x{0}-\x{10FFFF}]", options)  # which never matches
+        engine.Compile()
+        return engine
+
+    def find(self, text: str) -> list[int]:
+        """The indices of the patterns that match somewhere in ``text``, in order."""
+        return sorted(self._engine.Match(text.lower()) or ())
 
 
 class LatePattern:

@@ -13,11 +13,14 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from datetime import datetime, timedelta
+from itertools import dropwhile
+from operator import attrgetter
 
 from kept.core.errors import SourceError, isolate_errors
 from kept.core.event import Event
 from kept.core.memory import Accepted, CandidateVerdict, Held, Refused, Verdict
 from kept.core.value import dataclass, field, replace
+from kept.extraction.rules.commands import actions_of
 from kept.extraction.rules.fixes import AHEAD, has_open_failure
 from kept.extraction.rules.fixes import propose_fixes_across as fixes_across
 from kept.extraction.rules.patterns import LOOKBACK
@@ -97,18 +100,17 @@ class SessionPairing:
 
     def _pair(self, thread: Thread, begun: datetime) -> None:
         before = self.workspace.store.log.thread_proposals(thread.id, 0, SEQUEL)
-        rules = rules_for(
-            self.workspace, thread, self.workspace.store.log.forgotten_fingerprints(), self.workspace.store.key("forget")
-        )
-        found = tuple(self._judge_fixes(thread, begun, rules))
+        found = tuple(self._judge_fixes(thread, begun))
         was = place_proposals(before)
         self._verdicts += [judged.verdict for place, judged in found if (place, judged) not in was]
         commit_span(self.workspace, self.run, thread, Span(thread=thread.id, start=0, judged=found), before, stage=SEQUEL)
 
-    def _judge_fixes(self, thread: Thread, begun: datetime, rules: Rules) -> Iterator[tuple[int, CandidateVerdict]]:
-        earlier = self._earlier_threads(thread, begun)
-        if not any(self._is_left_failing(thread) for thread in earlier):
+    def _judge_fixes(self, thread: Thread, begun: datetime) -> Iterator[tuple[int, CandidateVerdict]]:
+        earlier = tuple(dropwhile(lambda each: not self._is_left_failing(each), self._earlier_threads(thread, begun)))
+        if not earlier:
             return
+        log, key = self.workspace.store.log, self.workspace.store.key("forget")
+        rules = rules_for(self.workspace, thread, log.forgotten_fingerprints(), key)
         events = self.workspace.store.archive.events(thread.id, 0, EVENTS)
         known = {event.key for event in events}
         ends = {
@@ -132,7 +134,7 @@ class SessionPairing:
     def _is_left_failing(self, thread: Thread) -> bool:
         at = (thread.id, thread.events)
         if at not in self._failing:
-            self._note_failing(thread, failing=has_open_failure(self._last_events(thread)))
+            self._note_failing(thread, failing=has_open_failure(actions_of(self._last_events(thread))[0]))
         return self._failing[at]
 
     def _note_failing(self, thread: Thread, *, failing: bool) -> None:
@@ -244,7 +246,7 @@ def _prepare_batches(
 ) -> Iterator[tuple[list[_OpenThread], list[Window | None] | None]]:
     """Yield the threads in batches, with the first window of each thread if another process is to analyse it (``loaded``)."""
     forgotten, key = workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget")
-    for batch in split_batches(workspace.store.archive.threads_by_id(threads), _length, WINDOW):
+    for batch in split_batches(workspace.store.archive.threads_by_id(threads), attrgetter("events"), WINDOW):
         with workspace.store.transaction():
             opened = [
                 _OpenThread(
@@ -281,10 +283,6 @@ def threads_to_extract(
         and (always or workspace.profile_for(thread.source, thread.project, thread.path).when.on(occasion))
         and (within is None or has_events_within(thread, within))
     }
-
-
-def _length(thread: Thread) -> int:
-    return thread.events
 
 
 def reextract_thread(

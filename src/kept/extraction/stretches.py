@@ -5,12 +5,13 @@ from collections.abc import Iterator, Sequence
 from kept.core.errors import SourceError, isolate_errors
 from kept.core.event import Event
 from kept.core.memory import Accepted, CandidateVerdict
-from kept.core.value import dataclass, replace
+from kept.core.value import dataclass
 from kept.extraction.rules.candidates import extract_candidates
+from kept.extraction.rules.commands import Done, actions_of
 from kept.extraction.rules.fixes import AHEAD, has_open_failure
 from kept.extraction.rules.fixes import propose_fixes as fixes_of
 from kept.extraction.rules.patterns import LOOKBACK
-from kept.extraction.segment import Episode, segment
+from kept.extraction.segment import segment
 from kept.extraction.verdicts import Rules, judge_candidate, texts_by_key
 from kept.profiles.language import choose_lexicon
 from kept.store.values import Span
@@ -74,9 +75,10 @@ def _analyse(window: Window) -> Stretch:
     judged = [
         (place + episode.start, verdict)
         for episode in usable
-        for verdict in _judge_episode(events, _shift_episode(episode, place - base), rules)
+        for verdict in _judge_episode(events, episode.start + place - base, episode.stop + place - base, rules)
     ]
-    judged += _judge_fixes(events, base, place, place + usable[-1].stop, rules)
+    done = actions_of(events)
+    judged += _judge_fixes(window, done, place + usable[-1].stop)
     settled = window.length - AHEAD
     unsettled = (episode.start for episode in usable if not episode.closed or place + episode.stop > settled)
     return Stretch(
@@ -84,22 +86,18 @@ def _analyse(window: Window) -> Stretch:
         closed=place + next(unsettled, usable[-1].stop),
         stop=place + usable[-1].stop,
         episodes=len(usable),
-        failing=place + usable[-1].stop == window.length and has_open_failure(events[-EVENTS:]),
+        failing=place + usable[-1].stop == window.length and has_open_failure(done[0], len(events) - EVENTS),
     )
 
 
-def _shift_episode(episode: Episode, places: int) -> Episode:
-    return replace(episode, start=episode.start + places, stop=episode.stop + places)
-
-
-def _judge_episode(events: Sequence[Event], episode: Episode, rules: Rules) -> Iterator[CandidateVerdict]:
-    """Yield the judged candidates of an episode. They depend only on it and the events before it."""
-    seen = events[max(0, episode.start - LOOKBACK) : episode.stop]
+def _judge_episode(events: Sequence[Event], start: int, stop: int, rules: Rules) -> Iterator[CandidateVerdict]:
+    """Yield the judged candidates of the episode ``[start, stop)``. They depend only on it and the events before it."""
+    seen = events[max(0, start - LOOKBACK) : stop]
     words = choose_lexicon(seen, rules.profile.languages)
     candidates = extract_candidates(
         events,
-        episode.start,
-        episode.stop,
+        start,
+        stop,
         profile=rules.profile,
         lexicon=words,
         scope=lambda _: rules.scope,
@@ -114,19 +112,19 @@ def _judge_episode(events: Sequence[Event], episode: Episode, rules: Rules) -> I
             yield judged
 
 
-def _judge_fixes(events: Sequence[Event], base: int, start: int, stop: int, rules: Rules) -> list[tuple[int, CandidateVerdict]]:
-    """Return the judged fixes whose success lies in ``[start, stop)`` of a thread; ``base`` is the ordinal of ``events[0]``.
+def _judge_fixes(window: Window, done: Done, stop: int) -> list[tuple[int, CandidateVerdict]]:
+    """Return the judged fixes whose success lies in a window before the ordinal ``stop``.
 
     Empty while a session is going on, because a fix is proven by what comes after it.
     """
+    events, base, rules = window.events, window.base, window.rules
     if rules.live:
         return []
     found: list[tuple[int, CandidateVerdict]] = []
-    for place, candidate in fixes_of(events, profile=rules.profile, scope=lambda _: rules.scope, start=start - base):
+    for place, candidate in fixes_of(events, done, profile=rules.profile, scope=lambda _: rules.scope, start=window.place - base):
         if base + place < stop:
             seen = events[max(0, place - LOOKBACK) : place + 1]
             words = choose_lexicon(seen, rules.profile.languages)
-            found.append(
-                (base + place, judge_candidate(rules, candidate, {event.key: event for event in seen}, texts_by_key(seen), words))
-            )
+            by_key = {event.key: event for event in seen}
+            found.append((base + place, judge_candidate(rules, candidate, by_key, texts_by_key(seen), words)))
     return found

@@ -72,9 +72,9 @@ def unpack_places(body: bytes) -> Places:
         raise ValueError(str(error)) from error
 
 
-def unpack(body: bytes) -> tuple[Event, ...]:
-    """The events of a block. Raises ValueError or zlib.error if the bytes are damaged."""
-    places = unpack_places(body)
+def unpack(body: bytes, places: Places | None = None) -> tuple[Event, ...]:
+    """The events of a block; ``places`` are its places if known. Raises ValueError or zlib.error if the bytes are damaged."""
+    places = places or unpack_places(body)
     try:
         _, words = decompress(body)
         return tuple(_unpack_words(places, json.loads(words)))
@@ -141,19 +141,8 @@ def _unpack_words(places: Places, columns: list[list[Any]]) -> Iterator[Event]:
 
 
 _ROW = (
-    "key",
-    "twin",
-    "session",
-    "record",
-    "parent",
-    "turn",
-    "kind",
-    "author",
-    "label_reason",
-    "text",
-    "at",
-    "precision",
-    "project",
+    *("key", "twin", "session", "record", "parent", "turn", "kind"),
+    *("author", "label_reason", "text", "at", "precision", "project"),
 )
 
 

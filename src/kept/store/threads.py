@@ -6,7 +6,7 @@ million events takes some tens of megabytes.
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from kept.core.value import dataclass, field
@@ -81,12 +81,13 @@ def find_abandoned(tree: Tree) -> bytearray:
     return bytearray(record != _NONE and gone[record] for record in family.of)
 
 
-def has_siblings(tree: Tree) -> bool:
-    """True if a prompt of the user shares its parent with another record; otherwise nothing was replaced."""
-    prompts = {parent for parent, human in zip(tree.parent, tree.human, strict=True) if human and parent}
-    first: dict[int, int] = {}
-    links = zip(tree.parent, tree.record, strict=True)
-    return any(first.setdefault(parent, record) != record for parent, record in links if parent in prompts)
+def has_siblings(links: Callable[[], Iterable[tuple[str, str, bool]]]) -> bool:
+    """True if a prompt of the user shares its parent with another record; otherwise nothing was replaced. ``links`` returns the
+    record, the parent and "is a prompt" of each event.
+    """
+    prompts = {parent for _, parent, human in links() if human and parent}
+    first: dict[str, str] = {}
+    return bool(prompts) and any(first.setdefault(parent, record) != record for record, parent, _ in links() if parent in prompts)
 
 
 def _build_record_tree(tree: Tree) -> _RecordTree:

@@ -30,10 +30,11 @@ from kept.extraction.rules.patterns import (
     choose_scope,
     compile_pattern,
     evidence_of,
+    find_languages,
     has_match,
     is_prompt,
 )
-from kept.extraction.rules.tellings import Telling, is_command, parse_memory_command, possible_languages, tellings, wishes
+from kept.extraction.rules.tellings import Telling, is_command, parse_memory_command, tellings, wishes
 from kept.profiles.lexicons import Lexicon, TellingPatterns, join_alternatives, word_list
 from kept.profiles.profile import Category, Profile, Shape
 
@@ -93,15 +94,15 @@ def _tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
     given = parse_memory_command(text)
     if given is not None:
         return [given]
-    patterns = possible_languages(text, lexicon.tellings)
-    if is_command(text) or not (patterns or any(has_match(each.wish, text) for each in lexicon.tellings)):
+    patterns, wished = find_languages("words", text), find_languages("wish", text)
+    if is_command(text) or not (patterns or wished):
         return []  # the usual case: the author of each span and the languages are expensive to find
     spans = [span for typed in typed_spans(event) for span in split_sentences(text, typed.start, typed.end) if not span.aside][
         :_SENTENCES
     ]
     told = dict(tellings(text, spans, patterns, lexicon.tellings))
     rest = [(place, span) for place, span in enumerate(spans) if place not in told]
-    told.update(wishes(text, rest, lexicon))
+    told.update(wishes(text, rest, wished, lexicon))
     return [told[place] for place in sorted(told)]
 
 
@@ -198,7 +199,7 @@ def _choose_category(
         ("person", _is_about_person(told, every)),
         ("goal", any(has_match(patterns.goal, content) for patterns in spoken)),
         ("preference", any(has_match(patterns.preference, content) for patterns in spoken)),
-        ("identity", any(has_match(patterns.person, told) for patterns in every)),
+        ("identity", bool(find_languages("person", told))),
         ("convention", any(has_match(patterns.ours, content) for patterns in spoken)),
         ("constraint", any(has_match(patterns.rule, told) for patterns in spoken)),
         ("convention", any(has_match(patterns.convention, content) for patterns in spoken)),

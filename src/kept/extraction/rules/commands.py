@@ -87,7 +87,7 @@ class Step:
     @property
     def program(self) -> str:
         """The program's name without its directory."""
-        return unquote_word(self.words[0]).rsplit("/", 1)[-1] if self.words else ""
+        return _program_name(self.words[0]) if self.words else ""
 
     @property
     def family(self) -> tuple[str, str]:
@@ -100,12 +100,22 @@ class Step:
     @property
     def trivial(self) -> bool:
         """True if the step only prepares the shell or prints."""
-        return not self.words or TRIVIAL.fullmatch(self.program) is not None
+        return not self.words or _is_trivial(self.words[0])
 
     @property
     def filters(self) -> bool:
         """True if the step only shortens the output of another one."""
         return self.joint == "|" and FILTERS.fullmatch(self.program) is not None
+
+
+@lru_cache(maxsize=2048)
+def _program_name(word: str) -> str:
+    return unquote_word(word).rsplit("/", 1)[-1]
+
+
+@lru_cache(maxsize=2048)
+def _is_trivial(word: str) -> bool:
+    return TRIVIAL.fullmatch(_program_name(word)) is not None
 
 
 def unquote_word(word: str) -> str:
@@ -255,20 +265,48 @@ _TELLING = 5
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Command:
-    """A command that ran: its index among the events, its line, its steps, and whether it passed (None: unknown).
+    """A command that ran: its index among the events, its line, and the exit code and outcome that its tool reports.
 
-    ``errors`` are verbatim output lines, the most informative first; ``culprit`` is the step that failed, if known.
+    The line and the output are parsed when a rule asks for them, because most commands passed and no rule asks.
     """
 
     place: int
     call: Event
     output: Event
     text: str
-    steps: tuple[Step, ...]
-    passed: bool | None
-    stated: bool
-    errors: tuple[str, ...]
-    culprit: Step | None
+    code: int | None
+    ok: bool | None
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps of its line."""
+        return parse_steps(self.text)
+
+    @property
+    def stated(self) -> bool:
+        """Whether its tool says how it ended."""
+        return self.code is not None or self.ok is not None
+
+    @property
+    def passed(self) -> bool | None:
+        """How it ended; None where the transcript does not say."""
+        return False if self.errors or self._is_stated_failure else True if self.stated else None
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """Verbatim lines of its output that tell how it failed, the most telling first."""
+        return _find_errors(self.text, self.output.text, failed=self._is_stated_failure, stated=self.stated)
+
+    @property
+    def culprit(self) -> Step | None:
+        """The step that failed, where that can be told; that of a command that passed is the one it was run for."""
+        if self.passed is False:
+            return _find_culprit(self.steps, self.errors, failed=self._is_stated_failure)
+        return main_step(self.steps)
+
+    @property
+    def _is_stated_failure(self) -> bool:
+        return bool(self.code) or self.ok is False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -298,13 +336,12 @@ def actions_of(events: Sequence[Event]) -> Done:
             calls[event.session, tool.call] = event
         elif event.kind is EventKind.TOOL_OUTPUT:
             call = calls.get((event.session, tool.call), event)
-            if _is_not_run(event):
-                continue
             if is_edit(call.tool or tool):
-                if tool.ok is not False:
+                if tool.ok is not False and not _is_not_run(event):
                     edits.append(_edit(place, call, call.tool or tool))
-            elif is_shell(tool if tool.name or call.tool is None else call.tool):  # an API's result identifies only its call
-                commands.append(_command(place, call, event))
+            elif is_shell(tool if tool.name or call.tool is None else call.tool) and not _is_not_run(event):
+                target = (call.tool or tool).target or tool.target  # an API's result identifies only its call
+                commands.append(Command(place=place, call=call, output=event, text=target, code=tool.exit_code, ok=tool.ok))
     return tuple(commands), tuple(edits)
 
 
@@ -341,45 +378,16 @@ def _edit(place: int, call: Event, tool: ToolUse) -> Edit:
     return Edit(place=place, call=call, path=tool.target, old=old if arrow else "", new=new if arrow else old)
 
 
-def _command(place: int, call: Event, output: Event) -> Command:
-    tool = output.tool or call.tool
-    target = (call.tool.target if call.tool else "") or (tool.target if tool else "")
-    code, ok = (tool.exit_code, tool.ok) if tool else (None, None)
-    came = _parse_outcome(target, output.text, code=code, ok=ok)
-    return Command(
-        place=place,
-        call=call,
-        output=output,
-        text=target,
-        steps=came.steps,
-        passed=came.passed,
-        stated=came.stated,
-        errors=came.errors,
-        culprit=came.culprit,
-    )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _CommandOutcome:
-    """The outcome of a command line, independent of its position."""
-
-    steps: tuple[Step, ...]
-    passed: bool | None
-    stated: bool
-    errors: tuple[str, ...]
-    culprit: Step | None
-
-
-@lru_cache(maxsize=512)  # each episode looks back on the commands of earlier ones
-def _parse_outcome(target: str, text: str, *, code: int | None, ok: bool | None) -> _CommandOutcome:
+@lru_cache(maxsize=1024)  # each episode looks back on the commands of earlier ones
+def _find_errors(target: str, text: str, *, failed: bool, stated: bool) -> tuple[str, ...]:
+    """The error lines of a command that failed by its status or by its output; empty for any other."""
+    if stated and not failed and not any(joint in target for joint in "|;\n"):
+        return ()  # its status is that of its one step
+    errors = find_error_lines(text)
+    if failed or not errors:
+        return errors
     steps = parse_steps(target)
-    stated = code is not None or ok is not None
-    failed = bool(code) or ok is False
-    errors = find_error_lines(text) if failed or not stated or _hides_status(steps) else ()
-    if failed or _is_masked_failure(steps, errors):
-        culprit = _find_culprit(steps, errors, failed=failed)
-        return _CommandOutcome(steps=steps, passed=False, stated=stated, errors=errors, culprit=culprit)
-    return _CommandOutcome(steps=steps, passed=True if stated else None, stated=stated, errors=(), culprit=main_step(steps))
+    return errors if (not stated or _hides_status(steps)) and _is_masked_failure(steps, errors) else ()
 
 
 @lru_cache(maxsize=2048)
@@ -395,10 +403,8 @@ def _hides_status(steps: tuple[Step, ...]) -> bool:
 
 def _is_masked_failure(steps: tuple[Step, ...], errors: tuple[str, ...]) -> bool:
     """True if a command failed although its status says otherwise: one of its programs reports an error, or an error is
-    uncaught.
+    uncaught. ``errors`` is not empty.
     """
-    if not errors:
-        return False
     if complaining_step(steps, errors) is not None:
         return True
     main = main_step(steps)

@@ -194,16 +194,16 @@ class Fix:
 
 
 def propose_fixes(
-    events: Sequence[Event], *, profile: Profile, scope: Callable[[str], str], start: int = 0
+    events: Sequence[Event], done: Done, *, profile: Profile, scope: Callable[[str], str], start: int = 0
 ) -> tuple[tuple[int, Candidate], ...]:
     """The fixes whose success lies in ``events[start:]``, each with the index of the success, in order; empty if the profile has no
-    category for fixes.
+    category for fixes. ``done`` are the :func:`actions_of` the events.
 
     The failure is at most ``REACH`` events before its success, and what undoes it at most ``AHEAD`` after. So reading a session in
     pieces with that much overlap gives the same result as reading it at once. ``scope`` returns the scope of a raw working
     directory.
     """
-    return _candidates(_fixes(events, actions_of(events)), profile, scope, start)
+    return _candidates(_fixes(events, done), profile, scope, start)
 
 
 def propose_fixes_across(
@@ -215,11 +215,10 @@ def propose_fixes_across(
     return tuple((place - len(before), candidate) for place, candidate in found)
 
 
-def has_open_failure(events: Sequence[Event]) -> bool:
-    """True if a command failed in these events and was not fixed in them, so that a later session may fix it."""
-    commands, _ = actions_of(events)
+def has_open_failure(commands: Sequence[Command], start: int = 0) -> bool:
+    """True if a command at or after the index ``start`` failed and was not fixed, so that a later session may fix it."""
     for index, command in enumerate(commands):
-        failure = _failure(command)
+        failure = _failure(command) if command.place >= start else None
         if failure and not any(_check_retry(failure.step, later) == (True, True) for later in commands[index + 1 :]):
             return True
     return False

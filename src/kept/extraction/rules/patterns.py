@@ -6,10 +6,10 @@ from functools import cache
 from kept.core.artifact import find_artifacts
 from kept.core.event import Author, Event, EventKind, is_choice, is_unconfirmed
 from kept.core.memory import CHOSEN, UNCONFIRMED, USER_SCOPE, Evidence
-from kept.core.pattern import Pattern
+from kept.core.pattern import Pattern, PatternSet
 from kept.core.spans import quote_origin
 from kept.core.text import is_cjk
-from kept.profiles.lexicons import TellingPatterns, join_alternatives
+from kept.profiles.lexicons import TellingPatterns, join_alternatives, load_telling_patterns
 from kept.profiles.profile import Category
 
 SPACE = " \t\r\n,;:.!…–—-*_>\"'“”«»「」，、：；。！"
@@ -41,6 +41,16 @@ def match_words(table: str, *names: str) -> Pattern:
 def has_match(source: str, text: str) -> bool:
     """True if a pattern occurs in the text; an empty pattern never does."""
     return bool(source) and compile_pattern(source).search(text) is not None
+
+
+@cache
+def _set_of(name: str) -> PatternSet:
+    return PatternSet([getattr(patterns, name) for patterns in load_telling_patterns()], memory=_BYTES)
+
+
+def find_languages(name: str, text: str) -> tuple[TellingPatterns, ...]:
+    """The languages whose pattern ``name`` (a field of TellingPatterns) matches somewhere in ``text``."""
+    return tuple(load_telling_patterns()[place] for place in _set_of(name).find(text))
 
 
 def skip_filler(words: str, patterns: TellingPatterns) -> int:

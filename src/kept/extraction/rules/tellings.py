@@ -65,7 +65,7 @@ def tellings(
 ) -> Iterator[tuple[int, Telling]]:
     """Yield the tellings in a prompt, each with the number of its sentence, in order.
 
-    ``patterns`` come from :func:`possible_languages`; ``around`` are the patterns of all languages, for the surrounding sentences.
+    ``patterns`` are those with a word in the prompt; ``around`` are the patterns of all languages, for the surrounding sentences.
     """
     taken: set[int] = set()
     for place in range(len(spans)):
@@ -89,11 +89,6 @@ def parse_memory_command(text: str) -> Telling | None:
 def is_command(text: str) -> bool:
     """True if a prompt is a command to the client; its words are never a telling."""
     return _OTHER_COMMAND.match(text) is not None
-
-
-def possible_languages(text: str, patterns: Sequence[TellingPatterns]) -> tuple[TellingPatterns, ...]:
-    """The languages of which a prompt contains any telling word. Most prompts have none and are not processed further."""
-    return tuple(pattern for pattern in patterns if has_match(pattern.words, text))
 
 
 def _tellings_of_sentence(
@@ -390,11 +385,14 @@ def _can_continue(text: str, end: int, patterns: TellingPatterns) -> bool:
     return not patterns.spaced and text[end - 1] not in _STOPS and following.startswith("\n") and begins
 
 
-def wishes(text: str, spans: Sequence[tuple[int, SentenceSpan]], lexicon: Lexicon) -> Iterator[tuple[int, Telling]]:
+def wishes(
+    text: str, spans: Sequence[tuple[int, SentenceSpan]], patterns: Sequence[TellingPatterns], lexicon: Lexicon
+) -> Iterator[tuple[int, Telling]]:
     """Yield the numbered sentences that are standing wishes: they want something always, never, or in general. A wish that was said
     once says nothing about later sessions; it counts once three sessions contain it.
+
+    ``patterns`` are those with a word of a wish in the prompt.
     """
-    patterns = [pattern for pattern in lexicon.tellings if has_match(pattern.wish, text)]
     for place, span in spans:
         words = text[span.start : span.end]
         if not _LEAST_WISH <= count_mass(words) <= _MOST_WISH or words.rstrip().endswith((":", "：")) or is_question(words):

@@ -30,7 +30,9 @@ class Blocks:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._unpacked = lru_cache(maxsize=8)(lambda number: self._load_block(unpack, number))
+        self._unpacked = lru_cache(maxsize=8)(
+            lambda number: self._load_block(lambda body: unpack(body, self._places(number)), number)
+        )
         self._places = lru_cache(maxsize=64)(lambda number: self._load_block(unpack_places, number))
         self._last = _NOWHERE
         self._seen = 0
@@ -77,22 +79,28 @@ class Blocks:
         )
         return {key: number for key, number in found if key in wanted}
 
-    def place_of(self, event: int) -> tuple[Places, int]:
-        """The :class:`Places` of the block that holds an event, and the event's index in them.
+    def places_of(self, events: Iterable[int]) -> Iterator[tuple[Places, int]]:
+        """Yield for each event the :class:`Places` of its block, and the event's index in them.
 
         Does not check for changes by other processes; call :meth:`follow_others` before. Raises DamagedError.
         """
         block, places = self._last
-        if not 0 <= event - block < len(places.keys):
-            block = self.block_of(event)
-            places = self.places(block)
-            self._take(block, places.keys, event)
-            self._last = block, places
-        return places, event - block
+        for event in events:
+            if not 0 <= event - block < len(places.keys):
+                block = self.block_of(event)
+                places = self.places(block)
+                self._take(block, places.keys, event)
+                self._last = block, places
+            yield places, event - block
+
+    def links(self, events: Iterable[int]) -> Iterator[tuple[str, str, bool]]:
+        """Yield for each event its record, the record's parent, and whether it is a prompt of the user. Raises DamagedError."""
+        for places, place in self.places_of(events):
+            yield places.records[place], places.parents[place], is_user_prompt(places, place)
 
     def key(self, event: int) -> str:
         """The key of an event. Raises DamagedError."""
-        places, place = self.place_of(event)
+        places, place = next(self.places_of((event,)))
         return places.keys[place]
 
     def may_hold(self, number: int, words: "ErasureWords") -> bool:
@@ -110,12 +118,14 @@ class Blocks:
 
     def events(self, numbers: Iterable[int]) -> Iterator[Event]:
         """The events with these numbers; consecutive numbers of one block cost one lookup. Raises DamagedError."""
-        block, events = 0, tuple[Event, ...]()
+        block, stop, events = 0, 0, tuple[Event, ...]()
         for number in numbers:
-            if not block <= number < block + len(events):
+            if not block <= number < stop:
                 block = self.block_of(number)
                 events = self.at(block)
-            yield self._take(block, events, number)
+                stop = block + len(events)
+                self._take(block, events, number)
+            yield events[number - block]
 
     def _take(self, block: int, items: Sequence[T], number: int) -> T:
         if not 0 <= number - block < len(items):
@@ -152,6 +162,11 @@ class Blocks:
 
     def _damage_error(self, what: str) -> DamagedError:
         return DamagedError(what, where=str(self._database.path), hint="run `kept check`")
+
+
+def is_user_prompt(places: Places, place: int) -> bool:
+    """True if an event is a prompt of the user, also one that a rewind replaced."""
+    return places.kinds[place] is EventKind.PROMPT and places.authors[place] in (Author.HUMAN, Author.ABANDONED)
 
 
 def voice_of(kind: EventKind, author: Author) -> str:

@@ -21,10 +21,11 @@ def add_repeats(database: Database, numbers: Sequence[int], events: Sequence[Eve
         return tuple(events)
     came: dict[int, set[int]] = {}
     for row in database.run("passages_elsewhere", events=to_canonical_json(wanted)):
-        if _is_repeat_elsewhere(row):
-            came.setdefault(row["event"], set()).add(row["hash"])
+        found = came.setdefault(row["event"], set())
+        if row["hash"] not in found and _is_repeat_elsewhere(row):
+            found.add(row["hash"])
     return tuple(
-        replace(event, repeated=tuple(sorted(came[number]))) if number in came else event
+        replace(event, repeated=tuple(sorted(came[number]))) if came.get(number) else event
         for number, event in zip(numbers, events, strict=True)
     )
 

@@ -13,7 +13,7 @@ from kept.core.project import Project
 from kept.core.text import index_words, phrase_words
 from kept.core.times import format_instant, from_milliseconds, parse_optional_instant, to_milliseconds
 from kept.store.archive import care
-from kept.store.archive.blocks import BLOCK_EVENTS, Blocks, add_events, find_known, index, unindex
+from kept.store.archive.blocks import BLOCK_EVENTS, Blocks, add_events, find_known, index, is_user_prompt, unindex
 from kept.store.archive.repeats import add_repeats, find_events_repeated_by, list_repeated_events
 from kept.store.database import ERASING, Database, checksum, match_all_words
 from kept.store.door import redact_cursor, redact_value
@@ -214,20 +214,25 @@ class SqliteArchive:
     def tree(self, thread: int) -> tuple[Tree, bytearray]:
         """The tree of a thread, and for each of its events whether it is marked as abandoned. Raises DamagedError."""
         self._blocks.follow_others()
-        tree, marked = Tree(), bytearray()
-        for row in self._database.run("thread_keys", thread=thread).fetchall():
-            places, place = self._blocks.place_of(row["id"])
-            kind = places.kinds[place]
-            human = kind is EventKind.PROMPT and places.authors[place] in (Author.HUMAN, Author.ABANDONED)
-            output = kind is EventKind.TOOL_OUTPUT
+        tree = Tree()
+        rows = self._database.run("thread_keys", thread=thread).fetchall()
+        for places, place in self._blocks.places_of(row["id"] for row in rows):
+            output = places.kinds[place] is EventKind.TOOL_OUTPUT
+            human = is_user_prompt(places, place)
             tree.append(places.records[place], places.parents[place], places.turns[place], human=human, output=output)
-            marked.append(row["abandoned"])
-        return tree, marked
+        return tree, bytearray(row["abandoned"] for row in rows)
 
     def has_rewinds(self, thread: int) -> bool:
-        """True if an event of a thread may have been replaced by a rewind, or is marked so and its records have links."""
-        tree, marked = self.tree(thread)
-        return has_siblings(tree) or (any(marked) and any(tree.parent))
+        """True if an event of a thread may have been replaced by a rewind, or is marked so and its records have links.
+
+        Nothing was replaced unless a prompt of the user shares its parent with another record. Raises DamagedError.
+        """
+        self._blocks.follow_others()
+        rows = self._database.run("thread_keys", thread=thread).fetchall()
+        events = [row["id"] for row in rows]
+        return has_siblings(lambda: self._blocks.links(events)) or (
+            any(row["abandoned"] for row in rows) and any(parent for _, parent, _ in self._blocks.links(events))
+        )
 
     def mark_abandoned(self, thread: int, changes: Iterable[tuple[int, bool]]) -> None:
         """Set or clear the abandoned mark of events (by ordinal), which says that a later rewind replaced them."""
