@@ -1,7 +1,8 @@
-"""Converts frozen values to and from JSON by their type hints: dataclasses, enums, instants, tuples, mappings, dataclass unions.
+"""Writes frozen values as JSON and reads them back by type hints: dataclasses, enums, instants, tuples, mappings, dataclass unions.
 
 There is one canonical form (sorted keys, no spaces, fields at their default omitted), so equal values have equal bytes and equal
-hashes. A union member carries its class name under ``"is"``.
+hashes. :func:`dump_member` adds the lower-case class name under ``"is"``, by which :func:`load` chooses between the dataclasses of
+a union; :func:`dump` does not.
 """
 
 import json
@@ -17,7 +18,7 @@ from operator import attrgetter
 from pathlib import PurePath
 from typing import Any, Union, get_args, get_origin
 
-from kept.core.digest import digest as digest  # noqa: PLC0414 - re-exported: callers imported it from here before it moved
+from kept.core.digest import digest as digest  # noqa: PLC0414 - re-exported: some modules still import it from here
 from kept.core.times import format_instant, parse_stored_instant
 
 
@@ -83,7 +84,10 @@ def _dump_fields(value: Any) -> dict[str, Any]:
 
 
 def to_json(value: object) -> Any:
-    """The JSON form of a value for ``--json``, the web API and agents: unlike :func:`dump`, it omits no field."""
+    """The JSON form of a value for ``--json``, the web API and agents.
+
+    Unlike :func:`dump`, it omits no field, and also converts paths to strings, sets to sorted lists, and named tuples to objects.
+    """
     match value:
         case PurePath():
             return str(value)
@@ -101,9 +105,9 @@ def to_json(value: object) -> Any:
 
 
 def json_fields(value: Any, *names: str, **sources: str) -> dict[str, Any]:
-    """An object as JSON: the fields ``names``, and under each keyword the attribute with that (dotted) path.
+    """An object as JSON: the fields ``names`` and, under each keyword, the attribute at the dotted path that is its value.
 
-    Without either, every field of the dataclass.
+    Without names and keywords, every field of the dataclass.
     """
     wanted = {name: name for name in names} | sources or {field.name: field.name for field in fields(value)}
     return {name: to_json(attrgetter(source)(value)) for name, source in wanted.items()}

@@ -1,7 +1,8 @@
 """The Markdown form of kept's lines: writes facts, headings and id comments, and parses them back.
 
-A fact is one line of plain words: escaping prevents it from being read as a heading, list, marker, comment, markup or import.
-Unescaping gives back exactly the same words. Plain code over lines of bounded length.
+A fact is one line. Escaping prevents it from being read as a heading, list item, task, quote, rule, fence, link definition, HTML
+tag, comment or image; emphasis, links and entities are not escaped. Unescaping gives back exactly the same words. ``@path`` imports
+are put in code spans. Of each line, at most ``READ_AT_MOST`` characters are parsed.
 """
 
 import re
@@ -59,7 +60,7 @@ def to_plain_line(text: str) -> str:
 
 
 def to_fact_text(text: str, most: int = LONGEST) -> str:
-    """The text as a fact may contain it: one visible line of at most ``most`` characters.
+    """The text in the form that a fact may have: one visible line of at most ``most`` characters.
 
     ``@path`` is put in a code span, where clients do not import it; a backtick without a partner becomes an apostrophe. Idempotent.
     """
@@ -81,7 +82,11 @@ def _format_note(opening: str, words: str) -> str:
 
 
 def parse_memory_line(text: str, content: str, about: str = "", was: str = "") -> tuple[str, str]:
-    """The content and ``about`` of an edited line of :func:`format_memory_line`; words that were not edited are unescaped."""
+    """The content and ``about`` of an edited line of :func:`format_memory_line`.
+
+    Words that were not edited are returned as in ``content``, which undoes the code spans and apostrophes of :func:`to_fact_text`
+    (unless they changed the number of words).
+    """
     text, note = text.removesuffix(_format_note(_WAS, was)), _format_note(_ABOUT, about)
     kept = about if note and text.endswith(note) else ""
     words = text.removesuffix(note).split(" ")
@@ -114,7 +119,7 @@ def _escape_imports(text: str) -> str:
 
 
 def _wrap_import_as_code(word: str) -> str:
-    """A word outside code spans (it has no backtick), with the path that its ``@`` would import put in a code span."""
+    """A word outside code spans (it has no backtick), with a code span around the ``@path`` that a client would import."""
     for at, char in enumerate(word):
         if char == "@" and not (at and (word[at - 1].isalnum() or word[at - 1] == "_")):
             bare = word[at:].rstrip(_AFTER_IMPORT)
@@ -164,7 +169,7 @@ def _count_backslashes(text: str) -> int:
 
 
 def escape(text: str) -> str:
-    """A text of :func:`to_fact_text`, escaped so that a Markdown renderer shows its words, and nothing else, after a bullet."""
+    """A text of :func:`to_fact_text`, escaped so that after a bullet it opens no block, tag, comment or image."""
     return _escape_at(_ORDERED, _escape_at(_BLOCK, escape_inline(text)))
 
 
@@ -212,7 +217,7 @@ def _toggle_tag_escapes(piece: str, *, code: bool, back: bool) -> str:
     for after in rest:
         slashes = _count_backslashes(done)
         kept = after
-        if after.lstrip(_SLASH).startswith("!"):  # broken up inside code as well: some clients strip comments wherever they are
+        if after.lstrip(_SLASH).startswith("!"):  # `<!` is split inside code as well: some clients strip comments everywhere
             kept = after.removeprefix(_SLASH) if back else _SLASH + after
         elif not code and (after.startswith(("/", "?")) or (after[:1].isascii() and after[:1].isalpha())):
             if not back:
@@ -235,16 +240,20 @@ def size_in_bytes(lines: Sequence[str]) -> int:
 
 
 def fact_line(text: str, day: date | None) -> str:
-    """A fact as a line: ``- text (2026-02-13)``; without the day if it is unknown."""
+    """A fact as a line: ``- text (2026-02-13)``.
+
+    If the day is unknown, the line has none, or ``(undated)`` if the text itself ends in such a day.
+    """
     if day is not None:
         return f"- {escape(text)} ({day.isoformat()})"
     return f"- {escape(text)}" + (f" ({_UNDATED})" if _DAY.search(text) else "")
 
 
 def parse_fact(line: str) -> tuple[str, str]:
-    """The text and day (empty if there is none) of a line, without bullet and escapes.
+    """The text and day (``undated``, or empty if there is none) of a line, without bullet and escapes.
 
-    The exact inverse of :func:`fact_line`; a line that a person edited is parsed as well as possible.
+    The exact inverse of :func:`fact_line` for lines of at most ``READ_AT_MOST`` characters; a line that a person edited is parsed
+    as well as possible.
     """
     words = to_plain_line(line[:READ_AT_MOST])
     if bullet := _BULLET.match(words):
@@ -294,7 +303,10 @@ def end_line(facts: int) -> str:
 
 
 def parse_ids_line(line: str) -> tuple[str, str, tuple[str, ...]] | None:
-    """The scope mark, category and ids of a line of :func:`ids_line`; None if the line is not one of kept's comments."""
+    """The scope mark, category and ids of a line of :func:`ids_line`; None if the line is not a comment of ``kept``.
+
+    For a line of :func:`end_line` these are ``end``, the number of memory lines, and no ids.
+    """
     words = line.strip()
     if not (words.startswith(_COMMENT) and words.endswith(_COMMENT_END)):
         return None

@@ -1,7 +1,7 @@
 """Day summaries by a model, from the points it noted while reading.
 
-A day is written once it is over, with one question per scope, and again only if its points change. Questions that cannot be asked
-now wait for the next night; until then the day shows the points as noted. Knows no prompt's text and no file.
+A day is written once it is over, and again only if its points change. A scope with more than three points of a day costs one
+question per 120 points. Questions that cannot be asked now wait for the next night; until then the day shows the points as noted.
 """
 
 from collections import defaultdict
@@ -19,7 +19,7 @@ from kept.profiles.prompts import question_text
 from kept.store.values import ThreadPoint
 from kept.workspace import Workspace
 
-_FEW = 3  # points; so few are not condensed
+_FEW = 3  # up to this many points are not condensed
 _MOST = 120  # points per question; more are split over several questions, so that the model does not skim
 
 Place = tuple[date, str]  # a day and a scope
@@ -27,14 +27,17 @@ Place = tuple[date, str]  # a day and a scope
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DaySummaryReport:
-    """The number of days (per scope) that were written, and of those that wait for the next night."""
+    """How many days were written and how many wait for the next night, counted once for each scope of a day."""
 
     written: int = 0
     left: int = 0
 
 
 def write_day_summaries(workspace: Workspace, asking: Asking, *, by: str) -> DaySummaryReport:
-    """Write each finished day whose points changed. ``by`` is the model's name. Raises StoreError, ConfigError."""
+    """Write each finished day whose points changed. Between the first and last day with points, empty those that have lost theirs.
+
+    ``by`` is the model's name. Raises StoreError, ConfigError.
+    """
     today = workspace.clock().astimezone(workspace.zone).date()
     noted = {place: points for place, points in _points_by_place(workspace, *ALWAYS).items() if place[0] < today}
     if not noted:
@@ -103,7 +106,10 @@ def _points_digest(points: Sequence[Passage]) -> str:
 def _summary_lines(
     workspace: Workspace, place: Place, points: Sequence[Passage], put_together: Sequence[SummaryPoint], by: str
 ) -> list[Passage]:
-    """The lines of a day to store: the condensed points, or the points themselves if they are few or no usable reply came."""
+    """The lines of a day to store, without forgotten statements.
+
+    They are the condensed points, or the points themselves if these are few or the reply contained none that can be used.
+    """
     day, scope = place
     sums, by = (tuple(put_together), by) if put_together else (merge_points(passage.point for passage in points), points[0].by)
     forgotten, mark = workspace.store.log.forgotten_fingerprints(), _points_digest(points)
@@ -132,8 +138,8 @@ def _summary_lines(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DaySummary:
-    """A stored day: its lines by scope (a model's and the person's), the ids of lines that a person deleted or reworded, and the
-    events that those lines cited.
+    """A day as it is shown: its lines by scope (a model's or, until then, the points as noted; and the person's), the ids of lines
+    that a person deleted or reworded, and the events that those lines cited.
     """
 
     lines: Mapping[str, tuple[Passage, ...]]

@@ -1,6 +1,6 @@
 """Match recorded replies to the current questions, by the words that the person typed.
 
-A reply names events by number, and the numbers change when a conversation is read or split differently. The manifest beside the
+A reply names events by number, and the numbers change when a conversation is read or split differently. The manifest nearest to the
 replies therefore lists, for each question, its sessions and, for each typed event, a hash of the beginning of its words. Current
 questions contain the same words under other numbers; each claim goes to the question that contains the event it names.
 """
@@ -34,12 +34,15 @@ Typed = Sequence[tuple[int, str]]
 
 
 def question_id(ask: Ask) -> str:
-    """The id of a question: a digest of its lead and conversation. Hints, reminder and system prompt do not count."""
+    """The id of a question: a digest of its conversation and lead (earlier events that are shown as context).
+
+    Hints, reminder and system prompt do not count.
+    """
     return digest(ask.prompt.rpartition(END)[0])[:10]
 
 
 def typed_events(ask: Ask) -> tuple[tuple[int, str], ...]:
-    """The typed events of a question's conversation, without those of its lead."""
+    """The typed events of a question's conversation, without those of its lead (earlier events that are shown as context)."""
     openings = (
         (number, normalize_text(_TAG.sub(" ", text))[:_OPENING]) for number, who, text in _parse_events(ask) if who == "person"
     )
@@ -68,7 +71,7 @@ class Recording:
 
 
 def load_recordings(reader: Path) -> tuple[Recording, ...]:
-    """The replies in a reader's folder. Raises UsageError if the manifest cannot be read."""
+    """The replies in the folder of one recorded model. Raises UsageError if the manifest cannot be read."""
     told = load_manifest(reader)
     return tuple(
         Recording(
@@ -111,8 +114,8 @@ class RecordedReplies:
     """Answers questions with the replies that were recorded about the same typed words.
 
     ``asked`` and ``bodies`` map ids to the questions and to the replies given. ``matched`` maps recordings to the typed events
-    found again, ``unreadable`` maps recordings that cannot be read to the reason. ``shown`` are the texts of the events that had a
-    reply.
+    found again, ``unreadable`` maps recordings that cannot be read to the reason. ``shown`` lists the texts of the events
+    found again; of a recording without typed events, those of all events of the question.
     """
 
     recorded: Sequence[Recording] = ()

@@ -1,8 +1,11 @@
-"""Coverage: split events into topics, independently of extraction, and check whether memories cover them.
+"""Coverage: split events into topics, whatever extraction found in them, and check whether memories cover them.
 
-A topic is a run of exchanges (a prompt and its answers) that share words and names. It is covered if the evidence of a memory lies
-in it, or a memory has a name that occurs in no other topic. It is missed if the user's words show a rule, a choice or a correction
-and no memory covers it. Knows nothing of how candidates are found.
+A topic is a run of exchanges (a prompt and its answers) that share words and names. It is covered if the evidence of an active or
+held memory lies in it, or if an active memory contains one of the topic's names that no other topic has. It is missed if no memory
+covers it although the user stated a rule, choice, preference or correction in it together with its scope or reason.
+
+What the user stated is found by patterns of the lexicon that the extraction rules use too, so a statement that these patterns
+overlook is not reported as missed.
 """
 
 from collections import Counter
@@ -24,10 +27,11 @@ from kept.profiles.lexicons import Lexicon, TellingPatterns
 READ_CHARS = 2_000  # of each turn; its beginning shows the topic
 KEY_WORDS = 6
 _NAMES = 5
-_LEAST_WORDS = 4  # content words; a prompt with fewer continues the current topic
+# A prompt with fewer different content words continues the current topic; a sentence with fewer words states nothing.
+_LEAST_WORDS = 4
 _COHESION = 0.4  # share of the weight of a prompt's words that must occur in the current topic
-_RECENT = 3  # exchanges of the current topic that are compared
-_SHARED_NAMES = 2  # common names that keep a prompt in the current topic
+_RECENT = 3  # a prompt is compared with so many exchanges at the end of the current topic, and with the words of its first prompt
+_SHARED_NAMES = 2  # a prompt that has this many names in common with the current topic continues it
 _SENTENCE_CHARS = 400
 
 
@@ -134,7 +138,9 @@ def _count_names(text: str) -> Counter[str]:
 
 
 def _is_new_topic(each: _Exchange, run: Sequence[_Exchange], weigh: dict[str, float]) -> bool:
-    """True if a prompt starts a new topic: it has enough words of its own, and too few of them occur in the current topic."""
+    """True if a prompt starts a new topic: it has enough content words, and has too few words and names in common with the current
+    topic.
+    """
     if len(each.asked) < _LEAST_WORDS:
         return False
     known = {word for before in run[-_RECENT:] for word in before.terms} | {word for word, _ in run[0].asked.items()}

@@ -1,11 +1,12 @@
 """Read a language model's reply: one JSON object that is fitted to the schema of a frozen dataclass, or a fault.
 
-Thinking, code fences and prose around the object are ignored. Nearly valid JSON is repaired, and list items without their object
-are wrapped in it. A truncated object is never closed, and none is chosen among several different ones. Knows neither who wrote the
-reply nor the question.
+Thinking, code fences and prose around the object are ignored. Nearly valid JSON is repaired. Objects that are items of one of the
+requested object's lists are put into such an object; otherwise none is chosen among several different objects. A truncated object
+is never closed. Neither the question nor the model is known here.
 
-The schema uses the part of JSON Schema that all vendors support: objects with only required properties and no others, arrays,
-strings, integers, numbers, booleans, null, enum and anyOf. It contains no bounds of lengths and numbers; the caller checks them.
+The schema uses the part of JSON Schema that all vendors support: objects that require all their properties and allow no others,
+arrays, strings, integers, numbers, booleans, null, enum and anyOf. It contains no bounds of lengths and numbers; the caller checks
+them.
 """
 
 import json
@@ -88,11 +89,14 @@ def _properties(kind: Any, choices: Mapping[str, Sequence[str]]) -> dict[str, An
 def fit_to_schema(schema: Mapping[str, Any], value: object, place: str = "reply") -> Any:
     """Fit a value to a schema, tolerating what models write.
 
-    A missing value becomes the empty value of its type, unknown keys are dropped, a single value counts as a list of one (and the
-    other way round), and a text counts as an object whose first property it is. An item of a list of objects that does not fit is
-    dropped; within an item, a count, a list or an object that does not fit becomes empty.
+    - A missing property becomes the empty value of its type (which an enum does not allow); unknown keys are dropped.
+    - A single value counts as a list of one. Where a text is expected, a list of texts is joined by `` … ``.
+    - A text counts as the object whose first property it is, if that is a text.
+    - An item of a list of objects that does not fit is dropped.
+    - An object or integer that does not fit as a property becomes empty; so does a list of objects within an item of a list.
 
-    Raises ValueError with the mismatch and its location, if no item of a list or no key of an object is what was requested.
+    Raises ValueError with the mismatch and its location: for any other value that does not fit, for a list of which no item fits,
+    for a list of plain values of which one does not fit, and for an object with none of the keys.
     """
     if "anyOf" in schema:
         return _fit_first(schema["anyOf"], value, place)
@@ -140,8 +144,10 @@ def _fit_object(schema: Mapping[str, Any], value: object, place: str) -> dict[st
 
 
 def _fit_property(schema: Mapping[str, Any], value: object, place: str) -> Any:
-    """Fit a property of an object; a value that means nothing, or is not needed to understand the rest, becomes empty if it does
-    not fit.
+    """Fit a property of an object.
+
+    A value that does not fit becomes empty if an object or integer is expected, or if a list of objects is expected and the value
+    is empty or inside an item of a list. Otherwise raises ValueError.
     """
     kind, inside = schema.get("type"), "[" in place or value in (None, "", [], {})
     try:
@@ -153,7 +159,7 @@ def _fit_property(schema: Mapping[str, Any], value: object, place: str) -> Any:
 
 
 def _find_object_mismatch(properties: Mapping[str, Any], value: object) -> str:
-    """Why a value is not an object with these properties; empty if it is."""
+    """Why a value is not an object with any of these properties; empty if it is one."""
     if not isinstance(value, dict):
         return f"expected object, found {_json_type_name(value)}"
     return f"{next(iter(properties))!r} is missing" if properties and not value.keys() & properties.keys() else ""
@@ -175,7 +181,10 @@ def _fit_list(schema: Mapping[str, Any], value: object, place: str) -> list[Any]
 
 
 def _listed(schema: Mapping[str, Any], value: object) -> list[Any]:
-    """The items of a value in place of a list: those of a mapping by name or number, or the value alone."""
+    """The items of a value where a list was expected: the values of a mapping from names or numbers to items, or the value itself.
+
+    A text in such a mapping becomes an item with its key and the text as the first two properties.
+    """
     names = list(schema.get("properties", ()))
     if not names or not isinstance(value, dict) or value.keys() & set(names):
         return [value]
@@ -193,7 +202,10 @@ def _empty(schema: Mapping[str, Any]) -> Any:
 
 
 def _plain_value(name: str, value: Any) -> str | int | float | bool | None:
-    """The value as a plain one of that type, if it is certainly meant as one; else None."""
+    """The value as a plain value of that JSON type; None if it cannot be read as one.
+
+    Reads a whole number in a text as a number, an integer or a list of texts as a text, and a missing value as an empty one.
+    """
     match value:
         case bool() if value or name != "string":
             return value if name == "boolean" else None
@@ -224,7 +236,8 @@ def parse_as(kind: type[T], body: Any, **choices: Sequence[str]) -> T:
 
 _THINKING = ("think", "thinking", "reasoning")
 _OVER = {"rate_limit_error": Fault.RATE_LIMIT, "overloaded_error": Fault.OVERLOADED, "rate_limit_exceeded": Fault.RATE_LIMIT}
-# Where an object or list of objects may begin; without JSON's quotation marks it may also be a brace in prose.
+# Where an object or list of objects may begin. One with the group `loose` (a comment, or a key without JSON's quotation marks) may
+# also be a brace in prose.
 _OBJECT = re.compile(r"""(?:\[\s*)?\{\s*(?:["}]|(?P<loose>['“]|//|/\*|[A-Za-z_]+\s*:))""")
 # What follows the end of a string; a quotation mark with anything else after it is inside the string.
 _AFTER_STRING = re.compile(r"""\s{0,200}(?:[:\]}]|,\s*(?:["'“{\[\d}\]/-]|[A-Za-z_]+\s*[,:\]}])|\Z)""")

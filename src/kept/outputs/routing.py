@@ -1,4 +1,4 @@
-"""Routing: where each memory is shown, output by output, and why (A6). Changes nothing."""
+"""Routing: where each memory is shown, output by output, and why. Changes nothing."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -20,7 +20,7 @@ _HOOK = "by a hook"
 
 
 def routes_by_memory(workspace: Workspace, memories: Sequence[Memory]) -> dict[str, tuple[OutputRoute, ...]]:
-    """The routes of some memories, by id; none for a memory whose profile is not active. Raises StoreError."""
+    """The routes of some memories, by id, without those that have no content or no active profile. Raises StoreError."""
     every, names, found = workspace.store.log.memories(), workspace.scope_names(), {}
     apart = scopes_with_own_file(workspace)
     hooks = {
@@ -116,7 +116,7 @@ def preview_start(workspace: Workspace, directory: str = "", *, client: str = "c
 
 
 def client_has_hooks(workspace: Workspace, client: str) -> bool:
-    """True if an agent calls kept's hooks, or is not a known client and asks by itself."""
+    """True if an agent calls the hooks of ``kept``; an unknown agent is assumed to ask by itself, so True for it too."""
     return all(calls_hooks(workspace, item) for item in CLIENTS if item.name == client)
 
 

@@ -1,8 +1,11 @@
-"""Parses the time that a question names: "last Tuesday", "10.01.2024", "first week of March", "before the release".
+"""Parses the time that a question names: "last Tuesday", "10.01.2024", "first week of March".
 
-Times are relative to a moment, in a person's time zone. :mod:`kept.core.dates.calendar_words` translates other languages. The
-parser goes through the words once, without patterns, so it costs little more than splitting the text. A weekday or month without
-a year or week means the most recent one.
+Times are relative to a moment, in a person's time zone. A weekday alone is the last one before today; a month without a year is the
+most recent one that has begun. :mod:`kept.core.dates.calendar_words` translates other languages, and :mod:`kept.recall.event_time`
+parses a time that is bounded by an event ("before the release").
+
+The parser goes through the words once, so it costs little more than splitting the text. It uses regular expressions only for
+Chinese, Japanese and Korean.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,8 +43,9 @@ _DATED = tuple([word] for word in (*OPEN, "on", "from", "of", "le", "el", "il"))
 class TimeSpan(NamedTuple):
     """A span of time ``[since, until)``, with None for an open end; ``label`` is how the question words it.
 
-    ``rest`` is the question without that label. If an event and no date bounds the span ("before the release"), ``event`` are its
-    words, and the caller looks up the event's time and sets it at ``side``: ``since`` or ``until``.
+    ``rest`` is the question without that label. If an event bounds the span instead of a date ("before the release"), ``event`` has
+    the words that name the event (set by :mod:`kept.recall.event_time`). The caller looks up the time of the event and sets it at
+    ``side``: ``since`` or ``until``.
     """
 
     since: datetime | None
@@ -84,7 +88,8 @@ def parse_time_span(question: str, now: datetime, zone: ZoneInfo, *, month_first
 def split_question_words(question: str) -> tuple[list[str], list[str]]:
     """The words of a question's first 1,000 characters: as written, and normalized.
 
-    Normalized words are in lower case without punctuation; time words are translated to English, product names are empty.
+    Normalized words are in lower case without punctuation; time words are translated to English, and a season that begins
+    a product name ("Spring" in "Spring Boot") becomes an empty string.
     """
     raw = question[:_CHARACTERS].split()
     words = [item.lower().strip(".,;:!?()\"'“”") for item in raw]
@@ -95,7 +100,11 @@ def split_question_words(question: str) -> tuple[list[str], list[str]]:
 
 
 def _translate_time_word(words: Sequence[str], place: int) -> str:
-    """A time word in English; a homonym (``HOMONYMS``) is translated only next to words of its own language or a number."""
+    """A time word in English; any other word unchanged.
+
+    A homonym (``HOMONYMS``) is translated only if it is the whole question, or directly follows a number or a word of its own
+    language; "hier" also if such a word occurs anywhere.
+    """
     word, before = words[place], words[place - 1] if place else ""
     beside = HOMONYMS.get(word)
     alone = len(words) == 1 or beside is None or before in beside or (word == "hier" and not beside.isdisjoint(words))
@@ -111,7 +120,7 @@ def _is_product_name(raw: Sequence[str], words: Sequence[str], place: int) -> bo
 def parse_day_range(text: str, today: date) -> tuple[date, date] | None:
     """The first and last day of a text that is nothing but a date: ``2026-01-05``, ``monday``, ``last week``, ``3 days ago``.
 
-    In any language of :func:`parse_time_span`. None if the text says anything else.
+    A range that includes today ends today. In any language of :func:`parse_time_span`. None if the text says anything else.
     """
     moment = datetime.combine(today, time(12), UTC)
     found = parse_time_span(text.strip(), moment, _UTC)
@@ -126,7 +135,7 @@ def is_month_first_locale(env: Mapping[str, str]) -> bool:
 
 
 def _parse_cjk_span(text: str, today: date, zone: ZoneInfo) -> TimeSpan | None:
-    """The first time span in a Chinese, Japanese or Korean text."""
+    """A time span in a Chinese, Japanese or Korean text: a date before a year, a year before a relative time."""
     for item in find_cjk_times(text):
         year, month, day = item.date
         if day:
@@ -237,7 +246,7 @@ def _calendar_unit_span(today: date, unit: str, back: int) -> tuple[date, date]:
 
 
 def _weekend_span(today: date, back: int) -> tuple[date, date]:
-    """The most recent weekend to begin; with ``back``, the most recent one that is over."""
+    """The most recent weekend that has begun; with ``back``, the most recent one that is over."""
     saturday = today - timedelta(days=(today.weekday() - 5) % 7)
     if back and saturday + timedelta(days=1) >= today:
         saturday -= timedelta(days=7)
@@ -287,7 +296,7 @@ def _parse_season(words: Sequence[str], at: int, today: date) -> tuple[tuple[dat
 
 
 def _season_span(name: str, today: date, *, last: bool) -> tuple[date, date]:
-    """The most recent season with this name to begin; with ``last``, the most recent one that is over."""
+    """The most recent season with this name that has begun; with ``last``, the most recent one that is over."""
     for year in (today.year, today.year - 1, today.year - 2):
         first, end = _months_span(year, _SEASONS[name], 3)
         if first <= today and (not last or end < today):
@@ -396,7 +405,10 @@ def _month_number(word: str) -> int:
 
 
 def _is_month_name(words: Sequence[str], at: int) -> bool:
-    """True if ``may`` or ``march`` is a month here: after a preposition, or before a number or "of" and a year."""
+    """True if ``may`` or ``march`` is a month here.
+
+    It is after a preposition, before a number or "of" with a year, and at the end after "last" or "this".
+    """
     before, after, third = (words[at + n] if 0 <= at + n < len(words) else "" for n in (-1, 1, 2))
     led = before in ("in", "during", "of", "since", "until", "before", "after", "by")
     ends = before in ("last", "this") and not after  # "the last may fail"

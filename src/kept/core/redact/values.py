@@ -1,4 +1,4 @@
-"""Decides whether a value is a secret, from its name, its setting and its shape. Knows nothing of whole texts."""
+"""Decides whether a value is a secret, from the rank of its name, its setting and its shape. Does not read the text around it."""
 
 import base64
 import binascii
@@ -11,23 +11,26 @@ from kept.core.redact.shape import count_word_letters, list_words, looks_path, l
 
 
 class Setting(StrEnum):
-    """The context in which a value is found; it determines how much the value itself must look like a secret."""
+    """Which test a matched value must pass, as the context requires (``setting`` in ``secrets.toml``).
 
-    SHAPE = "shape"
-    LITERAL = "literal"
-    QUOTED = "quoted"
-    BARE = "bare"
-    PROSE = "prose"
-    NEAR = "near"
-    TOLD = "told"
-    CHOSEN = "chosen"
-    WORDS = "words"
-    USERPASS = "userpass"
-    COOKIES = "cookies"
-    CARD = "card"
-    GROUPED = "grouped"
-    DIGITS = "digits"
-    CODES = "codes"
+    :func:`is_secret_value` has the tests from ``LITERAL`` to ``WORDS``; :mod:`kept.core.redact.places` calls the others.
+    """
+
+    SHAPE = "shape"  # a token of a known shape, unless it is a placeholder
+    LITERAL = "literal"  # a value for certain: any value with the name of a password, key or secret
+    QUOTED = "quoted"  # in quotation marks: looks random or, as a password, has a digit or sign
+    BARE = "bare"  # without quotation marks: looks random or like a password, and not like program code
+    PROSE = "prose"  # as BARE, in a sentence
+    NEAR = "near"  # some words after or before "password" or "key": looks random or like CHOSEN, and not like program code
+    TOLD = "told"  # after "password for ..." or a user name: letters and two digits, or a digit and a sign
+    CHOSEN = "chosen"  # a password as people choose them: letters, digits and a sign
+    WORDS = "words"  # a passphrase of several words, without a function word that shows it to be a sentence
+    USERPASS = "userpass"  # base64 of `user:password`
+    COOKIES = "cookies"  # a cookie header with random values
+    CARD = "card"  # the digits of a payment card
+    GROUPED = "grouped"  # a token in groups of characters
+    DIGITS = "digits"  # a PIN or door code
+    CODES = "codes"  # a recovery code: as DIGITS, or as a quoted password
 
 
 _TELLING_ABOUT = list_words("telling_about")
@@ -48,7 +51,7 @@ _WORD_AND_NUMBER = re.compile(rb"^(?:[a-z]{4,}[0-9]+|[A-Z][a-z]{3,}[0-9]{4,})$")
 
 
 def rank_name(name: bytes) -> int:
-    """What a name suggests about its value: 3 a password, 2 a key or secret, 1 perhaps a token, 0 nothing."""
+    """What a name suggests about its value: 3 a password, 2 a key, secret or known token, 1 perhaps a key or token, 0 nothing."""
     return _rank_short_name(name[-80:])
 
 
@@ -124,7 +127,7 @@ def _is_code(value: bytes) -> bool:
 
 
 def is_userpass(value: bytes) -> bool:
-    """True if base64 decodes to ``user:password``."""
+    """True if a value is the base64 of ``user:password``."""
     user, _, word = decode_base64(value).partition(b":")
     plain = user + word
     return bool(user and plain.isascii() and plain.decode("ascii").isprintable()) and not looks_placeholder(word)
@@ -159,7 +162,11 @@ def is_card(value: bytes) -> bool:
 
 
 def is_grouped(value: bytes, *, letters: bool) -> bool:
-    """True if groups of four form a token: most mix letters and digits or, with ``letters``, the letters form no words."""
+    """True if a value in groups, separated by spaces or hyphens, looks like a token.
+
+    At least half of the groups mix digits with other characters or, with ``letters``, fewer than half of the letter pairs are
+    common in words.
+    """
     groups = value.replace(b"-", b" ").split()
     if letters:
         pairs = [group[at : at + 2].lower() for group in groups for at in range(len(group) - 1)]

@@ -1,9 +1,12 @@
-"""A model behind a program: the question on standard input, the reply on standard output. The program can only answer.
+"""A model behind a program: the question on standard input, the reply on standard output.
 
-Known programs (``claude``, ``codex``, ``gemini``, ``llm``, ``ollama``) are called without tools, hooks and settings, and leave no
-transcript (that of ``gemini`` is marked as off the record). Every program runs in an empty folder, with only the environment
-variables that it needs to run and log in, and with a variable (:data:`kept.llm.ask.GUARD`) that tells kept's own hooks to do
-nothing.
+``claude`` and ``codex`` are called without tools, hooks, the user's settings and a transcript. ``llm`` is called without its log;
+``llm`` and ``ollama`` use tools only if the user's options ask for them. ``gemini`` is called without extensions and in its default
+approval mode, but its tools, its hooks and the user's settings are not switched off, and it leaves a transcript, which is marked as
+off the record. Any other command line is run as it is.
+
+Every program runs in an empty folder, with only the environment variables that it needs to run and log in, and with a variable
+(:data:`kept.llm.ask.GUARD`) that tells the hooks of ``kept`` to do nothing.
 """
 
 import json
@@ -83,8 +86,8 @@ class _ProgramAsk:
 class _ProgramAdapter:
     """How a program is called: a function that makes the call for a question, and the environment variables it needs.
 
-    ``passed`` are prefixes of variables that are passed on, ``given`` are variables to set, ``own`` are options that the call adds
-    anyway.
+    ``passed`` are prefixes of variables that are passed on, ``given`` are variables to set. ``own`` are words that are dropped from
+    the user's options, because the call already has their effect.
     """
 
     call: Callable[[_ProgramAsk], _ProgramCall]
@@ -96,7 +99,7 @@ class _ProgramAdapter:
 class Command:
     """A program as a model.
 
-    ``command`` is the name or path of a known program, optionally with more options; it is called so that it can only answer. Any
+    ``command`` is the name or path of a known program, optionally with more options; the module says how each is called. Any
     other command line gets the question on standard input and prints the reply. ``model`` is passed to a known program; ``more``
     names further variables of ``env`` to pass on. ``timeout`` is in seconds.
     """
@@ -166,7 +169,7 @@ class Command:
 
 
 def scrub_env(env: Mapping[str, str], prefixes: Sequence[str], more: Sequence[str]) -> dict[str, str]:
-    """The environment for a program: the variables it needs, those requested, and the guard."""
+    """The environment for a program: the variables it needs, those requested, the guard, and two for plain output."""
     passed = {name: each for name, each in env.items() if name in _PASSED or name in more or name.startswith(tuple(prefixes))}
     return passed | {GUARD: "1", "TERM": "dumb", "NO_COLOR": "1"}
 
@@ -364,7 +367,7 @@ def _option_args(option: str, value: str) -> tuple[str, ...]:
     return (option, value) if value else ()
 
 
-# Codex features besides answering, and what it adds to the question; versions ignore those they do not know.
+# Codex features that are switched off. A version of Codex ignores the names that it does not know.
 _CODEX_OFF = (
     "shell_tool",
     "unified_exec",
@@ -387,6 +390,7 @@ _CODEX_OFF = (
     "steer",
     "memories",
 )
+# Also off: agents, skills, patches, the web, and the instructions and documents that Codex adds to a question.
 _CODEX_SETTINGS = (
     *(f"features.{item}=false" for item in _CODEX_OFF),
     "agents.enabled=false",

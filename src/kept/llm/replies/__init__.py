@@ -22,15 +22,15 @@ from kept.core.value import dataclass, replace
 from kept.llm.ask import Usage
 
 FORMAT = 2
-TRIES = 3  # runs in which a question with an unreadable reply is asked again
+TRIES = 3  # after unreadable replies in this many runs, a question is no longer asked
 _BUSY_MS = 30_000
 _PAUSE = 600.0  # seconds; a longer gap between two replies is a pause in which nothing was asked
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QuestionNote:
-    """What is stored about a question: the key of its reply, its purpose, its sessions, and in a batch, the maximum cost
-    (``most``).
+    """What is stored about a question: the key of its reply, its purpose, the version of its prompt, the schema of its reply, its
+    sessions (``about``), and in a batch the maximum cost (``most``).
     """
 
     key: str
@@ -43,7 +43,7 @@ class QuestionNote:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Batch:
-    """Questions submitted together at ``at``, by the names that the provider knows."""
+    """Questions submitted together: ``items`` maps the provider's names for them to the questions, ``at`` is the time."""
 
     id: str
     model: str
@@ -115,8 +115,9 @@ class ReplyCache:
         self._write("spend", *values)
 
     def usage_between(self, start: datetime, stop: datetime | None = None) -> tuple[UsageSum, ...]:
-        """What was spent in [start, stop), by purpose and model; unknown costs count as zero, but if no cost is known it is
-        None.
+        """What was spent in [start, stop), by purpose and model.
+
+        The cost is the sum of the known costs; None if some are unknown and the known ones add up to zero.
         """
         rows = self._rows("spent", format_instant(start), format_instant(stop) if stop else "9")
         return tuple(
@@ -168,7 +169,7 @@ class ReplyCache:
         self._write("drop_batch", batch)
 
     def find_reply_keys(self, sessions: Iterable[str], tells: Callable[[str], bool]) -> tuple[str, ...]:
-        """The keys of the replies about these sessions, and of those for whose text ``tells`` is true."""
+        """The keys of the replies about these sessions, and of those whose text satisfies ``tells``."""
         gone = set(sessions)
         return tuple(row[0] for row in self._rows("every_reply") if gone & set(json.loads(row[1])) or tells(row[2]))
 
