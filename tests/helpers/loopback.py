@@ -29,7 +29,7 @@ class Loopback:
         self.closed = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"loopback": self}))
         self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(0.005,), daemon=True).start()
 
     @property
     def url(self) -> str:

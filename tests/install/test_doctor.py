@@ -375,7 +375,7 @@ class _Answering(_Broken):
 @pytest.mark.parametrize(("answers", "well"), [(_Broken, False), (_Answering, True)])
 def test_a_model_on_this_machine_is_asked_whether_it_answers(place, answers, well):
     with HTTPServer(("127.0.0.1", 0), answers) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
+        Thread(target=server.serve_forever, args=(0.005,), daemon=True).start()
         address = f"http://127.0.0.1:{server.server_port}/v1"
         _settings(place, f'[llm]\nadapter = "openai"\nmodel = "x"\nbase_url = "{address}"\nattempts = 1\n')
         (found,) = [each for each in run_checks(place) if each.name == "language model"]

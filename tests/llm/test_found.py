@@ -26,7 +26,7 @@ def listening(monkeypatch):
                 pass
 
         server = HTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.005,), daemon=True).start()
         started.append(server)
         return server.server_address[1]
 

@@ -137,7 +137,7 @@ def test_an_archive_on_a_web_server_is_remembered_as_one_on_this_machine(desk_at
     pytest.importorskip("fsspec")
     pytest.importorskip("aiohttp")
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(transcripts)))
-    thread = Thread(target=server.serve_forever, daemon=True)
+    thread = Thread(target=server.serve_forever, args=(0.005,), daemon=True)
     thread.start()
     try:
         assert fetched_again(desk_at, tmp_path / "web", f"http://127.0.0.1:{server.server_port}/") == sample != set()

@@ -48,7 +48,7 @@ def proxied(sent, signed_on, served):
 def listening(handler):
     """The port of a server on this machine."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = Thread(target=server.serve_forever, daemon=True)
+    thread = Thread(target=server.serve_forever, args=(0.005,), daemon=True)
     thread.start()
     yield server.server_port
     server.shutdown()
