@@ -34,6 +34,7 @@ from kept.memories.backups import create_backup, make_daily_backup
 from kept.memories.history import undo
 from kept.pipeline.erase.forget import find_erasure_places, forget, forget_opted_out, forget_too, make_erasure_request
 from kept.pipeline.erase.holders import list_holders
+from kept.pipeline.erase.journal import entries_between
 from kept.pipeline.erase.proof import find_out_of_reach, find_remaining_words
 from kept.pipeline.erase.words import collect_words
 from kept.pipeline.nightly import run_nightly
@@ -719,6 +720,23 @@ def test_a_span_forgotten_whole_takes_its_quotes_from_memories_that_stay(home, d
             "2026-01-09"
         ]
         assert not [place for place in find_erasure_places(workspace, request) if place.where.startswith("what memory")]
+
+
+def test_entries_of_a_span_are_those_with_a_day_in_it_and_of_a_span_open_at_one_end_no_session_goes_whole(two_projects):
+    with two_projects() as workspace:
+        early, late = DAY, date(2026, 1, 9)
+        for day in (early, late):
+            write_journal_entry(workspace, make_entry_options(workspace), day)
+        between, last = (workspace.day_bounds(date(2026, 1, day))[0] for day in (7, 9))
+        for start, end, days in (
+            *((None, between, {early}), (between, None, {late}), (None, None, {early, late})),
+            *((between, between, set()), (last, last, {late})),
+        ):
+            assert {path.stem for path in entries_between(workspace, [(start, end)])} == {f"{day}" for day in days}, (start, end)
+        for span in ({"since": between}, {"until": between}):
+            request = make_erasure_request(workspace, **span)
+            assert request.words.events, span
+            assert request.words.sessions == frozenset(), span
 
 
 def test_a_session_that_is_forgotten_leaves_none_of_its_sentences_in_the_journal(home, desk_at):
