@@ -197,7 +197,7 @@ class Workspace:
         here = short_names({scope: item for item in (*identities, *moved) if (scope := project_scope(item)) in used})
         return self._names_elsewhere() | here
 
-    def note_names(self, names: Mapping[str, str]) -> None:
+    def record_project_names(self, names: Mapping[str, str]) -> None:
         """Store the names, by scope, of projects on the person's other machines; this machine may not know those projects."""
         known = self._names_elsewhere()
         if names.items() - known.items():

@@ -129,12 +129,12 @@ def _silence_output() -> None:
 
 def _format_traced_error(message: str, error: Exception, words: Sequence[str]) -> str:
     """Log an unexpected error below the state folder; returns the message with the path of its trace."""
-    from kept.local.error_log import note_error  # noqa: PLC0415 - only for errors
+    from kept.local.error_log import log_error  # noqa: PLC0415 - only for errors
     from kept.paths import find_paths  # noqa: PLC0415
 
     log = None
     with suppress(KeptError):
         call, rest = split_global_options(words)
         name = rest[0] if rest and rest[0] in COMMANDS else "help"
-        log = note_error(find_paths(call.home, os.environ).state, f"kept {name}", error)
+        log = log_error(find_paths(call.home, os.environ).state, f"kept {name}", error)
     return f"{message}; " + (f"the trace is in {log}" if log else "--verbose shows more (read it before you share it)")

@@ -30,7 +30,7 @@ from kept.install.checks import (
 )
 from kept.install.client_checks import check_clients, find_misplaced_settings
 from kept.install.schedule import InstalledJob, SchedulerKind, list_installed_jobs
-from kept.install.setup import hooked_clients, install_hooks, note_program, plan_hooks, used_clients
+from kept.install.setup import hooked_clients, install_hooks, plan_hooks, record_program_path, used_clients
 from kept.intake.survey import survey
 from kept.llm.available import LOOPBACK
 from kept.local.queue import NIGHT, load_failures, load_hook_log, queue_path, read_lines
@@ -114,7 +114,7 @@ def _write_files(home: Paths) -> str:
 
 
 def _update_program_note(home: Paths) -> str:
-    note_program(home, anew=True)
+    record_program_path(home, anew=True)
     return "recorded where this kept is installed"
 
 

@@ -78,7 +78,7 @@ def hook_program() -> str:
     return shlex.quote(found) if found else f"{shlex.quote(sys.executable)} -m kept"
 
 
-def note_program(home: Paths, *, anew: bool = False) -> None:
+def record_program_path(home: Paths, *, anew: bool = False) -> None:
     """Record this kept's path for the plugin, whose PATH is minimal. Another working path is kept, unless ``anew``."""
     script, place = Path(sys.executable).with_name("kept"), home.state / "program"
     path = Path(files.read_text(place).strip() or "/")

@@ -187,7 +187,7 @@ def read_slices(file: UnreadFile, without_secrets: Redact) -> Iterator[CleanedSl
         yield CleanedSlice(
             events=cleaned,
             opted_out=opted_out,
-            account=note_left_out(told.account, "events-of-excluded-projects", len(told.events) - len(usable)),
+            account=count_left_out(told.account, "events-of-excluded-projects", len(told.events) - len(usable)),
             cursor=replace(piece.cursor, carry=_redact_carry(piece.cursor.carry, without_secrets)),
             restarted=restarted,
             size=piece.cursor.offset - (0 if restarted else cursor.offset),
@@ -200,7 +200,7 @@ def _file_under(piece: Slice, project: str) -> Slice:
     return replace(piece, events=tuple(replace(event, project=project) for event in piece.events)) if project else piece
 
 
-def note_left_out(account: RecordAccount, reason: str, count: int) -> RecordAccount:
+def count_left_out(account: RecordAccount, reason: str, count: int) -> RecordAccount:
     """An account that also counts events left out for a reason."""
     return replace(account, noted=dict(Counter(account.noted) + Counter({reason: count}))) if count else account
 

@@ -4,7 +4,7 @@ from kept.core.project import Project, directory_name
 from kept.workspace import Workspace
 
 
-def note_directory(workspace: Workspace, place: str) -> None:
+def record_directory(workspace: Workspace, place: str) -> None:
     """Record what a directory is, unless it is known."""
     if workspace.store.archive.project(place) is None:
         identity = workspace.detect_identity(place)

@@ -37,7 +37,7 @@ _NAMED = re.compile(r"^(?:To|From|(?:origin)[ \t]+)[ \t]*(\S{5,300}?)(?:[ \t]+\(
 _GIT = re.compile(r"\bgit\b[^|;&]*\b(?:push|pull|fetch|remote)\b")
 
 
-def note_remotes(remotes: Remotes, events: Iterable[Event]) -> None:
+def count_remotes(remotes: Remotes, events: Iterable[Event]) -> None:
     """Count the repositories that git named in the output events."""
     for event in events:
         if event.kind is EventKind.TOOL_OUTPUT and event.tool and event.project and _GIT.search(event.tool.target):
@@ -46,7 +46,7 @@ def note_remotes(remotes: Remotes, events: Iterable[Event]) -> None:
                     remotes.setdefault(event.project, Counter())[name] += 1
 
 
-def note_branches(branches: Branches, events: Iterable[Event]) -> None:
+def collect_branches(branches: Branches, events: Iterable[Event]) -> None:
     """Record the branches of events whose names have several words, since those are chosen by a person."""
     for name, directory in {(event.branch, event.project) for event in events if event.branch and event.project}:
         if len(_WORDS.findall(name)) > 1:

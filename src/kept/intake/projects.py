@@ -10,8 +10,8 @@ from kept.core.project import Project, directory_name, project_scope
 from kept.core.value import dataclass, replace
 from kept.extraction.extract_threads import reextract_thread
 from kept.extraction.revalidate import move_proposals
-from kept.intake.directories import note_directory
-from kept.intake.kinship import first_commits, identities, note_branches, note_remotes, save_branches
+from kept.intake.directories import record_directory
+from kept.intake.kinship import collect_branches, count_remotes, first_commits, identities, save_branches
 from kept.intake.reading import ReadingReport
 from kept.local.progress import Progress, ignore_progress
 from kept.store.values import Draft, Proposal
@@ -26,15 +26,15 @@ class MoveReport:
     memories: int = 0
 
 
-def note_evidence_of_waiting(workspace: Workspace, reading: ReadingReport) -> None:
+def collect_pending_evidence(workspace: Workspace, reading: ReadingReport) -> None:
     """Add evidence from threads that wait for extraction: an interrupted run may have archived them without recording it. Evidence
     of the present reading is counted twice then, which does not change shares. Raises StoreError.
     """
     archive = workspace.store.archive
     for thread in tuple(archive.threads(pending=True)):
         events = archive.events(thread.id, 0, thread.events)
-        note_remotes(reading.remotes, events)
-        note_branches(reading.branches, events)
+        count_remotes(reading.remotes, events)
+        collect_branches(reading.branches, events)
 
 
 def record_projects(workspace: Workspace, reading: ReadingReport, *, keep: bool = True) -> None:
@@ -53,7 +53,7 @@ def record_projects(workspace: Workspace, reading: ReadingReport, *, keep: bool 
         return
     with workspace.store.transaction():
         for place in fresh:
-            note_directory(workspace, place)
+            record_directory(workspace, place)
         known = archive.projects()
         found = identities(known, remotes, first_commits(workspace, known, keep=keep))
         for project in known:

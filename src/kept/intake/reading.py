@@ -24,8 +24,8 @@ from kept.intake.cleaned_files import (
     FilesToRead,
     InputFile,
     UnreadFile,
+    count_left_out,
     create_redaction,
-    note_left_out,
     read_slices,
     read_whole,
     weigh_file,
@@ -33,7 +33,7 @@ from kept.intake.cleaned_files import (
 )
 from kept.intake.discovery import list_source_places, make_stat_stamp
 from kept.intake.identities import distinguish
-from kept.intake.kinship import Branches, Remotes, note_branches, note_remotes
+from kept.intake.kinship import Branches, Remotes, collect_branches, count_remotes
 from kept.intake.shared_files import is_in_repository, is_own, list_own_places
 from kept.local.batches import split_batches
 from kept.local.progress import Late, Progress, ignore_progress, never_late
@@ -195,8 +195,8 @@ def _archive_file(workspace: Workspace, file: UnreadFile, slices: Iterator[Clean
             told = [_without_forgotten(workspace, done.event, forgotten) for done in usable]
             events = list(distinguish(archive, told, rewritten=rewritten))
             result.fresh += archive.add(source, path, events, account, piece.cursor, anew=piece.restarted)
-            note_remotes(result.remotes, events)
-            note_branches(result.branches, events)
+            count_remotes(result.remotes, events)
+            collect_branches(result.branches, events)
         if piece.restarted:
             now = events if _is_compared(file.source) else None
         elif now is not None:
@@ -263,7 +263,7 @@ def _drop_opted_out(workspace: Workspace, piece: CleanedSlice, result: ReadingRe
     usable = [done for session, done in piece.events if session not in result.opted_out]
     if len(usable) < len(piece.events):
         _claim_suggestions(workspace, [done.event for _, done in piece.events], result.opted_out)
-    return usable, note_left_out(piece.account, "events-of-conversations-not-to-be-remembered", len(piece.events) - len(usable))
+    return usable, count_left_out(piece.account, "events-of-conversations-not-to-be-remembered", len(piece.events) - len(usable))
 
 
 def _claim_suggestions(workspace: Workspace, events: Sequence[Event], sessions: Collection[str]) -> None:

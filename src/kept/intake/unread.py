@@ -38,7 +38,7 @@ def load_unread_reasons(home: Paths, excluded: Sequence[str] = ()) -> dict[str, 
     return {str(path): str(reason) for path, reason in listed if not is_excluded(str(path), excluded)}
 
 
-def note_unread(workspace: Workspace, paths: Sequence[Path], found: "FilesToRead", skipped: Sequence[tuple[str, str]]) -> None:
+def record_unread(workspace: Workspace, paths: Sequence[Path], found: "FilesToRead", skipped: Sequence[tuple[str, str]]) -> None:
     """Update the list for the places that a run examined; an unchanged list is not written.
 
     Raises KeptError if the list cannot be written.

@@ -28,7 +28,7 @@ def error_line(error: BaseException) -> str:
     return f"something unexpected went wrong: {type(error).__name__}{where}"
 
 
-def note_error(state: Path, doing: str, error: BaseException) -> Path | None:
+def log_error(state: Path, doing: str, error: BaseException) -> Path | None:
     """Write an error into the log below the state folder; ``doing`` says what was asked for. Returns the log, or None
     where it cannot be written.
     """

@@ -14,7 +14,7 @@ from kept.core.operation import Add, Forget, Operation, Pass, Retire, Reword, af
 from kept.core.text import Change, diff_words
 from kept.core.value import dataclass, replace
 from kept.local.queue import NIGHT
-from kept.memories.waiting import note_judgement
+from kept.memories.waiting import record_judgement
 from kept.store.values import Draft, Run
 from kept.workspace import Workspace
 
@@ -221,7 +221,7 @@ def _commit_undo_redo(workspace: Workspace, *, undoes: tuple[int, ...], redoes: 
         after = _effective_passes(related, find_undone_passes(log.undo_redo_passes()))
     for operation in made:
         if isinstance(operation, Retire) and (memory := log.memory(operation.memory)):
-            note_judgement(workspace, memory, operation.reason if redoes else "", again=True)
+            record_judgement(workspace, memory, operation.reason if redoes else "", again=True)
     return UndoResult(
         passes=switched, changed=_diff_memories(fold(before), fold(after)), later=_later_operations(after, related, switched)
     )

@@ -32,9 +32,9 @@ from kept.core.operation import (
 from kept.core.redact import redact
 from kept.core.text import normal_form, one_line
 from kept.core.value import replace
-from kept.intake.directories import note_directory
+from kept.intake.directories import record_directory
 from kept.memories.browse import find_project, matching_scopes, memory_revision
-from kept.memories.waiting import accepted_memory_id, find_refused, note_judgement, to_held_memory
+from kept.memories.waiting import accepted_memory_id, find_refused, record_judgement, to_held_memory
 from kept.store.run_number import RunNumber
 from kept.store.values import Draft
 from kept.workspace import Workspace
@@ -88,7 +88,7 @@ def create_memory(
     content = clean_memory_text(workspace, text)
     profile, kind = workspace.kind(category)
     if project:
-        note_directory(workspace, project)
+        record_directory(workspace, project)
     scope = workspace.scope(project) if project else scope or USER_SCOPE
     for memory in workspace.store.log.memories(group=(profile.id, scope)):
         if memory.status in (Status.ACTIVE, Status.HELD) and normal_form(memory.content) == normal_form(content):
@@ -232,7 +232,7 @@ def retire(workspace: Workspace, number: str, reason: str = "", *, if_match: str
         _require_status(memory, Status.ACTIVE, Status.HELD)
         operation = Retire(memory=memory.id, at=workspace.clock(), reason=reason or f"retired by {_who(agent=agent)}")
         if reason and not agent:
-            note_judgement(workspace, memory, reason)
+            record_judgement(workspace, memory, reason)
         return _commit_one(workspace, "retire", operation, agent=agent)
 
 

@@ -258,7 +258,7 @@ class SyncFolder:
                 self._settle(told[number], run, report, told)
             self._join_same(touched, run)
             if fresh:
-                self.workspace.note_names({line.memory.scope: line.project for line in fresh if line.project})
+                self.workspace.record_project_names({line.memory.scope: line.project for line in fresh if line.project})
                 self._save_note(seen=seen | {line.machine: line.place for line in fresh})
         known, key = store.log.forgotten_fingerprints(), store.key("forget")
         words = {line.memory.content for line in lines if line.clash in gone}

@@ -278,7 +278,7 @@ def to_held_memory(candidate: Candidate) -> Memory:
     )
 
 
-def note_judgement(workspace: Workspace, memory: Memory, reason: str, *, again: bool = False) -> None:
+def record_judgement(workspace: Workspace, memory: Memory, reason: str, *, again: bool = False) -> None:
     """Record why a person calls a memory wrong, with the terms of its score; an empty ``reason`` means that they no longer do.
 
     With ``again``, only if it was recorded before. The file stays on this machine, for ``benchmarks/train_score.py`` to learn from.

@@ -85,7 +85,7 @@ def load_written_files(workspace: Workspace) -> WrittenFiles:
         return WrittenFiles()
 
 
-def note_written_files(workspace: Workspace, paths: Sequence[Path]) -> None:
+def record_written_files(workspace: Workspace, paths: Sequence[Path]) -> None:
     """Record the state of files that are as they were written; no files if one could not be written."""
     written, path = WrittenFiles(inputs=digest_inputs(workspace) if paths else ""), workspace.paths.written
     for each in paths:

@@ -49,7 +49,7 @@ from kept.outputs.targets import (
     list_targets,
     section_bytes,
 )
-from kept.outputs.unchanged import IsAsWritten, WrittenFiles, digest_inputs, load_written_files, note_written_files
+from kept.outputs.unchanged import IsAsWritten, WrittenFiles, digest_inputs, load_written_files, record_written_files
 from kept.outputs.view_file import list_views, merge_view_edits, write_view
 from kept.store.values import Draft, Output
 from kept.workspace import Workspace
@@ -126,7 +126,7 @@ def write_outputs(workspace: Workspace, run: RunNumber, written: WriteReport) ->
         _write_views(workspace, run, written)
         if written.is_plain:
             shown = [target.path for target in targets] if not written.problems else []
-            note_written_files(workspace, [*shown, *(path for path, _ in list_views(workspace))] if shown else [])
+            record_written_files(workspace, [*shown, *(path for path, _ in list_views(workspace))] if shown else [])
 
 
 def _write_or_tell(

@@ -79,7 +79,7 @@ def run_nightly(workspace: Workspace) -> NightReport:
     return night
 
 
-def note_failed_start(home: Paths, at: datetime, error: KeptError | OSError) -> None:
+def record_failed_start(home: Paths, at: datetime, error: KeptError | OSError) -> None:
     """Note a night whose job could not even open the store or the settings."""
     home.state.mkdir(mode=0o700, parents=True, exist_ok=True)
     _store_night(home, NightReport(at=at, steps=(NightStep(name="open", done=False, detail=str(error)[:1_000]),)))
@@ -206,7 +206,7 @@ def _run_backup(workspace: Workspace) -> tuple[str, str]:
 def _store_night(home: Paths, night: NightReport) -> None:
     place = home.state / "night.json"
     files.write_if_unchanged(place, to_canonical_json(dump(night)).encode(), expect=files.read_file(place).stamp, root=home.root)
-    note_failures(
+    record_failures(
         home,
         NIGHT,
         {night_step.name: night_step.detail for night_step in night.failed if night_step.detail != _NOT_REACHED},
@@ -218,7 +218,7 @@ def _store_night(home: Paths, night: NightReport) -> None:
             handler.emit(logging.LogRecord("kept", logging.INFO, "", 0, line, (), None))
 
 
-def note_failures(home: Paths, runner: str, found: dict[str, str], at: datetime) -> None:
+def record_failures(home: Paths, runner: str, found: dict[str, str], at: datetime) -> None:
     """Note what failed in a run of ``runner``, and drop its earlier failures that did not occur again."""
     state, place = str(home.state), home.state / queue.FILE
     before = load_failures(state)

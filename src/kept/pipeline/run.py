@@ -23,9 +23,9 @@ from kept.extraction.llm_extraction import LlmExtractionReport, Trust, extract_w
 from kept.extraction.revalidate import revalidate_threads
 from kept.intake.cleaned_files import FilesToRead
 from kept.intake.discovery import discover
-from kept.intake.projects import MoveReport, list_misplaced_directories, move_memories, note_evidence_of_waiting, record_projects
+from kept.intake.projects import MoveReport, collect_pending_evidence, list_misplaced_directories, move_memories, record_projects
 from kept.intake.reading import archive_files, weigh_new
-from kept.intake.unread import note_unread
+from kept.intake.unread import record_unread
 from kept.llm.budget import Estimate
 from kept.llm.client import LlmClient
 from kept.local.files import hold_lock
@@ -208,9 +208,9 @@ def _read_and_remember(
         late=late,
     )
     if waiting:
-        note_evidence_of_waiting(workspace, report.reading)
+        collect_pending_evidence(workspace, report.reading)
     if not options.dry:
-        note_unread(workspace, paths, files_to_read, report.reading.skipped)
+        record_unread(workspace, paths, files_to_read, report.reading.skipped)
     # after reading: transcripts show which edits were made by agents
     merge_hand_edits(workspace, run_number, report.written, allow=options.allow)
     record_projects(workspace, report.reading, keep=not options.dry)

@@ -86,7 +86,7 @@ def write_export(workspace: Workspace, path: Path, text: str) -> None:
     exported = {str(run.report.get("path", "")) for run in workspace.store.log.runs() if run.command == "export"}
     if target.exists() and str(target) not in exported:
         raise UsageError("there is a file of that name already", where=str(target), hint="choose another name")
-    note_export(workspace, target)  # before writing, so that a write that failed half way can be repeated
+    record_export(workspace, target)  # before writing, so that a write that failed half way can be repeated
     write_whole_file(target, text)
 
 
@@ -209,7 +209,7 @@ def _carry_over_outputs(workspace: Workspace, known: dict[str, tuple[Output, ...
                 workspace.store.save_pending_output(path, output)
 
 
-def note_export(workspace: Workspace, path: Path) -> None:
+def record_export(workspace: Workspace, path: Path) -> None:
     """Record that an export was written to a file, so that forgetting can name it. Raises StoreError."""
     run = workspace.store.log.start_run("export", workspace.clock())
     workspace.store.log.end_run(run, workspace.clock(), {"path": str(path.absolute())})
@@ -224,7 +224,7 @@ def export_archive(workspace: Workspace, path: Path) -> int:
     if target.exists() or target.is_symlink():
         raise UsageError("there is a file of that name already", where=str(target), hint="choose another name")
     count = write_rows(workspace.store.export_rows(), target)
-    note_export(workspace, target)
+    record_export(workspace, target)
     return count
 
 

@@ -30,7 +30,7 @@ from kept.core.errors import (
     TerminalOnlyError,
     UsageError,
 )
-from kept.local.error_log import error_line, note_error
+from kept.local.error_log import error_line, log_error
 from kept.web.room import WebContext
 
 MOST = 2 * 2**20  # maximum size of a request body in bytes
@@ -232,7 +232,7 @@ def log_request_error(room: WebContext, scope: Scope, error: Exception) -> str:
     The query string is left out, because it may contain what the person searched for.
     """
     doing = f"{scope['method']} {scope['path']}"
-    log = note_error(room.home.state, doing, error)
+    log = log_error(room.home.state, doing, error)
     hint = f"the trace is in {log}; report it" if log else "report this line"
     with suppress(OSError, ValueError):  # a server in the background may have no terminal
         sys.stderr.write(f"kept web: {doing}: {error_line(error)}; {hint}\n")

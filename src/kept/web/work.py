@@ -13,7 +13,7 @@ from typing import Any
 from kept.changes import apply_person_change
 from kept.core.errors import BusyError, KeptError
 from kept.core.value import dataclass, field, replace
-from kept.local.error_log import error_line, note_error
+from kept.local.error_log import error_line, log_error
 from kept.paths import Paths
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.workspace import Workspace
@@ -68,7 +68,7 @@ class FileWriter:
         except (KeptError, OSError) as error:
             return (f"the files are not up to date: {error}; the next run writes them",)
         except Exception as error:  # noqa: BLE001 - the last handler of the thread: the error would be lost
-            log = note_error(home.state, "files written from the page", error)
+            log = log_error(home.state, "files written from the page", error)
             return (error_line(error) + (f"; the trace is in {log}" if log else ""),)
 
 
@@ -180,7 +180,7 @@ class BackgroundRun:
         except KeptError as error:
             ended["problem"] = str(error)
         except Exception as error:  # noqa: BLE001 - the last handler of the thread: the error would be lost
-            log = note_error(home.state, "run started from the page", error)
+            log = log_error(home.state, "run started from the page", error)
             ended["problem"] = error_line(error) + (f"; the trace is in {log}" if log else "")
         finally:
             self._now = replace(self._now, **ended)

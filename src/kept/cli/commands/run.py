@@ -22,7 +22,7 @@ from kept.cli.show import format_count, hanging_line, line
 from kept.core.codec import json_fields
 from kept.core.errors import BusyError, KeptError
 from kept.core.memory import Memory, Status
-from kept.install.setup import note_program
+from kept.install.setup import record_program_path
 from kept.local.agents_shell import agent_variable
 from kept.local.queue import SESSION
 from kept.local.workers import count_processors
@@ -31,7 +31,7 @@ from kept.paths import Paths, sample_home
 from kept.pipeline.backfill import backfill as read_archive
 from kept.pipeline.follow_roots import add_root as follow_root
 from kept.pipeline.follow_roots import find_unfollowed
-from kept.pipeline.nightly import note_failures
+from kept.pipeline.nightly import record_failures
 from kept.pipeline.run import RunOptions
 from kept.pipeline.run import run_pipeline as run_all
 from kept.pipeline.run_report import RunReport
@@ -109,7 +109,7 @@ def run_and_report(
         report = _run_with_progress(workspace, paths, options, call, as_json=as_json)
         home = workspace.paths
         if not options.dry:
-            note_program(home)
+            record_program_path(home)
         if _is_nothing_found(workspace, report, paths):
             code, again = _run_on_sample(home, options, call, as_json=as_json), False
         else:
@@ -150,7 +150,7 @@ def _note_outcome(home: Paths, occasion: str) -> Iterator[None]:
         raise
     finally:
         if occasion == Occasion.SESSION_END and home.state.is_dir():
-            note_failures(home, SESSION, wrong, utc_now())
+            record_failures(home, SESSION, wrong, utc_now())
 
 
 def _run_with_progress(

@@ -23,9 +23,9 @@ from kept.install.setup import (
     has_server,
     hooked_clients,
     install_hooks,
-    note_program,
     plan_hooks,
     plugin_clients,
+    record_program_path,
     remove_outputs,
     section_clients,
     uninstall_kept,
@@ -37,7 +37,7 @@ from kept.local.clients import CLIENTS, Client
 from kept.memories.configure import change_setting, load_setting
 from kept.paths import Paths
 from kept.pipeline.importing import count_importable_notes
-from kept.pipeline.nightly import NightReport, load_last_night, note_failed_start, run_nightly
+from kept.pipeline.nightly import NightReport, load_last_night, record_failed_start, run_nightly
 from kept.pipeline.run import RunOptions
 from kept.workspace import Workspace, open_workspace, utc_now
 
@@ -92,7 +92,7 @@ def _install_all(
         hint = " → kept config set at_session_end run reads each when it ends"
         show.write_line(("Without a nightly job sessions are read when you call kept run", "yellow"), (hint, "dim"))
     code = max(code, run_and_report(context, RunOptions(), ask=ask))
-    note_program(home, anew=True)
+    record_program_path(home, anew=True)
     return code
 
 
@@ -307,7 +307,7 @@ def schedule(
                 with command_workspace(context) as workspace:
                     night = run_nightly(workspace)
             except (KeptError, OSError) as error:
-                note_failed_start(home, utc_now(), error)
+                record_failed_start(home, utc_now(), error)
                 raise
             if as_json:
                 show.write_json(dump(night))
