@@ -85,7 +85,7 @@ def rows_of(turns: Sequence[AnnotatedTurn]) -> list[Row]:
             for sentence in split_sentences(event.text, span.start, span.end):
                 text = event.text[sentence.start : sentence.end]
                 made = next((one for content, one in proposed.items() if content in text), None)
-                if len(text) < 15 or sentence.aside:
+                if len(text) < 15 or sentence.parenthetical:
                     continue
                 content, trigger = (made.content, made.trigger) if made else (text, WISH)
                 waits = made is not None and is_pending(made, judge(made, by, lexicon=words))

@@ -274,14 +274,14 @@ def open_workspace(
     zone: str | None = None,
     clock: Clock = utc_now,
     env: Mapping[str, str] | None = None,
-    anew: bool = False,
+    new_store: bool = False,
     dry: bool = False,
     also: Sequence[str] = (),
 ) -> Iterator[Workspace]:
     """Open the workspace of a home; close the store and the model client at the end.
 
-    ``anew`` allows an empty store to replace a lost one of which backups or outputs remain. ``dry`` creates no store if there is
-    none. ``also`` names profiles to activate in addition to the settings; the journal profile is active if kept wrote an entry.
+    ``new_store`` allows an empty store to replace a lost one of which backups or outputs remain. ``dry`` creates no store if there
+    is none. ``also`` names profiles to activate in addition to the settings; the journal profile is active if kept wrote an entry.
 
     Raises ConfigError if settings, profile or zone are invalid, RefusedPathError if kept's own folder contains a link, StoreError
     if the store cannot be opened.
@@ -305,7 +305,7 @@ def open_workspace(
     refuse_state_elsewhere(home)
     for link in files.find_links(home.state):
         raise RefusedPathError("a link lies in kept's own folder", where=str(link), hint="put what it leads to in its place")
-    if not anew:
+    if not new_store:
         refuse_lost_store(home, _memory_files(home, made))
     with _open_store(home, "" if home.settings_folder else chosen.store.url, dry=dry) as store:
         if not dry:

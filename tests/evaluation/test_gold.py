@@ -57,12 +57,12 @@ def world(home):
 
 def test_each_set_is_read_alone_and_its_memories_are_compared_with_what_it_would_keep(world):
     dates, packages = compare_gold_sets(workspace, world / "gold")
-    assert (dates.name, dates.files, dates.standing.active, dates.standing.matched) == ("dates", 1, 1, 1)
+    assert (dates.name, dates.files, dates.comparison.active, dates.comparison.matched) == ("dates", 1, 1, 1)
     assert dates.size == (world / "s0.jsonl").stat().st_size
-    assert dates.standing.recall["importance 3"] == (1, 1)
+    assert dates.comparison.recall["importance 3"] == (1, 1)
     assert ["ISO 8601" in each["content"] for each in dates.memories] == [True]
-    assert packages.standing.recall["importance 1"] == (0, 1)
-    assert [each["id"] for each in packages.standing.missed] == ["packages-1"]
+    assert packages.comparison.recall["importance 1"] == (0, 1)
+    assert [each["id"] for each in packages.comparison.missed] == ["packages-1"]
     assert ["uv sync" in each["content"] for each in packages.memories] == [True]
 
 

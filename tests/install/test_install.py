@@ -65,7 +65,7 @@ def test_everything_comes_and_goes_and_the_home_is_byte_for_byte_as_before(desk_
         assert tree(home) != before
         left = uninstall_kept(workspace, {}, run=quiet)
         assert left.problems == []
-        assert left.aside == []
+        assert left.quarantined == []
         assert tree(home) == before
         assert not (home / ".config" / "systemd").exists()
         assert workspace.store.log.memories()
@@ -90,7 +90,7 @@ def test_lines_a_person_added_to_memory_md_are_kept_aside_and_named(desk_at, hom
         memory.write_text(memory.read_text() + "\nA line of my own.\n")
         left = uninstall_kept(workspace, {}, run=quiet)
         assert not memory.exists()
-        (aside,) = left.aside
+        (aside,) = left.quarantined
         assert "A line of my own." in Path(aside).read_text()
 
 
@@ -109,7 +109,7 @@ def test_a_memory_md_that_was_the_persons_before_kept_came_is_byte_for_byte_as_b
         run_pipeline(workspace, [], RunOptions())
         left = uninstall_kept(workspace, {}, run=quiet)
     assert memory.read_bytes() == words.encode()
-    assert (left.aside, left.problems) == ([], [])
+    assert (left.quarantined, left.problems) == ([], [])
 
 
 def test_installing_twice_changes_nothing_more_and_still_leaves_cleanly(desk_at, home, place):
@@ -324,7 +324,7 @@ def test_lines_a_person_added_to_a_section_are_kept_aside_and_the_rest_of_the_fi
     left = uninstall_kept(sectioned_desk, {}, run=quiet)
     assert left.problems == []
     assert path.read_text() == MINE
-    (aside,) = left.aside
+    (aside,) = left.quarantined
     assert "Ask before you push." in Path(aside).read_text()
 
 
@@ -401,7 +401,7 @@ def test_a_section_in_a_file_with_other_line_endings_that_nobody_edited_is_told_
     run_pipeline(sectioned_desk, [], RunOptions())
     assert b"kept:begin" in path.read_bytes()
     left = uninstall_kept(sectioned_desk, {}, run=quiet)
-    assert left.aside == []
+    assert left.quarantined == []
     assert path.read_bytes() == mine
 
 

@@ -38,14 +38,14 @@ def test_what_is_remembered_never_exceeds_what_the_sessions_say_nor_its_budget(b
     said = [session("Rewrote `tides.py` once more.")]
     known = [memory(number, f"`tides.py` rule number {number} holds for tides.") for number in range(40)]
     chosen = select_items([*said, *known], ContextBounds(whole=9_000, memory=budget, outside=0.3))
-    assert size(chosen.told, TrustLevel.MEMORY) <= min(budget, size(chosen.told, TrustLevel.SESSION))
+    assert size(chosen.items, TrustLevel.MEMORY) <= min(budget, size(chosen.items, TrustLevel.SESSION))
 
 
 def test_a_memory_that_has_nothing_to_do_with_the_day_is_not_told():
     said = [session("Rewrote `tides.py` so that the reader copes with missing gauges in the estuary.")]
     known = [memory(1, "`tides.py` reads gauges."), memory(2, "`ferries.py` sails.")]
     chosen = select_items([*said, *known], ContextBounds(whole=9_000, memory=900, outside=0.3))
-    assert [each.reference for each in chosen.told if each.grade is TrustLevel.MEMORY] == ["m1"]
+    assert [each.reference for each in chosen.items if each.grade is TrustLevel.MEMORY] == ["m1"]
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 4])
@@ -55,9 +55,9 @@ def test_each_external_source_stays_within_its_share(count):
     items = [news(name, f"{name} item {number} of the day") for name in names for number in range(200)]
     weights = {name: number + 1.0 for number, name in enumerate(names)}
     chosen = select_items([*said, *items], ContextBounds(whole=6_000, memory=0, outside=0.3, shares=weights))
-    assert sum(len(each.text) + 1 for each in chosen.told) <= 6_000
+    assert sum(len(each.text) + 1 for each in chosen.items) <= 6_000
     assert sum(chosen.shares.values()) == pytest.approx(1)
-    assert size(chosen.told, TrustLevel.OUTSIDE) <= 0.3 * 6_000
+    assert size(chosen.items, TrustLevel.OUTSIDE) <= 0.3 * 6_000
     if count > 1:
         assert chosen.shares[names[-1]] > chosen.shares[names[0]]
 
@@ -217,7 +217,7 @@ def test_a_question_says_what_each_memory_is_and_where_work_stood():
         [DID, replace(KNOWN, kind="decided", text="The reader stays in `tides.py`."), stood],
         ContextBounds(whole=9_000, memory=9_000, outside=0.5),
     )
-    asked = build_prose_ask(chosen.told, TEMPLATE, span="2026-01-06", system="", version="").prompt
+    asked = build_prose_ask(chosen.items, TEMPLATE, span="2026-01-06", system="", version="").prompt
     assert "(decided, 2026-01-05): The reader stays in `tides.py`." in asked
     assert "(last worked on, 2026-01-05): Split the reader of `tides.py`." in asked
 

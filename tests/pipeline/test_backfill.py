@@ -157,8 +157,8 @@ def test_a_day_that_an_entry_before_it_matters_to_after_all_is_asked_about_anew(
     first = filled("alone", Rewording(), ())
     second = filled("ahead", Rewording(), (), concurrency=2)
     assert second[:2] == first[:2]
-    assert [each.anew for each in first[2]] == [False, False]
-    assert [each.anew for each in second[2]] == [False, True]
+    assert [each.asked_again for each in first[2]] == [False, False]
+    assert [each.asked_again for each in second[2]] == [False, True]
 
 
 def test_entries_that_nothing_is_remembered_of_are_all_asked_about_at_the_same_time(filled):

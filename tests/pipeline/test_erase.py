@@ -32,7 +32,7 @@ from kept.local.queue import log_hook_problem
 from kept.memories import person
 from kept.memories.backups import create_backup, make_daily_backup
 from kept.memories.history import undo
-from kept.pipeline.erase.forget import find_erasure_places, forget, forget_opted_out, forget_too, make_erasure_request
+from kept.pipeline.erase.forget import erase_forgotten, find_erasure_places, forget, forget_opted_out, make_erasure_request
 from kept.pipeline.erase.holders import list_holders
 from kept.pipeline.erase.journal import entries_between
 from kept.pipeline.erase.proof import find_out_of_reach, find_remaining_words
@@ -422,9 +422,9 @@ def test_a_span_of_time_is_forgotten_by_its_turns_and_no_session_whole_and_goes_
 
 def test_what_another_machine_forgot_is_erased_here_and_nothing_where_it_forgot_nothing(full):
     with full() as workspace:
-        assert forget_too(workspace, ()) == ()
+        assert erase_forgotten(workspace, ()) == ()
         assert the_memory(workspace)
-        assert forget_too(workspace, [the_memory(workspace)]) == ()
+        assert erase_forgotten(workspace, [the_memory(workspace)]) == ()
         assert the_memory_is_gone(workspace)
 
 

@@ -127,7 +127,7 @@ def test_restoring_brings_the_day_back_and_puts_the_present_aside(desk_at, home,
     memory_file(home).write_text(memory_file(home).read_text().replace("ISO 8601", "ISO 8601 (the basic form)"))
     done = restore_store(workspace.paths, made, lambda: desk_at(home))
     assert done.written.problems == []
-    with SqliteStore(done.aside) as old, desk_at(home) as workspace:
+    with SqliteStore(done.old_store) as old, desk_at(home) as workspace:
         assert len(old.log.memories()) == len(after)
         assert workspace.store.find_damage() == ()
         assert len(forms(workspace)) == len(before)
@@ -160,7 +160,7 @@ def test_what_was_forgotten_since_a_copy_was_made_is_forgotten_again_where_the_c
     with desk_at(home) as workspace:
         assert not workspace.store.log.memory(gone).content
         assert workspace.store.find_damage() == ()
-    assert before != _turns(workspace.paths.store) == _turns(done.aside)
+    assert before != _turns(workspace.paths.store) == _turns(done.old_store)
 
 
 @pytest.mark.parametrize("copies", [True, False])
@@ -213,7 +213,7 @@ def test_restoring_works_where_the_present_store_does_not_open(desk_at, home, tr
     workspace.paths.store.write_bytes(b"\0" * 5000)
     memory_file(home).write_text(f"{text}- A line nobody can tell the author of.\n")
     done = restore_store(workspace.paths, made, lambda: desk_at(home))
-    assert done.aside.read_bytes() == b"\0" * 5000
+    assert done.old_store.read_bytes() == b"\0" * 5000
     assert any("kept at" in each for each in done.written.problems)
     with desk_at(home) as workspace:
         assert forms(workspace) == before

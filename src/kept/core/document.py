@@ -38,12 +38,12 @@ class Document:
     """The content of one file, in order; sections of the same scope are adjacent.
 
     ``header`` and ``footer`` are kept's own lines before and after the sections. Without a header, the memory file's header is
-    written, unless ``bare``. ``told`` are lines after the header that a person may edit, each with its own key.
+    written, unless ``bare``. ``lead_lines`` are lines after the header that a person may edit, each with its own key.
     """
 
     sections: tuple[Section, ...]
     header: tuple[str, ...] = ()
-    told: tuple["Line", ...] = ()
+    lead_lines: tuple["Line", ...] = ()
     footer: tuple[str, ...] = ()
     bare: bool = False
 

@@ -34,12 +34,14 @@ _OPEN = (",", ";", "(", "–", "—", "，", "、", "；")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SentenceSpan:
-    """A sentence as characters ``[start, end)`` of a text; ``bullet`` for a list item, ``aside`` for a sentence in parentheses."""
+    """A sentence as characters ``[start, end)`` of a text; ``bullet`` for a list item, ``parenthetical`` for a sentence in
+    parentheses.
+    """
 
     start: int
     end: int
     bullet: bool = False
-    aside: bool = False
+    parenthetical: bool = False
 
 
 @lru_cache(maxsize=8)  # each statement found in a prompt requests the sentences of the whole prompt again
@@ -52,13 +54,13 @@ def split_sentences(text: str, start: int, end: int) -> tuple[SentenceSpan, ...]
             for aside in _ASIDE.finditer(text[first:last]):
                 if aside.start() == 0:
                     continue
-                spans.append(SentenceSpan(start=first + aside.start(1), end=first + aside.end(1), aside=True))
+                spans.append(SentenceSpan(start=first + aside.start(1), end=first + aside.end(1), parenthetical=True))
     return tuple(span for span in spans if 0 < span.end - span.start <= LONGEST)
 
 
 def sentence_texts(text: str) -> Iterator[str]:
     """The text of each sentence, in order, without separate asides."""
-    return (text[span.start : span.end] for span in split_sentences(text, 0, len(text)) if not span.aside)
+    return (text[span.start : span.end] for span in split_sentences(text, 0, len(text)) if not span.parenthetical)
 
 
 def _join_wrapped_lines(text: str, start: int, end: int) -> list[tuple[int, int, bool]]:

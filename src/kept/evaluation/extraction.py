@@ -152,7 +152,7 @@ class GoldResult:
     """The result of one gold set: the comparison, the memories, and the number, bytes and CPU seconds of the files read."""
 
     name: str
-    standing: Comparison
+    comparison: Comparison
     memories: tuple[Mapping[str, Any], ...]
     files: int
     size: int
@@ -160,7 +160,7 @@ class GoldResult:
 
 
 def compare_gold_sets(
-    open_desk: Opener, gold: Path, transcripts: Path | None = None, *, progress: Progress = ignore_progress
+    open_workspace: Opener, gold: Path, transcripts: Path | None = None, *, progress: Progress = ignore_progress
 ) -> Iterator[GoldResult]:
     """Extract the transcripts of each gold set without a model and compare the memories, one set after the other.
 
@@ -168,15 +168,15 @@ def compare_gold_sets(
     above. Raises UsageError if there is no set, a row is malformed, or a cited transcript is missing.
     """
     for folder in _find_gold_sets(gold):
-        yield _compare_gold_set(open_desk, folder, transcripts, progress)
+        yield _compare_gold_set(open_workspace, folder, transcripts, progress)
 
 
 def score_extraction(
-    open_desk: Opener, folder: Path, transcripts: Path, *, progress: Progress = ignore_progress
+    open_workspace: Opener, folder: Path, transcripts: Path, *, progress: Progress = ignore_progress
 ) -> tuple[tuple[Mapping[str, Any], ...], TurnScore]:
     """Extract transcripts without a model in a temporary home and compare the memories with annotated turns. Raises UsageError."""
     turns = load_annotations(folder)
-    with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as workspace:
+    with TemporaryDirectory(prefix="kept-eval-") as made, open_workspace(Path(made)) as workspace:
         run_pipeline(workspace, [transcripts], RunOptions(model=False), progress=progress)
         memories = tuple(
             to_export(workspace, memory) | {"confidence": memory.confidence} for memory in workspace.store.log.memories()
@@ -191,7 +191,7 @@ def _find_gold_sets(gold: Path) -> list[Path]:
     return paths
 
 
-def _compare_gold_set(open_desk: Opener, folder: Path, transcripts: Path | None, progress: Progress) -> GoldResult:
+def _compare_gold_set(open_workspace: Opener, folder: Path, transcripts: Path | None, progress: Progress) -> GoldResult:
     rows = {
         name: list(read_rows(folder / name, needed))
         for name, needed in _NEEDED.items()
@@ -209,12 +209,12 @@ def _compare_gold_set(open_desk: Opener, folder: Path, transcripts: Path | None,
             hint="--corpus FOLDER says where they lie",
         )
     begun = process_time()
-    with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as workspace:
+    with TemporaryDirectory(prefix="kept-eval-") as made, open_workspace(Path(made)) as workspace:
         run_pipeline(workspace, paths, RunOptions(model=False), progress=progress)
         memories = tuple(to_export(workspace, memory) for memory in workspace.store.log.memories())
     return GoldResult(
         name=folder.name,
-        standing=compare_with_gold(rows[GOLD], rows.get(NEGATIVES, []), memories),
+        comparison=compare_with_gold(rows[GOLD], rows.get(NEGATIVES, []), memories),
         memories=memories,
         files=len(paths),
         size=sum(path.stat().st_size for path in paths),

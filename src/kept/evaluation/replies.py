@@ -82,18 +82,18 @@ ACTIVE, UNSHOWN, UNPROPOSED, MERGED = "active", "not in the prompt", "not propos
 
 
 def collect_questions(
-    open_desk: Opener, transcripts: Path, *, progress: Progress = ignore_progress
+    open_workspace: Opener, transcripts: Path, *, progress: Progress = ignore_progress
 ) -> tuple[dict[str, Ask], dict[str, str]]:
     """The questions a run would ask about transcripts, by id, and the transcripts' file names, by session."""
-    shelf = RecordedReplies()
-    with _read_without_model(open_desk, [transcripts], progress) as workspace:
-        extract_with_llm(workspace, RunNumber(workspace.store.log, workspace.clock, _COMMAND), shelf, by=_BY)
+    recorded_replies = RecordedReplies()
+    with _read_without_model(open_workspace, [transcripts], progress) as workspace:
+        extract_with_llm(workspace, RunNumber(workspace.store.log, workspace.clock, _COMMAND), recorded_replies, by=_BY)
         files = {thread.session: Path(thread.path).name for thread in workspace.store.archive.threads()}
-    return shelf.asked, files
+    return recorded_replies.asked, files
 
 
 def replay_recordings(
-    open_desk: Opener, folder: Path, annotated: Path, transcripts: Path, *, progress: Progress = ignore_progress
+    open_workspace: Opener, folder: Path, annotated: Path, transcripts: Path, *, progress: Progress = ignore_progress
 ) -> tuple[ReplayResult, ...]:
     """Replay the recorded replies of each reader (one folder each). Raises UsageError if there are none."""
     told = {name for row in load_manifest(folder).values() for name in row.get("files", ())}
@@ -108,14 +108,14 @@ def replay_recordings(
     }
     if not readers:
         raise UsageError("there are no replies in this folder or one below it", where=str(folder))
-    with _read_without_model(open_desk, files or [transcripts], progress) as workspace:
+    with _read_without_model(open_workspace, files or [transcripts], progress) as workspace:
         return tuple(_replay_reader(workspace, path, readers[path], turns) for path in sorted(readers))
 
 
 @contextmanager
-def _read_without_model(open_desk: Opener, transcripts: Sequence[Path], progress: Progress) -> Iterator[Workspace]:
+def _read_without_model(open_workspace: Opener, transcripts: Sequence[Path], progress: Progress) -> Iterator[Workspace]:
     """A temporary store in which transcripts have been read without a model."""
-    with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as workspace:
+    with TemporaryDirectory(prefix="kept-eval-") as made, open_workspace(Path(made)) as workspace:
         number = RunNumber(workspace.store.log, workspace.clock, _COMMAND)
         reading = archive_files(workspace, discover(workspace, transcripts), progress=progress)
         record_projects(workspace, reading)
@@ -127,15 +127,15 @@ def _read_without_model(open_desk: Opener, transcripts: Sequence[Path], progress
 def _replay_reader(
     workspace: Workspace, reader: Path, recorded: Sequence[Recording], turns: Sequence[AnnotatedTurn]
 ) -> ReplayResult:
-    shelf, trial = RecordedReplies(recorded=recorded), _score_trial(reader)
+    recorded_replies, trial = RecordedReplies(recorded=recorded), _score_trial(reader)
     trust = Trust.NOTHING if trial is not None and not trial.passes else Trust.CLAIMS
     with workspace.store.trial_transaction():  # rolled back, so that the next reader starts from the same store
         number = RunNumber(workspace.store.log, workspace.clock, _COMMAND)
-        extract_with_llm(workspace, number, shelf, by=_BY, trust=trust)
+        extract_with_llm(workspace, number, recorded_replies, by=_BY, trust=trust)
         curate_changed_groups(workspace, number)
         memories = [to_export(workspace, memory) | {"trigger": memory.trigger} for memory in workspace.store.log.memories()]
         judged = [verdict for verdict in workspace.store.log.all_judged_candidates() if verdict.candidate.trigger == UNDERSTOOD]
-    return replace(_compare_replies(reader.name, shelf, turns, memories, judged), trial=trial)
+    return replace(_compare_replies(reader.name, recorded_replies, turns, memories, judged), trial=trial)
 
 
 def _score_trial(reader: Path) -> TrialScore | None:
@@ -152,14 +152,14 @@ def _score_trial(reader: Path) -> TrialScore | None:
 
 def _compare_replies(
     reader: str,
-    shelf: RecordedReplies,
+    recorded_replies: RecordedReplies,
     turns: Sequence[AnnotatedTurn],
     memories: Sequence[Mapping[str, Any]],
     judged: Sequence[CandidateVerdict],
 ) -> ReplayResult:
-    answered = normalize_text("\n".join(shelf.shown))
-    every = normalize_text("\n".join(ask.prompt for ask in shelf.asked.values()))
-    proposed = [quote for body in shelf.bodies.values() for claim in body["memories"] for quote in _claim_quotes(claim)]
+    answered = normalize_text("\n".join(recorded_replies.shown))
+    every = normalize_text("\n".join(ask.prompt for ask in recorded_replies.asked.values()))
+    proposed = [quote for body in recorded_replies.bodies.values() for claim in body["memories"] for quote in _claim_quotes(claim)]
     losses: dict[int, Counter[str]] = {level: Counter() for level in (3, 2, 1)}
     scope = [turn for turn in turns if _is_in_text(turn.text, answered)]
     for turn in turns:
@@ -172,10 +172,13 @@ def _compare_replies(
     return ReplayResult(
         reader=reader,
         trial=None,
-        replies=(len(shelf.matched), len(shelf.recorded)),
-        turns=(sum(map(len, shelf.matched.values())), sum(len(recording.typed) for recording in shelf.recorded)),
-        questions=len(shelf.bodies),
-        unreadable=shelf.unreadable,
+        replies=(len(recorded_replies.matched), len(recorded_replies.recorded)),
+        turns=(
+            sum(map(len, recorded_replies.matched.values())),
+            sum(len(recording.typed) for recording in recorded_replies.recorded),
+        ),
+        questions=len(recorded_replies.bodies),
+        unreadable=recorded_replies.unreadable,
         score=score,
         losses=losses,
     )
@@ -236,16 +239,16 @@ class AdversarialResult:
     paid: int
 
 
-def run_adversarial_cases(open_desk: Opener, folder: Path) -> tuple[AdversarialResult, ...]:
+def run_adversarial_cases(open_workspace: Opener, folder: Path) -> tuple[AdversarialResult, ...]:
     """Run each adversarial case of a folder; empty if it has none."""
     cases = folder / FOLDER / "cases.jsonl"
     if not cases.is_file():
         return ()
     rows = [json.loads(line) for line in cases.read_text(encoding="utf-8").splitlines() if line.strip()]
-    return tuple(_run_adversarial_case(open_desk, row, cases.with_name("session.jsonl")) for row in rows)
+    return tuple(_run_adversarial_case(open_workspace, row, cases.with_name("session.jsonl")) for row in rows)
 
 
-def _run_adversarial_case(open_desk: Opener, row: Mapping[str, Any], session: Path) -> AdversarialResult:
+def _run_adversarial_case(open_workspace: Opener, row: Mapping[str, Any], session: Path) -> AdversarialResult:
     asked: list[str] = []
 
     def reply(ask: Ask) -> Mapping[str, Any] | str:
@@ -255,7 +258,7 @@ def _run_adversarial_case(open_desk: Opener, row: Mapping[str, Any], session: Pa
         said: Mapping[str, Any] | str = row["reply"]
         return said
 
-    with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as opened:
+    with TemporaryDirectory(prefix="kept-eval-") as made, open_workspace(Path(made)) as opened:
         asker = LlmClient(lambda: ScriptedModel(reply), replies=ReplyCache(opened.paths.replies), clock=opened.clock)
         workspace = replace(opened, llm=asker)
         run_pipeline(workspace, [session], RunOptions())

@@ -108,7 +108,7 @@ class RetrievalResult:
 
 
 def run_retrieval(
-    open_desk: Opener,
+    open_workspace: Opener,
     corpus: Path,
     queries: Path,
     *,
@@ -128,7 +128,7 @@ def run_retrieval(
         progress("evaluating", number, len(spaces))
         if space not in asked:
             continue
-        with _open_space(open_desk, stores / digest(space, size=8) if stores else None) as workspace:
+        with _open_space(open_workspace, stores / digest(space, size=8) if stores else None) as workspace:
             started = perf_counter()
             names = archive_items(workspace, items)
             update_index(workspace, float("inf"))
@@ -174,7 +174,7 @@ class ExtractionResult:
     measures: dict[str, float] = field(default_factory=dict)
 
 
-def run_extraction(open_desk: Opener, corpus: Path, gold: Path, *, progress: Progress = ignore_progress) -> ExtractionResult:
+def run_extraction(open_workspace: Opener, corpus: Path, gold: Path, *, progress: Progress = ignore_progress) -> ExtractionResult:
     """Extract each space of a corpus without a model, in a store of its own, and compare the memories with the facts.
 
     ``found`` is the share of facts with a source that a memory has too, ``right`` the share of memories that have a source of a
@@ -187,7 +187,7 @@ def run_extraction(open_desk: Opener, corpus: Path, gold: Path, *, progress: Pro
     found, shares, right = 0, [], 0
     for number, (space, items) in enumerate(spaces.items()):
         progress("evaluating", number, len(spaces))
-        with _open_space(open_desk) as workspace:
+        with _open_space(open_workspace) as workspace:
             memories = list(_extract_memories(workspace, archive_items(workspace, items)))
         sources = {item for memory in memories for item in memory["sources"]}
         wanted = {str(item) for fact in facts.get(space, ()) for item in fact.get("sources", ())}
@@ -218,13 +218,13 @@ def _extract_memories(workspace: Workspace, names: Mapping[str, str]) -> Iterato
 
 
 @contextmanager
-def _open_space(open_desk: Opener, folder: Path | None = None) -> Iterator[Workspace]:
+def _open_space(open_workspace: Opener, folder: Path | None = None) -> Iterator[Workspace]:
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-        with open_desk(folder) as workspace:
+        with open_workspace(folder) as workspace:
             yield workspace
         return
-    with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as workspace:
+    with TemporaryDirectory(prefix="kept-eval-") as made, open_workspace(Path(made)) as workspace:
         yield workspace
 
 

@@ -186,7 +186,7 @@ def extract_pending(
     workspace: Workspace,
     run: Callable[[], int],
     *,
-    anew: Collection[int] = (),
+    from_start: Collection[int] = (),
     within: Within | None = None,
     occasion: Occasion = Occasion.NIGHTLY,
     workers: Workers | None = None,
@@ -201,7 +201,7 @@ def extract_pending(
     A thread that cannot be analysed is reported and skipped; once ``late`` is true, so are all others. ``report`` is the report of
     an earlier part of the same run, and is added to. Raises StoreError.
     """
-    threads = threads_to_extract(workspace, occasion, anew=anew, within=within)
+    threads = threads_to_extract(workspace, occasion, from_start=from_start, within=within)
     result = report or ExtractionReport()
     result.threads += len(threads)
     sequels = SessionPairing(workspace=workspace, run=run, coming=set(threads))
@@ -209,7 +209,9 @@ def extract_pending(
     for batch, done in map_ahead(
         workers,
         analyse_windows,
-        _prepare_batches(workspace, threads, live=occasion is Occasion.REAL_TIME, anew=anew, loaded=workers is not None),
+        _prepare_batches(
+            workspace, threads, live=occasion is Occasion.REAL_TIME, from_start=from_start, loaded=workers is not None
+        ),
     ):
         if late():
             break
@@ -242,7 +244,7 @@ class _OpenThread:
 
 
 def _prepare_batches(
-    workspace: Workspace, threads: Mapping[int, int], *, live: bool, anew: Collection[int], loaded: bool
+    workspace: Workspace, threads: Mapping[int, int], *, live: bool, from_start: Collection[int], loaded: bool
 ) -> Iterator[tuple[list[_OpenThread], list[Window | None] | None]]:
     """Yield the threads in batches, with the first window of each thread if another process is to analyse it (``loaded``)."""
     forgotten, key = workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget")
@@ -251,7 +253,7 @@ def _prepare_batches(
             opened = [
                 _OpenThread(
                     thread=thread,
-                    place=_open_thread(workspace, thread, force=thread.id in anew),
+                    place=_open_thread(workspace, thread, force=thread.id in from_start),
                     rules=replace(rules_for(workspace, thread, forgotten, key), live=live),
                 )
                 for thread in batch
@@ -266,20 +268,21 @@ def _load_first(workspace: Workspace, opened: _OpenThread) -> Window | None:
 
 
 def threads_to_extract(
-    workspace: Workspace, occasion: Occasion, *, anew: Collection[int] = (), within: Within | None = None
+    workspace: Workspace, occasion: Occasion, *, from_start: Collection[int] = (), within: Within | None = None
 ) -> Mapping[int, int]:
-    """The threads to extract on an ``occasion``: those that grew, and those in ``anew``; only with a profile that is extracted
+    """The threads to extract on an ``occasion``: those that grew, and those in ``from_start``; only with a profile that is
+    extracted
     then.
 
     Maps thread ids, in the order of their first events, to the ordinal of the first open episode. ``within`` selects threads with
     events in [start, stop).
     """
     always = all(profile.when.on(occasion) for profile in workspace.profiles)
-    grown = {thread.id for thread in workspace.store.archive.threads(pending=True)} if anew else ()
+    grown = {thread.id for thread in workspace.store.archive.threads(pending=True)} if from_start else ()
     return {
         thread.id: thread.extracted
-        for thread in workspace.store.archive.threads(pending=not anew)
-        if (not anew or thread.id in grown or thread.id in anew)
+        for thread in workspace.store.archive.threads(pending=not from_start)
+        if (not from_start or thread.id in grown or thread.id in from_start)
         and (always or workspace.profile_for(thread.source, thread.project, thread.path).when.on(occasion))
         and (within is None or has_events_within(thread, within))
     }

@@ -92,20 +92,20 @@ def extract_with_llm(
     by: str,
     trust: Trust = Trust.CLAIMS,
     room: TokenLimits = TokenLimits(),  # noqa: B008 - a frozen value
-    anew: Collection[int] = (),
+    from_start: Collection[int] = (),
     within: Within | None = None,
     occasion: Occasion = Occasion.NIGHTLY,
     progress: Progress = ignore_progress,
     late: Late = never_late,
 ) -> LlmExtractionReport:
-    """Ask about every thread that grew since a model read it (those in ``anew`` from their start), and commit the results.
+    """Ask about every thread that grew since a model read it (those in ``from_start`` from their start), and commit the results.
 
     ``by`` is the model's name, which is stored with each pass. ``trust`` says which claims may become active. Only threads with
     events in [start, stop) of ``within`` (if given) and a profile that is extracted on the ``occasion`` are asked about. ``run``
     returns the number of the run and is called only when something is committed. Once ``late`` is true nothing more is asked.
     Raises StoreError, ConfigError, and what ``asking`` raises; what was committed before that stays.
     """
-    chosen = list_pending_threads(workspace, anew=anew, within=within, occasion=occasion)
+    chosen = list_pending_threads(workspace, from_start=from_start, within=within, occasion=occasion)
     work = _LlmExtraction(
         workspace=workspace,
         run=run,

@@ -113,8 +113,8 @@ def parts(workspace: Workspace, thread: Thread, closed: int, *, limit: int) -> I
                 lexicon=choose_lexicon(tuple(near.values()), profile.languages),
                 scope=scope,
             )
-            told = any(is_worth_asking(near[place]) for place in range(item.start, item.stop))
-            yield ThreadPart(thread=thread, reading=reading, prompt=prompt, worth_asking=told)
+            worth_asking = any(is_worth_asking(near[place]) for place in range(item.start, item.stop))
+            yield ThreadPart(thread=thread, reading=reading, prompt=prompt, worth_asking=worth_asking)
         place = usable[-1].stop
 
 
@@ -135,13 +135,15 @@ def _hints(chunk: Chunk, shown: dict[int, Event], proposed: Iterable[CandidateVe
 
 
 def list_pending_threads(
-    workspace: Workspace, *, anew: Collection[int] = (), within: Within | None = None, occasion: Occasion = Occasion.NIGHTLY
+    workspace: Workspace, *, from_start: Collection[int] = (), within: Within | None = None, occasion: Occasion = Occasion.NIGHTLY
 ) -> list[tuple[Thread, int]]:
-    """The threads that a run asks about, with the ordinal to start from (0 for ``anew``). Threads of a profile are adjacent,
+    """The threads that a run asks about, with the ordinal to start from (0 for ``from_start``). Threads of a profile are adjacent,
     because they share questions. Raises StoreError.
     """
-    again = ((thread, 0) for thread in workspace.store.archive.threads() if thread.id in anew) if anew else ()
-    grown = ((thread, closed) for thread, closed in workspace.store.archive.list_threads_pending_llm() if thread.id not in anew)
+    again = ((thread, 0) for thread in workspace.store.archive.threads() if thread.id in from_start) if from_start else ()
+    grown = (
+        (thread, closed) for thread, closed in workspace.store.archive.list_threads_pending_llm() if thread.id not in from_start
+    )
     waiting = (*again, *grown)
     by_profile: dict[str, list[tuple[Thread, int]]] = {}
     for each, closed in waiting:

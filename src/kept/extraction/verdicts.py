@@ -23,7 +23,7 @@ from kept.workspace import Workspace
 FORGOTTEN = Refused(reason="forgotten")
 _QUESTION = ("?", "？")
 _SOON = 2  # a plain correction may refer to a prompt up to this many prompts back
-TOLD = Refused(reason="an entry says what is or was remembered of its project")
+REPEATED = Refused(reason="an entry says what is or was remembered of its project")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,8 +31,8 @@ class Rules:
     """What the candidates of a thread are found and judged with. ``live``: only very certain candidates count, the rest waits for
     the batch.
 
-    ``zone`` is the person's time zone, ``handover`` enables what agents hand over. ``told`` holds, in normal form, the memories of
-    other scopes: a journal entry that kept wrote from them only repeats them.
+    ``zone`` is the person's time zone, ``handover`` enables what agents hand over. ``other_scope_texts`` are, in normal form, the
+    memories of other scopes: a journal entry that kept wrote from them only repeats them.
     """
 
     profile: Profile
@@ -42,14 +42,14 @@ class Rules:
     zone: ZoneInfo
     live: bool = False
     handover: bool = True
-    told: frozenset[str] = frozenset()
+    other_scope_texts: frozenset[str] = frozenset()
 
 
 def rules_for(workspace: Workspace, thread: Thread, forgotten: frozenset[str], key: bytes) -> Rules:
     """The rules of a thread: its profile and its scope."""
     profile = workspace.profile_for(thread.source, thread.project, thread.path)
     scope = workspace.scope(thread.project, thread.path)
-    told = (
+    other_scope_texts = (
         frozenset(
             normal_form(memory.content) for memory in workspace.store.log.memories() if _is_in_other_scope(memory, profile, scope)
         )
@@ -57,7 +57,15 @@ def rules_for(workspace: Workspace, thread: Thread, forgotten: frozenset[str], k
         else frozenset()
     )
     handover = workspace.settings.handover != "off"
-    return Rules(profile=profile, scope=scope, forgotten=forgotten, key=key, zone=workspace.zone, handover=handover, told=told)
+    return Rules(
+        profile=profile,
+        scope=scope,
+        forgotten=forgotten,
+        key=key,
+        zone=workspace.zone,
+        handover=handover,
+        other_scope_texts=other_scope_texts,
+    )
 
 
 def _is_in_other_scope(memory: Memory, profile: Profile, scope: str) -> bool:
@@ -70,8 +78,8 @@ def verdict_on(rules: Rules, candidate: Candidate, said: Mapping[str, str], word
     """
     if rules.forgotten and is_known_statement(candidate.content, rules.forgotten, rules.key):
         return FORGOTTEN
-    if normal_form(candidate.content) in rules.told:
-        return TOLD
+    if normal_form(candidate.content) in rules.other_scope_texts:
+        return REPEATED
     verdict = judge(candidate, rules.profile, lexicon=words)
     return Refused(reason="ungrounded") if isinstance(verdict, Accepted) and not is_grounded(candidate, said) else verdict
 

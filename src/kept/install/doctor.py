@@ -114,7 +114,7 @@ def _write_files(home: Paths) -> str:
 
 
 def _update_program_note(home: Paths) -> str:
-    record_program_path(home, anew=True)
+    record_program_path(home, overwrite=True)
     return "recorded where this kept is installed"
 
 

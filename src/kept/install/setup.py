@@ -66,7 +66,7 @@ class UninstallReport:
     """What uninstalling did: what was removed, which files were copied aside because a person wrote in them, and what failed."""
 
     removed: list[str] = field(default_factory=list)
-    aside: list[str] = field(default_factory=list)
+    quarantined: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
 
@@ -78,11 +78,11 @@ def hook_program() -> str:
     return shlex.quote(found) if found else f"{shlex.quote(sys.executable)} -m kept"
 
 
-def record_program_path(home: Paths, *, anew: bool = False) -> None:
-    """Record this kept's path for the plugin, whose PATH is minimal. Another working path is kept, unless ``anew``."""
+def record_program_path(home: Paths, *, overwrite: bool = False) -> None:
+    """Record this kept's path for the plugin, whose PATH is minimal. Another working path is kept, unless ``overwrite``."""
     script, place = Path(sys.executable).with_name("kept"), home.state / "program"
     path = Path(files.read_text(place).strip() or "/")
-    if script.is_file() and home.state.is_dir() and (path != script if anew else not path.is_file()):
+    if script.is_file() and home.state.is_dir() and (path != script if overwrite else not path.is_file()):
         files.write_if_unchanged(place, f"{script}\n".encode(), expect=files.read_file(place).stamp, root=home.root)
 
 
@@ -262,7 +262,7 @@ def remove_outputs(workspace: Workspace, left: UninstallReport) -> None:
             if inside is not None:
                 own = b"" if block and not (outputs or block.edited) else _find_person_lines(outputs, inside)
                 if own is None or (in_section and own.strip()):
-                    left.aside.append(str(files.copy_to_quarantine(path, into=workspace.paths.state / "aside")))
+                    left.quarantined.append(str(files.copy_to_quarantine(path, into=workspace.paths.state / "aside")))
                 rest = section.remove_section(content.data, absorbed=inside, where=str(path)) if in_section else own or b""
                 workspace.write_output(path, rest if rest.strip() else None, content.stamp)
                 left.removed.append(f"the {'section' if in_section else 'lines of kept'} in {path}" if rest.strip() else str(path))

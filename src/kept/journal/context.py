@@ -71,13 +71,13 @@ def collect_context(workspace: Workspace, first: date, last: date, *, detailed: 
     return _without_repeats((*_work_items(found, detailed=detailed), *written, *points, *_memory_items(workspace, start, stop)))
 
 
-def _without_repeats(told: Sequence[ContextItem]) -> tuple[ContextItem, ...]:
+def _without_repeats(items: Sequence[ContextItem]) -> tuple[ContextItem, ...]:
     """Drop items that repeat another one of the same slot and project; the weightiest, then longest, is kept. Commits and files are
     not compared.
     """
     chosen: dict[int, ContextItem] = {}
     known: list[tuple[Slot, str, frozenset[str]]] = []
-    for place, thing in sorted(enumerate(told), key=lambda pair: (-pair[1].weight, -len(pair[1].text))):
+    for place, thing in sorted(enumerate(items), key=lambda pair: (-pair[1].weight, -len(pair[1].text))):
         words = tokenize(thing.text)
         if thing.slot not in (Slot.COMMITS, Slot.FILES) and any(
             (slot, scope) == (thing.slot, thing.scope)

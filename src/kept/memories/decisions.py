@@ -14,7 +14,7 @@ from kept.workspace import Workspace
 _FOUND = 200  # consider at most this many memories with any of the words
 
 
-def hold_clash(number: str, memory: Memory, content: str, at: datetime, *, path: str, by: str = "") -> Add:
+def hold_conflict(number: str, memory: Memory, content: str, at: datetime, *, path: str, by: str = "") -> Add:
     """The operation that holds different words for a memory beside it: a person's own at ``path``, if the memory was changed
     elsewhere meanwhile, or those of somebody else (``by``).
     """

@@ -49,9 +49,9 @@ class SyncLine:
         return normal_form(self.memory.content)
 
     @property
-    def clash(self) -> str:
+    def conflict(self) -> str:
         """The id under which its words are held if another line wins; it is the same on every machine."""
-        return clash_id(self.memory, of=self.memory.id)
+        return conflict_id(self.memory, of=self.memory.id)
 
 
 def settle_lines(lines: Iterable[SyncLine]) -> tuple[SyncLine, list[SyncLine]]:
@@ -110,7 +110,7 @@ def _sign(machine: str, epoch: int, body: Mapping[str, object], key: bytes) -> s
     return hmac.new(key, f"{machine}.{epoch}\n{to_canonical_json(body)}".encode(), sha256).hexdigest()
 
 
-def clash_id(memory: Memory, *, of: str) -> str:
+def conflict_id(memory: Memory, *, of: str) -> str:
     """The id under which a memory's words are held beside the memory with the id ``of``."""
     return digest(SYNC, of, memory.content, size=5)
 

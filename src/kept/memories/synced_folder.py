@@ -22,14 +22,14 @@ from kept.core.operation import Add, Merge, Operation, Pass, Retire, to_facts
 from kept.core.text import normal_form
 from kept.core.value import dataclass, replace
 from kept.local import files
-from kept.memories.decisions import hold_clash
+from kept.memories.decisions import hold_conflict
 from kept.memories.sync_lines import (
     SHOWN,
     SYNC,
     Place,
     SyncLine,
     changed_ids,
-    clash_id,
+    conflict_id,
     format_line,
     parse_line,
     replace_memory,
@@ -261,13 +261,13 @@ class SyncFolder:
                 self.workspace.record_project_names({line.memory.scope: line.project for line in fresh if line.project})
                 self._save_note(seen=seen | {line.machine: line.place for line in fresh})
         known, key = store.log.forgotten_fingerprints(), store.key("forget")
-        words = {line.memory.content for line in lines if line.clash in gone}
+        words = {line.memory.content for line in lines if line.conflict in gone}
         report.said = tuple(sorted(text for text in words if not is_known_statement(text, known, key)))
         if gone:
             self.erase(ErasureWords(sentences=(), memories=frozenset(gone)))
         here = [store.log.memory(number) for number in sorted(gone)]
         if gone & {line.memory.id for line in fresh}:  # clashes held beside them are other wordings of the same memories
-            here += [each for each in store.log.memories() if each.id == clash_id(each, of=each.superseded_by)]
+            here += [each for each in store.log.memories() if each.id == conflict_id(each, of=each.superseded_by)]
         report.forgotten = tuple(
             memory for memory in here if memory and memory.content and {memory.id, memory.superseded_by} & gone
         )
@@ -306,14 +306,14 @@ class SyncFolder:
         if change:
             self._commit(run, change, subject=line.machine, person=line.person, stage=stage)
             report.received += 1
-        waits = {each.clash: each for each in waiting} if mine is None or mine.content else {}
+        waits = {each.conflict: each for each in waiting} if mine is None or mine.content else {}
         for each in lines:
-            beside, held = waits.get(each.clash), log.memory(each.clash)
-            if each.clash in told or (beside and self._find(each.clash)):
+            beside, held = waits.get(each.conflict), log.memory(each.conflict)
+            if each.conflict in told or (beside and self._find(each.conflict)):
                 continue
             if beside:
                 words = each.memory.content
-                clash = hold_clash(each.clash, theirs, words, each.at, path=each.machine)
+                clash = hold_conflict(each.conflict, theirs, words, each.at, path=each.machine)
                 self._commit(run, clash, subject=each.machine)
                 report.clashes += 1
             elif held and held.status is Status.HELD:  # its words are those of the memory again

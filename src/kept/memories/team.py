@@ -24,7 +24,7 @@ from kept.curation.curate.values import parse_value_statement
 from kept.local.settings.tables import ShareSettings, check_share
 from kept.memories.browse import find_by_prefix
 from kept.memories.configure import remove_table_item, save_table_item
-from kept.memories.decisions import hold_clash
+from kept.memories.decisions import hold_conflict
 from kept.memories.person import approve, clean_memory_text, create_memory
 from kept.store.opening import connect_server
 from kept.store.replica.protocol import SharedLine
@@ -121,7 +121,7 @@ def _hold_contradictions(workspace: Workspace, run: RunNumber, share: ShareSetti
             if log.memory(number) is None:
                 with suppress(UsageError):  # words that no memory can have
                     content = clean_memory_text(workspace, line.content)
-                    _commit(workspace, run, hold_clash(number, memory, content, now, path=_place(share), by=line.owner))
+                    _commit(workspace, run, hold_conflict(number, memory, content, now, path=_place(share), by=line.owner))
             yield number
 
 

@@ -24,7 +24,7 @@ from kept.core.redact.scanner import load_scanner
 from kept.core.text import normal_form, one_line
 from kept.core.value import dataclass, replace
 from kept.local import files
-from kept.memories.decisions import hold_clash
+from kept.memories.decisions import hold_conflict
 from kept.memories.person import clean_memory_text, make_memory
 from kept.outputs.agent_edits import AgentEdits
 from kept.outputs.compose.sheet import contradicted_texts
@@ -46,7 +46,7 @@ def edits_to_operations(workspace: Workspace, target: Target, edits: Edits, line
     for number, words in sorted(edits.revised.items()):
         memory = workspace.store.log.memory(number)
         if memory is not None and memory.content and _is_changed_since(workspace, memory, said.get(number, "")):
-            yield from _hold_clash(workspace, target, memory, words, now)
+            yield from _hold_conflict(workspace, target, memory, words, now)
         elif memory is not None and memory.content:
             yield from _revise_operations(workspace, memory, (words, was.get(number, "")), now)
             if _is_contradiction_removed(memory, words, was.get(number, "")):
@@ -93,7 +93,7 @@ def _is_changed_since(workspace: Workspace, memory: Memory, line: str) -> bool:
     return normal_form(line) in before - {normal_form(memory.content)}
 
 
-def _hold_clash(workspace: Workspace, target: Target, memory: Memory, words: str, now: datetime) -> Iterator[Operation]:
+def _hold_conflict(workspace: Workspace, target: Target, memory: Memory, words: str, now: datetime) -> Iterator[Operation]:
     """Yield a held memory with the person's words for a line that was changed elsewhere meanwhile."""
     content = usable_text(workspace, words)
     if not content:
@@ -101,7 +101,7 @@ def _hold_clash(workspace: Workspace, target: Target, memory: Memory, words: str
     number = digest(str(target.path), memory.id, content, size=5)
     if normal_form(content) == normal_form(memory.content) or workspace.store.log.memory(number) is not None:
         return
-    yield hold_clash(number, memory, content, now, path=str(target.path))
+    yield hold_conflict(number, memory, content, now, path=str(target.path))
 
 
 def _is_contradiction_removed(memory: Memory, words: str, was: str) -> bool:
@@ -133,10 +133,10 @@ def _add_operations(
         trigger="written",
         evidence=(evidence,),
     )
-    yield from take_up_written(written, memories, place, now, trusted=trusted)
+    yield from add_written_line(written, memories, place, now, trusted=trusted)
 
 
-def take_up_written(
+def add_written_line(
     written: Memory, memories: Iterable[Memory], place: tuple[str, ...], now: datetime, *, trusted: bool
 ) -> Iterator[Operation]:
     """Yield the operation for a line that somebody added: a new memory with an id derived from ``place``, unless one of

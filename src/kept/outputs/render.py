@@ -36,7 +36,7 @@ from kept.profiles.profile import Profile
 def render_file(document: Document) -> tuple[Line, ...]:
     """Render all lines of one of kept's files."""
     header = document.header or (() if document.bare else header_lines(document.newest))
-    lines = [*_header_lines("", header), *document.told]
+    lines = [*_header_lines("", header), *document.lead_lines]
     named = (
         len({section.scope for section in document.sections}) > 1 or not document.header
     )  # a single scope in a file with its own header needs no name
@@ -54,7 +54,7 @@ def render_section(document: Document) -> tuple[Line, ...]:
     ids, which the clients that read such files do not strip.
     """
     lines = [line for section in document.sections for line in _section_lines(section)[:-1]]
-    above = (*_header_lines("", document.header), *document.told)
+    above = (*_header_lines("", document.header), *document.lead_lines)
     return (*above, *(lines if above else lines[1:]))
 
 

@@ -17,7 +17,7 @@ from kept.local.files import FileContent
 from kept.memories.person import make_memory
 from kept.outputs.agent_edits import split_agent_entries
 from kept.outputs.compose.sheet import is_shown, select_leading
-from kept.outputs.hand_edits import take_up_written, usable_text
+from kept.outputs.hand_edits import add_written_line, usable_text
 from kept.outputs.render import ViewEdits, ViewEntry, compare_views, fit_to_view, read_view, render_view
 from kept.profiles.profile import OutputPlace, Profile
 from kept.store.values import Draft, Output
@@ -169,4 +169,4 @@ def _add_operations(workspace: Workspace, profile: Profile, entry: ViewEntry) ->
         trigger="written",
     )
     memories = workspace.store.log.memories(group=(profile.id, USER_SCOPE))
-    yield from take_up_written(written, memories, (profile.id, entry.category), now, trusted=trusted)
+    yield from add_written_line(written, memories, (profile.id, entry.category), now, trusted=trusted)

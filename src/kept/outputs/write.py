@@ -65,9 +65,9 @@ class WriteReport:
 
     ``dry``: nothing is written; ``would`` then maps each changed file to its new content (None: it would be deleted). ``agent``: no
     changed line counts as the person's. ``read`` reads a file. ``accepted`` are files (with the hash of their bytes) that a person
-    wants merged even if they look damaged. ``book`` is the content that files are composed from, until a memory changes. ``aside``
-    are the files put aside so far, with the hash of their content. ``merged`` are, for each file with its hash, the edits that have
-    already become operations, so that a command's later changes are not reverted.
+    wants merged even if they look damaged. ``book`` is the content that files are composed from, until a memory changes.
+    ``quarantined`` are the files put aside so far, with the hash of their content. ``merged`` are, for each file with its hash, the
+    edits that have already become operations, so that a command's later changes are not reverted.
     """
 
     dry: bool = False
@@ -80,7 +80,7 @@ class WriteReport:
     operations: Counter[str] = field(default_factory=Counter)
     problems: list[str] = field(default_factory=list)
     book: OutputContent | None = None
-    aside: dict[Path, str] = field(default_factory=dict)
+    quarantined: dict[Path, str] = field(default_factory=dict)
     merged: dict[Path, tuple[str, Edits]] = field(default_factory=dict)
 
     @property
@@ -165,7 +165,7 @@ def _merge_view_edits(workspace: Workspace, run: RunNumber, written: WriteReport
             continue
         content = written.read(path)
         stamp = content.stamp.digest
-        if written.aside.get(path) == stamp:
+        if written.quarantined.get(path) == stamp:
             continue
         kinds, problem = merge_view_edits(workspace, path, content, profile, run, dry=written.dry)
         written.operations.update(kinds)
@@ -173,7 +173,7 @@ def _merge_view_edits(workspace: Workspace, run: RunNumber, written: WriteReport
             written.book = None
             written.changed.append(f"{path}: " + ", ".join(f"{count} {kind}" for kind, count in sorted(Counter(kinds).items())))
         if problem:
-            written.aside[path] = stamp
+            written.quarantined[path] = stamp
             written.problems.append(problem)
 
 
@@ -298,11 +298,11 @@ def _handle_unsafe(
     if unsafe_edits.edits is not None and (allow or written.accepted.get(target.path) == content.stamp.digest):
         written.accepted[target.path] = content.stamp.digest
         return unsafe_edits.edits
-    if written.aside.get(target.path) == content.stamp.digest:
+    if written.quarantined.get(target.path) == content.stamp.digest:
         return unsafe_edits.kept
     place = "" if written.dry else f"It is kept at {_quarantine_target(workspace, target, lines, unsafe_edits)} and written anew"
     accept = "; `kept run --accept-loss` takes it as your edit instead" if unsafe_edits.edits is not None else ""
-    written.aside[target.path] = content.stamp.digest
+    written.quarantined[target.path] = content.stamp.digest
     written.problems.append(f"{target.path} was not taken as an edit: {unsafe_edits.reason}. {place}{accept}")
     return unsafe_edits.kept
 
@@ -333,7 +333,7 @@ def _rendered_lines(workspace: Workspace, target: Target, written: WriteReport, 
     if written.book is None:
         written.book = compose_outputs(workspace)
     document = compose_document(workspace, written.book, target, size_in_bytes([line.text for line in edits.foreign]))
-    if not (document.sections or document.header or document.footer or document.told):
+    if not (document.sections or document.header or document.footer or document.lead_lines):
         return ()
     return render_section(document) if target.heading else render_file(document)
 

@@ -49,7 +49,7 @@ def estimate_run(
     workspace: Workspace,
     asking: LlmClient,
     *,
-    anew: Collection[int] = (),
+    from_start: Collection[int] = (),
     within: Within | None = None,
     occasion: Occasion = Occasion.NIGHTLY,
     dry: bool = False,
@@ -61,7 +61,7 @@ def estimate_run(
     itself and counts those questions exactly. Raises StoreError.
     """
     score = load_score(workspace)
-    waiting = list_pending_threads(workspace, anew=anew, within=within, occasion=occasion)
+    waiting = list_pending_threads(workspace, from_start=from_start, within=within, occasion=occasion)
     nightly = occasion is Occasion.NIGHTLY and not score.failed
     found = _estimate_sessions(workspace, asking, waiting, nightly=nightly, trusted=not score.failed, dry=dry)
     if not (score.passes or score.failed) and found.questions + found.cached:

@@ -125,13 +125,13 @@ def prepare_jobs(workspace: Workspace, *, most: int, agent: bool = False) -> tup
     Deletes the files of questions that are no longer asked. Raises BusyError if a run is active, StoreError, ConfigError.
     """
     with hold_lock(workspace.paths.lock):
-        shelf = _find_open_questions(workspace, agent=agent)
-        there = [item for item in shelf.asked if _job_path(workspace, item).exists()]
-        fresh = [item for item in shelf.asked if item not in there][: max(0, most - len(there))]
+        reply_files = _find_open_questions(workspace, agent=agent)
+        existing = [item for item in reply_files.asked if _job_path(workspace, item).exists()]
+        fresh = [item for item in reply_files.asked if item not in existing][: max(0, most - len(existing))]
         for number in fresh:
-            _write_question(workspace, number, shelf.asked[number])
-        _delete_finished_jobs(workspace, shelf.asked)
-        return _build_jobs(workspace, shelf), len(shelf.asked) - len(there) - len(fresh)
+            _write_question(workspace, number, reply_files.asked[number])
+        _delete_finished_jobs(workspace, reply_files.asked)
+        return _build_jobs(workspace, reply_files), len(reply_files.asked) - len(existing) - len(fresh)
 
 
 def list_jobs(workspace: Workspace, *, agent: bool = False) -> tuple[Job, ...]:
@@ -159,7 +159,7 @@ def commit_replies(workspace: Workspace, *, agent: bool = False) -> JobsReport:
             raise UsageError(
                 "there is no reply to any job", where=str(jobs_folder(workspace)), hint="kept jobs prepare, then answer them"
             )
-        number, written, shelf = (
+        number, written, reply_files = (
             RunNumber(workspace.store.log, workspace.clock, "jobs"),
             WriteReport(agent=agent),
             _ReplyFiles(workspace=workspace),
@@ -167,7 +167,7 @@ def commit_replies(workspace: Workspace, *, agent: bool = False) -> JobsReport:
         archive_before_edits(workspace, locks=False)
         merge_hand_edits(workspace, number, written)
         make_daily_backup(workspace)
-        llm_extraction_report, curated, llm_curated = _ask_all(workspace, number, shelf, agent=agent)
+        llm_extraction_report, curated, llm_curated = _ask_all(workspace, number, reply_files, agent=agent)
         curated.operations.update(llm_curated.operations)
         curated.stopped += llm_curated.stopped
         write_outputs(workspace, number, written)
@@ -183,26 +183,26 @@ def commit_replies(workspace: Workspace, *, agent: bool = False) -> JobsReport:
             workspace.store.log.end_run(number(), workspace.clock(), report)
         run = number() if number.started else 0
         waiting = sum(job.state == "waiting" for job in _build_jobs(workspace, left))
-    _rewrite_entries(workspace, shelf, agent=agent)
+    _rewrite_entries(workspace, reply_files, agent=agent)
     return JobsReport(
         run=run,
         llm_extraction=llm_extraction_report,
         curated=curated,
         refused=llm_curated.refused,
         written=written,
-        wrong=shelf.wrong,
+        wrong=reply_files.wrong,
         waiting=waiting,
     )
 
 
-def _rewrite_entries(workspace: Workspace, shelf: _ReplyFiles, *, agent: bool) -> None:
+def _rewrite_entries(workspace: Workspace, reply_files: _ReplyFiles, *, agent: bool) -> None:
     """Rewrite the journal entries that have a reply; each one is then extracted in a run of its own."""
     written = False
-    for first, last, work, ask in [*find_entries_without_model(workspace, shelf, _BY)] if shelf.is_answered else ():
-        if isinstance(shelf((ask,))[0], CompleteReply):
+    for first, last, work, ask in [*find_entries_without_model(workspace, reply_files, _BY)] if reply_files.is_answered else ():
+        if isinstance(reply_files((ask,))[0], CompleteReply):
             written = True
             if (done := write_journal_entry(workspace, work, first, last)).reason:
-                shelf.wrong[first.isoformat()] = done.reason
+                reply_files.wrong[first.isoformat()] = done.reason
     if written:
         with hold_lock(workspace.paths.lock):
             _delete_finished_jobs(workspace, _find_open_questions(workspace, agent=agent).asked)
@@ -220,17 +220,17 @@ def _find_open_questions(workspace: Workspace, *, agent: bool) -> _ReplyFiles:
 
 
 def _ask_all(
-    workspace: Workspace, number: RunNumber, shelf: _ReplyFiles, *, agent: bool
+    workspace: Workspace, number: RunNumber, reply_files: _ReplyFiles, *, agent: bool
 ) -> tuple[LlmExtractionReport, CurationReport, LlmCurationReport]:
     """Ask what a run asks, about sessions, memories and days. There is no trial: the agent that answers is the one the person works
     with.
     """
     advised = LlmCurationReport()
-    read = extract_with_llm(workspace, number, shelf, by=_BY, trust=Trust.PASSAGES if agent else Trust.CLAIMS)
+    read = extract_with_llm(workspace, number, reply_files, by=_BY, trust=Trust.PASSAGES if agent else Trust.CLAIMS)
     curated = curate_changed_groups(workspace, number)
     if not agent:
-        advised = curate_with_llm(workspace, number, shelf, by=_BY)
-    write_day_summaries(workspace, shelf, by=_BY)
+        advised = curate_with_llm(workspace, number, reply_files, by=_BY)
+    write_day_summaries(workspace, reply_files, by=_BY)
     return read, curated, advised
 
 
@@ -254,7 +254,7 @@ def _delete_finished_jobs(workspace: Workspace, asked: dict[str, Ask]) -> None:
             files.delete_if_unchanged(path, expect=files.read_file(path).stamp, root=workspace.paths.root)
 
 
-def _build_jobs(workspace: Workspace, shelf: _ReplyFiles) -> tuple[Job, ...]:
+def _build_jobs(workspace: Workspace, reply_files: _ReplyFiles) -> tuple[Job, ...]:
     return tuple(
         Job(
             id=number,
@@ -262,8 +262,8 @@ def _build_jobs(workspace: Workspace, shelf: _ReplyFiles) -> tuple[Job, ...]:
             reply=jobs_folder(workspace) / f"{number}{_REPLY}",
             sessions=ask.about,
             tokens=estimate_tokens_high(ask.system) + estimate_tokens_high(ask.prompt),
-            state="answered" if number in shelf.answered else shelf.wrong.get(number, "waiting"),
+            state="answered" if number in reply_files.answered else reply_files.wrong.get(number, "waiting"),
         )
-        for number, ask in shelf.asked.items()
+        for number, ask in reply_files.asked.items()
         if _job_path(workspace, number).exists()
     )

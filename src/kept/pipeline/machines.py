@@ -5,7 +5,7 @@ from kept.core.errors import ConfigError, KeptError, UnreachableError
 from kept.local.files import hold_lock
 from kept.memories.synced_folder import SyncFolder, SyncReport
 from kept.outputs.write import WriteReport
-from kept.pipeline.erase.forget import forget_too
+from kept.pipeline.erase.forget import erase_forgotten
 from kept.store.run_number import RunNumber
 from kept.workspace import Workspace
 
@@ -31,7 +31,7 @@ def reach_server(workspace: Workspace) -> tuple[str, ...]:
 def pull_changes(workspace: Workspace, run: RunNumber) -> SyncReport:
     """Apply the changes of other machines, and forget what was forgotten there. Raises StoreError."""
     report = SyncFolder(workspace=workspace).pull(run)
-    report.problems += forget_too(workspace, report.forgotten, said=report.said)
+    report.problems += erase_forgotten(workspace, report.forgotten, said=report.said)
     return report
 
 

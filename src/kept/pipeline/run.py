@@ -172,7 +172,7 @@ def _run_steps(
     write_outputs(workspace, run_number, report.written)
     if not options.dry:
         report.written.problems += (*update_teams(workspace, run_number), *push_changes(workspace).problems)
-        _update_vectors(workspace, report, progress, anew=run_number.started)
+        _update_vectors(workspace, report, progress, has_changes=run_number.started)
     report.written.files = [*dict(report.written.files).items()]
     report.written.problems = [*dict.fromkeys(report.written.problems)]
     _fill_report_counts(workspace, report)
@@ -214,11 +214,11 @@ def _read_and_remember(
     # after reading: transcripts show which edits were made by agents
     merge_hand_edits(workspace, run_number, report.written, allow=options.allow)
     record_projects(workspace, report.reading, keep=not options.dry)
-    report.written.problems += _hear_others(workspace, paths, options, run_number)
+    report.written.problems += _import_outside_changes(workspace, paths, options, run_number)
     moved = move_memories(workspace, run_number(), progress) if list_misplaced_directories(workspace) else MoveReport()
     report.moved += moved.memories
-    anew = _threads_anew(workspace, what, options)
-    grown = threads_to_extract(workspace, options.occasion, anew=anew)
+    from_start = _threads_to_reread(workspace, what, options)
+    grown = threads_to_extract(workspace, options.occasion, from_start=from_start)
     take_back_decisions(workspace, grown)  # decisions that agents made in these threads with kept's own commands
     if options.force or grown:
         within = _time_limits(workspace, options)
@@ -227,7 +227,7 @@ def _read_and_remember(
         extract_pending(
             workspace,
             run_number,
-            anew=anew,
+            from_start=from_start,
             within=within,
             occasion=options.occasion,
             workers=options.workers,
@@ -237,7 +237,7 @@ def _read_and_remember(
         )
         revalidate_threads(workspace, run_number, workspace.store.archive.threads_by_id(grown))
     if workspace.llm is not None and options.occasion is not Occasion.REAL_TIME:
-        report.llm_extraction = _ask_about_sessions(workspace, run_number, options, progress, late, anew=anew)
+        report.llm_extraction = _ask_about_sessions(workspace, run_number, options, progress, late, from_start=from_start)
     progress("curating", 0, 0)
     saved = options.dry or not report.before  # a backup keeps the memories from before the run
     if workspace.store.log.groups_to_curate() and (saved or _ensure_backup(workspace, report.written)):
@@ -264,7 +264,7 @@ def _describe_first(first: FilesToRead, rest: FilesToRead, seconds: float) -> st
     )
 
 
-def _threads_anew(workspace: Workspace, what: tuple[FilesToRead, Sequence[Path]], options: RunOptions) -> frozenset[int]:
+def _threads_to_reread(workspace: Workspace, what: tuple[FilesToRead, Sequence[Path]], options: RunOptions) -> frozenset[int]:
     """The threads that are extracted from their start: with ``force`` those of the files that a person named or chose, or all;
     otherwise none.
     """
@@ -276,14 +276,14 @@ def _threads_anew(workspace: Workspace, what: tuple[FilesToRead, Sequence[Path]]
 
 
 def _ask_about_sessions(
-    workspace: Workspace, run_number: RunNumber, options: RunOptions, progress: Progress, late: Late, *, anew: frozenset[int]
+    workspace: Workspace, run_number: RunNumber, options: RunOptions, progress: Progress, late: Late, *, from_start: frozenset[int]
 ) -> LlmExtractionReport:
     """Announce the questions, ask them, and return the result. The model takes its trial first if it has none; a dry run only
     counts.
     """
     assert workspace.llm is not None
     within = _time_limits(workspace, options)
-    coming = _announce_questions(workspace, workspace.llm, options, anew, within)
+    coming = _announce_questions(workspace, workspace.llm, options, from_start, within)
     score = load_score(workspace)
     if not (score.passes or score.failed) and coming.questions + coming.cached:
         score = take_trial(workspace.llm, score.model)
@@ -299,7 +299,7 @@ def _ask_about_sessions(
         by=workspace.settings.llm.name,
         trust=Trust.CLAIMS if score.passes else Trust.NOTHING,
         room=workspace.llm.token_limits,
-        anew=anew,
+        from_start=from_start,
         within=within,
         occasion=options.occasion,
         progress=progress,
@@ -316,7 +316,7 @@ def _may_curate(workspace: Workspace, options: RunOptions) -> bool:
     return score.passes or (options.dry and not score.failed)
 
 
-def _hear_others(workspace: Workspace, paths: Sequence[Path], options: RunOptions, run: RunNumber) -> tuple[str, ...]:
+def _import_outside_changes(workspace: Workspace, paths: Sequence[Path], options: RunOptions, run: RunNumber) -> tuple[str, ...]:
     """Import the memories that clients keep themselves (if the settings name them and the run covers everything), and the changes
     of the person's other machines. Returns the problems.
     """
@@ -334,11 +334,11 @@ def _make_deadline(seconds: float) -> Late:
 
 
 def _announce_questions(
-    workspace: Workspace, asking: LlmClient, options: RunOptions, anew: frozenset[int], within: Within | None
+    workspace: Workspace, asking: LlmClient, options: RunOptions, from_start: frozenset[int], within: Within | None
 ) -> Estimate:
     """Tell the person what will be asked before it is asked. With ``force``, questions that were set aside are asked again."""
     asking.retry = options.force
-    coming = estimate_run(workspace, asking, anew=anew, within=within, occasion=options.occasion, dry=options.dry)
+    coming = estimate_run(workspace, asking, from_start=from_start, within=within, occasion=options.occasion, dry=options.dry)
     if not options.dry and not asking.missing:
         asking.announce(coming)
     elif coming.questions and (short := asking.find_shortfall(coming)):
@@ -371,12 +371,13 @@ def _add_queued(workspace: Workspace, found: FilesToRead, *, force: bool) -> Fil
     )  # hooked files come first: they may lie outside the known folders
 
 
-def _update_vectors(workspace: Workspace, report: RunReport, progress: Progress, *, anew: bool) -> None:
-    """Update the vectors if anything is new (``anew``); vectors that an earlier run left for the night do not delay this one.
+def _update_vectors(workspace: Workspace, report: RunReport, progress: Progress, *, has_changes: bool) -> None:
+    """Update the vectors if anything is new (``has_changes``); vectors that an earlier run left for the night do not delay this
+    one.
     Without vectors, search still works on words, so a failure is only reported.
     """
     try:
-        if anew:
+        if has_changes:
             report.embedded = update_index(workspace, workspace.settings.recall.run_seconds, progress)
             if workspace.settings.store.url and workspace.store.away_since is None:
                 from kept.recall.on_server import send_vectors  # noqa: PLC0415 - few stores have a server

@@ -29,7 +29,7 @@ from kept.memories.backups import record_backup, recorded_backups
 from kept.memories.person import clean_memory_text
 from kept.outputs.write import FileState, WriteReport, file_states, reset_damaged_files
 from kept.paths import Paths
-from kept.pipeline.erase.forget import forget_too
+from kept.pipeline.erase.forget import erase_forgotten
 from kept.recall.indexing import discard_vectors
 from kept.store.backups import make_working_copy, restore_backup
 from kept.store.check import IMPORTED
@@ -96,12 +96,12 @@ class RestoreReport:
     tell what was forgotten since the backup was made.
     """
 
-    aside: Path | None
+    old_store: Path | None
     unsure: bool
     written: WriteReport
 
 
-def restore_store(home: Paths, path: Path, open_desk: Callable[[], AbstractContextManager[Workspace]]) -> RestoreReport:
+def restore_store(home: Paths, path: Path, open_workspace: Callable[[], AbstractContextManager[Workspace]]) -> RestoreReport:
     """Replace the store by a backup and update the files. The old store is put aside; hand edits made since the backup are kept.
 
     Works even if the present store does not open. Raises BusyError if a run is active, UsageError, StoreError, DamagedError; the
@@ -111,7 +111,7 @@ def restore_store(home: Paths, path: Path, open_desk: Callable[[], AbstractConte
         known, copies, ids, forgotten = _load_known(home)
         aside = restore_backup(path.absolute(), home.store, home.state / "aside")
         discard_vectors(home.vectors)
-        with open_desk() as workspace:
+        with open_workspace() as workspace:
             workspace.store.publish()
             # the store from which the backup was made is gone
             unsure = known is None or not ids.issuperset(workspace.store.log.memory_ids())
@@ -124,7 +124,7 @@ def restore_store(home: Paths, path: Path, open_desk: Callable[[], AbstractConte
                 record_backup(workspace, copy)
             again, written = apply_person_change(workspace, lambda: _forget_again(workspace, forgotten), locks=False)
             written.problems[:0] = [*problems, *again]
-    return RestoreReport(aside=aside, unsure=unsure, written=written)
+    return RestoreReport(old_store=aside, unsure=unsure, written=written)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -183,7 +183,7 @@ def _forget_again(workspace: Workspace, forgotten: _Forgotten) -> tuple[str, ...
             said.update(found)
         else:  # the erased words cannot be separated from the rest, or are too short to search for everywhere
             whole.add(key)
-    return forget_too(workspace, memories, said=said, events=whole)
+    return erase_forgotten(workspace, memories, said=said, events=whole)
 
 
 def _find_erased(text: str, left: str) -> list[str]:

@@ -83,7 +83,7 @@ def _upgrade_memories(workspace: Workspace, number: RunNumber, progress: Progres
         return UpgradeReport()
     before = {memory.id: memory for memory in workspace.store.log.memories()}
     every = {thread.id for thread in workspace.store.archive.threads()}
-    extracted = extract_pending(workspace, number, anew=every, progress=progress)
+    extracted = extract_pending(workspace, number, from_start=every, progress=progress)
     curated: CurationReport = curate_changed_groups(
         workspace, number, allow=True, meaning=create_meaning_scorer(workspace), progress=progress
     )

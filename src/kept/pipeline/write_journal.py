@@ -63,7 +63,8 @@ class EntryOutcome:
     """The result for the entry about some days. ``reason`` says why it failed; ``refused`` counts a model's paragraphs that are not
     supported.
 
-    ``asked`` is the key of the question to a model. ``anew``: a different question had been asked ahead for this day, in vain.
+    ``asked`` is the key of the question to a model. ``asked_again``: a different question had been asked ahead for this day, in
+    vain.
     """
 
     first: date
@@ -76,7 +77,7 @@ class EntryOutcome:
     memories: int = 0
     problems: tuple[str, ...] = ()
     asked: str = ""
-    anew: bool = False
+    asked_again: bool = False
 
     @property
     def incomplete(self) -> bool:
@@ -176,9 +177,15 @@ def _build_extraction_ask(workspace: Workspace, ask: Ask) -> Ask:
 
 
 def backfill_entries(
-    workspace: Workspace, work: EntryOptions, days: Sequence[date], told: Callable[[EntryOutcome], None], *, concurrency: int = 1
+    workspace: Workspace,
+    work: EntryOptions,
+    days: Sequence[date],
+    on_outcome: Callable[[EntryOutcome], None],
+    *,
+    concurrency: int = 1,
 ) -> tuple[EntryOutcome, ...]:
-    """Write the entries of ``days`` in order, extracting each one before the next is written. ``told`` is called with each outcome.
+    """Write the entries of ``days`` in order, extracting each one before the next is written. ``on_outcome`` is called with each
+    outcome.
 
     With ``concurrency`` > 1, a model is asked about up to that many days at once, as long as no earlier one of them can affect a
     later one. The entries are still written in order, and a day whose question has changed by then is asked again, so the result is
@@ -197,8 +204,8 @@ def backfill_entries(
                 ahead |= _ask_ahead(workspace, work, left, ahead, concurrency)
             left.pop(day, None)
             done = _write_span(workspace, work, day, day)
-            entry_outcomes.append(replace(done, anew=bool(done.asked and ahead.get(day, done.asked) != done.asked)))
-            told(entry_outcomes[-1])
+            entry_outcomes.append(replace(done, asked_again=bool(done.asked and ahead.get(day, done.asked) != done.asked)))
+            on_outcome(entry_outcomes[-1])
             if entry_outcomes[-1].state is EntryState.FAILED or entry_outcomes[-1].problems:
                 break
         work.progress("journal", len(entry_outcomes), len(days))
@@ -284,7 +291,7 @@ def _write_entry(workspace: Workspace, work: EntryOptions, first: date, last: da
         return replace(done, state=EntryState.FOREIGN, reason="it is not kept's")
     if head is not None and is_entry_edited(text):
         return replace(done, state=EntryState.EDITED)
-    if not any(context_item.grade is TrustLevel.SESSION for context_item in made.chosen.told):
+    if not any(context_item.grade is TrustLevel.SESSION for context_item in made.chosen.items):
         return replace(done, state=EntryState.NOTHING if head is None else EntryState.UNCHANGED)
     if head is not None and head.inputs == made.inputs:
         return done
@@ -301,12 +308,12 @@ def _write_entry(workspace: Workspace, work: EntryOptions, first: date, last: da
 
 
 def _compose_page(
-    workspace: Workspace, work: EntryOptions, made: _EntryInputs, told: Sequence[ContextItem], tokens: tuple[int, int]
+    workspace: Workspace, work: EntryOptions, made: _EntryInputs, items: Sequence[ContextItem], tokens: tuple[int, int]
 ) -> str:
     drawn = tuple(
         dict.fromkeys(
             context_item.reference
-            for context_item in made.chosen.told
+            for context_item in made.chosen.items
             if context_item.reference and context_item.grade is TrustLevel.MEMORY
         )
     )
@@ -323,8 +330,8 @@ def _compose_page(
         inputs=made.inputs,
     )
     names, links = workspace.scope_names(), _entry_links(workspace, work)
-    measured = self_reference_share(entry_body(render_entry(head, work.template, told, names, links)), load_machinery_pattern())
-    return render_entry(replace(head, self_reference=measured), work.template, told, names, links)
+    measured = self_reference_share(entry_body(render_entry(head, work.template, items, names, links)), load_machinery_pattern())
+    return render_entry(replace(head, self_reference=measured), work.template, items, names, links)
 
 
 def _entry_links(workspace: Workspace, work: EntryOptions) -> Mapping[date, str]:
@@ -401,11 +408,11 @@ def _make_bounds(workspace: Workspace, first: date) -> ContextBounds:
 
 
 def _build_entry_ask(work: EntryOptions, made: _EntryInputs) -> Ask | None:
-    if not any(context_item.grade is TrustLevel.SESSION for context_item in made.chosen.told):
+    if not any(context_item.grade is TrustLevel.SESSION for context_item in made.chosen.items):
         return None
     system, version = question_text("journal")
     span = made.first.isoformat() if made.first == made.last else f"{made.first.isoformat()} to {made.last.isoformat()}"
-    return build_prose_ask(made.chosen.told, work.template, span=span, system=system, version=version, about=made.sessions)
+    return build_prose_ask(made.chosen.items, work.template, span=span, system=system, version=version, about=made.sessions)
 
 
 def _compose_entry(
@@ -417,17 +424,17 @@ def _compose_entry(
     ask = _build_entry_ask(work, made) if work.model else None
     asking = work.asking or workspace.llm
     if ask is None or asking is None:
-        return made.chosen.told, (0, 0), 0, ""
+        return made.chosen.items, (0, 0), 0, ""
     (reply,) = asking([ask])
     if not isinstance(reply, CompleteReply):
         return (), (0, 0), 0, reply.reason
     try:
-        context_items, refused = read_prose_reply(reply.body, made.chosen.told, work.template)
+        context_items, refused = read_prose_reply(reply.body, made.chosen.items, work.template)
     except ValueError as error:
         return (), (0, 0), 0, f"the reply is not of the form that was asked for: {error}"
     if not context_items:
         return (), (0, 0), refused, "no paragraph of the reply is supported by what it cites"
-    kept = [context_item for context_item in made.chosen.told if context_item.slot in (Slot.COMMITS, Slot.FILES, Slot.BEFORE)]
+    kept = [context_item for context_item in made.chosen.items if context_item.slot in (Slot.COMMITS, Slot.FILES, Slot.BEFORE)]
     return (
         (*context_items, *kept),
         (estimate_tokens(format_full_prompt(ask)), estimate_tokens(to_canonical_json(dict(reply.body)))),

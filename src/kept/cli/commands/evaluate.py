@@ -286,20 +286,20 @@ def _format_percent(part: int, whole: int) -> str:
 
 
 def _comparison_body(found: GoldResult) -> dict[str, Any]:
-    body = json_fields(found.standing, "active", "matched", "held", "held_junk", category_agrees="agreeing")
+    body = json_fields(found.comparison, "active", "matched", "held", "held_junk", category_agrees="agreeing")
     return body | {
         "transcripts": found.files,
         "bytes": found.size,
         "processor_seconds": round(found.seconds, 2),
-        "junk": len(found.standing.junk),
-        "recall": {name: {"found": right, "of": of} for name, (right, of) in found.standing.recall.items()},
-        "missed": [fact.get("id", fact["text"]) for fact in found.standing.missed],
+        "junk": len(found.comparison.junk),
+        "recall": {name: {"found": right, "of": of} for name, (right, of) in found.comparison.recall.items()},
+        "missed": [fact.get("id", fact["text"]) for fact in found.comparison.missed],
     }
 
 
 def _comparison_lines(found: GoldResult, *, misses: bool) -> Iterator[Line]:
     """The result for one set of annotations: what was read, the state of the memories, and the recall for each kind of item."""
-    stands, megabytes = found.standing, found.size / 1e6
+    stands, megabytes = found.comparison, found.size / 1e6
     speed = f"{megabytes:.1f} MB in {found.seconds:.1f} s of processor time ({megabytes / max(found.seconds, 1e-9):.1f} MB/s)"
     yield line((found.name, "bold"), (f"  {format_count(found.files, 'transcript')}, {speed}", "dim"))
     held = f"{stands.held} held, {stands.held_junk} of them marked as junk"

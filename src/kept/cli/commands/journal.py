@@ -200,7 +200,7 @@ def _format_outcomes(found: Sequence[EntryOutcome]) -> Iterator[Line]:
         yield line((f"    {show.format_path(outcome.path)}", "dim"))
         if outcome.head is not None and outcome.state is EntryState.WRITTEN:
             yield line((f"    {_format_head(outcome.head)}", "dim"))
-        if outcome.anew:
+        if outcome.asked_again:
             yield line(("    asked ahead for nothing: an earlier entry changed the question", "dim"))
         if outcome.refused:
             yield line((f"    {format_count(outcome.refused, 'paragraph')} left out: not supported by what they cite", "yellow"))
@@ -216,7 +216,7 @@ def _format_head(head: EntryHead) -> str:
 
 
 def _outcome_body(each: EntryOutcome) -> dict[str, Any]:
-    other = {"from": "first", "to": "last", "refused_paragraphs": "refused", "asked_anew": "anew", "new_memories": "memories"}
+    other = {"from": "first", "to": "last", "refused_paragraphs": "refused", "asked_anew": "asked_again", "new_memories": "memories"}
     state, head = each.state.name.lower(), _head_body(each.head) if each.head else None
     return json_fields(each, "path", "reason", "problems", **other) | {"state": state, "entry": head}
 

@@ -127,8 +127,8 @@ def restore(
     done = put_back(command_home(context), file, lambda: command_workspace(context))
     if not call_options(context).quiet:
         show.write_line(("Restored: ", "green"), show.format_path(file.absolute()))
-        if done.aside:
-            show.write_line((f"What was there before is kept at {show.format_path(done.aside)}", "dim"))
+        if done.old_store:
+            show.write_line((f"What was there before is kept at {show.format_path(done.old_store)}", "dim"))
         if done.unsure:
             told = "What you forgot after this backup was made may be in it again"
             show.write_line((f"{told} → kept forget --words TEXT", "yellow"))

@@ -92,7 +92,7 @@ def _install_all(
         hint = " → kept config set at_session_end run reads each when it ends"
         show.write_line(("Without a nightly job sessions are read when you call kept run", "yellow"), (hint, "dim"))
     code = max(code, run_and_report(context, RunOptions(), ask=ask))
-    record_program_path(home, anew=True)
+    record_program_path(home, overwrite=True)
     return code
 
 
@@ -214,7 +214,7 @@ def uninstall(
     show.write_lines(_uninstall_lines(left))
     if left.problems:
         return 1
-    if everything and left.aside:
+    if everything and left.quarantined:
         show.write_line(
             ("Not purged: what you added is in the folder that would be deleted. Move it, then run this again.", "yellow")
         )
@@ -245,7 +245,7 @@ def _uninstall_outside(context: typer.Context, home: Paths) -> UninstallReport:
     if not home.store.exists():  # the store is already gone; remove the rest
         left = uninstall_system_parts(home, os.environ)
         try:
-            with open_workspace(home, dry=True, anew=True) as workspace:
+            with open_workspace(home, dry=True, new_store=True) as workspace:
                 remove_outputs(workspace, left)
         except KeptError as error:
             left.problems.append(str(error))
@@ -264,7 +264,7 @@ PLUGIN_OUT = {
 def _uninstall_lines(left: UninstallReport) -> Iterator[Line]:
     for item in left.removed:
         yield line("Removed ", show.format_path(item) if item.startswith("/") else item)
-    for item in left.aside:
+    for item in left.quarantined:
         yield line(("Saved, because you wrote in it: ", "yellow"), show.format_path(item))
     for item in left.problems:
         yield line((item, "red"))

@@ -383,7 +383,9 @@ def sentences_around(text: str, start: int, end: int) -> tuple[int, int]:
 
 def _sentences_around(text: str, start: int, end: int) -> tuple[tuple[int, int], int, int]:
     """The lead-in line of the list that contains a passage (empty: none), and the start and end of the passage's own sentences."""
-    around = [span for span in split_sentences(text, max(0, start - _AROUND), min(len(text), end + _AROUND)) if not span.aside]
+    around = [
+        span for span in split_sentences(text, max(0, start - _AROUND), min(len(text), end + _AROUND)) if not span.parenthetical
+    ]
     own = [span for span in around if span.start < end and span.end > start]
     if not own:
         return (start, start), start, end

@@ -92,7 +92,9 @@ _COLONS = (":", "：")
 
 def unasserted_reason(text: str, start: int, end: int) -> str:
     """Why the author of a prompt does not assert the characters ``[start, end)``; empty if nothing suggests it."""
-    whole = tuple(span for span in split_sentences(text, 0, len(text)) if not span.aside and span.start < end and span.end > start)
+    whole = tuple(
+        span for span in split_sentences(text, 0, len(text)) if not span.parenthetical and span.start < end and span.end > start
+    )
     first, last = (whole[0].start, whole[-1].end) if whole else (start, end)
     if whole and _TRAILS.search(text[end:last]):
         whole, last = (*whole[:-1], replace(whole[-1], end=end)), end
@@ -185,7 +187,7 @@ QUOTES = "\"'`“”„«»‘’「」 \t"
 
 def is_clipped(text: str, start: int, end: int) -> bool:
     """True if the characters ``[start, end)`` of a prompt may have another meaning outside their sentence."""
-    own = [span for span in split_sentences(text, 0, len(text)) if not span.aside and span.start < end and span.end > start]
+    own = [span for span in split_sentences(text, 0, len(text)) if not span.parenthetical and span.start < end and span.end > start]
     first, last = (min(start, own[0].start), max(end, own[-1].end)) if own else (start, end)
     return not (_may_go_before(text[first:start]) and _may_go_behind(text[end:last]))
 

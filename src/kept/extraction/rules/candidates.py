@@ -97,9 +97,9 @@ def _tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
     patterns, wished = find_languages("words", text), find_languages("wish", text)
     if is_command(text) or not (patterns or wished):
         return []  # the usual case: the author of each span and the languages are expensive to find
-    spans = [span for typed in typed_spans(event) for span in split_sentences(text, typed.start, typed.end) if not span.aside][
-        :_SENTENCES
-    ]
+    spans = [
+        span for typed in typed_spans(event) for span in split_sentences(text, typed.start, typed.end) if not span.parenthetical
+    ][:_SENTENCES]
     told = dict(tellings(text, spans, patterns, lexicon.tellings))
     rest = [(place, span) for place, span in enumerate(spans) if place not in told]
     told.update(wishes(text, rest, wished, lexicon))

@@ -113,7 +113,7 @@ def find_frame(text: str, start: int, end: int, told: ToldIn | None = None) -> F
     if told:
         spans, start, end = told.sentences, told.sentences[told.first].start, told.sentences[told.last].end
     else:
-        spans = [span for span in split_sentences(text, 0, len(text)) if not span.aside]
+        spans = [span for span in split_sentences(text, 0, len(text)) if not span.parenthetical]
     signs = [sign for sign in _SIGNS if told or not sign.unjudged]
     around = _number_sentences(text, spans, start, end)
     against = {
@@ -152,7 +152,7 @@ def is_announced(events: Sequence[Event], event: Event) -> bool:
 def _asks_for_text(reply: str) -> bool:
     """True if a reply ends by asking for a text: a question word or an order, followed by a word for a text."""
     end = len(reply.rstrip())
-    last = [span for span in split_sentences(reply, max(0, end - _LAST), end) if not span.aside][-1:]
+    last = [span for span in split_sentences(reply, max(0, end - _LAST), end) if not span.parenthetical][-1:]
     asked = _ELICITS.search(_words(reply, last[0])) if last else None
     return asked is not None and any(pattern.search(_words(reply, last[0])[asked.end() - 1 :]) for pattern in _TEXTS)
 

@@ -86,7 +86,7 @@ def find_passage(words: str, events: Sequence[Event], first: int, place: int, se
 def widen_to_sentences(passage: Passage) -> Passage | None:
     """Widen a passage to whole sentences; None if the person did not type all of them."""
     text, start, end = passage.event.text, passage.start, passage.end
-    own = [span for span in split_sentences(text, 0, len(text)) if not span.aside and span.start < end and span.end > start]
+    own = [span for span in split_sentences(text, 0, len(text)) if not span.parenthetical and span.start < end and span.end > start]
     first, last = (min(start, own[0].start), max(end, own[-1].end)) if own else (start, end)
     if passage.answer or _FOREIGN in _mask_foreign(passage.event)[first:last]:
         return None
@@ -156,7 +156,7 @@ def _find_chosen_spans(answer: str, reply: str) -> Iterator[tuple[int, int]]:
     elif _AGREED.match(answer):
         end = len(reply.rstrip())
         if reply[end - 1 : end] in ("?", "？"):
-            yield max(span.start for span in split_sentences(reply, 0, end) if not span.aside), end
+            yield max(span.start for span in split_sentences(reply, 0, end) if not span.parenthetical), end
 
 
 def _paragraph_end(text: str, start: int) -> int:

@@ -48,20 +48,20 @@ def template_slots(template: Template) -> tuple[Slot, ...]:
 def render_entry(
     head: EntryHead,
     template: Template,
-    told: Sequence[ContextItem],
+    items: Sequence[ContextItem],
     names: Mapping[str, str],
     links: Mapping[date, str] = MappingProxyType({}),
 ) -> str:
     """Render an entry with its digest; ``names`` maps scopes to names, ``links`` days to the entries of other days."""
-    body = _fill_template(head, template, told, names, links)
+    body = _fill_template(head, template, items, names, links)
     made = replace(head, digest=_entry_digest(replace(head, digest=""), body))
     return "\n".join((*_front_matter_lines(made), body))
 
 
 def _fill_template(
-    head: EntryHead, template: Template, told: Sequence[ContextItem], names: Mapping[str, str], links: Mapping[date, str]
+    head: EntryHead, template: Template, items: Sequence[ContextItem], names: Mapping[str, str], links: Mapping[date, str]
 ) -> str:
-    blocks = {slot: _slot_lines(slot, [item for item in told if item.slot is slot], names, links) for slot in Slot}
+    blocks = {slot: _slot_lines(slot, [item for item in items if item.slot is slot], names, links) for slot in Slot}
     span = head.first.isoformat() if head.first == head.last else f"{head.first.isoformat()} to {head.last.isoformat()}"
     lines: list[str] = []
     for raw in template.text.splitlines():
@@ -97,12 +97,12 @@ def _fill_slot(lines: list[str], block: Sequence[str]) -> None:
     lines.append("")
 
 
-def _slot_lines(slot: Slot, told: Sequence[ContextItem], names: Mapping[str, str], links: Mapping[date, str]) -> list[str]:
+def _slot_lines(slot: Slot, items: Sequence[ContextItem], names: Mapping[str, str], links: Mapping[date, str]) -> list[str]:
     """The lines of a part: a heading per project, and marks around memories and content from outside."""
-    scopes = list(dict.fromkeys(item.scope for item in told))
+    scopes = list(dict.fromkeys(item.scope for item in items))
     lines: list[str] = []
     for scope in scopes:
-        within = [item for item in told if item.scope == scope]
+        within = [item for item in items if item.scope == scope]
         if scope and (len(scopes) > 1 or slot is Slot.WORKED):
             lines.append(f"### {clean_line(names.get(scope, scope))}")
         for grade, run in groupby(within, key=lambda one: one.grade):

@@ -212,7 +212,7 @@ def compose_day_notes(
             found.setdefault(day, []).append(memory)
     told = {day: tuple(lines) for day, lines in summaries.items() if lines}
     return {
-        day: Document(sections=_day_sections(found.get(day, []), profiles, names, zone), told=told.get(day, ()), bare=True)
+        day: Document(sections=_day_sections(found.get(day, []), profiles, names, zone), lead_lines=told.get(day, ()), bare=True)
         for day in sorted({*found, *told})
     }
 

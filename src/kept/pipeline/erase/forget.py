@@ -253,7 +253,7 @@ def forget_opted_out(workspace: Workspace, sessions: Collection[str], *, erased:
     return _erase(workspace, replace(collect_words(workspace, made, sessions=sessions), lasting=False))
 
 
-def forget_too(
+def erase_forgotten(
     workspace: Workspace, memories: Sequence[Memory], *, said: Collection[str] = (), events: Collection[str] = ()
 ) -> tuple[str, ...]:
     """Erase from every holder what the person forgot on another machine or since a backup. Returns the problems."""
