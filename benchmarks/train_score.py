@@ -30,7 +30,7 @@ from kept.evaluation.turns import AnnotatedTurn, load_annotations
 from kept.extraction.gate import judge
 from kept.extraction.rules.candidates import propose_prompt_tellings
 from kept.extraction.rules.passages import LEAST, count_content_words
-from kept.extraction.score import ScoreModel, features, score
+from kept.extraction.score import ScoreModel, compute_features, score
 from kept.profiles import load_profile
 from kept.profiles.language import choose_lexicon
 
@@ -89,7 +89,7 @@ def rows_of(turns: Sequence[AnnotatedTurn]) -> list[Row]:
                     continue
                 content, trigger = (made.content, made.trigger) if made else (text, WISH)
                 waits = made is not None and is_pending(made, judge(made, by, lexicon=words))
-                values = features(content, trigger=trigger)
+                values = compute_features(content, trigger=trigger)
                 rows.append(Row(source=turn.source, words=content, values=values, right=turn.is_worth_keeping(text), waits=waits))
     return rows
 
@@ -101,7 +101,7 @@ def read_judged(path: Path) -> list[Row]:
         Row(
             source="judged",
             words=told["words"],
-            values=features(told["words"], trigger=told["trigger"]),
+            values=compute_features(told["words"], trigger=told["trigger"]),
             right=not told["reason"],
             waits=False,
         )

@@ -149,7 +149,7 @@ def test_who_gets_what_a_model_is_asked_is_told_and_what_a_month_may_cost(capsys
 
 
 def test_where_no_model_is_at_hand_status_names_the_command_that_tells_of_models(capsys, rule, monkeypatch):
-    monkeypatch.setattr("kept.cli.model_use.programs", lambda _: ())
+    monkeypatch.setattr("kept.cli.model_use.find_programs", lambda _: ())
     assert "is not extracted → kept llm\n" in kept(capsys, "status")[1]
 
 

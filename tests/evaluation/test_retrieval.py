@@ -6,7 +6,14 @@ from contextlib import contextmanager
 import pytest
 
 from kept.core.errors import UsageError
-from kept.evaluation.retrieval import bootstrap_interval, covered_share, mean, ranking_measures, run_extraction, run_retrieval
+from kept.evaluation.retrieval import (
+    average_measures,
+    bootstrap_interval,
+    covered_share,
+    ranking_measures,
+    run_extraction,
+    run_retrieval,
+)
 from kept.paths import Paths
 from kept.workspace import open_workspace
 
@@ -94,8 +101,8 @@ def test_the_measures_are_those_of_the_textbook():
     assert found["MRR"] == 0.5
     assert found["all@5"] == 0
     assert found["NDCG@10"] == pytest.approx((0.63093 + 0.43068) / (1 + 0.63093 + 0.5), abs=1e-4)
-    assert mean([{"a": 1.0}, {"a": 0.0}]) == {"a": 0.5}
-    assert mean([]) == {}
+    assert average_measures([{"a": 1.0}, {"a": 0.0}]) == {"a": 0.5}
+    assert average_measures([]) == {}
     assert covered_share("parquet files", []) == 0
 
 

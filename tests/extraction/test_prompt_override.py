@@ -5,7 +5,7 @@ import pytest
 from kept.core.errors import ConfigError, StaleError, UsageError
 from kept.extraction.prompt_override import (
     declare_category,
-    difference,
+    diff_prompt,
     load_prompt_state,
     remove_category,
     remove_own_prompt,
@@ -47,7 +47,7 @@ def test_the_first_save_creates_the_override_and_it_is_told(place):
     saved = save(place, "", f"Calmly now.\n{draft.text}", if_match=draft.revision)
     assert saved.overridden
     assert saved.own.is_file()
-    assert any(each.startswith("+Calmly now.") for each in difference(saved))
+    assert any(each.startswith("+Calmly now.") for each in diff_prompt(saved))
 
 
 def test_a_text_for_a_prompt_that_changed_meanwhile_is_refused(place):

@@ -9,10 +9,10 @@ from kept.core.event import Author, EventKind, Origin, ToolUse
 from kept.core.memory import ALLUDES, DISMISSED, DOUBTED, HELPFUL, PASSING, Accepted, Frame, Held, Refused
 from kept.extraction.gate import judge
 from kept.extraction.questions.answer import read_answer
-from kept.extraction.questions.question import Excerpt, build_question_ask, hints, split_reply
-from kept.extraction.questions.reading import ChunkReading, clearer
+from kept.extraction.questions.question import Excerpt, build_question_ask, name_hints, split_reply
+from kept.extraction.questions.reading import ChunkReading, read_rewordings
 from kept.extraction.questions.support import find_verbatim
-from kept.extraction.questions.turns import chunks
+from kept.extraction.questions.turns import cut_chunks
 from kept.extraction.rules.framing import find_frame
 from kept.profiles.prompts import BUILT_IN, compose_prompt, default_prompt_text
 from obedient import obey
@@ -32,9 +32,9 @@ TALK = (
 
 def reading(turns=TALK, rules=()):
     events = talk(*turns)
-    (chunk,) = chunks(events, offset=0, start=0, limit=12_000)
+    (chunk,) = cut_chunks(events, offset=0, start=0, limit=12_000)
     return ChunkReading(
-        chunk=chunk, events=dict(enumerate(events)), hints=hints(rules), profile=PROFILE, lexicon=LEXICON, scope="project:shop"
+        chunk=chunk, events=dict(enumerate(events)), hints=name_hints(rules), profile=PROFILE, lexicon=LEXICON, scope="project:shop"
     )
 
 
@@ -261,7 +261,7 @@ def test_a_claim_about_what_was_read_before_is_refused():
     events = talk(
         *(each for n in range(60) for each in (user(f"We always keep part{n}.toml sorted by key."), agent("I see. " * 10)))
     )
-    _, second, *_ = chunks(events, offset=0, start=0, limit=1_000)
+    _, second, *_ = cut_chunks(events, offset=0, start=0, limit=1_000)
     place = second.lead[-2].ordinal
     assert place < second.start
     where = ChunkReading(chunk=second, events=dict(enumerate(events)), hints=(), profile=PROFILE, lexicon=LEXICON, scope="user")
@@ -499,7 +499,7 @@ def test_an_allusion_that_comes_back_in_words_that_say_it_need_not_wait():
     where = reading(ALLUDING)
     made = one(claim(wording, ("e1", "yeah let's do the first for now please"), ("e0", "filter the lines by length only")), where)
     better = "Filter the lines by length only."
-    (again,) = clearer({"sentences": [{"id": 1, "text": better}]}, [(made, where)]).values()
+    (again,) = read_rewordings({"sentences": [{"id": 1, "text": better}]}, [(made, where)]).values()
     assert (again.candidate.content, again.candidate.doubt) == (better, "")
 
 

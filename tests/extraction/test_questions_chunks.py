@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kept.core.event import Author, EventKind, ToolUse
-from kept.extraction.questions.turns import chunks, estimate_tokens_high, render_turn
+from kept.extraction.questions.turns import cut_chunks, estimate_tokens_high, render_turn
 from talk import START, agent, edit, output, talk, user
 
 LIMIT = 300
 
 
 def cut(events, start=0, limit=LIMIT):
-    return chunks(events, offset=0, start=start, limit=limit)
+    return cut_chunks(events, offset=0, start=start, limit=limit)
 
 
 TURNS = st.one_of(
@@ -51,7 +51,7 @@ def test_going_on_where_the_open_chunk_began_gives_what_cutting_at_once_gives(tu
     whole = cut(events)
     middle = whole[len(whole) // 2]
     if whole[len(whole) // 2 - 1].stop == middle.start:  # else it is the second part of one long event
-        again = chunks(events, offset=0, start=middle.start, limit=LIMIT)
+        again = cut_chunks(events, offset=0, start=middle.start, limit=LIMIT)
         assert again == tuple(each for each in whole if each.start >= middle.start)
 
 

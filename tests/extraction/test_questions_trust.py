@@ -8,7 +8,7 @@ from kept.extraction.gate import judge
 from kept.extraction.questions.answer import Answer, read_answer
 from kept.extraction.questions.reading import ChunkReading
 from kept.extraction.questions.trust import is_agreement
-from kept.extraction.questions.turns import chunks
+from kept.extraction.questions.turns import cut_chunks
 from kept.profiles.lexicons import load_lexicon
 from talk import LEXICON, PROFILE, agent, talk, user
 
@@ -25,7 +25,7 @@ def run(command: str, output: str, status: int = 0) -> tuple[Turn, Turn]:
 def replied(turns: tuple[Turn, ...], *claims: tuple[str, str, tuple[tuple[int, str], ...]]) -> Answer:
     """What a reply with some claims (category, content, quotes by place) about a conversation comes to."""
     events: list[Event] = talk(*turns)
-    (chunk,) = chunks(events, offset=0, start=0, limit=12_000)
+    (chunk,) = cut_chunks(events, offset=0, start=0, limit=12_000)
     shown = dict(enumerate(events))
     reading = ChunkReading(chunk=chunk, events=shown, hints=(), profile=PROFILE, lexicon=LEXICON, scope="project:shop")
     memories = [

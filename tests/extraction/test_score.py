@@ -2,13 +2,13 @@
 
 from kept.core.memory import WISH
 from kept.core.value import replace
-from kept.extraction.score import ScoreModel, features, load_trained_model, score
+from kept.extraction.score import ScoreModel, compute_features, load_trained_model, score
 
-MODEL = ScoreModel(bias=-2.0, floor=0.0, weights=dict.fromkeys(features("", trigger=WISH), 0.5))
+MODEL = ScoreModel(bias=-2.0, floor=0.0, weights=dict.fromkeys(compute_features("", trigger=WISH), 0.5))
 
 
 def values(words, trigger=WISH):
-    return features(words, trigger=trigger)
+    return compute_features(words, trigger=trigger)
 
 
 def test_a_score_is_the_bias_and_the_sum_of_its_terms():

@@ -8,7 +8,7 @@ import pytest
 from kept.core.errors import SourceError
 from kept.journal.feeds import read_new_items
 from kept.journal.feeds.base import FetchResponse
-from kept.journal.feeds.calendar import occurrences, parse_recurrence_rule
+from kept.journal.feeds.calendar import expand_recurrence, parse_recurrence_rule
 
 BERLIN = ZoneInfo("Europe/Berlin")
 START = datetime(2026, 1, 5, 10)  # noqa: DTZ001 - local time, as a calendar has it; a Monday
@@ -103,13 +103,13 @@ def test_a_calendar_gives_its_events_in_their_own_zones_and_counts_what_it_passe
 def test_a_rule_gives_the_days_that_the_standard_gives(text, told):
     made = parse_recurrence_rule(text)
     assert made is not None
-    assert [each.strftime("%m-%d") for each in occurrences(made, START)] == told
+    assert [each.strftime("%m-%d") for each in expand_recurrence(made, START)] == told
 
 
 def test_a_leap_day_returns_in_leap_years_alone():
     made = parse_recurrence_rule("FREQ=YEARLY;COUNT=3")
     assert made is not None
-    assert [each.year for each in occurrences(made, datetime(2024, 2, 29))] == [2024, 2028, 2032]  # noqa: DTZ001 - local time
+    assert [each.year for each in expand_recurrence(made, datetime(2024, 2, 29))] == [2024, 2028, 2032]  # noqa: DTZ001 - local time
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from kept.llm.available import programs, servers
+from kept.llm.available import find_programs, find_servers
 
 
 @pytest.fixture
@@ -40,21 +40,21 @@ def test_programs_on_the_path_are_found_in_their_order(tmp_path):
     for name in ("gemini", "claude", "vim"):
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
-    found = programs({"PATH": str(tmp_path)})
+    found = find_programs({"PATH": str(tmp_path)})
     assert [each.settings["llm.command"] for each in found] == ["claude", "gemini"]
-    assert programs({"PATH": "/nowhere"}) == ()
+    assert find_programs({"PATH": "/nowhere"}) == ()
 
 
 def test_a_local_server_is_found_with_its_first_model_and_nothing_leaves_the_machine(listening):
     port = listening(json.dumps({"data": [{"id": "qwen3:8b"}, {"id": "other"}]}).encode())
-    (found,) = servers({"Ollama": port})
+    (found,) = find_servers({"Ollama": port})
     assert found.title == "Ollama (qwen3:8b)"
     assert found.settings["llm.model"] == "qwen3:8b"
     assert found.local
 
 
 def test_a_model_of_the_cloud_that_a_local_server_offers_is_not_called_local(listening):
-    (found,) = servers({"Ollama": listening(json.dumps({"data": [{"id": "gpt-oss:120b-cloud"}]}).encode())})
+    (found,) = find_servers({"Ollama": listening(json.dumps({"data": [{"id": "gpt-oss:120b-cloud"}]}).encode())})
     assert found.reach == "what is asked goes to its provider"
 
 
@@ -62,4 +62,4 @@ def test_a_model_of_the_cloud_that_a_local_server_offers_is_not_called_local(lis
     ("body", "status"), [(b"<html>", 200), (b'{"data": []}', 200), (b'{"data": [{"id": 3}]}', 200), (b"", 404)]
 )
 def test_a_server_that_speaks_something_else_is_no_model(listening, body, status):
-    assert servers({"Ollama": listening(body, status)}) == ()
+    assert find_servers({"Ollama": listening(body, status)}) == ()

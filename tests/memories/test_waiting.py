@@ -9,7 +9,7 @@ from kept.cli.door import main
 from kept.core.errors import MissingError, StaleError
 from kept.core.memory import Status
 from kept.core.value import replace
-from kept.extraction.score import features, score
+from kept.extraction.score import compute_features, score
 from kept.memories import decisions, person
 from kept.memories.browse import memory_revision
 from kept.memories.history import memories_at, undo
@@ -73,7 +73,7 @@ def test_a_sentence_that_is_more_often_wrong_than_right_is_counted_and_shown_wit
 def test_what_an_agent_proposed_is_shown_whatever_its_words(workspace):
     memory = replace(list_pending_proposals(workspace)[0].memory, trigger="suggested", content="Use tabs.")
     shown = best_of_each_scope(
-        [PendingProposal(memory=memory, stored=True, rank=1, of=1, score=score(features("", trigger="wish")))]
+        [PendingProposal(memory=memory, stored=True, rank=1, of=1, score=score(compute_features("", trigger="wish")))]
     )
     assert [item.memory.content for item in shown] == ["Use tabs."]
 

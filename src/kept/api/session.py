@@ -16,7 +16,7 @@ from kept.core.summary import WorkNote
 from kept.core.times import format_instant
 from kept.core.value import dataclass
 from kept.days.summaries import build_notes
-from kept.extraction.coverage import topics
+from kept.extraction.coverage import find_topics
 from kept.intake.clean import Limits, clean
 from kept.pipeline.observe import ExtractionContext, Noticed, ObservedConversation, observe_event
 from kept.profiles.language import choose_lexicon
@@ -139,7 +139,7 @@ def _roll_window(workspace: Workspace, window: Window, event: Event, *, most: in
 
 
 def _make_notes(workspace: Workspace, events: Sequence[Event], base: int) -> Iterator[WorkNote]:
-    runs = [(topic.start, topic.stop) for topic in topics(events, lexicon=choose_lexicon(events, workspace.languages))]
+    runs = [(topic.start, topic.stop) for topic in find_topics(events, lexicon=choose_lexicon(events, workspace.languages))]
     return build_notes(events, runs, lambda at: at.astimezone(workspace.zone).date(), base=base)
 
 

@@ -8,7 +8,7 @@ from kept.cli import show
 from kept.cli.front import is_interactive, read_key
 from kept.cli.show import Line, format_count, line
 from kept.llm.ask import Usage
-from kept.llm.available import NOWHERE, AvailableModel, find_models, programs
+from kept.llm.available import NOWHERE, AvailableModel, find_models, find_programs
 from kept.llm.budget import Estimate, Tally, price_table_date
 from kept.local import settings
 from kept.local.settings import LlmSettings
@@ -175,7 +175,7 @@ def without_model_line(workspace: Workspace, *, first: bool = False) -> Line | N
     not_asked = len(workspace.store.archive.list_threads_pending_llm())
     if _is_decided(workspace) or not not_asked:
         return None
-    found = ", ".join(program.title for program in programs(workspace.env))
+    found = ", ".join(program.title for program in find_programs(workspace.env))
     told = f"Without a language model, what you only implied in {format_count(not_asked, 'session')} is not extracted"
     foreseen = _foresee_questions(workspace) if first else None
     told += f"; with one, that takes {_format_amount(foreseen)}" if foreseen and foreseen.questions else ""

@@ -7,7 +7,7 @@ from datetime import datetime
 from kept.core.event import Event
 from kept.core.memory import USER_SCOPE
 from kept.core.value import dataclass
-from kept.extraction.coverage import Coverage, MemoryCoverage, Topic, collect_coverage, mark_topics, topics
+from kept.extraction.coverage import Coverage, MemoryCoverage, Topic, collect_coverage, find_topics, mark_topics
 from kept.profiles.language import choose_lexicon
 from kept.store.values import Thread
 from kept.workspace import Workspace
@@ -87,5 +87,5 @@ def report_coverage(
     for thread in threads:
         for base in range(0, thread.events, WINDOW):
             events = workspace.store.archive.events(thread.id, base, min(base + WINDOW, thread.events))
-            covering.count_topics(thread, events, topics(events, lexicon=choose_lexicon(events, workspace.languages)))
+            covering.count_topics(thread, events, find_topics(events, lexicon=choose_lexicon(events, workspace.languages)))
     return covering.done()

@@ -19,7 +19,7 @@ from kept.core.times import ALWAYS
 from kept.core.value import dataclass, replace
 from kept.days.llm_summaries import DaySummary, load_day_summaries
 from kept.days.summaries import build_notes, condense_bullets, memory_bullet, order_bullets, part_of_category, to_bullets
-from kept.extraction.coverage import Topic, topics
+from kept.extraction.coverage import Topic, find_topics
 from kept.local.batches import split_batches
 from kept.local.progress import Progress, ignore_progress
 from kept.local.workers import Workers, map_ahead
@@ -121,7 +121,7 @@ def _describe_windows(windows: Sequence[_Window | None]) -> list[_Described | No
 def _describe_window(window: _Window) -> _Described:
     """Find the topics and notes of a window. Values in, values out."""
     lexicon = choose_lexicon(window.events, window.languages)
-    found = tuple(topics(window.events, lexicon=lexicon))
+    found = tuple(find_topics(window.events, lexicon=lexicon))
     runs = [(topic.start, topic.stop) for topic in found]
     notes = build_notes(window.events, runs, lambda at: at.astimezone(window.zone).date(), spoken=lexicon.spoken, base=window.base)
     return _Described(topics=found, notes=tuple((note, " ".join(bullet.text for bullet in to_bullets(note, ""))) for note in notes))

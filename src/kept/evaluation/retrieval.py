@@ -55,7 +55,7 @@ def ranking_measures(ranked: Sequence[str], gold: frozenset[str]) -> dict[str, f
     }
 
 
-def mean(rows: Iterable[dict[str, float]]) -> dict[str, float]:
+def average_measures(rows: Iterable[dict[str, float]]) -> dict[str, float]:
     """The mean of each measure; empty without rows."""
     given = list(rows)
     return {name: sum(row[name] for row in given) / len(given) for name in given[0]} if given else {}
@@ -147,7 +147,7 @@ def run_retrieval(
                 if gold:
                     for kind in ("all", str(question.get("category", "")) or "none"):
                         rows.setdefault(kind, []).append(ranking_measures(ranked, gold))
-    result.measures = {kind: mean(each) for kind, each in rows.items() if each}
+    result.measures = {kind: average_measures(each) for kind, each in rows.items() if each}
     result.intervals = {kind: bootstrap_interval([(row["R@10"], 1.0) for row in each]) for kind, each in rows.items()}
     result.counts = Counter({kind: len(each) for kind, each in rows.items()})
     return result

@@ -69,7 +69,7 @@ class _Exchange:
     prompt: str
 
 
-def topics(events: Sequence[Event], *, lexicon: Lexicon) -> tuple[Topic, ...]:
+def find_topics(events: Sequence[Event], *, lexicon: Lexicon) -> tuple[Topic, ...]:
     """The topics of a session in order, without gaps from its first prompt on; not yet compared with memories."""
     exchanges = _exchanges(events)
     spread = Counter(word for exchange in exchanges for word in exchange.terms)

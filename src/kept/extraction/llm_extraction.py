@@ -22,10 +22,17 @@ from kept.core.text import normal_form
 from kept.extraction.expiry import add_end
 from kept.extraction.extract_threads import Within
 from kept.extraction.gate import judge
-from kept.extraction.question_plan import Question, ThreadPart, list_pending_threads, questions
+from kept.extraction.question_plan import Question, ThreadPart, list_pending_threads, plan_questions
 from kept.extraction.questions.answer import Answer, read_answer
 from kept.extraction.questions.question import split_reply
-from kept.extraction.questions.reading import ChunkReading, Claim, clearer, is_unclear, rewording, without_allusion
+from kept.extraction.questions.reading import (
+    ChunkReading,
+    Claim,
+    build_rewording_ask,
+    is_unclear,
+    read_rewordings,
+    without_allusion,
+)
 from kept.extraction.verdicts import commit_span, place_proposals
 from kept.llm.ask import Asking, CompleteReply, PendingReply, Reply, TokenLimits
 from kept.local.progress import Late, Progress, ignore_progress, never_late
@@ -124,7 +131,7 @@ def extract_with_llm(
             progress("asking", number, len(chosen))
             yield waiting
 
-    planned = questions(workspace, in_time(), room)
+    planned = plan_questions(workspace, in_time(), room)
     while gathered := list(islice(planned, _TOGETHER)):
         for part in (part for question in gathered for part in question.parts):
             work.report.prompts[part.prompt.profile] = (part.prompt.origin, part.prompt.version)
@@ -198,11 +205,13 @@ class _LlmExtraction:
         ]
         sent = [some for some in sent if some]
         asks = [
-            rewording([item[1:] for item in some], system=text, version=version, about=_sessions_of(claim for _, claim, _ in some))
+            build_rewording_ask(
+                [item[1:] for item in some], system=text, version=version, about=_sessions_of(claim for _, claim, _ in some)
+            )
             for some in sent
         ]
         for some, reply in zip(sent, self.asking(asks) if asks else (), strict=True):
-            better = clearer(reply.body, [item[1:] for item in some]) if isinstance(reply, CompleteReply) else {}
+            better = read_rewordings(reply.body, [item[1:] for item in some]) if isinstance(reply, CompleteReply) else {}
             for place, claim in better.items():
                 at, before, _ = some[place]
                 if (made := found[at]) is not None:

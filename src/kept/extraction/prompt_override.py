@@ -178,7 +178,7 @@ def _own_prompt_path(home: Paths, profile: str) -> Path:
     return user_prompt_path(profile or usual, home.config, default_profile=usual)
 
 
-def difference(found: ActivePrompt | PromptState) -> tuple[str, ...]:
+def diff_prompt(found: ActivePrompt | PromptState) -> tuple[str, ...]:
     """The lines of a unified diff from the built-in prompt to the active one; empty if they are equal."""
     text, origin = (found.text, found.origin) if isinstance(found, PromptState) else (found.prompt.text, found.prompt.origin)
     return tuple(unified_diff(default_prompt_text().splitlines(), text.splitlines(), "built in", origin, lineterm=""))

@@ -10,9 +10,9 @@ from kept.core.memory import Accepted, CandidateVerdict, Held
 from kept.core.value import dataclass
 from kept.extraction.extract_threads import Within, has_events_within
 from kept.extraction.questions.answer import SURE
-from kept.extraction.questions.question import Excerpt, Hint, build_question_ask, hints
+from kept.extraction.questions.question import Excerpt, Hint, build_question_ask, name_hints
 from kept.extraction.questions.reading import ChunkReading
-from kept.extraction.questions.turns import Chunk, chunks, is_worth_asking
+from kept.extraction.questions.turns import Chunk, cut_chunks, is_worth_asking
 from kept.llm.ask import Ask, TokenLimits
 from kept.profiles.language import choose_lexicon
 from kept.profiles.profile import Occasion, Profile
@@ -55,12 +55,12 @@ def profile_of(workspace: Workspace, thread: Thread) -> Profile:
     return workspace.profile_for(thread.source, thread.project, thread.path)
 
 
-def questions(workspace: Workspace, waiting: Iterable[tuple[Thread, int]], room: TokenLimits) -> Iterator[Question]:
+def plan_questions(workspace: Workspace, waiting: Iterable[tuple[Thread, int]], room: TokenLimits) -> Iterator[Question]:
     """Yield the questions about threads, each from its ordinal on, in order. Small parts with the same prompt share a question.
 
     Estimates count these questions and runs ask them. Raises StoreError, ConfigError.
     """
-    thread_parts = (part for thread, closed in waiting for part in parts(workspace, thread, closed, limit=room.part))
+    thread_parts = (part for thread, closed in waiting for part in plan_parts(workspace, thread, closed, limit=room.part))
     return (Question(parts=some, ask=build_parts_ask(some, room)) for some in group_parts(thread_parts, room))
 
 
@@ -90,7 +90,7 @@ def build_parts_ask(some: Sequence[ThreadPart], room: TokenLimits) -> Ask | None
     )
 
 
-def parts(workspace: Workspace, thread: Thread, closed: int, *, limit: int) -> Iterator[ThreadPart]:
+def plan_parts(workspace: Workspace, thread: Thread, closed: int, *, limit: int) -> Iterator[ThreadPart]:
     """Yield the chunks of a thread from the ordinal ``closed`` on, in order. Raises StoreError, ConfigError."""
     profile = profile_of(workspace, thread)
     prompt = workspace.extraction_prompt(profile)
@@ -100,7 +100,7 @@ def parts(workspace: Workspace, thread: Thread, closed: int, *, limit: int) -> I
     while place < thread.events:
         base, stop = max(0, place - LOOKBACK), min(place + WINDOW, thread.events)
         events = workspace.store.archive.events(thread.id, base, stop)
-        found = chunks(events, offset=base, start=place, limit=limit)
+        found = cut_chunks(events, offset=base, start=place, limit=limit)
         usable = found if stop == thread.events else [chunk for chunk in found if chunk.closed] or found
         shown = {base + number: event for number, event in enumerate(events)}
         for item in usable:
@@ -131,7 +131,7 @@ def _hints(chunk: Chunk, shown: dict[int, Event], proposed: Iterable[CandidateVe
         sure = isinstance(each.verdict, Accepted) or (isinstance(each.verdict, Held) and each.candidate.confidence >= SURE)
         if sure and cited and max(cited) >= 0:
             found.append((max(cited), each.candidate))
-    return hints([candidate for _, candidate in sorted(found, key=lambda each: (each[0], each[1].id))])
+    return name_hints([candidate for _, candidate in sorted(found, key=lambda each: (each[0], each[1].id))])
 
 
 def list_pending_threads(

@@ -43,7 +43,7 @@ class ScoreModel:
     weights: Mapping[str, float]
 
 
-def features(words: str, *, trigger: str) -> dict[str, float]:
+def compute_features(words: str, *, trigger: str) -> dict[str, float]:
     """The features of a passage. A question is never an explicit telling, whatever words it contains."""
     tokens = tokenize(words)
     asks = words.rstrip().endswith(_QUESTION)

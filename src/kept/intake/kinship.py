@@ -70,7 +70,7 @@ def load_branches(home: Paths) -> Branches:
     return {directory: set(names) for directory, names in _load(home.state / _BRANCHES).items() if isinstance(names, list)}
 
 
-def identities(projects: Sequence[Project], remotes: Remotes, commits: Mapping[str, str]) -> dict[str, str]:
+def derive_identities(projects: Sequence[Project], remotes: Remotes, commits: Mapping[str, str]) -> dict[str, str]:
     """The identity of each directory by the evidence: first what git named, then a common first commit, then a manager's name.
 
     ``commits`` maps directories to first commits. Contradictory evidence is ignored.

@@ -11,7 +11,7 @@ from kept.core.value import dataclass, replace
 from kept.extraction.extract_threads import reextract_thread
 from kept.extraction.revalidate import move_proposals
 from kept.intake.directories import record_directory
-from kept.intake.kinship import collect_branches, count_remotes, first_commits, identities, save_branches
+from kept.intake.kinship import collect_branches, count_remotes, derive_identities, first_commits, save_branches
 from kept.intake.reading import ReadingReport
 from kept.local.progress import Progress, ignore_progress
 from kept.store.values import Draft, Proposal
@@ -55,7 +55,7 @@ def record_projects(workspace: Workspace, reading: ReadingReport, *, keep: bool 
         for place in fresh:
             record_directory(workspace, place)
         known = archive.projects()
-        found = identities(known, remotes, first_commits(workspace, known, keep=keep))
+        found = derive_identities(known, remotes, first_commits(workspace, known, keep=keep))
         for project in known:
             if found[project.directory] != project.identity:
                 identity = found[project.directory]

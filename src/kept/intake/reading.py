@@ -15,7 +15,7 @@ from kept.core.memory import SUGGESTED, Actor
 from kept.core.operation import Reaffirm, to_facts
 from kept.core.text import normal_form
 from kept.core.value import dataclass, field, replace
-from kept.extraction.rules.handover import suggestions
+from kept.extraction.rules.handover import find_suggestions
 from kept.extraction.rules.patterns import evidence_of
 from kept.intake.clean import CleanedEvent
 from kept.intake.cleaned_files import (
@@ -272,7 +272,7 @@ def _claim_suggestions(workspace: Workspace, events: Sequence[Event], sessions: 
     """
     called = {
         normal_form(suggestion.text): evidence_of(suggestion.event, "")
-        for suggestion in suggestions(events, 0, len(events))
+        for suggestion in find_suggestions(events, 0, len(events))
         if suggestion.event.session in sessions
     }
     log, now = workspace.store.log, workspace.clock()

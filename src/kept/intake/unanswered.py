@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kept.core.event import Author, Event, EventKind
 from kept.core.spans import typed_text
 from kept.core.text import one_line
-from kept.extraction.rules.handover import suggestions
+from kept.extraction.rules.handover import find_suggestions
 from kept.extraction.rules.patterns import is_prompt
 from kept.intake.triggers import has_trigger
 from kept.workspace import Workspace
@@ -31,7 +31,7 @@ def find_unanswered(events: Sequence[Event]) -> tuple[str, ...]:
     found: list[str] = []
     starts = [place for place, event in enumerate(events) if is_prompt(event)]
     for start, stop in zip(starts, [*starts[1:], len(events)], strict=True):
-        if next(suggestions(events, start, stop), None) is None:
+        if next(find_suggestions(events, start, stop), None) is None:
             lines = [one_line(line) for line in typed_text(events[start]).splitlines()]
             found += [line[:_LONGEST] for line in lines if has_trigger(line)]
         if any(_is_compaction(event) for event in events[start:stop]):

@@ -52,7 +52,7 @@ def tell_reach(chosen: LlmSettings) -> str:
 
 def find_models(env: Mapping[str, str]) -> tuple[AvailableModel, ...]:
     """The models that could be used: the known programs on the path, and the servers that answer on this machine."""
-    return (*programs(env), *servers())
+    return (*find_programs(env), *find_servers())
 
 
 def choosing_command(chosen: Mapping[str, str]) -> str:
@@ -60,7 +60,7 @@ def choosing_command(chosen: Mapping[str, str]) -> str:
     return " && ".join(f"kept config set {name} {shlex.quote(value)}" for name, value in chosen.items() if value)
 
 
-def programs(env: Mapping[str, str]) -> tuple[AvailableModel, ...]:
+def find_programs(env: Mapping[str, str]) -> tuple[AvailableModel, ...]:
     """The known programs on the path."""
     return tuple(
         AvailableModel(title=title, settings={"llm.adapter": "command", "llm.command": name, "llm.model": model})
@@ -69,7 +69,7 @@ def programs(env: Mapping[str, str]) -> tuple[AvailableModel, ...]:
     )
 
 
-def servers(ports: Mapping[str, int] | None = None) -> tuple[AvailableModel, ...]:
+def find_servers(ports: Mapping[str, int] | None = None) -> tuple[AvailableModel, ...]:
     """The usable servers with OpenAI's API that answer on the loopback address, each with its first model."""
     found, library = [], find_spec("openai") is not None
     for title, port in (SERVERS if ports is None else ports).items():

@@ -55,11 +55,11 @@ class PendingProposal:
 
 def list_pending_proposals(workspace: Workspace) -> tuple[PendingProposal, ...]:
     """All pending proposals by scope; both scopes and proposals are ordered best first. Raises StoreError, DamagedError."""
-    from kept.extraction.score import features, score  # noqa: PLC0415 - its word lists are slow to load, and counts are cached
+    from kept.extraction.score import compute_features, score  # noqa: PLC0415 - its word lists are slow to load, and counts are cached
 
     pool: dict[str, list[tuple[Memory, bool, Score]]] = defaultdict(list)
     for memory, stored in collect_pending(workspace):
-        pool[memory.scope].append((memory, stored, score(features(memory.content, trigger=memory.trigger))))
+        pool[memory.scope].append((memory, stored, score(compute_features(memory.content, trigger=memory.trigger))))
     ranked = sorted(
         (sorted(members, key=_review_order) for members in pool.values()), key=lambda members: _review_order(members[0])
     )
@@ -286,13 +286,13 @@ def record_judgement(workspace: Workspace, memory: Memory, reason: str, *, again
     """
     from kept.core.invisible import strip_invisible  # noqa: PLC0415 - counting what is held needs none of it
     from kept.core.redact import redact  # noqa: PLC0415 - as above
-    from kept.extraction.score import features, score  # noqa: PLC0415 - as above
+    from kept.extraction.score import compute_features, score  # noqa: PLC0415 - as above
 
     path = workspace.paths.state / JUDGED
     before = files.read_file(path)
     if again and f'"memory":"{memory.id}"'.encode() not in before.data:
         return
-    terms = dict(score(features(memory.content, trigger=memory.trigger)).terms)
+    terms = dict(score(compute_features(memory.content, trigger=memory.trigger)).terms)
     clean = redact(strip_invisible(reason)[0], key=workspace.store.key("redaction")).text
     told = {"memory": memory.id, "words": memory.content, "trigger": memory.trigger, "terms": terms, "reason": clean}
     files.write_if_unchanged(

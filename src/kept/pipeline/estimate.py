@@ -18,7 +18,7 @@ from kept.curation.advice import PURPOSE as CURATE
 from kept.curation.advice import SCHEMA as CHANGES
 from kept.days.llm_summaries import Place
 from kept.extraction.extract_threads import Within
-from kept.extraction.question_plan import ThreadPart, list_pending_threads, questions
+from kept.extraction.question_plan import ThreadPart, list_pending_threads, plan_questions
 from kept.extraction.questions.reading import MOST_TOKENS as SENTENCES_TOKENS
 from kept.extraction.questions.reading import REWORD, build_condense_ask
 from kept.extraction.questions.reading import SCHEMA as SENTENCES
@@ -81,7 +81,7 @@ def _estimate_sessions(
     """Estimate the questions about threads, about unclear claims (if the model is ``trusted``), and (if ``nightly``) about days and
     memories.
     """
-    planned, days = questions(workspace, waiting, asking.token_limits), Counter[Place]()
+    planned, days = plan_questions(workspace, waiting, asking.token_limits), Counter[Place]()
     found = Estimate()
     while some := list(islice(planned, _TOGETHER)):
         for part in (part for question in some for part in question.parts if part.worth_asking):

@@ -62,7 +62,7 @@ def prompt(
     if as_json:
         show.write_json(_prompt_body(active_prompt, difference=action == "diff"))
     elif action == "diff":
-        lines = prompt_override.difference(active_prompt)
+        lines = prompt_override.diff_prompt(active_prompt)
         show.write_lines([line((item, _STYLES.get(item[:1], ""))) for item in lines] or [line("It is the built-in prompt.")])
     elif action == "show":
         show.write_lines(_format_prompt(active_prompt.prompt, active_prompt.prompt.system if whole else active_prompt.prompt.text))
@@ -114,4 +114,4 @@ def _prompt_body(found: ActivePrompt, *, difference: bool) -> dict[str, Any]:
         "declared": [category.id for category in made.declared],
         "own": str(found.own),
     }
-    return body | ({"diff": list(prompt_override.difference(found))} if difference else {"text": made.text, "system": made.system})
+    return body | ({"diff": list(prompt_override.diff_prompt(found))} if difference else {"text": made.text, "system": made.system})

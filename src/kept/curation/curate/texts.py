@@ -24,9 +24,9 @@ from kept.curation.curate.values import (
     Meaning,
     Relation,
     ValueStatement,
+    find_relation,
     is_comparable,
     parse_value_statement,
-    relate,
 )
 
 _SECONDS, _TELLING_APART = 33, 30  # bits of a place: the second when a text was first said, and a hash that makes it unique
@@ -124,7 +124,7 @@ def find_value_pairs(
     """
     pairs = pair_statements(sayings) if compared is None else compared
     found = [
-        (earlier, later, relate(sayings[earlier], sayings[later]))
+        (earlier, later, find_relation(sayings[earlier], sayings[later]))
         for earlier, later in pairs
         if is_comparable(sayings[earlier], sayings[later])
     ]
@@ -141,7 +141,7 @@ def find_value_pairs(
 def can_relate(left: ValueStatement, right: ValueStatement) -> bool:
     """True if one of two statements contradicts the other, or may, whichever is the later."""
     return any(
-        is_comparable(earlier, later) and relate(earlier, later) is not Relation.APART
+        is_comparable(earlier, later) and find_relation(earlier, later) is not Relation.APART
         for earlier, later in ((left, right), (right, left))
     )
 

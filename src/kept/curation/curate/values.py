@@ -350,7 +350,7 @@ def _find_slots(
     return places, tuple(value), tuple(others)
 
 
-def relate(earlier: ValueStatement, later: ValueStatement) -> Relation:
+def find_relation(earlier: ValueStatement, later: ValueStatement) -> Relation:
     """The relation of a later statement to an earlier one."""
     frame = _align(earlier, later)
     if is_choice_reversed(later.says, earlier.says):

@@ -32,7 +32,16 @@ from kept.core.summary import SummaryPoint
 from kept.core.text import jaccard_similarity, one_line, tokenize
 from kept.core.value import dataclass, field, replace
 from kept.extraction.questions.question import Citation, Hint, HintVerdict, NotePoint, Notes, ProposedMemory, ReplyForm
-from kept.extraction.questions.reading import CEILING, KINDS, SUPPORT, WEIGHTS, ChunkReading, Claim, confidence, stands_alone
+from kept.extraction.questions.reading import (
+    CEILING,
+    KINDS,
+    SUPPORT,
+    WEIGHTS,
+    ChunkReading,
+    Claim,
+    compute_confidence,
+    stands_alone,
+)
 from kept.extraction.questions.support import (
     QUOTE_CHARS,
     complete_passage,
@@ -179,7 +188,7 @@ def _build_claim(said: ProposedMemory, reading: ChunkReading, before: Sequence[C
         category=category,
         scope=choose_scope(content, reading.profile.category(category), reading.scope, reading.lexicon.spoken),
         content=content,
-        confidence=confidence(carried, signals),
+        confidence=compute_confidence(carried, signals),
         trigger=UNDERSTOOD,
         at=reading.events[max(places)].at if places else None,
         origin=origin,

@@ -129,7 +129,7 @@ class Excerpt:
         )
 
 
-def hints(candidates: Sequence[Candidate]) -> tuple[Hint, ...]:
+def name_hints(candidates: Sequence[Candidate]) -> tuple[Hint, ...]:
     """Name the candidates, in order."""
     return tuple(Hint(name=f"h{number}", candidate=each) for number, each in enumerate(candidates, 1))
 

@@ -128,7 +128,7 @@ class ChunkReading:
         )
 
 
-def confidence(carried: float, signals: Sequence[str]) -> float:
+def compute_confidence(carried: float, signals: Sequence[str]) -> float:
     """The confidence of a claim in [0, 0.95], from its signals and ``carried``, the share of its words that the events contain."""
     return round(min(CEILING, max(0.0, BASE + CARRIED * carried + sum(WEIGHTS[name] for name in signals))), 2)
 
@@ -143,7 +143,7 @@ _AROUND, _BEFORE = 400, 300  # characters shown around the claim's words, and of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Sentence:
+class RewordedClaim:
     """A claim's number and its rewording."""
 
     id: int
@@ -151,14 +151,14 @@ class Sentence:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Sentences:
+class RewordingReply:
     """A whole reply."""
 
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[RewordedClaim, ...]
 
 
-SCHEMA = schema_of(Sentences)
-Item = tuple[Claim, ChunkReading]
+SCHEMA = schema_of(RewordingReply)
+ClaimInContext = tuple[Claim, ChunkReading]
 
 
 def is_unclear(candidate: Candidate, lexicon: Lexicon) -> bool:
@@ -187,7 +187,7 @@ def _leans(text: str, words: TellingPatterns) -> bool:
     return has_match(words.outside, " ".join(text.split()[:_NEAR]) if words.spaced else text[: 2 * _NEAR])
 
 
-def rewording(items: Sequence[Item], *, system: str, version: str, about: Sequence[str]) -> Ask:
+def build_rewording_ask(items: Sequence[ClaimInContext], *, system: str, version: str, about: Sequence[str]) -> Ask:
     """Build the question that sends claims back for rewording, each with its context."""
     lines: list[str] = []
     for number, (claim, reading) in enumerate(items, 1):
@@ -224,10 +224,10 @@ def _around(words: str, event: Event) -> str:
     return one_line(text[start : start + _AROUND])
 
 
-def clearer(body: Mapping[str, Any], items: Sequence[Item]) -> dict[int, Claim]:
+def read_rewordings(body: Mapping[str, Any], items: Sequence[ClaimInContext]) -> dict[int, Claim]:
     """The reworded claims in a reply, by index. Raises ValueError if it does not have the requested form."""
     found: dict[int, Claim] = {}
-    for sentence in parse_as(Sentences, body).sentences:
+    for sentence in parse_as(RewordingReply, body).sentences:
         place, text = sentence.id - 1, one_line(sentence.text)
         if 0 <= place < len(items) and text and (claim := _reworded(text, *items[place])) is not None:
             found[place] = claim

@@ -222,7 +222,7 @@ class _Unit:
     whole: bool
 
 
-def chunks(events: Sequence[Event], *, offset: int, start: int, limit: int) -> tuple[Chunk, ...]:
+def cut_chunks(events: Sequence[Event], *, offset: int, start: int, limit: int) -> tuple[Chunk, ...]:
     """Cut the events from ordinal ``start`` on into chunks, in order and without gaps; the last one may be open.
 
     ``events[0]`` has the ordinal ``offset``; events before ``start`` serve as lead. ``limit`` is in tokens of

@@ -34,7 +34,7 @@ from kept.extraction.rules.patterns import (
     has_match,
     is_prompt,
 )
-from kept.extraction.rules.tellings import Telling, is_command, parse_memory_command, tellings, wishes
+from kept.extraction.rules.tellings import Telling, find_tellings, find_wishes, is_command, parse_memory_command
 from kept.profiles.lexicons import Lexicon, TellingPatterns, join_alternatives, word_list
 from kept.profiles.profile import Category, Profile, Shape
 
@@ -100,9 +100,9 @@ def _tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
     spans = [
         span for typed in typed_spans(event) for span in split_sentences(text, typed.start, typed.end) if not span.parenthetical
     ][:_SENTENCES]
-    told = dict(tellings(text, spans, patterns, lexicon.tellings))
+    told = dict(find_tellings(text, spans, patterns, lexicon.tellings))
     rest = [(place, span) for place, span in enumerate(spans) if place not in told]
-    told.update(wishes(text, rest, wished, lexicon))
+    told.update(find_wishes(text, rest, wished, lexicon))
     return [told[place] for place in sorted(told)]
 
 
@@ -290,7 +290,7 @@ _STRUCK_OR_BLANK = Pattern(r"(?s)^(?:~~.*~~\W?|<.*>)$")  # struck-out text, and 
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Item:
+class ListItem:
     """The characters ``[start, end)`` of a note: one item under the heading ``under``."""
 
     start: int
@@ -307,7 +307,7 @@ def propose_heading_items(
         return ()
     found: dict[str, Candidate] = {}
     for event in events[start:stop]:
-        for item in items(event.text, frozenset(named)) if is_note(event) else ():
+        for item in find_list_items(event.text, frozenset(named)) if is_note(event) else ():
             category = named[item.under]
             content = event.text[item.start : item.end]
             where, doubt = USER_SCOPE if category.user_wide else scope(event.project), authorship_doubt(event)
@@ -337,7 +337,7 @@ def _subject(content: str) -> str:
     return name[1].strip(" @:") if name else ""
 
 
-def items(text: str, names: frozenset[str]) -> Iterator[Item]:
+def find_list_items(text: str, names: frozenset[str]) -> Iterator[ListItem]:
     """Yield the items under headings with these (lower-case) names, in order. A line "Decision: …" is an item under its own label.
     Prose after a list is not an item.
     """
@@ -349,7 +349,7 @@ def items(text: str, names: frozenset[str]) -> Iterator[Item]:
         fence = bare.startswith(_FENCE)
         goes_on = open_item is not None and not fence and _continues_item(line)
         if goes_on and open_item is not None:
-            open_item = Item(start=open_item.start, end=start + len(line.rstrip()), under=open_item.under)
+            open_item = ListItem(start=open_item.start, end=start + len(line.rstrip()), under=open_item.under)
             continue
         if open_item is not None:
             yield from _check_item(text, open_item)
@@ -378,17 +378,17 @@ def normalize_heading(words: str) -> str:
     return str(_EDGE.sub("", str(_EDGE.sub("", str(_STAMP.sub("", words)))))).casefold()
 
 
-def _start_item(line: str, start: int, under: str, names: frozenset[str]) -> Item | None:
+def _start_item(line: str, start: int, under: str, names: frozenset[str]) -> ListItem | None:
     """The item that a line begins: a list item or prose line under a named heading, or a line with such a label."""
     point = _ITEM.match(line.rstrip())
     low = point.start(2) if point else len(line) - len(line.lstrip())
     words = line[low:].rstrip()
     label = _LABELLED.match(words)
     if label and normalize_heading(label[1]) in names:
-        return Item(start=start + low + label.start(2), end=start + low + len(words), under=normalize_heading(label[1]))
+        return ListItem(start=start + low + label.start(2), end=start + low + len(words), under=normalize_heading(label[1]))
     if not under or _CHECKBOX.match(words):
         return None
-    return Item(start=start + low, end=start + low + len(words), under=under)
+    return ListItem(start=start + low, end=start + low + len(words), under=under)
 
 
 def _continues_item(line: str) -> bool:
@@ -399,7 +399,7 @@ def _continues_item(line: str) -> bool:
     return line.startswith("  ") or bare[0].islower() or bare[0] in "`(\"'"
 
 
-def _check_item(text: str, item: Item) -> Iterator[Item]:
+def _check_item(text: str, item: ListItem) -> Iterator[ListItem]:
     words = text[item.start : item.end]
     dense = sum(1 for char in words if not char.isascii())
     if (

@@ -244,7 +244,7 @@ def main_step(steps: tuple[Step, ...]) -> Step | None:
     return next((step for step in reversed(steps) if not step.trivial and not step.filters), None)
 
 
-def difference(left: Step, right: Step) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def compare_steps(left: Step, right: Step) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The words that occur only in the left and only in the right step, in order."""
     ours, theirs = list(left.settings + left.words), list(right.settings + right.words)
     gone = [word for word in ours if word not in theirs and word not in _IDLE]

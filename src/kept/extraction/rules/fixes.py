@@ -31,7 +31,7 @@ from kept.extraction.rules.commands import (
     Edit,
     Step,
     actions_of,
-    difference,
+    compare_steps,
     is_setting,
     unquote_word,
 )
@@ -43,11 +43,11 @@ from kept.extraction.rules.remedies import (
     Failure,
     Remedy,
     file_name,
+    find_remedy,
     format_code,
     has_side_effects,
     is_same_step,
     lines_of,
-    remedy,
     strip_redirections,
 )
 from kept.profiles.profile import Profile
@@ -71,7 +71,7 @@ def is_variant(failed: Step, passed: Step) -> bool:
 
 
 def _differences(failed: Step, passed: Step) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    gone, new = difference(failed, passed)
+    gone, new = compare_steps(failed, passed)
     if failed.words[:1] != passed.words[:1]:
         gone, new = (tuple(word for word in words if word not in (failed.words[0], passed.words[0])) for words in (gone, new))
     return gone, new
@@ -110,7 +110,7 @@ def _is_only_options(step: Step, words: Sequence[str]) -> bool:
 
 def is_weakened(failed: Step, passed: Step) -> bool:
     """True if a later form of a step does less than the failed one."""
-    _, new = difference(failed, passed)
+    _, new = compare_steps(failed, passed)
     return any(LESSENS.fullmatch(unquote_word(word)) for word in new)
 
 
@@ -301,7 +301,7 @@ def _find_fix(failure: Failure, later: Sequence[Command], done: Done, *, apart: 
         if again:
             between = [item for item in later if last < item.place < command.place]
             edits = [edit for edit in done[1] if last < edit.place < command.place]
-            found = remedy(failure, between, edits, command)
+            found = find_remedy(failure, between, edits, command)
             if found is not None and apart and found.rank < 2:
                 found = None  # what happened between two sessions is not in the transcripts
             return Fix(failure=failure, remedy=found, success=command) if found else other

@@ -67,7 +67,7 @@ def find_doubt(kind: str, lasts: str, alone: str) -> str:
     return HELPFUL if lasts == "maybe" else ALLUDES if alone == "no" else ""
 
 
-def suggestions(events: Sequence[Event], start: int, stop: int) -> Iterator[Suggestion]:
+def find_suggestions(events: Sequence[Event], start: int, stop: int) -> Iterator[Suggestion]:
     """Yield the suggestions in the events ``[start, stop)``, in order; calls that the person refused are skipped."""
     for place in range(start, min(stop, len(events))):
         event = events[place]
@@ -179,10 +179,10 @@ def propose_handed_over(
     events: Sequence[Event], start: int, stop: int, *, profile: Profile, scope: Callable[[str], str]
 ) -> tuple[Candidate, ...]:
     """The candidates handed over in the events ``[start, stop)``, in order. Looks back before ``start``, never past ``stop``."""
-    if next(suggestions(events, start, stop), None) is None:
+    if next(find_suggestions(events, start, stop), None) is None:
         return ()
     earlier: list[tuple[Suggestion, Passage | None, Candidate]] = []
-    for suggestion in suggestions(events, max(0, start - LOOKBACK), stop):
+    for suggestion in find_suggestions(events, max(0, start - LOOKBACK), stop):
         found = find_passage(suggestion.text, events, max(0, start - LOOKBACK), suggestion.place, suggestion.event.session)
         passage = _complete_sentences(found) if found else None
         category = category_of(found.words if found else suggestion.text, suggestion.kind, profile)

@@ -85,7 +85,7 @@ def strip_redirections(command: str) -> str:
 # --- What was done between the failure and the success
 
 
-def remedy(failure: Failure, between: Sequence[Command], edits: Sequence[Edit], success: Command) -> Remedy | None:
+def find_remedy(failure: Failure, between: Sequence[Command], edits: Sequence[Edit], success: Command) -> Remedy | None:
     """The last action between a failure and the success of the same command that is related to the failure; None if there is
     none.
     """

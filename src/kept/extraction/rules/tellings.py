@@ -60,7 +60,7 @@ class Telling:
     withdrawn: str = ""
 
 
-def tellings(
+def find_tellings(
     text: str, spans: Sequence[SentenceSpan], patterns: Sequence[TellingPatterns], around: Sequence[TellingPatterns]
 ) -> Iterator[tuple[int, Telling]]:
     """Yield the tellings in a prompt, each with the number of its sentence, in order.
@@ -385,7 +385,7 @@ def _can_continue(text: str, end: int, patterns: TellingPatterns) -> bool:
     return not patterns.spaced and text[end - 1] not in _STOPS and following.startswith("\n") and begins
 
 
-def wishes(
+def find_wishes(
     text: str, spans: Sequence[tuple[int, SentenceSpan]], patterns: Sequence[TellingPatterns], lexicon: Lexicon
 ) -> Iterator[tuple[int, Telling]]:
     """Yield the numbered sentences that are standing wishes: they want something always, never, or in general. A wish that was said

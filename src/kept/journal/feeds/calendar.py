@@ -92,7 +92,7 @@ def _is_valid_rule(made: RecurrenceRule) -> bool:
     )
 
 
-def occurrences(made: RecurrenceRule, start: datetime) -> Iterator[datetime]:
+def expand_recurrence(made: RecurrenceRule, start: datetime) -> Iterator[datetime]:
     """Yield the starts of a series in local time, in order; ``start`` is always the first. UNTIL is left to the caller."""
     yield start
     count = 1
@@ -269,7 +269,7 @@ def _event_starts(
 def _series_instants(made: RecurrenceRule, start: datetime, zone: ZoneInfo | None, usual: ZoneInfo) -> Iterator[datetime]:
     """Yield the instants of a series until its rule ends."""
     last = _parse_local_time("", made.until, zone or usual) if made.until else None
-    for occurrence in occurrences(made, start):
+    for occurrence in expand_recurrence(made, start):
         at = _start_instant(occurrence, zone, usual)
         if last is not None:
             whole_day = last[1] is None

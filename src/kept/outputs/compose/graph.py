@@ -14,7 +14,7 @@ from math import log2
 from kept.core.markup import to_fact_text
 from kept.core.memory import Memory, Status
 from kept.core.value import dataclass
-from kept.outputs.compose.pages import OWNER, PROJECTS, RESOURCES, home_page_of, slug
+from kept.outputs.compose.pages import OWNER, PROJECTS, RESOURCES, home_page_of, make_slug
 from kept.outputs.compose.sheet import unique_scope_names
 from kept.profiles.profile import Profile, format_kind
 
@@ -123,7 +123,7 @@ def build_graph(
 
 
 def _resource_id(name: str) -> str:
-    return f"{RESOURCES}/{slug(name)}"
+    return f"{RESOURCES}/{make_slug(name)}"
 
 
 def _memory_node(memory: Memory) -> Node:

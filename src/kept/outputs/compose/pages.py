@@ -67,7 +67,7 @@ def compose_pages(
         draft = _PageDraft(
             title=name, memories=several, links={home_page_of(memory, profile, called)[0] for memory in several}, home=False
         )
-        drafts.setdefault(f"{RESOURCES}/{slug(name)}", draft)
+        drafts.setdefault(f"{RESOURCES}/{make_slug(name)}", draft)
     _link_pages(drafts)
     later = {memory.id: memory for memory in mine}
     made = []
@@ -86,14 +86,14 @@ def home_page_of(memory: Memory, profile: Profile, names: Mapping[str, str]) -> 
     """The path and title of a memory's home page: its subject's, its project's, or else the user's own."""
     category = profile.category(memory.category)
     if memory.subject and category is not None and category.shape is Shape.DOSSIER:
-        return f"{ENTITIES}/{slug(memory.subject)}", memory.subject
+        return f"{ENTITIES}/{make_slug(memory.subject)}", memory.subject
     if memory.scope == USER_SCOPE:
         return OWNER, "You"
     name = names.get(memory.scope, memory.scope)
-    return f"{PROJECTS}/{slug(name)}", name
+    return f"{PROJECTS}/{make_slug(name)}", name
 
 
-def slug(name: str) -> str:
+def make_slug(name: str) -> str:
     """A name as part of a path: lower-case letters and digits of any script, with hyphens; never empty and without separators."""
     found = _SLUG.sub("-", name.casefold().replace("_", "-")).strip("-")[:60]
     return found or digest(name, size=4)

@@ -27,14 +27,14 @@ def find_remaining_words(workspace: Workspace, words: ErasureWords) -> tuple[str
 
 def _places_with_words(workspace: Workspace, words: ErasureWords) -> Iterator[str]:
     # Only names that cannot be prose are ignored: many words without a blank.
-    said = [name for name in names(workspace, words) if " " not in name and len(_WORD.findall(name)) >= RUN]
+    said = [name for name in find_matching_names(workspace, words) if " " not in name and len(_WORD.findall(name)) >= RUN]
     for path in _own_files(workspace):
         for place in traces(path, words, said):
             yield f"{path} ({place})"
     yield from (place.where for place in OutputFiles(workspace=workspace).find(words))
 
 
-def names(workspace: Workspace, words: ErasureWords) -> tuple[str, ...]:
+def find_matching_names(workspace: Workspace, words: ErasureWords) -> tuple[str, ...]:
     """The names of folders and files that contain the words, shortest first. They identify conversations and projects, so they
     stay.
     """
@@ -82,7 +82,7 @@ def _places_out_of_reach(workspace: Workspace, words: ErasureWords, transcripts:
             says = "still says it" if next(traces(path, words), None) else "may say it"
             yield f"{path} {says}: it is an export of {run.started_at.date()}, and there may be copies of it"
     yield from list_unreachable_backups(workspace)
-    for part in names(workspace, words):
+    for part in find_matching_names(workspace, words):
         yield f"{part} is the name of a folder or file: kept knows what was read there by that name, and does not erase it"
     roots = {checkout.root for name in workspace.store.outputs() if (checkout := find_checkout(str(Path(name).parent)))}
     for root in sorted(roots):

@@ -134,7 +134,7 @@ def _draft_body(draft: PromptState) -> dict[str, Any]:
         "system": prompt.system if prompt else "",
         "version": prompt.version if prompt else "",
         "tokens": estimate_tokens_high(prompt.system) if prompt else 0,
-        "diff": prompt_override.difference(draft),
+        "diff": prompt_override.diff_prompt(draft),
         "declared": [
             json_fields(category, "id", "title", "belongs", "users_words") for category in (prompt.declared if prompt else ())
         ],
