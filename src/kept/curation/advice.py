@@ -24,7 +24,7 @@ from kept.profiles.profile import Category, Shape
 
 PURPOSE = "curate"
 MOST_TOKENS = 4_096
-MOST = 40  # at most this many entries per request, which a small model can keep in view
+MOST_ENTRIES = 40  # at most this many entries per request, which a small model can keep in view
 FRESH = 14  #: at most this many of them are new
 RELATED = 1 / 6  #: two entries are related if they share at least this share of the shorter one's words
 _FEW = 4  # shorter entries count as this long: a single shared word means little for them
@@ -115,7 +115,7 @@ def build_tables(category: Category, memories: Sequence[Memory], fresh: frozense
         some = new[start : start + FRESH]
         ranks = zip_longest(*(near[memory.id] for memory in some))  # the nearest of each memory come before any second nearest
         beside = {other.id: other for rank in ranks for other in rank if other is not None and other not in some}
-        shown = sorted((*some, *list(beside.values())[: MOST - len(some)]), key=_first_seen_order)
+        shown = sorted((*some, *list(beside.values())[: MOST_ENTRIES - len(some)]), key=_first_seen_order)
         entries, named = (tuple(each for each in shown if (each.category == category.id) is own) for own in (True, False))
         yield MemoryTable(category=category, entries=entries, named=named, fresh=fresh)
 

@@ -11,7 +11,7 @@ from kept.core.operation import CONDENSED, FADED, GAVE_WAY, MAY_CONTRADICT, WITH
 from kept.core.statement import parse_statement
 from kept.core.value import dataclass
 
-LEAST = 4  # a category with fewer memories than this is too small for a share to mean anything
+LEAST_MEMORIES = 4  # a category with fewer memories than this is too small for a share to mean anything
 SHARE = 0.5
 WINDOW = timedelta(days=30)  # losses add up over this span of event time, since nine passes of a tenth each would be a wipe too
 _ENDED = frozenset({Status.RETIRED, Status.SUPERSEDED, Status.RESOLVED})
@@ -71,9 +71,9 @@ def find_overreach(
         GuardStop(category=category, active=all_active[category], lost=count, spent=before_it)
         for category, count in sorted(lost.items())
         for before_it in [max(spent[category, faded] if counted[category, faded] else 0 for faded in (False, True))]
-        if all_active[category] + before_it >= LEAST
+        if all_active[category] + before_it >= LEAST_MEMORIES
         and (
-            (all_active[category] >= LEAST and count > SHARE * all_active[category])
+            (all_active[category] >= LEAST_MEMORIES and count > SHARE * all_active[category])
             or _is_eroding(category, all_active, counted, spent)
         )
     )

@@ -20,14 +20,14 @@ from kept.extraction.rules.assertion import is_question
 from kept.extraction.rules.patterns import compile_pattern, has_match, skip_filler
 from kept.profiles.lexicons import TellingPatterns, join_alternatives
 
-_LONG = 240  # characters; a longer sentence is less likely to be chosen
+_LONG_SENTENCE = 240  # characters; a longer sentence is less likely to be chosen
 _LONGEST = 1_000  # characters; longer text is not a sentence
-_READ = 4_000  # characters of each turn
+_TURN_CHARS = 4_000  # characters of each turn
 _LEAST_WORDS = 3
-_ENOUGH = 8  # content words; more do not make a sentence more informative
+_ENOUGH_WORDS = 8  # content words; more do not make a sentence more informative
 _AGAIN = 0.6  # word overlap from which a prompt repeats an earlier request
 _VERDICT, _VERDICT_CHARS = 3, 80  # sentences and characters at the start of a prompt that may judge what was done before
-_NEAR = 5  # if one of this many first words refers outside, the sentence depends on what precedes it
+_LEADING_WORDS = 5  # if one of this many first words refers outside, the sentence depends on what precedes it
 _MARKS = Pattern(r"^(?:\s*(?:[>#*\-+•|\x{2190}-\x{2BFF}\x{FE0F}\x{1F000}-\x{1FAFF}]+|\d{1,3}[.)])\s*)+|\*\*|__|^\s+")
 _LINK = Pattern(r"\[([^\]\n]{1,200})\]\([^)\n]{1,400}\)")
 _ITEM = Pattern(r"^(?:[*+•-]|\d{1,3}[.)])\s")
@@ -61,7 +61,7 @@ def _pattern(name: str) -> Pattern:
 
 def telling_words(texts: Iterable[str]) -> frozenset[str]:
     """The content words of some texts."""
-    return frozenset(word for text in texts for word in find_content(text[:_READ]))
+    return frozenset(word for text in texts for word in find_content(text[:_TURN_CHARS]))
 
 
 def find_request(prompts: Sequence[str], subject: AbstractSet[str], spoken: Sequence[TellingPatterns]) -> str:
@@ -77,11 +77,11 @@ def find_request(prompts: Sequence[str], subject: AbstractSet[str], spoken: Sequ
                 fallback = fallback or line.text
                 continue
             score = (
-                min(len(line.content), _ENOUGH)
+                min(len(line.content), _ENOUGH_WORDS)
                 + min(len(line.content & subject), 4)
                 + 4 * _is_request(line.text, spoken)
                 - 4 * _has_unresolved_reference(line.text, spoken)
-                - 4 * (len(line.text) > _LONG or line.text.endswith((":", "：")) or line.text.startswith("("))
+                - 4 * (len(line.text) > _LONG_SENTENCE or line.text.endswith((":", "：")) or line.text.startswith("("))
                 - 3 * (line.place > 0 and _pattern("follows").search(line.text) is not None)
                 - 3 * (line.place < _VERDICT and _pattern("worked").search(line.text) is not None)
                 - min(line.place, 4)
@@ -120,7 +120,7 @@ def confirms_outcome(prompt: str) -> bool:
 
 def withdraws_outcome(reply: str, outcome: str) -> bool:
     """True if a reply begins by withdrawing what was said before, and is about the same as an outcome."""
-    opening = reply.lstrip()[: 2 * _LONG]
+    opening = reply.lstrip()[: 2 * _LONG_SENTENCE]
     return _pattern("withdraws").search(opening) is not None and len(find_content(opening) & find_content(outcome)) > 1
 
 
@@ -135,19 +135,19 @@ def find_outcome(replies: Sequence[str], wanted: AbstractSet[str], done: Abstrac
         for line in _prose_sentences(reply):
             told = count_words(line.text) > _LEAST_WORDS and not line.text.endswith((":", "?", "：", "？"))
             told = told and not (line.item and offers and not _pattern("done").search(line.text))
-            heading = not line.item and not line.text.endswith(tuple(_CLOSED)) and count_words(line.text) < _ENOUGH
+            heading = not line.item and not line.text.endswith(tuple(_CLOSED)) and count_words(line.text) < _ENOUGH_WORDS
             is_no_result = any(_pattern(name).search(line.text) for name in ("process", "guesses")) or _LABEL.search(line.text)
             if not told or heading or is_no_result:
                 continue
             score = (
-                min(len(line.content), _ENOUGH) / 2
+                min(len(line.content), _ENOUGH_WORDS) / 2
                 + 2 * min(len(line.content & wanted), 4)
                 + min(len(line.content & done), 3)
                 + 2 * (_pattern("done").search(line.text) is not None)
                 - 1.5 * line.item
                 - 2 * line.text.endswith(("!", "！"))
                 - 3 * (_pattern("leans").search(line.text) is not None)
-                - 3 * (len(line.text) > _LONG)
+                - 3 * (len(line.text) > _LONG_SENTENCE)
                 - min(line.place, 12) / 4
                 - 1.5 * number
             )
@@ -168,7 +168,7 @@ def find_open_question(prompts: Sequence[str], *, answered: bool) -> str:
         for line, behind in reversed([*zip(lines, [*lines[1:], None], strict=False)]):
             if FORGOTTEN_MARK in line.text or count_words(line.text) <= _LEAST_WORDS or len(line.content) <= 1:
                 continue
-            asks = is_question(line.text) and len(line.text) <= _LONG
+            asks = is_question(line.text) and len(line.text) <= _LONG_SENTENCE
             put_off = asks and behind is not None and _pattern("put_off").search(behind.text) is not None
             is_open = _pattern("open").search(line.text) is not None and not line.text.endswith((":", "?", "？"))
             if put_off or is_open or (asks and not answered and not number):
@@ -178,7 +178,7 @@ def find_open_question(prompts: Sequence[str], *, answered: bool) -> str:
 
 def find_closing_question(reply: str) -> str:
     """The question at the end of a reply, if it can be understood alone."""
-    lines = list(_prose_sentences(reply[-_READ:]))
+    lines = list(_prose_sentences(reply[-_TURN_CHARS:]))
     asks = bool(lines) and reply.rstrip().endswith(lines[-1].text) and is_question(lines[-1].text)
     return lines[-1].text if asks and len(lines[-1].content) > _LEAST_WORDS else ""
 
@@ -191,10 +191,10 @@ def find_decision(prompts: Sequence[str], spoken: Sequence[TellingPatterns]) -> 
             settled = _pattern("settles").search(line.text) or any(
                 has_match(patterns.decided, line.text) or has_match(patterns.correction, line.text) for patterns in spoken
             )
-            unfit = line.text.endswith(("?", "？", ":", "：")) or len(line.text) > _LONG or FORGOTTEN_MARK in line.text
+            unfit = line.text.endswith(("?", "？", ":", "：")) or len(line.text) > _LONG_SENTENCE or FORGOTTEN_MARK in line.text
             reports = _pattern("fails").search(line.text) is not None and not _is_request(line.text, spoken)
             unfit = unfit or reports or _pattern("unsure").search(line.text) is not None
-            score = min(len(line.content), _ENOUGH) - 4 * _has_unresolved_reference(line.text, spoken)
+            score = min(len(line.content), _ENOUGH_WORDS) - 4 * _has_unresolved_reference(line.text, spoken)
             if settled and not unfit and count_words(line.text) > _LEAST_WORDS and score > best[1]:
                 best = line.text, score
     return _strip_end(best[0])
@@ -203,7 +203,7 @@ def find_decision(prompts: Sequence[str], spoken: Sequence[TellingPatterns]) -> 
 def _prose_sentences(text: str) -> Iterator[_Sentence]:
     """Yield the prose sentences of a text, without code blocks, tables, headings and markup lines."""
     fenced, place = False, 0
-    for raw in text[:_READ].splitlines():
+    for raw in text[:_TURN_CHARS].splitlines():
         line = raw.strip()
         if line.startswith(("```", "~~~")):
             fenced = not fenced
@@ -243,7 +243,8 @@ def _is_request(text: str, spoken: Sequence[TellingPatterns]) -> bool:
 def _has_unresolved_reference(text: str, spoken: Sequence[TellingPatterns]) -> bool:
     """True if one of the first words refers to something before the sentence."""
     return any(
-        has_match(patterns.outside, " ".join(text.split()[:_NEAR]) if patterns.spaced else text[: 2 * _NEAR]) for patterns in spoken
+        has_match(patterns.outside, " ".join(text.split()[:_LEADING_WORDS]) if patterns.spaced else text[: 2 * _LEADING_WORDS])
+        for patterns in spoken
     )
 
 

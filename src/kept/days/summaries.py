@@ -19,11 +19,11 @@ from kept.extraction.rules.commands import is_shell
 from kept.extraction.rules.patterns import is_prompt
 from kept.profiles.lexicons import TellingPatterns
 
-MOST = 15  # lines of a condensed day (K10: 30 to 50 become 10 to 15)
+MOST_LINES = 15  # lines of a condensed day (K10: 30 to 50 become 10 to 15)
 _CLOSING = 3  # replies at the end of an attempt that are searched for the outcome
 _RESULT = " → "
 _ASKED = 15  # the weight of an open question
-_FEW = 5  # words; a shorter request without an outcome is not worth a line
+_FEW_WORDS = 5  # words; a shorter request without an outcome is not worth a line
 _TELLING = 15  # words; more do not make a line more informative
 _LIKE = 0.5  # word overlap from which two lines of a day count as the same
 _CHANGING = frozenset({"edit", "write", "multiedit", "notebookedit", "apply", "str", "create", "update", "patch", "save"})
@@ -194,7 +194,7 @@ def order_bullets(bullets: Iterable[SummaryBullet]) -> tuple[SummaryBullet, ...]
     )
 
 
-def condense_bullets(bullets: Sequence[SummaryBullet], most: int = MOST) -> tuple[SummaryBullet, ...]:
+def condense_bullets(bullets: Sequence[SummaryBullet], most: int = MOST_LINES) -> tuple[SummaryBullet, ...]:
     """The bullets that matter later: up to half decisions, learnings and open questions, the rest topics of the day.
 
     No bullet is changed. A short request ("go on") without an outcome is only in the detailed form.
@@ -202,7 +202,7 @@ def condense_bullets(bullets: Sequence[SummaryBullet], most: int = MOST) -> tupl
     topics = [bullet for bullet in bullets if bullet.part is SummaryPart.WORKED]
     others = [bullet for bullet in bullets if bullet.part is not SummaryPart.WORKED]
     told = heaviest_bullets(others, most - min(len(topics), most - most // 2))
-    telling = [bullet for bullet in topics if _RESULT in bullet.text or len(tokenize(bullet.text)) >= _FEW]
+    telling = [bullet for bullet in topics if _RESULT in bullet.text or len(tokenize(bullet.text)) >= _FEW_WORDS]
     told += heaviest_bullets(telling or topics, most - len(told))
     return tuple(bullet for bullet in bullets if bullet in told)
 

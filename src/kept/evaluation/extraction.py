@@ -35,11 +35,11 @@ from kept.profiles import load_profile
 from kept.profiles.lexicons import Lexicon, TellingPatterns, load_lexicon
 from kept.workspace import Opener
 
-SEEN = 300  # characters at the start of a memory that are compared
-MOST = 2  # items that one memory may be credited with, the most important first
+COMPARED_CHARS = 300  # characters at the start of a memory that are compared
+MOST_CREDITED = 2  # items that one memory may be credited with, the most important first
 _LIVE = ("active", "accepted")
 _KINDS = ("importance", "category", "trigger", "origin")
-_LONG, _WORDS, _SHARE = 25, 6, 0.8
+_CONTAINED_CHARS, _LEAST_WORDS, _SHARED_SHARE = 25, 6, 0.8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,7 +74,7 @@ def compare_with_gold(
     every = list(memories)
     live = [item for item in every if item.get("status", "active") in _LIVE]
     held = [item for item in every if item.get("status") == "held"]
-    hit = _match_items(gold, [normalize_text(str(item["content"])[:SEEN]) for item in live])
+    hit = _match_items(gold, [normalize_text(str(item["content"])[:COMPARED_CHARS]) for item in live])
     matched = {place for item in hit for place in item}
     junk = [each for place, each in enumerate(live) if place not in matched and _is_tempting_match(each, negatives)]
     found: Counter[str] = Counter()
@@ -116,7 +116,7 @@ def _match_items(gold: Sequence[Mapping[str, Any]], contents: Sequence[str]) -> 
     for place in sorted(range(len(gold)), key=lambda each: -int(gold[each].get("importance", 0))):
         groups = [[normalize_text(str(item)) for item in group] for group in gold[place]["must_mention"]]
         covering = (number for number, each in enumerate(contents) if all(any(item in each for item in group) for group in groups))
-        hit[place] = [number for number in covering if credit[number] < MOST]
+        hit[place] = [number for number in covering if credit[number] < MOST_CREDITED]
         credit.update(hit[place][:1])
     return hit
 
@@ -133,17 +133,17 @@ def _has_overlap(left: str, right: str) -> bool:
     """True if one text (25 characters or more) is in the other, or they share 80 % of the shorter one's words (six or more)."""
     if not left or not right:
         return False
-    if (left in right or right in left) and min(len(left), len(right)) >= _LONG:
+    if (left in right or right in left) and min(len(left), len(right)) >= _CONTAINED_CHARS:
         return True
     mine, theirs = set(left.split()), set(right.split())
     short = min(len(mine), len(theirs))
-    return short >= _WORDS and len(mine & theirs) >= _SHARE * short
+    return short >= _LEAST_WORDS and len(mine & theirs) >= _SHARED_SHARE * short
 
 
 GOLD, NEGATIVES, TOPICS = "gold.jsonl", "negatives.jsonl", "topics.jsonl"
 # Where transcripts may be, relative to a folder of annotations or one of its parents.
 _PLACES = ("", "transcripts", "transcripts/inputs")
-_UP = 3
+_PARENT_FOLDERS = 3
 _NEEDED = {GOLD: ("text", "category", "importance", "must_mention", "evidence"), NEGATIVES: ("quote", "file"), TOPICS: ("file",)}
 
 
@@ -224,7 +224,7 @@ def _compare_gold_set(open_workspace: Opener, folder: Path, transcripts: Path | 
 
 def _find_root(folder: Path, cited: list[str]) -> Path:
     """The folder that the cited paths are relative to: the first near the annotations that contains the first cited transcript."""
-    above = [folder.resolve(), *folder.resolve().parents][: _UP + 1]
+    above = [folder.resolve(), *folder.resolve().parents][: _PARENT_FOLDERS + 1]
     paths = (path / place for path in above for place in _PLACES if any((path / place / item).is_file() for item in cited[:1]))
     root = next(paths, None)
     if root is None:

@@ -23,7 +23,7 @@ from kept.core.value import dataclass, field
 TURNS, LABELS = "turns.jsonl", "labels.jsonl"
 LEVELS = (3, 2, 1)
 _MARKS = Pattern(r"[`*_\"'’‘“”]")
-_LEAST = 15  # a shorter quote (in characters) is not looked for
+_LEAST_QUOTE_CHARS = 15  # a shorter quote (in characters) is not looked for
 _SHARE = 0.5
 _NOWHERE = Pointer(path="", line=0, start=0, end=0)
 _STATUSES = {"active": "active", "accepted": "active", "held": "held"}
@@ -170,14 +170,14 @@ def _create_locator(turns: Sequence[AnnotatedTurn]) -> Callable[[Mapping[str, An
     by_id = {turn.id: turn for turn in turns}
     starts: dict[str, set[str]] = defaultdict(set)
     for number, text in texts.items():
-        for at in range(max(1, len(text) - _LEAST + 1)):
-            starts[text[at : at + _LEAST]].add(number)
+        for at in range(max(1, len(text) - _LEAST_QUOTE_CHARS + 1)):
+            starts[text[at : at + _LEAST_QUOTE_CHARS]].add(number)
 
     def locate_memory(memory: Mapping[str, Any]) -> tuple[AnnotatedTurn, str] | None:
         best: tuple[int, str, str] | None = None
         for evidence in memory.get("evidence", ()):
             quote = normalize_text(str(evidence.get("quote", "")))
-            for number in sorted(starts.get(quote[:_LEAST], ())) if len(quote) >= _LEAST else ():
+            for number in sorted(starts.get(quote[:_LEAST_QUOTE_CHARS], ())) if len(quote) >= _LEAST_QUOTE_CHARS else ():
                 if quote in texts[number] and (best is None or len(quote) > best[0]):
                     best = (len(quote), number, str(evidence["quote"]))
         return (by_id[best[1]], best[2]) if best else None

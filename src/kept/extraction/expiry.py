@@ -13,7 +13,7 @@ from kept.core.memory import Candidate
 from kept.core.pattern import compile_late
 from kept.profiles.lexicons import calendar_words, join_alternatives, number_words
 
-_READ = 1_000
+_TEXT_CHARS = 1_000
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 
 
@@ -37,7 +37,7 @@ _WORD = compile_late(r"[\w-]+")
 
 def find_end(text: str, at: datetime | None, zone: ZoneInfo) -> datetime | None:
     """When a statement made at ``at`` ends by its own words; None if they name no end, or one that had already passed."""
-    match = _END.search(text[:_READ].lower()) if at is not None else None
+    match = _END.search(text[:_TEXT_CHARS].lower()) if at is not None else None
     if match is None or at is None or _REPEATS.search(text) or (match["day"] and _parse_count(text, _WEEKDAYS) > 1):
         return None
     try:
@@ -54,7 +54,7 @@ def add_end(candidate: Candidate, zone: ZoneInfo) -> Candidate:
 
 
 def _parse_count(text: str, words: dict[str, int]) -> int:
-    return sum(item.casefold() in words for item in _WORD.findall(text[:_READ]))
+    return sum(item.casefold() in words for item in _WORD.findall(text[:_TEXT_CHARS]))
 
 
 def _last_day(found: re.Match[str], today: date) -> date | None:

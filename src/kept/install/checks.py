@@ -94,8 +94,8 @@ def kept_version(program: str) -> str:
     return run_limited([program, "--version"], seconds=15, env=env).out.strip()
 
 
-_ROOM = 200_000_000  # bytes of free space below which a backup may fail
-_HOURS = 12  # a run that holds its lock longer is stuck; the nightly model step alone may take four hours, and other steps follow
+_FREE_BYTES = 200_000_000  # bytes of free space below which a backup may fail
+_STUCK_HOURS = 12  # a run that holds its lock longer is stuck; the nightly model step alone may take four, and other steps follow
 _DAY = 86_400.0  # seconds by which clocks may differ
 
 
@@ -217,7 +217,7 @@ def _check_disk(home: Paths) -> Iterator[CheckFinding]:
         yield make_fault("writable", f"{home.state}: {error.strerror}", f"df -h {home.state}; ls -ld {home.state}")
     else:
         yield CheckFinding(name="writable", ok=True, detail=str(home.state))
-    needed = max(_ROOM, 2 * home.store.stat().st_size if home.store.exists() else 0)
+    needed = max(_FREE_BYTES, 2 * home.store.stat().st_size if home.store.exists() else 0)
     free = shutil.disk_usage(home.state).free
     detail, fix = f"{free // 1_000_000:,} MB free", "make room: a backup needs as much as the store"
     yield CheckFinding(name="room", ok=free > needed, detail=detail, fix=fix)
@@ -256,7 +256,7 @@ def check_run_lock(home: Paths) -> Iterator[CheckFinding]:
     number = search_match.group(1) if search_match else ""
     state, hours = _process_state(number)
     stands = state in ("T", "t", "Z")
-    stuck = stands or hours > _HOURS
+    stuck = stands or hours > _STUCK_HOURS
     detail = f"process {number or 'unknown'} has been running it for {hours:.1f} hours{' without any progress' if stands else ''}"
     fix = f"kill -9 {number}; kept run" if stuck else "wait for it"
     yield CheckFinding(name="run", ok=False if stuck else None, detail=detail, fix=fix)

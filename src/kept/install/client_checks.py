@@ -22,7 +22,7 @@ from kept.local import files
 from kept.local.clients import (
     CLIENTS,
     GEMINI,
-    SPARED,
+    IGNORE_FAILURE,
     TRANSCRIPTS,
     Client,
     explain_dead_hook,
@@ -45,8 +45,8 @@ _NEWER = {
 _SECONDS = 15.0
 # the source with which the first hook of a session is called, where a hook needs no matcher
 _AT_START = {"SessionStart": "startup"}
-_LONGEST = 600  # seconds; a longer timeout is a fault, because a hook that hangs blocks its session for that long
-_READ = "/home/.claude/rules/memory.md"  # the path of kept's file, to be tested against Claude Code's exclude patterns
+_LONGEST_TIMEOUT = 600  # seconds; a longer timeout is a fault, because a hook that hangs blocks its session for that long
+_MEMORY_FILE = "/home/.claude/rules/memory.md"  # the path of kept's file, to be tested against Claude Code's exclude patterns
 # Settings that stop a client from calling or reading kept: the key, a test for such a value, and what it does.
 _SWITCHES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("disableAllHooks", lambda value: value is True, "no hook is called"),
@@ -55,7 +55,7 @@ _SWITCHES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("features.hooks", lambda value: value is False, "hooks are off"),
     ("features.codex_hooks", lambda value: value is False, "hooks are off"),
     ("hooksConfig.enabled", lambda value: value is False, "hooks are off"),
-    ("claudeMdExcludes", lambda value: any(fnmatch(_READ, str(item)) for item in value or ()), "memory.md is not read"),
+    ("claudeMdExcludes", lambda value: any(fnmatch(_MEMORY_FILE, str(item)) for item in value or ()), "memory.md is not read"),
     ("permissions.deny", lambda value: "mcp__kept" in str(value), "agents may not call kept's tools"),
 )
 _SERVE = {
@@ -71,7 +71,7 @@ _GREETING = json.dumps(
         "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "kept", "version": __version__}},
     }
 ).encode()
-_ANEW = "kept setup"  # replaces kept's hooks
+_REINSTALL = "kept setup"  # replaces kept's hooks
 _TRUST = "codex, and say there that you trust kept's hooks (/hooks lists them)"
 
 
@@ -236,10 +236,10 @@ def _check_hooks(home: Paths, client: Client) -> Iterator[CheckFinding]:
         for met in dict.fromkeys(item for entry in entries for item in _find_hook_faults(home, client, event, entry, body)):
             faults.setdefault(met, []).append(event)
         if len(entries) > 1:
-            faults.setdefault((f"{path} calls kept twice", _ANEW), []).append(event)
+            faults.setdefault((f"{path} calls kept twice", _REINSTALL), []).append(event)
     for (fault, fix), events in faults.items():
         detail = f"at {', '.join(events)} {fault}"
-        yield make_fault(client.name, detail, fix, repair="hooks" if fix == _ANEW else "")
+        yield make_fault(client.name, detail, fix, repair="hooks" if fix == _REINSTALL else "")
     if missing or faults:
         return
     if client.name == "codex" and (untrusted := _find_untrusted(home, str(path), body)):
@@ -290,21 +290,21 @@ def _find_hook_faults(
     command = str(entry["command"])
     expected = _expected_commands(client).get(event)
     if expected is None or f" {expected}" not in command:
-        yield f"it calls `{command[:120]}`, which is not kept's hook for it", _ANEW
+        yield f"it calls `{command[:120]}`, which is not kept's hook for it", _REINSTALL
         return
     if fault := explain_dead_hook(command):
-        yield fault, _ANEW
+        yield fault, _REINSTALL
         return
     usual = hook_groups(client)[event].get("matcher") or _AT_START.get(event, "")
     if usual and not _is_matcher_usual(str(entry["matcher"]), usual):
-        yield f"kept is called for {entry['matcher']!r} only, not for {usual!r}", _ANEW
+        yield f"kept is called for {entry['matcher']!r} only, not for {usual!r}", _REINSTALL
     given = entry.get("timeout")
-    if isinstance(given, int | float) and given > _LONGEST:
-        yield f"{client.name} would wait for {given:g} s (a timeout is in seconds)", _ANEW
+    if isinstance(given, int | float) and given > _LONGEST_TIMEOUT:
+        yield f"{client.name} would wait for {given:g} s (a timeout is in seconds)", _REINSTALL
     patience = float(given) if isinstance(given, int | float) and not isinstance(given, bool) else 60.0
     named = body.get("env")
     env = {str(name): str(value) for name, value in named.items()} if isinstance(named, dict) else {}
-    yield from _check_hook_reply(home, client, event, command.removesuffix(SPARED), patience=patience, env=env)
+    yield from _check_hook_reply(home, client, event, command.removesuffix(IGNORE_FAILURE), patience=patience, env=env)
 
 
 def _is_matcher_usual(matcher: str, usual: str) -> bool:
@@ -325,20 +325,20 @@ def _check_hook_reply(
     complained = load_hook_log(str(home.state))[log:]
     _remove_test_notes(home, before)
     if answer.code is None and answer.err:
-        yield f"kept cannot be started: {answer.err[:200]}", _ANEW
+        yield f"kept cannot be started: {answer.err[:200]}", _REINSTALL
     elif answer.code is None and patience <= _SECONDS:
-        yield f"kept does not answer within the {patience:g} s that {client.name} waits", _ANEW
+        yield f"kept does not answer within the {patience:g} s that {client.name} waits", _REINSTALL
     elif answer.code is None:
-        yield f"kept does not answer within {_SECONDS:g} s; {client.name} waits {patience:g} s", _ANEW
+        yield f"kept does not answer within {_SECONDS:g} s; {client.name} waits {patience:g} s", _REINSTALL
     elif answer.code:
         said = (answer.err.strip() or answer.out.strip() or "nothing").splitlines()[-1]
-        yield f"kept ends with code {answer.code} and says: {said[:200]}", _ANEW
+        yield f"kept ends with code {answer.code} and says: {said[:200]}", _REINSTALL
     elif answer.out.strip() and not _is_answer(answer.out, event):
-        yield f"the answer is not one that {client.name} understands: {answer.out.strip()[:80]!r}", _ANEW
+        yield f"the answer is not one that {client.name} understands: {answer.out.strip()[:80]!r}", _REINSTALL
     elif complained:  # the message follows the time and the event
         yield f"kept logged a problem: {complained[-1].partition(': ')[2][:200]}", "mend what it names: the hook itself is well"
     elif event == "UserPromptSubmit" and home.store.exists() and f"{session_file_name(_SESSION)}.told" not in after:
-        yield f"kept answers, but not from the store in {home.state}: the hook uses another home", _ANEW
+        yield f"kept answers, but not from the store in {home.state}: the hook uses another home", _REINSTALL
 
 
 def _is_answer(out: str, event: str) -> bool:
@@ -416,7 +416,7 @@ def _check_plugin(home: Paths, client: Client) -> Iterator[CheckFinding]:
     command = f"sh {shlex.quote(str(launcher))} hook user-prompt --plugin{options}"
     faults = tuple(_check_hook_reply(home, client, event, command, patience=10.0, env={}))
     for fault, fix in faults:
-        repair = "program" if fix == _ANEW else ""
+        repair = "program" if fix == _REINSTALL else ""
         yield make_fault(client.name, f"at {event} {fault}", fix, repair=repair)
     name = f"kept@{folder.parent.parent.name}:hooks/codex.json"  # Codex's name for the file: plugin, marketplace, path
     hooks = _parse_settings(folder / "hooks" / "codex.json")[0]

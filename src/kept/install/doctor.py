@@ -46,15 +46,15 @@ from kept.store.opening import connect_server
 from kept.store.replica.protocol import NOT_COMPARED
 from kept.workspace import Workspace, open_workspace, refuse_lost_store, utc_now
 
-_MISSED = 3  # days without a nightly job from which on this is reported
-_OLD = 30  # days after which the newest backup counts as too old
-_STRANGE = 0.1  # a larger share of records not understood is a fault: a damaged disk, or a client that changed its format
+_MISSED_DAYS = 3  # days without a nightly job from which on this is reported
+_OLD_BACKUP_DAYS = 30  # days after which the newest backup counts as too old
+_UNKNOWN_SHARE = 0.1  # a larger share of records not understood is a fault: a damaged disk, or a client that changed its format
 _WAITING = timedelta(days=3)  # if anything runs automatically, what hooks queued is read within this time
 _DAY = timedelta(days=1)  # clocks may differ by this much
 _LEAST = {PACK: 10_000_000, MANY_PACK: 30_000_000}  # minimum size of a complete model, in bytes
-_TRIED = 30.0  # seconds within which a language model on this machine must answer
+_MODEL_SECONDS = 30.0  # seconds within which a language model on this machine must answer
 _NOT_TOLD = "kept config try asks it one question"
-_FOLLOWING = ("store", "agents")  # skipped if the settings are invalid: they would only report that again
+_NEEDS_SETTINGS = ("store", "agents")  # skipped if the settings are invalid: they would only report that again
 
 
 def run_checks(home: Paths, *, profile: str | None = None, zone: str | None = None) -> tuple[CheckFinding, ...]:
@@ -73,7 +73,7 @@ def run_checks(home: Paths, *, profile: str | None = None, zone: str | None = No
     )
     check_findings: list[CheckFinding] = []
     for name, look in looks:
-        if name in _FOLLOWING and any(finding.name == "settings" and finding.ok is False for finding in check_findings):
+        if name in _NEEDS_SETTINGS and any(finding.name == "settings" and finding.ok is False for finding in check_findings):
             continue
         try:
             check_findings += look()
@@ -154,7 +154,7 @@ def _check_store(home: Paths, profile: str | None, zone: str | None) -> Iterator
         newest = (workspace.clock().timestamp() - copies[-1].stat().st_mtime) / 86_400 if copies else None
         yield CheckFinding(
             name="backup",
-            ok=newest < _OLD if newest is not None else None,
+            ok=newest < _OLD_BACKUP_DAYS if newest is not None else None,
             detail=f"the newest is {newest:.0f} days old" if newest is not None else "there is none yet",
             fix="kept backup FILE",
         )
@@ -218,8 +218,8 @@ def _check_language_model(workspace: Workspace) -> Iterator[CheckFinding]:
     asked = not fault and workspace.llm is not None and _model_address(chosen)[0] in LOOPBACK
     if asked:
         words = [sys.executable, "-m", "kept", "--home", str(workspace.paths.root), "config", "try", "--yes"]
-        tried = run_limited(words, seconds=_TRIED, env=workspace.env)
-        told = (tried.err.strip() or tried.out.strip()).splitlines()[-1:] or [f"nothing within {_TRIED:.0f} s"]
+        tried = run_limited(words, seconds=_MODEL_SECONDS, env=workspace.env)
+        told = (tried.err.strip() or tried.out.strip()).splitlines()[-1:] or [f"nothing within {_MODEL_SECONDS:.0f} s"]
         fault = "" if tried.code == 0 else f"it does not answer: {told[0].removeprefix('It did not answer: ')[:300]}"
     yield CheckFinding(
         name="language model",
@@ -271,7 +271,7 @@ def _check_sources(workspace: Workspace) -> Iterator[CheckFinding]:
     for tool in found.tools:
         if unknown := tool.account.unknown:
             detail = f"{unknown:,} of {tool.account.records:,} records of {tool.name} were not understood"
-            well = None if unknown <= _STRANGE * tool.account.records else False
+            well = None if unknown <= _UNKNOWN_SHARE * tool.account.records else False
             yield CheckFinding(name="records", ok=well, detail=detail, fix="kept sources --verbose")
     unreadable = {path for tool in found.tools for path, _ in tool.unreadable} | found.unread.keys()
     if unreadable:
@@ -330,7 +330,7 @@ def _check_schedule(home: Paths) -> Iterator[CheckFinding]:
     for step in night.failed if night else ():
         yield make_fault(f"last night: {step.name}", step.detail, "kept schedule run")
     late = (utc_now() - night.at).days if night else 0
-    if there and late >= _MISSED:
+    if there and late >= _MISSED_DAYS:
         detail = f"the nightly job last ran {late} days ago; the next run makes up for it"
         fix = (
             "kept schedule run; where you log out at night: loginctl enable-linger"

@@ -12,9 +12,9 @@ from kept.extraction.rules.patterns import is_prompt
 from kept.intake.triggers import has_trigger
 from kept.workspace import Workspace
 
-_READ = 4_000  # events at the end of a session
-_MOST = 5  # the latest prompts that are listed
-_LONGEST = 300  # characters of each
+_TAIL_EVENTS = 4_000  # events at the end of a session
+_MOST_PROMPTS = 5  # the latest prompts that are listed
+_PROMPT_CHARS = 300  # characters of each
 
 
 def open_prompts(workspace: Workspace, path: str) -> tuple[str, ...]:
@@ -22,7 +22,11 @@ def open_prompts(workspace: Workspace, path: str) -> tuple[str, ...]:
     archive = workspace.store.archive
     threads = list(archive.threads(path=path))
     return find_unanswered(
-        [event for thread in threads[-1:] for event in archive.events(thread.id, max(0, thread.events - _READ), thread.events)]
+        [
+            event
+            for thread in threads[-1:]
+            for event in archive.events(thread.id, max(0, thread.events - _TAIL_EVENTS), thread.events)
+        ]
     )
 
 
@@ -33,10 +37,10 @@ def find_unanswered(events: Sequence[Event]) -> tuple[str, ...]:
     for start, stop in zip(starts, [*starts[1:], len(events)], strict=True):
         if next(find_suggestions(events, start, stop), None) is None:
             lines = [one_line(line) for line in typed_text(events[start]).splitlines()]
-            found += [line[:_LONGEST] for line in lines if has_trigger(line)]
+            found += [line[:_PROMPT_CHARS] for line in lines if has_trigger(line)]
         if any(_is_compaction(event) for event in events[start:stop]):
             found.clear()
-    return tuple(dict.fromkeys(found))[-_MOST:]
+    return tuple(dict.fromkeys(found))[-_MOST_PROMPTS:]
 
 
 def _is_compaction(event: Event) -> bool:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kept.intake.cleaned_files import FilesToRead
 
 FILE = "unread.json"
-_MOST = 1000  # entries in the list, at most
+_MOST_ENTRIES = 1000  # entries in the list, at most
 
 
 def load_unread_reasons(home: Paths, excluded: Sequence[str] = ()) -> dict[str, str]:
@@ -55,7 +55,7 @@ def record_unread(workspace: Workspace, paths: Sequence[Path], found: "FilesToRe
         for path, reason in before.items()
         if path not in found.files and _is_still_unread(workspace, Path(path), roots)
     }
-    now = dict(sorted({**stays, **dict(skipped)}.items())[:_MOST])
+    now = dict(sorted({**stays, **dict(skipped)}.items())[:_MOST_ENTRIES])
     if now != before:
         place = workspace.paths.state / FILE
         data = json.dumps(now, ensure_ascii=False, indent=1).encode()

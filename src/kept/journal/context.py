@@ -15,7 +15,7 @@ from kept.core.summary import SummaryPart, SummaryPoint, WorkNote
 from kept.core.text import jaccard_similarity, normal_form, number_tokens, tokenize
 from kept.days.day_notes import PARTS, drop_repeated_notes
 from kept.days.summaries import (
-    MOST,
+    MOST_LINES,
     build_notes,
     heaviest_bullets,
     order_bullets,
@@ -135,7 +135,7 @@ def _work_items(found: list[tuple[ThreadNote, str]], *, detailed: bool) -> Itera
     bullets = order_bullets(bullet for note, scope in found for bullet in to_bullets(note.note, scope))
     topics = [bullet for bullet in bullets if bullet.part is SummaryPart.WORKED]
     others = [bullet for bullet in bullets if bullet.part is not SummaryPart.WORKED]
-    told = bullets if detailed else [*heaviest_bullets(topics, MOST), *heaviest_bullets(others, MOST // 2)]
+    told = bullets if detailed else [*heaviest_bullets(topics, MOST_LINES), *heaviest_bullets(others, MOST_LINES // 2)]
     for bullet in (bullet for bullet in bullets if bullet in told):
         text = bullet.text if detailed or bullet in others else _narrate_note(of_event[bullet.source])
         slot = _SLOTS.get(bullet.part, Slot.WORKED)

@@ -24,7 +24,7 @@ from kept.workspace import Workspace
 if TYPE_CHECKING:
     from kept.journal.feeds import Fetch
 
-_MOST = 50_000  # items kept per source, the newest
+_ITEMS_KEPT = 50_000  # items kept per source, the newest
 
 
 def collect_feeds(workspace: Workspace, *, fetching: "Fetch | None" = None) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ def _collect_feed(workspace: Workspace, feed: FeedSettings, fetching: "Fetch | N
         for key, item in fresh.items()
     }
     if fresh or dict(feed_result.cursor) != dict(cursor):
-        items = sorted({**known, **fresh}.values(), key=lambda each: (str(each.at), each.key))[-_MOST:]
+        items = sorted({**known, **fresh}.values(), key=lambda each: (str(each.at), each.key))[-_ITEMS_KEPT:]
         _store_items(workspace, path, stamp, feed_result.cursor, items)
     if feed_result.skipped:
         yield f"{feed_name(feed)}: skipped " + ", ".join(

@@ -130,9 +130,9 @@ PART_TOKENS = 12_000
 REPLY_TOKENS = 4_096
 VENDORS = 128_000  # tokens of context that all models of the large vendors have
 UNKNOWN_LOCAL = 4_000  # tokens of context assumed for a local model of unknown size
-_FIXED = 1_000  # tokens of the stable text with its example, and of the reminder
+_FIXED_TOKENS = 1_000  # tokens of the stable text with its example, and of the reminder
 _SPARE = 0.85  # leaves room for the lead before a part, hints, and underestimated tokens
-_LEAST = 300
+_LEAST_PART_TOKENS = 300
 # The context of known models, by the beginning of their names.
 _KNOWN = {
     "claude": 200_000,
@@ -164,4 +164,4 @@ def token_limits_for(context: int, *, most: int = 0) -> TokenLimits:
     """The limits for a context of ``context`` tokens, with questions of at most ``most`` tokens (0: no further limit)."""
     reply = min(REPLY_TOKENS, context // 4)
     asked = context - reply if not most else min(context - reply, most)
-    return TokenLimits(part=max(_LEAST, min(PART_TOKENS, int((asked - _FIXED) * _SPARE))), reply=reply)
+    return TokenLimits(part=max(_LEAST_PART_TOKENS, min(PART_TOKENS, int((asked - _FIXED_TOKENS) * _SPARE))), reply=reply)

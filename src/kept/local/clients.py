@@ -25,7 +25,7 @@ SHELL = "Bash"  # the name of the tool that runs commands, in both clients; fail
 # The names of the one tool that may be called without asking, as provided by an MCP server or by the plugin.
 SUGGEST, PLUGIN_SUGGEST = f"mcp__kept__{TOOL}", f"mcp__plugin_kept_kept__{TOOL}"
 _LEAVES = (SUGGEST, PLUGIN_SUGGEST, f"mcp__kept__{FORMER}", f"mcp__plugin_kept_kept__{FORMER}")
-SPARED = " 2>/dev/null || true"  # so that a missing or broken kept prints nothing and blocks nothing, as exit code 2 would
+IGNORE_FAILURE = " 2>/dev/null || true"  # so that a missing or broken kept prints nothing and blocks nothing, as exit code 2 would
 _WORD_ENDS = re.compile(rb"[\s'\"!]+")
 _OURS = re.compile(
     r"(?:^|[/\\ '\"])kept['\"]?(?: --home (?:'[^']*'|\S+))? hook (?:session-start|user-prompt|stop|pre-compact"
@@ -108,7 +108,7 @@ def hook_entries(body: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]
 def explain_dead_hook(command: str) -> str:
     """Why a hook's command line cannot start kept, as far as files show; empty if there is no obstacle."""
     try:
-        program = Path(shlex.split(command.removesuffix(SPARED))[0])
+        program = Path(shlex.split(command.removesuffix(IGNORE_FAILURE))[0])
     except (ValueError, IndexError):
         return f"`{command[:120]}` is not a valid command line"
     if not program.is_absolute() or can_start(program):
@@ -146,7 +146,7 @@ def with_hooks(text: str, program: str, where: str, client: Client = CLIENTS[0])
     hooks = body.setdefault("hooks", {})
     for event, group in hook_groups(client).items():
         (entry,) = group["hooks"]
-        entry["command"] = f"{program} {entry['command']}{SPARED}"
+        entry["command"] = f"{program} {entry['command']}{IGNORE_FAILURE}"
         hooks.setdefault(event, []).append(group)
     return text if text.strip() and body == _parse_settings(text, where) else _format_settings(body, text)
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from kept.core.value import dataclass
 
-_MOST = 256 * 1024
-_UP = 12  # search at most this many parent folders
+_FILE_BYTES = 256 * 1024
+_PARENT_FOLDERS = 12  # search at most this many parent folders
 _URL = re.compile(r"^(?:[a-z+]+://)?(?:[^@/\s]+@)?(?P<host>[^:/\s]+)(?::\d+/|[:/])(?P<path>[^\s]+?)(?:\.git)?/?$", re.IGNORECASE)
 
 
@@ -34,7 +34,7 @@ def find_checkout(directory: str) -> Checkout | None:
     if not directory.startswith("/") or "\0" in directory:
         return None
     place = Path(directory)
-    for folder in (place, *place.parents[:_UP]):
+    for folder in (place, *place.parents[:_PARENT_FOLDERS]):
         git = folder / ".git"
         try:
             if git.is_dir():
@@ -85,7 +85,7 @@ def _read_start(path: Path) -> str:
         if not path.is_file():
             return ""  # reading a pipe would block forever
         with path.open("rb") as file:
-            return file.read(_MOST).decode("utf-8", "replace")
+            return file.read(_FILE_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""
 

@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 NIGHT, SESSION = "night", "session"  # jobs whose failures are recorded: the nightly job, the run at the end of a session
 _LINE = 3_500  # at most this many bytes per line: a single append of this size is atomic on every system
-_OLD = 7 * 86_400.0  # delete the files of a session after this many seconds
+_EXPIRY_SECONDS = 7 * 86_400.0  # delete the files of a session after this many seconds
 _LOOKED = 500
 _QUEUE_BYTES = 256_000
 _USES_BYTES = 1_000_000
 _TOLD_BYTES = 64_000
 _LOG_BYTES = 128_000
-_TOLD = ".told"
+_SHOWN_SUFFIX = ".told"
 _NAME = 80
 
 
@@ -81,7 +81,7 @@ def delete_old_files(folder: str, ending: str) -> None:
     """Delete files in a folder with this suffix that were not written for a week; examines at most 500."""
     with suppress(OSError), os.scandir(folder) as entries:  # see above
         for _, entry in zip(range(_LOOKED), entries, strict=False):
-            if entry.name.endswith(ending) and time.time() - entry.stat(follow_symlinks=False).st_mtime > _OLD:
+            if entry.name.endswith(ending) and time.time() - entry.stat(follow_symlinks=False).st_mtime > _EXPIRY_SECONDS:
                 delete_if_present(entry.path)
 
 
@@ -131,7 +131,7 @@ def save_shown(state: str, session: str, keys: list[str]) -> None:
 def reset_shown(state: str, session: str) -> None:
     """Reset what was shown in a session, and delete the records of sessions older than a week."""
     delete_if_present(_session_path(state, session))
-    delete_old_files(queue_path(state, ""), _TOLD)
+    delete_old_files(queue_path(state, ""), _SHOWN_SUFFIX)
 
 
 def session_file_name(session: str) -> str:
@@ -140,7 +140,7 @@ def session_file_name(session: str) -> str:
 
 
 def _session_path(state: str, session: str) -> str:
-    return queue_path(state, session_file_name(session) + _TOLD)
+    return queue_path(state, session_file_name(session) + _SHOWN_SUFFIX)
 
 
 def log_hook_problem(state: str, at: str, event: str, what: str) -> None:

@@ -17,7 +17,7 @@ from kept.core.value import dataclass
 T = TypeVar("T")
 A = TypeVar("A")
 R = TypeVar("R")
-_EACH = 2  # tasks in flight per worker: one that is finished and not yet fetched, and one that is running
+_TASKS_PER_WORKER = 2  # tasks in flight per worker: one that is finished and not yet fetched, and one that is running
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,7 +44,7 @@ def start_processes(count: int) -> Iterator[Workers]:
     from multiprocessing import get_context  # noqa: PLC0415 - as above
 
     with ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_end_with_parent) as pool:
-        yield Workers(executor=pool, ahead=_EACH * count)
+        yield Workers(executor=pool, ahead=_TASKS_PER_WORKER * count)
 
 
 def _end_with_parent() -> None:
@@ -80,7 +80,9 @@ def join_cluster(address: str, version: Callable[[], str]) -> Iterator[Workers]:
         if {version()} != {*client.run(version).values()}:
             raise ConfigError("a worker has another kept, or other formats", where=address, hint="install the same on all of them")
         yield Workers(
-            executor=client.get_executor(pure=False), ahead=_EACH * threads, losses=(KilledWorker, CancelledError, OSError)
+            executor=client.get_executor(pure=False),
+            ahead=_TASKS_PER_WORKER * threads,
+            losses=(KilledWorker, CancelledError, OSError),
         )
 
 

@@ -19,7 +19,7 @@ _HOMES = (".claude/CLAUDE.md", ".codex/AGENTS.md", ".gemini/GEMINI.md")
 _BYTES = 200_000  # a larger file is not a list of notes
 _FILES = 500
 _NOTES = 1_000
-_LEAST = 15  # shorter notes say nothing by themselves
+_LEAST_NOTE_CHARS = 15  # shorter notes say nothing by themselves
 _ADDED = "## gemini added memories"
 _COMMENT = Pattern(
     r"(?i)^\s*<!--\s*(?:(?P<name>[\w.-]+?)[ :_-]+(?:begin|start)\b|(?:begin|start)[ :_-]+(?P<other>[\w.-]+))[^>]*-->\s*$"
@@ -114,14 +114,14 @@ def markdown_notes(tool: str, path: Path, *, beside: str = "") -> Iterator[Forei
     head, body = _split_front_matter(lines)
     if head.get("description") and "name" in head:  # a rule's description says when to read it
         first = next((line.strip() for line in body if line.strip()), "")
-        fact = first if len(first) >= _LEAST and first[0].isalnum() else head["description"]
+        fact = first if len(first) >= _LEAST_NOTE_CHARS and first[0].isalnum() else head["description"]
         yield _note_of_file(tool, path, fact, kind=head.get("type", ""), beside=beside)
         return
     for line in _lines_outside_code(body):
         text = _bullet_text(line) or ("" if line.startswith(("#", "<", "|", " ")) else line.strip())
         observed = _OBSERVED.match(text)
         kind, text = (observed["kind"].lower(), observed["fact"]) if observed else (head.get("type", ""), text)
-        if len(text) >= _LEAST and not _LINKED.match(text) and not _RELATED.search(text):
+        if len(text) >= _LEAST_NOTE_CHARS and not _LINKED.match(text) and not _RELATED.search(text):
             yield _note_of_file(tool, path, text, kind=kind, beside=beside)
 
 
@@ -144,7 +144,7 @@ def _split_front_matter(lines: Sequence[str]) -> tuple[dict[str, str], Sequence[
 
 def _bullet_text(line: str) -> str:
     text = line.strip()
-    return text[2:].strip() if text.startswith(("- ", "* ")) and len(text) >= _LEAST else ""
+    return text[2:].strip() if text.startswith(("- ", "* ")) and len(text) >= _LEAST_NOTE_CHARS else ""
 
 
 def _read_lines(path: Path) -> list[str]:

@@ -42,7 +42,7 @@ from kept.workspace import Workspace
 _SHARED_RUN: ContextVar[RunNumber | None] = ContextVar("shared_run", default=None)
 _LISTED, _SHORT = 8, 40  # list at most this many memories for an ambiguous id, and this many characters of each
 UNSURE = 0.6  # confidence of a memory that is held because somebody else wrote it
-MOST = 2_000  # at most this many characters in a person's own memory, which is a single line
+MEMORY_CHARS = 2_000  # at most this many characters in a person's own memory, which is a single line
 
 
 def find_memory(workspace: Workspace, number: str) -> Memory:
@@ -153,7 +153,7 @@ def _own_category(workspace: Workspace, memory: Memory, category: str) -> str:
     return wanted
 
 
-def clean_memory_text(workspace: Workspace, text: str, *, most: int = MOST) -> str:
+def clean_memory_text(workspace: Workspace, text: str, *, most: int = MEMORY_CHARS) -> str:
     """A text as one line, without invisible characters and secrets. Raises UsageError if nothing is left or it is too long."""
     content = one_line(redact(strip_invisible(text)[0], key=workspace.store.key("redaction")).text)
     if not any(char.isalnum() for char in content):

@@ -32,9 +32,9 @@ BEST = 10  # show at most this many proposals per project and day
 _DECISIONS = frozenset({"approve", "reject", "past", "admit"})  # commands of a person's runs that decide on proposals
 COUNTS = "held.json"  # cache of the counts, below the state folder: counting takes longer than the rest of a status
 JUDGED = "judged.jsonl"
-_SHARED = 3  # two sentences about one thing share at least this many words
-_LONG = 6  # and at least two words of at least this many letters
-_ALIKE = 0.4  # and at least this share of the shorter one's words
+_SHARED_WORDS = 3  # two sentences about one thing share at least this many words
+_LONG_WORD = 6  # and at least two words of at least this many letters
+_SHARED_SHARE = 0.4  # and at least this share of the shorter one's words
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -197,8 +197,8 @@ def find_newer(workspace: Workspace, memories: Iterable[Memory]) -> Mapping[str,
                 (len(shared) / min(len(own), len(words)), item)
                 for item in later
                 if memory.last_seen and item.first_seen and item.first_seen > memory.last_seen
-                if len(shared := own & (words := content_words(item.content))) >= _SHARED
-                if sum(len(word) >= _LONG for word in shared) > 1 and len(shared) >= _ALIKE * min(len(own), len(words))
+                if len(shared := own & (words := content_words(item.content))) >= _SHARED_WORDS
+                if sum(len(word) >= _LONG_WORD for word in shared) > 1 and len(shared) >= _SHARED_SHARE * min(len(own), len(words))
             ]
             newer = find_later_contradiction(workspace, memory) or max(near, key=lambda each: each[0], default=(0, None))[1]
             if newer is not None:

@@ -1,11 +1,11 @@
 """Build the knowledge graph of a store. Changes nothing."""
 
 from kept.memories.browse import matching_scopes
-from kept.outputs.compose.graph import MOST, Graph, build_graph
+from kept.outputs.compose.graph import MOST_NODES, Graph, build_graph
 from kept.workspace import Workspace
 
 
-def build_knowledge_graph(workspace: Workspace, *, project: str = "", most: int = MOST) -> Graph:
+def build_knowledge_graph(workspace: Workspace, *, project: str = "", most: int = MOST_NODES) -> Graph:
     """The graph of the active memories of the active profiles, restricted to projects whose name contains ``project`` if it is
     given.
 

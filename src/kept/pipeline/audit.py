@@ -70,7 +70,7 @@ _COMMAND = Pattern(r"(?i)\b(?:curl|wget|iwr)\s+\S*\s*\S+://.*|\b(?:sudo|rm\s+-\w
 _NO_COMMAND = Pattern(r"^(?:\S*|[A-Z]+\s+\S+://.*)$")  # a name, an address or an HTTP request
 _COVERED = 0.6  # share of a line's content words that one passage must contain to be its evidence
 _LOOKED_AT = 8  # passages that are examined
-_LEAST = 3  # content words; shorter lines are not checked for evidence
+_LEAST_WORDS = 3  # content words; shorter lines are not checked for evidence
 
 
 def audit(workspace: Workspace, path: Path) -> AuditReport:
@@ -139,7 +139,7 @@ def _find_expired(workspace: Workspace, notes: Sequence[ForeignNote]) -> Iterato
 
 def _find_unsupported(workspace: Workspace, notes: Sequence[ForeignNote], says: Sequence[Statement]) -> Iterator[AuditFinding]:
     for note, statement in zip(notes, says, strict=True):
-        if len(statement.content) < _LEAST:
+        if len(statement.content) < _LEAST_WORDS:
             continue
         hits = search(workspace, note.text, where=(UnitKind.TURN,), limit=_LOOKED_AT, filters=Filters())
         if not any(len(statement.content & find_content(hit.text)) >= _COVERED * len(statement.content) for hit in hits):

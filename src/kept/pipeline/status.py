@@ -20,7 +20,6 @@ from kept.store.values import Run
 from kept.workspace import Workspace
 
 _SWITCHES = frozenset({"undo", "redo"})
-_TRACED = 400  # runs of which cost and coverage are told
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

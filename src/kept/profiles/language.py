@@ -8,8 +8,8 @@ from kept.core.event import Event, EventKind, is_note
 from kept.core.spans import typed_text
 from kept.profiles.lexicons import Lexicon, detect_languages, load_lexicon, load_telling_patterns
 
-_READ = 4_000  # characters of the latest prompts that are examined
-_EACH = 1_500
+_RECENT_CHARS = 4_000  # characters of the latest prompts that are examined
+_PROMPT_CHARS = 1_500
 
 
 class _LateLexicon:
@@ -34,7 +34,7 @@ def choose_lexicon(events: Sequence[Event], languages: tuple[str, ...]) -> Lexic
 
 
 def _choose_now(events: Sequence[Event], languages: tuple[str, ...]) -> Lexicon:
-    text, room = [], _READ
+    text, room = [], _RECENT_CHARS
     for item in _recent_texts(events):
         text.append(item[:room])
         room -= len(text[-1])
@@ -47,9 +47,9 @@ def _recent_texts(events: Sequence[Event]) -> Iterator[str]:
     """Yield what the person typed and the text of notes, latest first."""
     for event in reversed(events):
         if is_note(event):
-            yield event.text[:_EACH]
+            yield event.text[:_PROMPT_CHARS]
         elif event.kind is EventKind.PROMPT and (words := typed_text(event)):
-            yield words[:_EACH]
+            yield words[:_PROMPT_CHARS]
 
 
 @lru_cache(maxsize=256)

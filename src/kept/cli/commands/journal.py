@@ -216,7 +216,13 @@ def _format_head(head: EntryHead) -> str:
 
 
 def _outcome_body(each: EntryOutcome) -> dict[str, Any]:
-    other = {"from": "first", "to": "last", "refused_paragraphs": "refused", "asked_anew": "asked_again", "new_memories": "memories"}
+    other = {
+        "from": "first",
+        "to": "last",
+        "refused_paragraphs": "refused",
+        "asked_anew": "asked_again",
+        "new_memories": "memories",
+    }
     state, head = each.state.name.lower(), _head_body(each.head) if each.head else None
     return json_fields(each, "path", "reason", "problems", **other) | {"state": state, "entry": head}
 

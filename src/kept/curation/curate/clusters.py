@@ -23,7 +23,7 @@ Surroundings = Callable[[Candidate], frozenset[str]]
 
 ONE_MEANING = 0.85  # two statements mean the same if their semantic similarity is at least this
 _LIKE = 0.37  # and the Jaccard similarity of their content words is at least this
-SHARED, _MOST = 2, 12  # they share at least 2 content words, and each has at most 12: longer ones say more than one thing
+SHARED, _MOST_WORDS = 2, 12  # they share at least 2 content words, and each has at most 12: longer ones say more than one thing
 _WISH_SHARED = 3  # two wishes that say the same in other words share at least this many content words
 WISH_LIKE = 0.6  # and the Jaccard similarity of their content words is at least this
 _TRIED_AGAIN = 0.4  # two wishes are one repeated request if the Jaccard similarity of the words around them is at least this
@@ -160,7 +160,7 @@ def pair_by_words(statements: Iterable[Statement]) -> Iterator[tuple[int, int]]:
 
 def is_brief(statement: Statement) -> bool:
     """True if a statement may be another wording of something: it is short, and no question, fix or refusal."""
-    is_short = SHARED <= len(statement.content) <= _MOST
+    is_short = SHARED <= len(statement.content) <= _MOST_WORDS
     return is_short and not (statement.fingerprint or statement.asks or statement.refused)
 
 

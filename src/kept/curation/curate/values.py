@@ -35,7 +35,7 @@ from kept.profiles.lexicons import common_words, join_alternatives, load_telling
 Meaning = Callable[[Sequence[tuple[str, str]]], Sequence[float | None] | None]
 """How near the texts of each pair are in meaning, 1 at most; None where nothing can tell, of a pair or of any."""
 
-_READ = 600  # read at most this many characters of a text
+_TEXT_CHARS = 600  # read at most this many characters of a text
 _VALUE = 3  # a value has at most this many words
 SHORT = 9  # a statement with at most this many content words says one thing
 _TOKEN = re.compile(r"[$€£]?[^\W_]+(?:[.,:'’/_@-]+[^\W_]+)*%?", re.UNICODE)
@@ -55,7 +55,7 @@ _HALF, _THIRD = 0.45, 0.3  # least shares of its words that a statement shares w
 _HOME_ONLY = 2  # a clause with at most this many words says only where somebody lives
 _COMPOUND = ({"name", "number"}, {"month", "number"})  # kinds of words that together form one value
 NEAR_ENOUGH = 0.5  # least semantic similarity, where the form of the statements alone does not decide
-_FILED = 12  # a statement is indexed by at most this many of its words, the first ones
+_INDEXED_WORDS = 12  # a statement is indexed by at most this many of its words, the first ones
 COMPARED = 20  # compare with at most this many statements that share two words, the nearest in time
 CROWD = 60  # compare with at most this many statements that share one word, the nearest in time
 
@@ -131,7 +131,7 @@ class ValueStatement:
     @cached_property
     def filed_keys(self) -> tuple[str, ...]:
         """The first keys, by any two of which the statement is found; none for a question, which gives no value."""
-        return () if self.says.asks else tuple(dict.fromkeys(word.stem[:STEM] for word in self.words))[:_FILED]
+        return () if self.says.asks else tuple(dict.fromkeys(word.stem[:STEM] for word in self.words))[:_INDEXED_WORDS]
 
     @cached_property
     def opening_keys(self) -> frozenset[str]:
@@ -167,7 +167,7 @@ class ValueStatement:
 
 def parse_value_statement(text: str, says: Statement) -> ValueStatement:
     """Parse a text as a statement about values; ``says`` is its parsed statement."""
-    text = text[:_READ]
+    text = text[:_TEXT_CHARS]
     ended = _form("gone", "instead", "gone_back").search(text) is not None
     turned = _form("turned").search(text) is not None
     turns = [match[0].casefold() for match in _form("turned").finditer(text, find_lead_end(text))] if turned else []

@@ -136,9 +136,9 @@ def compute_confidence(carried: float, signals: Sequence[str]) -> float:
 KINDS = ("problems", "solutions", "decisions", "questions")
 REWORD = "reword"
 MOST_TOKENS = 2_048
-_NEAR = 5  # if one of this many first words refers outside, the sentence depends on what precedes it
+_LEADING_WORDS = 5  # if one of this many first words refers outside, the sentence depends on what precedes it
 _ENOUGH = 4  # words of a passage that can stand alone
-_LONG = 320  # characters; a longer passage says more than one thing
+_LONG_PASSAGE = 320  # characters; a longer passage says more than one thing
 _AROUND, _BEFORE = 400, 300  # characters shown around the claim's words, and of the text before
 
 
@@ -173,7 +173,7 @@ def without_allusion(candidate: Candidate) -> Candidate:
 
 def _is_understood(text: str, about: str, lexicon: Lexicon) -> bool:
     """True if a sentence is not too long, and either names its subject or refers to nothing outside in its first words."""
-    return len(text) <= _LONG and (bool(about) or not any(_leans(text, patterns) for patterns in lexicon.spoken))
+    return len(text) <= _LONG_PASSAGE and (bool(about) or not any(_leans(text, patterns) for patterns in lexicon.spoken))
 
 
 def stands_alone(text: str, about: str, lexicon: Lexicon) -> bool:
@@ -184,7 +184,7 @@ def stands_alone(text: str, about: str, lexicon: Lexicon) -> bool:
 def _leans(text: str, words: TellingPatterns) -> bool:
     """True if one of the first words refers outside; "in this project" does not, since it applies to every memory of a project."""
     text = compile_pattern(words.here).sub(" ", text) if words.here else text
-    return has_match(words.outside, " ".join(text.split()[:_NEAR]) if words.spaced else text[: 2 * _NEAR])
+    return has_match(words.outside, " ".join(text.split()[:_LEADING_WORDS]) if words.spaced else text[: 2 * _LEADING_WORDS])
 
 
 def build_rewording_ask(items: Sequence[ClaimInContext], *, system: str, version: str, about: Sequence[str]) -> Ask:
@@ -250,7 +250,7 @@ def _reworded(text: str, claim: Claim, reading: ChunkReading) -> Claim | None:
 
 
 _POINT_CHARS = 240
-_ALIKE = 0.7  # share of the shorter point's content words from which two points of a kind are merged
+_MERGED_SHARE = 0.7  # share of the shorter point's content words from which two points of a kind are merged
 _SETTLED = 0.6  # share of a question's content words that settles it if a later point contains them
 _SUPPORT = 0.5
 
@@ -311,7 +311,7 @@ def _is_same_statement(left: Statement, right: Statement) -> bool:
     if left.denials != right.denials or left.numbers != right.numbers:
         return is_same_statement(left, right)
     shorter = min(len(left.content), len(right.content))
-    return is_same_statement(left, right) or (shorter > 2 and len(left.content & right.content) >= _ALIKE * shorter)
+    return is_same_statement(left, right) or (shorter > 2 and len(left.content & right.content) >= _MERGED_SHARE * shorter)
 
 
 def build_condense_ask(points: Sequence[SummaryPoint], *, system: str, version: str, about: Sequence[str] = ()) -> Ask:

@@ -24,9 +24,9 @@ from kept.extraction.rules.framing import find_frame
 from kept.extraction.rules.patterns import authorship_doubt
 from kept.profiles.lexicons import join_alternatives, number_words, word_list
 
-_READ = 4_000
+_TEXT_CHARS = 4_000
 _SCOPE = 3  # content words after a marker that belong to it
-_ALIKE = 0.6  # share of the shorter clause's words from which two clauses count as saying the same
+_SAME_CLAUSE_SHARE = 0.6  # share of the shorter clause's words from which two clauses count as saying the same
 _MANY = 6
 _OPENING = 60  # characters
 _HEADS = 2  # the nearest words, which certainly belong to a marker
@@ -97,8 +97,8 @@ def find_distortion(claim: str, cited: Iterable[str], around: Iterable[str] = ()
     A number may also occur in the texts ``around`` them, and each clause must share a word with them or with what is ``known``.
     What a claim denies must occur in the sentences themselves.
     """
-    sources = tuple(text[:_READ] for text in cited)
-    marked, rests = _parse_marked_text(claim[:_READ]), _parse_marked_text("\n".join(sources))
+    sources = tuple(text[:_TEXT_CHARS] for text in cited)
+    marked, rests = _parse_marked_text(claim[:_TEXT_CHARS]), _parse_marked_text("\n".join(sources))
     whole = "\n".join(sources)
     words = frozenset[str]().union(*marked.clauses)
     if marked.denied and not (rests.denied or rests.restricted or _REJECTS.search(whole)):
@@ -112,7 +112,7 @@ def find_distortion(claim: str, cited: Iterable[str], around: Iterable[str] = ()
     spoken = frozenset[str]().union(*rests.clauses)
     if any(not marker.heads & spoken for marker in marked.denied) and not rests.restricted:
         return "polarity"
-    near = spoken.union(*(clause for text in known for clause in _parse_marked_text(text[:_READ]).clauses))
+    near = spoken.union(*(clause for text in known for clause in _parse_marked_text(text[:_TEXT_CHARS]).clauses))
     if any(len(clause) > 2 and not clause & near for clause in marked.clauses):
         return "extent"
     if _is_reversed(marked.denied, rests, rests.denied) or _is_reversed(rests.denied, marked, marked.denied):
@@ -126,7 +126,7 @@ def find_distortion(claim: str, cited: Iterable[str], around: Iterable[str] = ()
 
 def has_other_order(claim: str, source: str) -> bool:
     """True if the words that occur once in both texts are in another order, which may change what comes first or who acts."""
-    plain = (_ALWAYS.sub(" ", text[:_READ]) for text in (claim, source))
+    plain = (_ALWAYS.sub(" ", text[:_TEXT_CHARS]) for text in (claim, source))
     words = [[word for match in _TOKEN.finditer(text) if (word := _word_stem(match[0]))] for text in plain]
     places = [{word: place for place, word in enumerate(each) if each.count(word) == 1} for each in words]
     shared = [place for word, place in places[1].items() if word in places[0]]
@@ -150,7 +150,9 @@ def _is_reversed(markers: Sequence[_Marker], other: _MarkedText, others: Sequenc
 
 def _is_near(left: frozenset[str], right: frozenset[str]) -> bool:
     common = len(left & right)
-    return common >= _ALIKE * min(len(left), len(right)) and (2 * common >= min(len(left), _MANY) or (right <= left and common > 1))
+    return common >= _SAME_CLAUSE_SHARE * min(len(left), len(right)) and (
+        2 * common >= min(len(left), _MANY) or (right <= left and common > 1)
+    )
 
 
 @lru_cache(maxsize=256)

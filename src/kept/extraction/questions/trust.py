@@ -40,7 +40,7 @@ _ORDERED = Pattern(
 _INSTALLED = Pattern(r"[\w.-]+ (?:-m pip |tool |pip )?(?:install|add|i|get|require) \S+")
 _STEPS = Pattern(r"&&|\|\||[;|]")
 _PREPARING = frozenset(("cd", "export", "set", "source", "echo", "cat", "ls"))
-_LONG = 4
+_LONG_WORD = 4
 _ASKS = ("?", "？")
 _SHELL = Pattern(r"[|;&]|\$\(|^(?:sudo|curl|wget|bash|sh|rm|iex|powershell|eval)\b")
 
@@ -130,7 +130,7 @@ def _is_similar_call(left: str, right: str) -> bool:
     """True if two command lines run the same program or share several long words."""
     common = set(left.split()) & set(right.split())
     programs = [{step.split()[0] for step in _STEPS.split(line) if step.split()} - _PREPARING for line in (left, right)]
-    return bool(programs[0] & programs[1]) or sum(len(word) >= _LONG for word in common) > 1
+    return bool(programs[0] & programs[1]) or sum(len(word) >= _LONG_WORD for word in common) > 1
 
 
 FIX = "known_fix"
@@ -139,7 +139,7 @@ _SUPPORT = 0.34  # minimum share of content words that the cited events must con
 _COMMON = 0.1  # the same for a claim that cites only the person, with nearby texts included
 _UNSAID = 0.1  # maximum share of a wording's content words that nobody said
 _STEM, _STEM_SHARE = 4, 0.5  # common first letters, and their share of the longer word, from which two words are forms of one
-_READ = 8_000
+_TEXT_CHARS = 8_000
 _CARRIED = 0.5  # share of a claim's content words from which the person's quotes alone support it
 _WHOLE = 0.9  # the same, from which further quotes by others add nothing
 _NEIGHBOURS = 8
@@ -196,7 +196,7 @@ def _unsaid_fault(content: str, cited: Mapping[int, Event], events: Mapping[int,
         return "another language than that of the words it cites"
     words, known = (
         find_content(content),
-        {word for text in (*said, *nearby_texts(events, cited)) for word in find_content(text[:_READ])},
+        {word for text in (*said, *nearby_texts(events, cited)) for word in find_content(text[:_TEXT_CHARS])},
     )
     unsaid = [word for word in words - known if not any(_is_inflected(word, other) for other in known)]
     return "other words than those that were said" if len(unsaid) > _UNSAID * len(words) else ""

@@ -181,7 +181,7 @@ def _fitting_length(text: str, room: int) -> int:
 
 # A long pause ends a chunk that has at least this share of the limit, which avoids reading it again in the next run.
 PAUSE_SECONDS = 4 * 3600
-_LEAST = 0.25
+_LEAST_CHUNK_SHARE = 0.25
 # The end of a full chunk is searched from this share of its size on.
 _EARLIEST = 0.5
 _SHORT_PAUSE = 1800
@@ -189,7 +189,7 @@ _LEAD_SHARE = 0.1
 _LEAD_EVENTS = 6
 _LEAD_CHARS = 240
 _RECENT = 8  # events before a prompt whose words count as known
-_READ = 2_000
+_EVENT_CHARS = 2_000
 _PART_HEAD = 12  # tokens reserved for the label of a part of a long event
 
 
@@ -300,7 +300,9 @@ def _bounds(units: Sequence[_Unit], events: Sequence[Event], offset: int, limit:
     while place < len(units):
         unit = units[place]
         torn = place > first and not (unit.whole and units[place - 1].whole)
-        if torn or (place > first and size >= limit * _LEAST and _pause(events, unit.turn.ordinal - offset) >= PAUSE_SECONDS):
+        if torn or (
+            place > first and size >= limit * _LEAST_CHUNK_SHARE and _pause(events, unit.turn.ordinal - offset) >= PAUSE_SECONDS
+        ):
             yield place
             first, size = place, 0
         while place > first and size + unit.size > limit:
@@ -333,8 +335,8 @@ def topic_shift(events: Sequence[Event], place: int) -> float:
     """How much a prompt changes the topic, from 0 to 2: the share of its words that are new, plus the length of the pause before
     it.
     """
-    known = {word for event in events[max(0, place - _RECENT) : place] for word in find_content(event.text[:_READ])}
-    words = find_content(events[place].text[:_READ])
+    known = {word for event in events[max(0, place - _RECENT) : place] for word in find_content(event.text[:_EVENT_CHARS])}
+    words = find_content(events[place].text[:_EVENT_CHARS])
     fresh = len(words - known) / len(words) if words else 0.0
     return fresh + min(1.0, _pause(events, place) / _SHORT_PAUSE)
 

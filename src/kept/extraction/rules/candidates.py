@@ -40,11 +40,11 @@ from kept.profiles.profile import Category, Profile, Shape
 
 CERTAIN = 0.95  # an explicit telling is not a guess
 WAITING = 0.5  # confidence of a held candidate
-LEAN = "points at something outside of its words"
-_READ = 20_000  # characters of a prompt that are read
+POINTS_OUTSIDE = "points at something outside of its words"
+_PROMPT_CHARS = 20_000  # characters of a prompt that are read
 _SENTENCES = 400
 _ABOUT = 160  # characters of the preceding line that are stored as what a passage is about
-_NEAR = 5  # if one of this many first words refers outside, the passage depends on what precedes it
+_LEADING_WORDS = 5  # if one of this many first words refers outside, the passage depends on what precedes it
 # The part of a sentence before a passage does not explain the passage.
 _SENTENCE = Pattern(r"[^.!?\n。！？]*$")
 _NAME = Pattern(r"\s*(\p{Lu}[\p{Ll}\p{M}]+)(?:\P{L}|$)")
@@ -90,7 +90,7 @@ def propose_prompt_tellings(
 
 
 def _tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
-    text = event.text[:_READ]
+    text = event.text[:_PROMPT_CHARS]
     given = parse_memory_command(text)
     if given is not None:
         return [given]
@@ -132,7 +132,7 @@ def _candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
     doubt = (
         unsure
         or telling.doubt
-        or (LEAN if about != "" else "")
+        or (POINTS_OUTSIDE if about != "" else "")
         or (Frame.LED if is_announced((*prompt.before, event), event) else "")
     )
     if not doubt and telling.trigger not in (COMMAND, WISH):
@@ -258,7 +258,7 @@ def _has_unresolved_reference(content: str, patterns: TellingPatterns) -> bool:
         content = compile_pattern(source).sub(" ", content) if source else content
     if patterns.reason and (reason := compile_pattern(patterns.reason).search(content)):
         content = content[: reason.start()]  # a reason refers to what precedes it
-    near = " ".join(content.split()[:_NEAR]) if patterns.spaced else content[: 2 * _NEAR]
+    near = " ".join(content.split()[:_LEADING_WORDS]) if patterns.spaced else content[: 2 * _LEADING_WORDS]
     return has_match(patterns.outside, near)
 
 
@@ -273,7 +273,7 @@ def _changed_file(event: Event) -> str:
 HEADING = "heading"
 AGENT = 0.7  # confidence in an agent's note: enough for categories that require no more
 _LINES, _CHARS = 400, 40_000
-_LEAST, _MOST = 4, 480
+_LEAST_ITEM_WORDS, _MOST_ITEM_CHARS = 4, 480
 _TITLE = Pattern(r"^\s{0,3}(?:#{1,6}\s+(.+?)\s*#*|(?:\*\*|__)([^*_]+?)(?:\*\*|__)\s*:?)\s*$")
 _BARE = Pattern(r"^\s{0,3}([^\s#>|*+-][^.!?]{1,40}?)\s*[:：]\s*$")
 _ITEM = Pattern(r"^(\s*)(?:[-*+•]|\d{1,3}[.)])\s+(\S.*)$")
@@ -403,8 +403,8 @@ def _check_item(text: str, item: ListItem) -> Iterator[ListItem]:
     words = text[item.start : item.end]
     dense = sum(1 for char in words if not char.isascii())
     if (
-        len(words) <= _MOST
-        and len(words.split()) + dense // 3 >= _LEAST
+        len(words) <= _MOST_ITEM_CHARS
+        and len(words.split()) + dense // 3 >= _LEAST_ITEM_WORDS
         and not _NOTHING.match(words)
         and not _STRUCK_OR_BLANK.match(words)
     ):

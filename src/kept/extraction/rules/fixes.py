@@ -178,7 +178,7 @@ CERTAIN = 0.9
 _COMMANDS = 60  # commands after a failure in which its success is searched
 _REPLACED = 4  # commands after a failure that can be its replacement by another program
 _TELLING = 3
-_LEAST = 3  # words that an error must keep if its rest is left out
+_LEAST_ERROR_WORDS = 3  # words that an error must keep if its rest is left out
 _LINE_CHARS = 300
 _ERROR_CHARS = 110
 _COMMAND_CHARS = 80
@@ -338,7 +338,7 @@ def _candidate(fix: Fix, profile: Profile, category: str, scope: Callable[[str],
     step = strip_redirections(fix.failure.step.text)
     error, command = named_error(whole), plain_command(step)
     done = [passage for _, passage in fix.remedy.proof]
-    if any(map(is_spoken, done)) or (error != whole and len(error.split()) < _LEAST) or not command:
+    if any(map(is_spoken, done)) or (error != whole and len(error.split()) < _LEAST_ERROR_WORDS) or not command:
         return None
     error = _shorten_passage(error, _ERROR_CHARS, whole=error == whole)
     command = _shorten_passage(command, _COMMAND_CHARS, whole=command == step)

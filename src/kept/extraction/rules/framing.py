@@ -67,7 +67,7 @@ _OPENED = Pattern(r"(?:^|[\s(:>])([\p{Pi}\"'‚„「『〈《(]|[\x{202A}-\x{20
 _MARK = 40  # characters within which a list marker, greeting or arrow must stand
 _CUT, _LAST = 6, 400  # words of a prompt that may be cut off; characters of the previous prompt that are read
 _SHORT = 8  # words; only a sentence this short can be a remark about its neighbours
-_NEAR, _ALL = 6, 400  # sentences
+_NEAR_SENTENCES, _ALL_SENTENCES = 6, 400  # sentences
 _QUESTION = ("?", "？")
 
 
@@ -132,7 +132,7 @@ def _number_sentences(text: str, spans: Sequence[SentenceSpan], start: int, end:
     before it.
     """
     before = [span for span in spans if span.end <= start]
-    behind = [span for span in spans if span.start >= end][:_NEAR]
+    behind = [span for span in spans if span.start >= end][:_NEAR_SENTENCES]
     yield from ((place, _words(text, span), False) for place, span in enumerate(before, -len(before)))
     yield from ((0, _words(text, span), False) for span in spans if span.end > start and span.start < end)
     for place, span in enumerate(behind, 1):
@@ -247,7 +247,7 @@ _SIGNS = (
     _Sign(says=is_restriction, first=1, last=1),
     _Sign(says=is_doubt, first=1, last=1),
     _Sign(says=is_correction, first=1, last=1, below=True),
-    _Sign(says=_brings, first=-_ALL, last=-1),
+    _Sign(says=_brings, first=-_ALL_SENTENCES, last=-1),
     _Sign(says=_presents, first=-1, last=-1),
     _Sign(says=_dismisses, first=1, last=1, below=True),
     _Sign(says=_dismisses, first=2, last=3, unjudged=True, below=True),
@@ -255,8 +255,8 @@ _SIGNS = (
     _Sign(says=_reports, first=1, last=1, unjudged=True, below=True),
     _Sign(says=_takes_back, first=0, last=1, unjudged=True, below=True),
     _Sign(says=_asks_about, first=1, last=1, unjudged=True, below=True),
-    _Sign(says=_is_about_text, first=-_NEAR, last=-1, unjudged=True),
-    _Sign(says=_is_about_text, first=1, last=_NEAR, unjudged=True),
+    _Sign(says=_is_about_text, first=-_NEAR_SENTENCES, last=-1, unjudged=True),
+    _Sign(says=_is_about_text, first=1, last=_NEAR_SENTENCES, unjudged=True),
 )
 
 

@@ -27,7 +27,7 @@ from kept.profiles.profile import Category, Profile
 
 _SHELLS = ("bash", "shell", "terminal", "exec", "command", "cmd")
 _COMMAND = "kept suggest"
-_MOST = 2_000  # characters of a passage
+_PASSAGE_CHARS = 2_000  # characters of a passage
 _QUOTE = 400
 _OPTIONS = {"--type": "kind", "--lasts": "lasts", "--alone": "alone", "--replaces": "replaces", "--project": ""}
 _PASSING = frozenset(("request", "state", "idea"))  # kinds of statements that end with their task
@@ -94,7 +94,7 @@ def reply_lines(reply: str) -> tuple[str, ...]:
 
 
 def _suggestion(place: int, event: Event, tool: ToolUse, given: dict[str, str]) -> Suggestion:
-    text = given["text"][:_MOST]
+    text = given["text"][:_PASSAGE_CHARS]
     written = json.dumps(text, ensure_ascii=False)[1:-1]
     quote = next((words for words in (text, written) if words in tool.target), tool.target)
     kind = given.get("kind") or given.get("category", "")  # older transcripts name a category

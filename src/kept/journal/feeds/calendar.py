@@ -19,7 +19,7 @@ from kept.journal.feeds.base import MOST_ITEMS, FeedRequest, FeedResult, clean_f
 
 _FREQUENCIES = ("DAILY", "WEEKLY", "MONTHLY", "YEARLY")
 _DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
-_READ = frozenset({"FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYMONTH", "BYMONTHDAY", "BYDAY"})
+_RULE_PARTS = frozenset({"FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYMONTH", "BYMONTHDAY", "BYDAY"})
 _DAY = Pattern(r"^([+-]?\d{1,2})?(MO|TU|WE|TH|FR|SA|SU)$")
 _UNTIL = Pattern(r"^(?:\d{8}(?:T\d{6}Z?)?)?$")
 _PERIODS = 40_000  # periods without an occurrence, after which a rule is given up
@@ -46,7 +46,7 @@ def parse_recurrence_rule(text: str) -> RecurrenceRule | None:
     parts: Mapping[str, str] = {
         name.strip(): value.strip() for name, _, value in (part.partition("=") for part in text.strip().upper().split(";") if part)
     }
-    if parts.keys() - _READ or parts.get("FREQ") not in _FREQUENCIES:
+    if parts.keys() - _RULE_PARTS or parts.get("FREQ") not in _FREQUENCIES:
         return None
     try:
         made = RecurrenceRule(

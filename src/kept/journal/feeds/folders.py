@@ -117,7 +117,7 @@ def _without_front_matter(text: str) -> list[str]:
 _PAGE_SUFFIXES = frozenset({".html", ".htm", ".xhtml"})
 _TITLE = Pattern(r"(?is)<title[^>]*>(.{0,1000}?)</title")
 _BODY = Pattern(r"(?i)<(?:article|main|body)\b")
-_READ = 2_000_000  # characters of a page that are read
+_PAGE_CHARS = 2_000_000  # characters of a page that are read
 
 
 def read_pages(given: FeedRequest) -> FeedResult:
@@ -126,7 +126,7 @@ def read_pages(given: FeedRequest) -> FeedResult:
 
 
 def _page_item(given: FeedRequest, path: Path, stamp: int, data: bytes) -> FeedItem | str:
-    text = data.decode("utf-8", "replace")[:_READ]
+    text = data.decode("utf-8", "replace")[:_PAGE_CHARS]
     if "\0" in text[:4_096] or "<" not in text:
         return "no web page"
     named, main = _TITLE.search(text), _BODY.search(text)

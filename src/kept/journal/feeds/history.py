@@ -15,7 +15,7 @@ from kept.journal.entry import FeedItem
 from kept.journal.feeds.base import MOST_ITEMS, FeedRequest, FeedResult, clean_feed_title, item_key, to_web_link
 from kept.sources.databases import open_copy, ordinary_tables
 
-_MOST = 1024 * 2**20  # bytes of a database, at most
+_DATABASE_BYTES = 1024 * 2**20  # bytes of a database, at most
 _STEPS = 2_000  # × 10,000 database instructions, after which a query is aborted
 _KINDS = {
     "moz_historyvisits": ("firefox", datetime(1970, 1, 1, tzinfo=UTC)),
@@ -52,7 +52,7 @@ def _strip_address(address: str) -> str:
 
 def _load_visits(given: FeedRequest, since: int) -> Iterator[tuple[str, str, int, datetime | None]]:
     path = given.path
-    if not path.is_file() or path.stat().st_size > _MOST:
+    if not path.is_file() or path.stat().st_size > _DATABASE_BYTES:
         raise SourceError("is no file, or too large", where=given.place, hint="give places.sqlite of Firefox, or History of Chrome")
     try:
         with open_copy(path) as database:

@@ -134,7 +134,7 @@ def _entry_item(node: XmlNode, name: str) -> FeedItem:
     )
 
 
-_MOST = 500  # feeds
+_MOST_FEEDS = 500  # feeds
 
 
 def parse_feed_addresses(data: bytes, where: str) -> tuple[str, ...]:
@@ -143,7 +143,7 @@ def parse_feed_addresses(data: bytes, where: str) -> tuple[str, ...]:
     if not any(node.name == "opml" for node in root.children):
         raise SourceError("is no OPML file", where=where)
     found = (node.attributes.get("xmlurl", "").strip() for node in root.walk() if node.name == "outline")
-    return tuple(dict.fromkeys(item for item in found if item.startswith(("http://", "https://"))))[:_MOST]
+    return tuple(dict.fromkeys(item for item in found if item.startswith(("http://", "https://"))))[:_MOST_FEEDS]
 
 
 def read_feed_list(given: FeedRequest) -> FeedResult:

@@ -10,7 +10,7 @@ from pathlib import Path
 from kept.core.errors import ConfigError, UsageError
 from kept.journal.entry import Template
 
-_MOST = 100_000  # characters
+_TEMPLATE_CHARS = 100_000  # characters
 _KNOWN = frozenset({"span", "extract", "instruction"})
 
 
@@ -39,8 +39,8 @@ def load_template(name: str, config: Path) -> Template:
 
 
 def _parse_template(name: str, text: str, where: str) -> Template:
-    if len(text) > _MOST:
-        raise ConfigError(f"the template has more than {_MOST:,} characters", where=where)
+    if len(text) > _TEMPLATE_CHARS:
+        raise ConfigError(f"the template has more than {_TEMPLATE_CHARS:,} characters", where=where)
     lines = text.splitlines()
     values: dict[str, str] = {}
     if lines and lines[0].strip() == "---":

@@ -73,7 +73,7 @@ class Graph:
     left_out: Mapping[NodeKind, int]
 
 
-MOST = 1_000  # nodes; more cannot be read in a picture
+MOST_NODES = 1_000  # nodes; more cannot be read in a picture
 _THINGS = 0.5  # share of the nodes for things, so that memories have room too
 _NAMED = 2  # memories that must name a resource for it to become a node
 _PINNED = 1.0
@@ -87,7 +87,7 @@ def build_graph(
     *,
     as_of: datetime,
     names: Mapping[str, str],
-    most: int = MOST,
+    most: int = MOST_NODES,
     pages: Mapping[str, str] | None = None,
 ) -> Graph:
     """Build the graph of the memories that are active at a moment.

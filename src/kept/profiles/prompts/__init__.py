@@ -27,7 +27,7 @@ from kept.profiles.profile import Category, Profile
 NAME = "extraction-prompt"
 MEMORY_LOOP = Path(".config") / "memory-loop" / f"{NAME}.md"
 BUILT_IN = "built in"
-_MOST = 200_000  # characters; a longer prompt is a mistake
+_PROMPT_CHARS = 200_000  # characters; a longer prompt is a mistake
 _DEFAULTS = ("coding", "vault")  # the profiles that use a prompt made for Memory Loop
 _SWITCH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _NOT_THEIRS = ("id", "shape")
@@ -120,8 +120,8 @@ def _read_prompt(path: Path) -> str:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"the prompt cannot be read: {error}", where=str(path), hint="make it readable UTF-8 text") from error
-    if len(text) > _MOST:
-        raise ConfigError(f"the prompt has more than {_MOST:,} characters", where=str(path), hint="kept prompt reset")
+    if len(text) > _PROMPT_CHARS:
+        raise ConfigError(f"the prompt has more than {_PROMPT_CHARS:,} characters", where=str(path), hint="kept prompt reset")
     if not text.strip():
         raise ConfigError("the prompt is empty", where=str(path), hint="kept prompt reset")
     return text

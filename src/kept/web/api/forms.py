@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from kept.core.memory import Memory
 from kept.memories.browse import memory_revision, to_export
-from kept.memories.person import MOST
+from kept.memories.person import MEMORY_CHARS
 from kept.web.room import make_change, request_workspace, web_context
 from kept.workspace import Workspace
 
@@ -18,7 +18,7 @@ IfMatch = Annotated[
     str | None,
     Header(max_length=80, description="The revision you saw (from ETag); if it has changed since, nothing is changed (412)."),
 ]
-Sentence = Annotated[str, StringConstraints(min_length=1, max_length=2 * MOST)]
+Sentence = Annotated[str, StringConstraints(min_length=1, max_length=2 * MEMORY_CHARS)]
 Name = Annotated[str, StringConstraints(max_length=200)]
 
 

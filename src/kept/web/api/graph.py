@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 
 from kept.core.codec import to_json
-from kept.outputs.compose.graph import MOST
+from kept.outputs.compose.graph import MOST_NODES
 from kept.outputs.graph import build_knowledge_graph
 from kept.web.room import request_workspace
 
@@ -46,7 +46,7 @@ def get_graph(
     request: Request,
     *,
     project: Annotated[str, Query(max_length=200, description="Only projects with this in their name.")] = "",
-    most: Annotated[int, Query(ge=1, le=5_000, description="Nodes at most.")] = MOST,
+    most: Annotated[int, Query(ge=1, le=5_000, description="Nodes at most.")] = MOST_NODES,
 ) -> dict[str, Any]:
     """The knowledge graph of the memories."""
     with request_workspace(request) as workspace:

@@ -63,13 +63,13 @@ class AnswerBody(Body):
     """The answer to an open question, and its category. Without a text, the question's text is used."""
 
     category: Name
-    text: Annotated[str, Field(max_length=2 * person.MOST)] = ""
+    text: Annotated[str, Field(max_length=2 * person.MEMORY_CHARS)] = ""
 
 
 class ApproveBody(Body):
     """The text and category of the approved memory; empty values leave them unchanged."""
 
-    content: Annotated[str, Field(max_length=2 * person.MOST)] = ""
+    content: Annotated[str, Field(max_length=2 * person.MEMORY_CHARS)] = ""
     category: Name = ""
 
 

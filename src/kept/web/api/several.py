@@ -64,7 +64,9 @@ class MergeBody(Body):
     """Memories to merge into the first."""
 
     memories: Annotated[list[SeenMemory], Field(min_length=2, max_length=50)]
-    content: Annotated[str, Field(max_length=2 * person.MOST, description="What the one says; empty: what the first says.")] = ""
+    content: Annotated[
+        str, Field(max_length=2 * person.MEMORY_CHARS, description="What the one says; empty: what the first says.")
+    ] = ""
     category: Name = ""
 
 

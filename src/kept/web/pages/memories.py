@@ -18,7 +18,7 @@ from kept.core.times import format_instant
 from kept.core.value import dataclass, fields, replace
 from kept.intake.survey import survey
 from kept.memories.browse import TRUST, MemoryFilter, filter_memories, matching_scopes, memory_revision
-from kept.memories.person import MOST, find_memory
+from kept.memories.person import MEMORY_CHARS, find_memory
 from kept.pipeline.erase.forget import find_erasure_places, make_erasure_request
 from kept.profiles.profile import category_title, format_kind
 from kept.recall.index import UnitKind
@@ -119,7 +119,7 @@ def new_memory_form(request: Request) -> Response:
             for category in profile.categories
         ]
         scopes = sorted(workspace.scope_names().items(), key=lambda each: each[1])
-        return render_part(workspace, "memory_new.html", kinds=kinds, scopes=scopes, most=MOST)
+        return render_part(workspace, "memory_new.html", kinds=kinds, scopes=scopes, most=MEMORY_CHARS)
 
 
 @router.get("/memories/merge")
@@ -128,7 +128,7 @@ def merge_form(request: Request, number: Ids) -> Response:
     with request_workspace(request) as workspace:
         memories = [find_memory(workspace, item) for item in number]
         body = json.dumps({"memories": [{"id": memory.id, "revision": memory_revision(memory)} for memory in memories]})
-        return render_part(workspace, "memories_merge.html", memories=memories, body=body, most=MOST)
+        return render_part(workspace, "memories_merge.html", memories=memories, body=body, most=MEMORY_CHARS)
 
 
 @router.get("/memories/forget")
@@ -180,7 +180,7 @@ def split_form(request: Request, number: str) -> Response:
             revision=memory_revision(memory),
             parts=(first.rstrip(" ,;"), _JOINED.sub("", memory.content[len(first) :]).strip()),
             passages=list(dict.fromkeys(quote.quote for quote in memory.evidence if quote.quote)),
-            most=MOST,
+            most=MEMORY_CHARS,
         )
 
 
@@ -209,7 +209,7 @@ def render_form(workspace: Workspace, memory: Memory, template: str, row: str = 
     where = row or f"/memories/{memory.id}/row"
     scopes = [(USER_SCOPE, "everywhere"), *sorted(workspace.scope_names().items(), key=lambda one: one[1].lower())]
     return render_part(
-        workspace, template, memory=memory, revision=memory_revision, kinds=kinds, scopes=scopes, row=where, most=MOST
+        workspace, template, memory=memory, revision=memory_revision, kinds=kinds, scopes=scopes, row=where, most=MEMORY_CHARS
     )
 
 
