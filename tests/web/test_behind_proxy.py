@@ -35,7 +35,7 @@ def proxied(sent, signed_on, served):
     if f"@anna header {IDENTITY} {headers[IDENTITY]}\n" not in CADDYFILE:
         return None
     for name, written in re.findall(r"header_up (\S+) (.+)", CADDYFILE):
-        rule = written.strip('"').replace("8420", str(served.port)).replace("{file./run/kept/anna}", served.key)
+        rule = written.strip('"').replace("8420", str(served.port)).replace("{file./run/kept/anna/key}", served.key)
         pattern, _, instead = rule.partition(" ")
         if not pattern.startswith("^"):
             headers[name] = rule
@@ -112,7 +112,7 @@ def by_caddy(served, folder):
         written = CADDYFILE.replace("memory.example {", f"http://127.0.0.1:{port} {{", 1).replace(
             "sign-on:4180", f"127.0.0.1:{sign_on}"
         )
-        written = written.replace("{file./run/kept/anna}", served.key).replace("127.0.0.1:8420", f"127.0.0.1:{served.port}")
+        written = written.replace("{file./run/kept/anna/key}", served.key).replace("127.0.0.1:8420", f"127.0.0.1:{served.port}")
         (folder / "Caddyfile").write_text(f"{{\n    admin off\n}}\n{written}")
         call = [caddy, "run", "--adapter", "caddyfile", "--config", str(folder / "Caddyfile")]
         process = subprocess.Popen(call, env={"HOME": str(folder), "PATH": os.environ["PATH"]}, stderr=subprocess.PIPE)
@@ -170,8 +170,14 @@ def test_the_compose_file_names_what_it_uses_and_opens_the_proxy_alone():
         assert {name for name in named if not name.startswith("./")} <= set(found["volumes"])
         network = service.get("network_mode", "")
         assert network.removeprefix("service:") in ("", *services)
-    keys = {volume for name in ("anna", "proxy") for volume in services[name]["volumes"] if volume.startswith("keys:")}
-    assert keys == {"keys:/run/kept", "keys:/run/kept:ro"}
+
+
+def test_only_the_page_of_a_person_and_the_proxy_mount_the_volume_with_the_key():
+    services = pytest.importorskip("yaml").safe_load(COMPOSE)["services"]
+    mounted = {name: [each for each in service.get("volumes", ()) if "/run/kept" in each] for name, service in services.items()}
+    assert mounted.pop("anna") == ["anna-key:/run/kept"]
+    assert mounted.pop("proxy") == ["anna-key:/run/kept/anna:ro"]
+    assert not any(mounted.values())
 
 
 def test_the_images_have_versions_and_what_they_are_told_is_what_they_know():
@@ -192,7 +198,7 @@ def test_the_images_have_versions_and_what_they_are_told_is_what_they_know():
 
 def test_the_proxy_is_given_the_key_that_the_page_prints():
     script = pytest.importorskip("yaml").safe_load(COMPOSE)["services"]["anna"]["command"][-1]
-    (line,) = re.findall(r"kept web .*\| (sed .*) > /run/kept/anna", script)
+    (line,) = re.findall(r"kept web .*\| (sed .*) > /run/kept/key", script)
     told = "Open http://127.0.0.1:8420/overview#the-key_of-1start\n"
     assert (
         subprocess.run(["sh", "-c", line], input=told, capture_output=True, text=True, check=True).stdout == "the-key_of-1start\n"
