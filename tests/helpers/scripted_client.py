@@ -30,7 +30,7 @@ def with_model(workspace, model, *, part=PART_TOKENS, **options):
         replies=ReplyCache(workspace.paths.replies),
         clock=workspace.clock,
         pace=pace,
-        room=lambda: TokenLimits(part=part),
+        token_limits=lambda: TokenLimits(part=part),
         **options,
     )
     return replace(workspace, llm=asker)

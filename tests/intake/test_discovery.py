@@ -79,7 +79,7 @@ def test_what_cannot_be_read_and_what_is_no_transcript_is_told(desk_at, home):
 
 def test_a_source_that_is_switched_off_is_found_and_not_read(desk_at, home):
     say(home, "s1", RULE)
-    include_item(find_paths(str(home), {}), "sources_off", "claude-code", there=True)
+    include_item(find_paths(str(home), {}), "sources_off", "claude-code", included=True)
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         found = tool(workspace)
@@ -91,7 +91,7 @@ def test_a_source_that_is_switched_off_is_found_and_not_read(desk_at, home):
 def test_what_is_said_in_an_excluded_project_is_not_archived_and_counted(desk_at, home, pattern, folder):
     say(home, "s1", RULE, cwd=folder)
     say(home, "s2", OTHER, cwd="/x/open")
-    include_item(find_paths(str(home), {}), "exclude", pattern, there=True)
+    include_item(find_paths(str(home), {}), "exclude", pattern, included=True)
     with desk_at(home) as workspace:
         report = run_pipeline(workspace, [], RunOptions())
         assert report.reading.account.noted["events-of-excluded-projects"] == 2
@@ -100,7 +100,7 @@ def test_what_is_said_in_an_excluded_project_is_not_archived_and_counted(desk_at
 
 def test_an_excluded_path_is_not_read(desk_at, home):
     path = say(home, "s1", RULE)
-    include_item(find_paths(str(home), {}), "exclude", str(path.parent), there=True)
+    include_item(find_paths(str(home), {}), "exclude", str(path.parent), included=True)
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         assert not [*workspace.store.archive.files()]

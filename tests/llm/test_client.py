@@ -301,7 +301,7 @@ def test_no_secret_leaves_with_a_question_or_comes_in_with_a_reply(tmp_path: Pat
 
 def test_a_reply_is_asked_to_fit_into_the_models_context() -> None:
     model = Played(GOOD)
-    asker(model, room=lambda: token_limits_for(4_096))([ask(most=4_096)])
+    asker(model, token_limits=lambda: token_limits_for(4_096))([ask(most=4_096)])
     assert model.asked[0].most == 1_024
 
 

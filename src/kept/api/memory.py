@@ -290,17 +290,17 @@ class Memory:
             update_index_after_change(self._workspace)
             self._index_is_stale = False
 
-    def _find_in_scopes(self, number: str) -> Stored:
+    def _find_in_scopes(self, memory_id: str) -> Stored:
         """A memory of this user and project that was not forgotten. Raises MissingError, without naming other projects'
         memories.
         """
         log = self._workspace.store.log
-        ids = (number, *(log.memory_ids_with_prefix(number) if len(number) >= 4 and number.isalnum() else ()))
+        ids = (memory_id, *(log.memory_ids_with_prefix(memory_id) if len(memory_id) >= 4 and memory_id.isalnum() else ()))
         memories = [item for item in map(log.memory, dict.fromkeys(ids)) if item and item.scope in self._scopes and item.content]
-        exact = [memory for memory in memories if memory.id == number] or memories
+        exact = [memory for memory in memories if memory.id == memory_id] or memories
         if len(exact) != 1:
             hint = f"it could be {', '.join(memory.id for memory in exact)}" if exact else "list() shows their ids"
-            raise MissingError(f"no memory {number!r} here", hint=hint)
+            raise MissingError(f"no memory {memory_id!r} here", hint=hint)
         return exact[0]
 
     def _refuse_agents(self, what: str) -> None:

@@ -65,9 +65,9 @@ def to_fact_text(text: str, most: int = LONGEST) -> str:
     ``@path`` is put in a code span, where clients do not import it; a backtick without a partner becomes an apostrophe. Idempotent.
     """
     words = to_plain_line(text[: 8 * most])
-    room = most
-    while len(safe := _escape_imports(_replace_lone_backticks(_truncate(words, room)))) > most:
-        room -= len(safe) - most
+    limit = most
+    while len(safe := _escape_imports(_replace_lone_backticks(_truncate(words, limit)))) > most:
+        limit -= len(safe) - most
     return safe
 
 

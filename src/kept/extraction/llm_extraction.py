@@ -98,7 +98,7 @@ def extract_with_llm(
     *,
     by: str,
     trust: Trust = Trust.CLAIMS,
-    room: TokenLimits = TokenLimits(),  # noqa: B008 - a frozen value
+    limits: TokenLimits = TokenLimits(),  # noqa: B008 - a frozen value
     from_start: Collection[int] = (),
     within: Within | None = None,
     occasion: Occasion = Occasion.NIGHTLY,
@@ -131,7 +131,7 @@ def extract_with_llm(
             progress("asking", number, len(chosen))
             yield waiting
 
-    planned = plan_questions(workspace, in_time(), room)
+    planned = plan_questions(workspace, in_time(), limits)
     while gathered := list(islice(planned, _TOGETHER)):
         for part in (part for question in gathered for part in question.parts):
             work.report.prompts[part.prompt.profile] = (part.prompt.origin, part.prompt.version)

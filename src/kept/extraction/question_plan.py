@@ -55,22 +55,22 @@ def profile_of(workspace: Workspace, thread: Thread) -> Profile:
     return workspace.profile_for(thread.source, thread.project, thread.path)
 
 
-def plan_questions(workspace: Workspace, waiting: Iterable[tuple[Thread, int]], room: TokenLimits) -> Iterator[Question]:
+def plan_questions(workspace: Workspace, waiting: Iterable[tuple[Thread, int]], limits: TokenLimits) -> Iterator[Question]:
     """Yield the questions about threads, each from its ordinal on, in order. Small parts with the same prompt share a question.
 
     Estimates count these questions and runs ask them. Raises StoreError, ConfigError.
     """
-    thread_parts = (part for thread, closed in waiting for part in plan_parts(workspace, thread, closed, limit=room.part))
-    return (Question(parts=some, ask=build_parts_ask(some, room)) for some in group_parts(thread_parts, room))
+    thread_parts = (part for thread, closed in waiting for part in plan_parts(workspace, thread, closed, limit=limits.part))
+    return (Question(parts=some, ask=build_parts_ask(some, limits)) for some in group_parts(thread_parts, limits))
 
 
-def group_parts(found: Iterable[ThreadPart], room: TokenLimits) -> Iterator[tuple[ThreadPart, ...]]:
+def group_parts(found: Iterable[ThreadPart], limits: TokenLimits) -> Iterator[tuple[ThreadPart, ...]]:
     """Group consecutive parts up to the size of one question. A part that needs preceding context (``lead``) starts a new group."""
     some: list[ThreadPart] = []
     weight, prompt = 0, ""
     for part in found:
         size = part.excerpt.weight if part.worth_asking else 0
-        if size and weight and (weight + size > room.part or part.reading.chunk.lead or part.prompt.version != prompt):
+        if size and weight and (weight + size > limits.part or part.reading.chunk.lead or part.prompt.version != prompt):
             yield tuple(some)
             some, weight = [], 0
         some.append(part)
@@ -79,12 +79,12 @@ def group_parts(found: Iterable[ThreadPart], room: TokenLimits) -> Iterator[tupl
         yield tuple(some)
 
 
-def build_parts_ask(some: Sequence[ThreadPart], room: TokenLimits) -> Ask | None:
+def build_parts_ask(some: Sequence[ThreadPart], limits: TokenLimits) -> Ask | None:
     """The question about some parts; None if nobody typed anything in any of them."""
     thread_parts = [part for part in some if part.worth_asking]
     about = [part.thread.session for part in thread_parts]
     return (
-        build_question_ask([part.excerpt for part in thread_parts], thread_parts[0].prompt, about=about, most=room.reply)
+        build_question_ask([part.excerpt for part in thread_parts], thread_parts[0].prompt, about=about, most=limits.reply)
         if thread_parts
         else None
     )

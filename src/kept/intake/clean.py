@@ -293,12 +293,12 @@ def _cut_middle(text: str, most: int, *, errors: int = 0) -> str:
     if len(text) <= most:
         return text
     mark = f"\n[… {len(text) - most:,} characters cut …]\n"
-    room = max(0, most - len(mark))
-    least = max(0, room - errors - 1)
+    limit = max(0, most - len(mark))
+    least = max(0, limit - errors - 1)
     middle = _errors(text[least - least // 3 : len(text) - least // 3], errors) if errors else ""
-    room -= len(middle) + 1 if middle else 0
-    head = _cut_at_boundary(text[: room - room // 3])
-    tail = _cut_at_boundary(text[len(text) - room // 3 :][::-1])[::-1] if room // 3 else ""
+    limit -= len(middle) + 1 if middle else 0
+    head = _cut_at_boundary(text[: limit - limit // 3])
+    tail = _cut_at_boundary(text[len(text) - limit // 3 :][::-1])[::-1] if limit // 3 else ""
     return strip_invisible(head.rstrip() + mark + (middle + "\n" if middle else "") + tail.lstrip())[0]
 
 

@@ -57,8 +57,8 @@ def save_branches(home: Paths, branches: Branches) -> None:
     """Add branches to those known from earlier transcripts."""
     known = load_branches(home)
     for directory, names in branches.items():
-        room = _BRANCHES_KEPT - len(known.get(directory, set()))
-        known.setdefault(directory, set()).update(sorted(names - known[directory])[: max(0, room)])
+        free = _BRANCHES_KEPT - len(known.get(directory, set()))
+        known.setdefault(directory, set()).update(sorted(names - known[directory])[: max(0, free)])
     body = {directory: sorted(names) for directory, names in sorted(known.items())}
     if known != load_branches(home):
         place = home.state / _BRANCHES

@@ -162,13 +162,13 @@ def load_project_month(workspace: Workspace, first: date, scope: str) -> Project
 def load_day_sessions(workspace: Workspace, day: date, scope: str = "") -> tuple[DaySession, ...]:
     """Load the sessions with events on a day, of one scope or all, each with what was worked on. Raises StoreError."""
     start, stop = workspace.day_bounds(day)
-    told: Mapping[tuple[str, str], list[ThreadNote]] = defaultdict(list)
+    notes_by_session: Mapping[tuple[str, str], list[ThreadNote]] = defaultdict(list)
     for item in drop_repeated_notes(workspace.store.days.notes_between(start, stop)):
-        told[item.path, item.session].append(item)
+        notes_by_session[item.path, item.session].append(item)
     found = []
     for activity in _activity_of(workspace, day, frozenset({scope} - {""})):
         of = scope or workspace.scope(activity.project, activity.path)
-        notes = told.get((activity.path, activity.session), ())
+        notes = notes_by_session.get((activity.path, activity.session), ())
         found.append(DaySession(activity=activity, scope=of, worked=tuple(work_bullet(item.note, of) for item in notes)))
     return tuple(found)
 

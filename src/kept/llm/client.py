@@ -66,7 +66,7 @@ class LlmClient:
         redact: Redact = lambda text: (text, 0),
         batch: bool = False,
         program: str = "",
-        room: Callable[[], TokenLimits] = TokenLimits,
+        token_limits: Callable[[], TokenLimits] = TokenLimits,
         plan: Plan | None = None,
     ) -> None:
         self.tally = Tally()
@@ -74,7 +74,7 @@ class LlmClient:
         self.progress: Progress = ignore_progress
         self.dry = False
         self.retry = False  # if true, questions that were set aside are asked again
-        self._measure = room
+        self._measure = token_limits
         self._plan = plan
         self._program = program
         self._made = made
@@ -303,10 +303,10 @@ class LlmClient:
         if self._stopped:
             return one.unread() or self._stopped
         no_second = one.unread("; the budget allows no second try")
-        aside = sum((self._max_usage(item.ask) for item in (*flying, one)), Usage())
-        if self._plan is not None and self._count_plan_calls() + aside.calls > self._plan.calls:
+        reserved = sum((self._max_usage(item.ask) for item in (*flying, one)), Usage())
+        if self._plan is not None and self._count_plan_calls() + reserved.calls > self._plan.calls:
             return no_second or UnaffordableReply(reason=self._plan.reason)
-        if short := self._exceeded_budget(aside):
+        if short := self._exceeded_budget(reserved):
             return no_second or UnaffordableReply(reason=f"the budget of {short} is used up")
         return None
 
@@ -396,12 +396,12 @@ class LlmClient:
         if not self.batch or not isinstance(model, BatchModel):
             return {}
         chosen: list[OpenQuestion] = []
-        aside = Usage()
+        reserved = Usage()
         for each in waiting:
             cost = self._max_usage(each.ask, batched=True)
-            if each.ask.waits and not self._exceeded_budget(aside + cost):
+            if each.ask.waits and not self._exceeded_budget(reserved + cost):
                 chosen.append(each)
-                aside += cost
+                reserved += cost
         replies: dict[str, Reply] = {}
         for some in split_batches(chosen, lambda each: len(format_full_prompt(each.ask).encode()), _BATCH_BYTES):
             named = {digest(question.key): question for question in some}

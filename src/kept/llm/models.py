@@ -52,7 +52,7 @@ def create_llm_client(
         redact=redact,
         batch=settings.batch,
         program=_identify_program(settings, env),
-        room=lambda: token_limits_for(context_of(settings), most=settings.prompt_tokens),
+        token_limits=lambda: token_limits_for(context_of(settings), most=settings.prompt_tokens),
         plan=plan,
     )
 

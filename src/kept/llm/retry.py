@@ -42,8 +42,8 @@ class OpenQuestion:
 
     def ask_again(self, wrong: InvalidReply) -> "OpenQuestion":
         """The second and last try after an unusable reply: names the fault, and allows a longer reply if it was truncated."""
-        room = 2 if wrong.fault is Fault.TRUNCATED else 1
-        again = replace(self.ask, prompt=f"{self.ask.prompt}\n\n{_AGAIN.format(reason=wrong.reason)}", most=room * self.ask.most)
+        factor = 2 if wrong.fault is Fault.TRUNCATED else 1
+        again = replace(self.ask, prompt=f"{self.ask.prompt}\n\n{_AGAIN.format(reason=wrong.reason)}", most=factor * self.ask.most)
         return replace(self, ask=again, again=True, invalid_reply=wrong)
 
 

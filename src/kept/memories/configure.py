@@ -113,16 +113,16 @@ def change_setting(home: Paths, name: str, value: str | Sequence[str], *, if_mat
     return load_setting(home, name)
 
 
-def include_item(home: Paths, name: str, item: str, *, there: bool, remote: bool = False) -> tuple[str, ...]:
-    """Add an item to a list setting, or remove it if ``there`` is False; returns the list.
+def include_item(home: Paths, name: str, item: str, *, included: bool, remote: bool = False) -> tuple[str, ...]:
+    """Add an item to a list setting, or remove it if ``included`` is False; returns the list.
 
     Raises ConfigError, ChangedError, UsageError.
     """
     before = tuple(load_setting(home, name))
-    if there == (item in before):
-        raise UsageError(f"{item!r} is {'already' if there else 'not'} among {name}", hint=f"kept config get {name}")
+    if included == (item in before):
+        raise UsageError(f"{item!r} is {'already' if included else 'not'} among {name}", hint=f"kept config get {name}")
     return tuple(
-        change_setting(home, name, (*before, item) if there else [entry for entry in before if entry != item], remote=remote)
+        change_setting(home, name, (*before, item) if included else [entry for entry in before if entry != item], remote=remote)
     )
 
 

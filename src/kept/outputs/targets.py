@@ -144,12 +144,12 @@ def _instructions_target(workspace: Workspace, reader: Client, part: str = "") -
     budget.
     """
     writing = [profile for profile in workspace.writing if profile.outputs.memory_file] or [workspace.profile]
-    half = tuple(replace(profile, outputs=_halve_room(profile.outputs)) for profile in writing)
+    half = tuple(replace(profile, outputs=_halve_budgets(profile.outputs)) for profile in writing)
     path = workspace.paths.of(reader) / reader.instructions
     return Target(path=path, profiles=half, form=TargetForm.SECTION, heading=REMEMBERED, part=part)
 
 
-def _halve_room(outputs: Outputs) -> Outputs:
+def _halve_budgets(outputs: Outputs) -> Outputs:
     return replace(outputs, memory_bytes=outputs.memory_bytes // 2, memory_lines=outputs.memory_lines // 2)
 
 
@@ -320,8 +320,8 @@ def _sheet_document(
 def _card_document(workspace: Workspace, book: OutputContent, target: Target, reserved: int) -> Document:
     """The quick-reference card: the most relevant memories, and links to the pages with the rest."""
     leaves = [note_page for profile in target.profiles for note_page in book.pages.get(profile.id, ())]
-    room = reserved + _POINTERS
-    document = _sheet_document(workspace, book, target, book.memories, reserved=room, place=OutputPlace.CARD)
+    reserved_bytes = reserved + _POINTERS
+    document = _sheet_document(workspace, book, target, book.memories, reserved=reserved_bytes, place=OutputPlace.CARD)
     if not document.sections:
         return Document(sections=())
     shown = {fact.id for section in document.sections for fact in section.facts}

@@ -140,10 +140,10 @@ def list_jobs(workspace: Workspace, *, agent: bool = False) -> tuple[Job, ...]:
         return _build_jobs(workspace, _find_open_questions(workspace, agent=agent))
 
 
-def load_job_text(workspace: Workspace, number: str) -> str:
+def load_job_text(workspace: Workspace, job_id: str) -> str:
     """Return the text of a job. Raises MissingError if no job has that id."""
     known = {path.name.removesuffix(_JOB): path for path in jobs_folder(workspace).glob(f"*{_JOB}")}
-    return files.read_text(find_by_prefix(known, number, f"no job {number!r}", "see `kept jobs list`"))
+    return files.read_text(find_by_prefix(known, job_id, f"no job {job_id!r}", "see `kept jobs list`"))
 
 
 def commit_replies(workspace: Workspace, *, agent: bool = False) -> JobsReport:
@@ -234,16 +234,16 @@ def _ask_all(
     return read, curated, advised
 
 
-def _job_path(workspace: Workspace, number: str) -> Path:
-    return jobs_folder(workspace) / f"{number}{_JOB}"
+def _job_path(workspace: Workspace, job_id: str) -> Path:
+    return jobs_folder(workspace) / f"{job_id}{_JOB}"
 
 
-def _write_question(workspace: Workspace, number: str, ask: Ask) -> None:
-    reply = jobs_folder(workspace) / f"{number}{_REPLY}"
+def _write_question(workspace: Workspace, job_id: str, ask: Ask) -> None:
+    reply = jobs_folder(workspace) / f"{job_id}{_REPLY}"
     # The prompt is fenced as kept's own text, so that an agent's transcript of this job is not remembered again.
     prompt = ask.prompt.replace(TAG, "kept context")
-    text = f"{_HEAD.format(id=number, reply=reply, system=ask.system)}<{TAG}> {NOTICE}\n{prompt}\n</{TAG}>\n"
-    path = _job_path(workspace, number)
+    text = f"{_HEAD.format(id=job_id, reply=reply, system=ask.system)}<{TAG}> {NOTICE}\n{prompt}\n</{TAG}>\n"
+    path = _job_path(workspace, job_id)
     files.write_if_unchanged(path, text.encode(), expect=files.read_file(path).stamp, root=workspace.paths.root)
 
 

@@ -298,7 +298,7 @@ def _ask_about_sessions(
         workspace.llm,
         by=workspace.settings.llm.name,
         trust=Trust.CLAIMS if score.passes else Trust.NOTHING,
-        room=workspace.llm.token_limits,
+        limits=workspace.llm.token_limits,
         from_start=from_start,
         within=within,
         occasion=options.occasion,

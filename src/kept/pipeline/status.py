@@ -85,7 +85,7 @@ class ChartPoint:
 
     day: date
     value: float
-    told: str
+    label: str
 
 
 def load_runs(workspace: Workspace, most: int, *, before: int = 0) -> tuple[RunSummary, ...]:
@@ -166,7 +166,7 @@ def daily_costs(workspace: Workspace, days: int) -> tuple[ChartPoint, ...]:
             usage = sum((usage_sum.usage for usage_sum in replies.usage_between(start, stop)), Usage())
             cost = usage.cost or 0.0
             unknown = " and an unknown price" if usage.cost is None else ""
-            found.append(ChartPoint(day=day, value=cost, told=f"{day}: {cost:.2f} USD{unknown}, {usage.calls:,} questions"))
+            found.append(ChartPoint(day=day, value=cost, label=f"{day}: {cost:.2f} USD{unknown}, {usage.calls:,} questions"))
     return tuple(found)
 
 
@@ -174,7 +174,7 @@ def self_reference_points(workspace: Workspace, most: int) -> tuple[ChartPoint, 
     """The share of sentences about memory itself in each of the last journal entries, oldest first."""
     return tuple(
         ChartPoint(
-            day=entry_head.first, value=entry_head.self_reference, told=f"{entry_head.first}: {entry_head.self_reference:.0%}"
+            day=entry_head.first, value=entry_head.self_reference, label=f"{entry_head.first}: {entry_head.self_reference:.0%}"
         )
         for entry_head in load_entry_heads(workspace)[-most:]
     )

@@ -57,7 +57,7 @@ def build_chart(
     for number, each in enumerate(points):
         height = max(round(HEIGHT * min(1.0, each.value / top), 1), 1.0)
         place = (round(number * room, 1), round(HEIGHT - height, 1), round(room * (1 - _GAP), 1))
-        bars.append(Bar(*place, height=height, told=each.told, over=0 <= target < each.value))
+        bars.append(Bar(*place, height=height, told=each.label, over=0 <= target < each.value))
     line = round(HEIGHT * (1 - target / top), 1) if 0 <= target <= top else -1.0
     return Chart(
         title=title,

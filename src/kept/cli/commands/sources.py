@@ -131,7 +131,7 @@ def _switch_sources(context: typer.Context, action: str, items: Sequence[str], *
         items = [str(Path(item).expanduser()) for item in items]
     home = find_paths(call_options(context).home, os.environ)
     for item in items:
-        listed = configure.include_item(home, name, item, there=there)
+        listed = configure.include_item(home, name, item, included=there)
         if not as_json:
             show.write_lines([_switched_line(home, action, item)])
     if as_json:

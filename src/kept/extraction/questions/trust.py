@@ -46,10 +46,10 @@ _SHELL = Pattern(r"[|;&]|\$\(|^(?:sudo|curl|wget|bash|sh|rm|iex|powershell|eval)
 
 
 def is_unproven_fix(
-    content: str, cited: Iterable[Event], events: Sequence[Event], *, told: bool = False, agreed: Iterable[Event] = ()
+    content: str, cited: Iterable[Event], events: Sequence[Event], *, stated: bool = False, agreed: Iterable[Event] = ()
 ) -> bool:
     """True if a claimed fix does not name a command or change that was made in the session and helped, or that the person names. If
-    the person stated the fix themselves, or said that the assistant's suggestion helped (``told``), it need not name one. A
+    the person stated the fix themselves, or said that the assistant's suggestion helped (``stated``), it need not name one. A
     question is never a fix.
 
     ``events`` are those of the session around the claim, in order. What helped is a call that passed after a failure, identified by
@@ -82,7 +82,7 @@ def is_unproven_fix(
     parts |= {match.casefold() for match in _ORDERED.findall(one_line(content).replace("`", ""))}
     made = any(part in call.casefold() and part not in before for call in helped for part in parts)
     again = any(name in call.casefold() for call in helped for name in names if " " in name and name not in _last_call(failed))
-    return not (told or made or again or any(part in said for part in parts))
+    return not (stated or made or again or any(part in said for part in parts))
 
 
 def holds_harmful_command(content: str) -> bool:
@@ -232,7 +232,7 @@ def _remedy_fault(
     )
     keys = {item.event for item in granted}
     agreed = [event for event in cited.values() if event.key in keys]
-    return "nothing shows that it helped" if is_unproven_fix(content, cited.values(), ordered, told=told, agreed=agreed) else ""
+    return "nothing shows that it helped" if is_unproven_fix(content, cited.values(), ordered, stated=told, agreed=agreed) else ""
 
 
 def _polarity_fault(content: str, evidence: Sequence[Evidence], cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:

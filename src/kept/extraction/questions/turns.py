@@ -169,14 +169,14 @@ def _length(text: str) -> int:
     return len(text) + (0 if text.isascii() else (_CHARS_A_TOKEN - 1) * sum(map(is_cjk, text)))
 
 
-def _fitting_length(text: str, room: int) -> int:
-    """How many characters of a text fit into ``room``."""
-    left = room
+def _fitting_length(text: str, limit: int) -> int:
+    """How many characters of a text fit into ``limit``."""
+    left = limit
     for number, char in enumerate(text):
         left -= _CHARS_A_TOKEN if is_cjk(char) else 1
         if left < 0:
             return number
-    return room
+    return limit
 
 
 # A long pause ends a chunk that has at least this share of the limit, which avoids reading it again in the next run.

@@ -72,7 +72,7 @@ _QUESTION = ("?", "？")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ToldIn:
+class TellingPosition:
     """The position of an explicit telling: sentence ``place`` contains the telling words; ``first`` to ``last`` also include its
     passage.
 
@@ -100,21 +100,21 @@ class _Sign:
     below: bool = False
 
 
-def find_frame(text: str, start: int, end: int, told: ToldIn | None = None) -> Frame | None:
+def find_frame(text: str, start: int, end: int, telling: TellingPosition | None = None) -> Frame | None:
     """Why the characters ``[start, end)`` of a prompt may be somebody else's words or not stand alone; None if nothing suggests it.
 
-    ``told`` is given for a telling that rules found. No model has judged it, so it must also stand in a free position.
+    ``telling`` is given for a telling that rules found. No model has judged it, so it must also stand in a free position.
     """
-    if told and not _is_free(text, told):
+    if telling and not _is_free(text, telling):
         return Frame.QUOTED
     if is_disowned(text, start, end):
         return Frame.PART
     led = _is_led(text, start)
-    if told:
-        spans, start, end = told.sentences, told.sentences[told.first].start, told.sentences[told.last].end
+    if telling:
+        spans, start, end = telling.sentences, telling.sentences[telling.first].start, telling.sentences[telling.last].end
     else:
         spans = [span for span in split_sentences(text, 0, len(text)) if not span.parenthetical]
-    signs = [sign for sign in _SIGNS if told or not sign.unjudged]
+    signs = [sign for sign in _SIGNS if telling or not sign.unjudged]
     around = _number_sentences(text, spans, start, end)
     against = {
         place
@@ -182,9 +182,9 @@ def _leaves_open(lead: str, *, announces: bool) -> bool:
     return not _OWN.search(lead) and bool(_EXPLAINS.search(lead) or (announces and _WRITES.search(lead)))
 
 
-def _is_free(text: str, told: ToldIn) -> bool:
+def _is_free(text: str, telling: TellingPosition) -> bool:
     """True if nothing introduces a telling, reports it or refers to it from below."""
-    spans, opening = told.sentences, told.first
+    spans, opening = telling.sentences, telling.first
     while opening and spans[opening].bullet and spans[opening - 1].bullet:
         opening -= 1
     before = text[: spans[opening].start].rstrip(" \t")
@@ -193,8 +193,8 @@ def _is_free(text: str, told: ToldIn) -> bool:
     before, after = before.rstrip(), before[len(before.rstrip()) :]
     return not (
         not _can_begin_after(before, next_line=after.count("\n") == 1)
-        or _POINTS_UP.match(text[spans[told.last].end :][:_MARK])
-        or _is_spoken_of(_words(text, spans[told.place]), told.spoken)
+        or _POINTS_UP.match(text[spans[telling.last].end :][:_MARK])
+        or _is_spoken_of(_words(text, spans[telling.place]), telling.spoken)
     )
 
 

@@ -12,7 +12,7 @@ from kept.core.sentences import SentenceSpan
 from kept.core.value import dataclass, replace
 from kept.core.words import opens_with
 from kept.extraction.rules.assertion import is_question
-from kept.extraction.rules.framing import ToldIn, find_frame
+from kept.extraction.rules.framing import TellingPosition, find_frame
 from kept.extraction.rules.patterns import SPACE, compile_pattern, count_mass, has_match, skip_filler
 from kept.profiles.lexicons import Lexicon, TellingPatterns, word_list
 
@@ -101,7 +101,7 @@ def _tellings_of_sentence(
             return
         if found:
             numbers = [place, *(number for number, _ in found)]
-            told = ToldIn(sentences=spans, place=place, first=min(numbers), last=max(numbers), spoken=pattern)
+            told = TellingPosition(sentences=spans, place=place, first=min(numbers), last=max(numbers), spoken=pattern)
             for number, telling in found:
                 yield number, replace(telling, doubt=telling.doubt or find_frame(text, telling.start, telling.end, told) or "")
             return

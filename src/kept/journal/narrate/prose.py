@@ -53,8 +53,8 @@ def select_items(items: Sequence[ContextItem], bounds: ContextBounds) -> ItemSel
     """Select the items of an entry within the bounds: the weightiest of each kind, in their original order."""
     inside = [item for item in items if item.grade is TrustLevel.SESSION]
     outside = [item for item in items if item.grade is TrustLevel.OUTSIDE]
-    room = int(bounds.whole * (1 - bounds.outside)) if outside else bounds.whole
-    sessions = _heaviest_items(inside, room)
+    budget = int(bounds.whole * (1 - bounds.outside)) if outside else bounds.whole
+    sessions = _heaviest_items(inside, budget)
     spent = _count_characters(sessions)
     memory = _heaviest_items(
         _related_memories([item for item in items if item.grade is TrustLevel.MEMORY], sessions), min(bounds.memory, spent)
@@ -76,7 +76,7 @@ def _count_characters(items: Iterable[ContextItem]) -> int:
 
 
 def _heaviest_items(items: Sequence[ContextItem], budget: int) -> list[ContextItem]:
-    """The weightiest items that fit into ``room`` characters; earlier ones first among equals."""
+    """The weightiest items that fit into ``budget`` characters; earlier ones first among equals."""
     found, left = [], budget
     for item in sorted(items, key=lambda one: -one.weight):
         if len(item.text) + 1 <= left:
@@ -96,12 +96,12 @@ def _share_among_sources(items: Sequence[ContextItem], bounds: ContextBounds, sp
     weights = {name: bounds.shares.get(name, usual) for name in names}
     total = sum(weights.values()) or 1.0
     relative = spent * bounds.outside / max(1 - bounds.outside, 0.01)
-    room = min(bounds.whole * bounds.outside, max(relative, min(_LEAST_OUTSIDE, max(spent, _ONE_ITEM))))
+    budget = min(bounds.whole * bounds.outside, max(relative, min(_LEAST_OUTSIDE, max(spent, _ONE_ITEM))))
     return [
         item
         for name in names
         for item in _heaviest_items(
-            [context_item for context_item in items if context_item.source == name], int(room * weights[name] / total)
+            [context_item for context_item in items if context_item.source == name], int(budget * weights[name] / total)
         )
     ]
 

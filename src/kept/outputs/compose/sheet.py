@@ -248,24 +248,24 @@ class _SheetBudget:
         return (category.budget if category else 0) or _LINES
 
 
-def _fitting_prefix(ordered: Sequence[Memory], room: _SheetBudget) -> list[Memory]:
+def _fitting_prefix(ordered: Sequence[Memory], budget: _SheetBudget) -> list[Memory]:
     """The longest prefix of each profile's ranking that fits. So an additional memory can only push out the last ones, whatever its
     size.
     """
     used = size_in_bytes((*header_lines(date.max), end_line(len(ordered))))
-    left = {name: [most - used, lines] for name, (most, lines) in room.profile_limits().items()}
+    left = {name: [most - used, lines] for name, (most, lines) in budget.profile_limits().items()}
     full: set[str] = set()
     scopes: set[str] = set()
     sections: dict[tuple[str, str, str], int] = {}
     kept: list[Memory] = []
     for memory in ordered:
         section = (memory.profile, memory.scope, memory.category)
-        if sections.get(section, 0) >= room.category_budget(memory) and not memory.pinned:
+        if sections.get(section, 0) >= budget.category_budget(memory) and not memory.pinned:
             continue
-        size = _bytes_taken(memory, room, new_scope=memory.scope not in scopes, new_section=section not in sections)
+        size = _bytes_taken(memory, budget, new_scope=memory.scope not in scopes, new_section=section not in sections)
         mine = left[memory.profile]
         mine[0], mine[1] = mine[0] - size, mine[1] - 1
-        if used + size > room.cap:
+        if used + size > budget.cap:
             break
         if (memory.profile in full or min(mine) < 0) and not memory.pinned:
             full.add(memory.profile)
@@ -277,14 +277,14 @@ def _fitting_prefix(ordered: Sequence[Memory], room: _SheetBudget) -> list[Memor
     return kept
 
 
-def _bytes_taken(memory: Memory, room: _SheetBudget, *, new_scope: bool, new_section: bool) -> int:
+def _bytes_taken(memory: Memory, budget: _SheetBudget, *, new_scope: bool, new_section: bool) -> int:
     """The bytes of a memory with its id in the comment, including headings that it adds."""
-    fact = to_fact(memory, room.zone, room.was.get(memory.id, ""))
+    fact = to_fact(memory, budget.zone, budget.was.get(memory.id, ""))
     size = len(fact_line(fact.text, fact.day).encode()) + 1 + len(memory.id.encode()) + 1
     if new_scope:
-        size += size_in_bytes(("", heading_line(2, room.names[memory.scope])))
+        size += size_in_bytes(("", heading_line(2, budget.names[memory.scope])))
     if new_section:
-        title = category_heading(memory.profile, memory.category, room.profiles)
+        title = category_heading(memory.profile, memory.category, budget.profiles)
         size += size_in_bytes(
             ("", heading_line(3, title), ids_line(memory.scope, format_kind(memory.profile, memory.category), ()))
         )

@@ -166,7 +166,7 @@ def switch_source(request: Request, answer: Response, name: Named, body: SwitchB
     home = request_home(request)
     with web_context(request).writing:
         if body.on == (name in configure.load_setting(home, "sources_off")):
-            configure.include_item(home, "sources_off", name, there=not body.on, remote=True)
+            configure.include_item(home, "sources_off", name, included=not body.on, remote=True)
     return _setting_response(request, answer, "sources_off")
 
 

@@ -124,7 +124,7 @@ def _chart_growth(workspace: Workspace, memories: Sequence[Memory], today: date)
     for week in (monday - timedelta(weeks=back) for back in range(_WEEKS - 1, -1, -1)):
         there = Counter(title for day, title in seen if day < week + timedelta(weeks=1))
         told = ", ".join(f"{count:,} {title}" for title, count in there.most_common()) or "none"
-        points.append(ChartPoint(day=week, value=there.total(), told=f"week of {week}: {there.total():,}, {told}"))
+        points.append(ChartPoint(day=week, value=there.total(), label=f"week of {week}: {there.total():,}, {told}"))
     return build_chart("Memories over time", "active ones, week by week, with their categories", points)
 
 
