@@ -34,5 +34,5 @@ class KeptMemoryBlock(BaseMemoryBlock[str]):
         return (await self.memory.context(asked, budget=self.budget)).text
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
-        said = [{"role": _ROLES.get(message.role, "system"), "content": message.content or ""} for message in messages]
-        await self.memory.observe(said)
+        entries = [{"role": _ROLES.get(message.role, "system"), "content": message.content or ""} for message in messages]
+        await self.memory.observe(entries)

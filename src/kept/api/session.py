@@ -115,10 +115,14 @@ def withdrawals_of_run(
 ) -> tuple[list[Memory], tuple[str, ...]]:
     """The memories that a run retired because the person withdrew them, and messages about withdrawals that retired none."""
     log, archive = workspace.store.log, workspace.store.archive
-    told = [each for path in paths for thread in archive.threads(path=str(path)) for each in log.thread_proposals(thread.id, 0)]
-    told = [each for each in told if each.judged.candidate.trigger == WITHDRAWAL and each.judged.candidate.scope in scopes]
-    made = {each.id for each in log.passes({each.pass_id for each in told}) if each.run == run} if told else set()
-    asked = [each.judged.candidate for each in told if each.pass_id in made]
+    proposals = [
+        each for path in paths for thread in archive.threads(path=str(path)) for each in log.thread_proposals(thread.id, 0)
+    ]
+    proposals = [
+        each for each in proposals if each.judged.candidate.trigger == WITHDRAWAL and each.judged.candidate.scope in scopes
+    ]
+    made = {each.id for each in log.passes({each.pass_id for each in proposals}) if each.run == run} if proposals else set()
+    asked = [each.judged.candidate for each in proposals if each.pass_id in made]
     taken = [item for item in log.memories() if item.reason.startswith(TAKEN_BACK) and item.scope in scopes] if asked else []
     latest = {memory.id: log.operations_on(memory.id)[-1] for memory in taken}
     withdrawn = [memory for memory in taken if latest[memory.id][0].run == run]

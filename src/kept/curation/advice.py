@@ -150,14 +150,14 @@ def _is_related(left: Memory, right: Memory) -> bool:
 
 def fill_curation_prompt(text: str, category: Category) -> str:
     """The system prompt for requests about a category, from the template ``text``."""
-    said = {
+    values = {
         "title": category.title,
         "belongs": category.belongs,
         "excludes": category.excludes or "nothing in particular",
         "consolidation": category.consolidation,
         "shape": _SHAPES[category.shape],
     }
-    for name, words in said.items():
+    for name, words in values.items():
         text = text.replace(f"{{{{{name}}}}}", words)
     return text
 
@@ -287,8 +287,8 @@ def _build_merge(winner: Memory, several: Sequence[tuple[Memory, ProposedChange]
     return Merge(memory=winner.id, at=facts.last_seen, reason=reason, losers=tuple(memory.id for memory, _ in several), facts=facts)
 
 
-def _format_reason(said: str) -> str:
-    return f"{ADVISED}{one_line(said)[:_REASON_CHARS]}"
+def _format_reason(reason: str) -> str:
+    return f"{ADVISED}{one_line(reason)[:_REASON_CHARS]}"
 
 
 def _is_restatement(memory: Memory, winner: Memory) -> bool:

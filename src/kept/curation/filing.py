@@ -55,17 +55,17 @@ class Filing:
         """Index a whole group. ``elsewhere`` are memories of other groups that may rest on its candidates; ``texts`` are parsed
         already.
         """
-        told: dict[str, list[CandidateVerdict]] = {}
+        verdicts: dict[str, list[CandidateVerdict]] = {}
         for each in self.eligible(apply_overrulings(judged)):
-            told.setdefault(each.candidate.content, []).append(each)
+            verdicts.setdefault(each.candidate.content, []).append(each)
         own: dict[str, list[Memory]] = {}
         for memory in filter(has_own_words, memories):
             own.setdefault(memory.content, []).append(memory)
         known = {text.content: text for text in texts}
         old = {_body_of(stored)[0]: stored for stored in self.texts.every()}
-        for content in sorted(told.keys() | own.keys()):
-            self._file_text(content, told.get(content, ()), own.get(content, ()), old.pop(content, None), known.get(content))
-        for content in sorted(collect_decided_forms(elsewhere) - told.keys() - own.keys()):
+        for content in sorted(verdicts.keys() | own.keys()):
+            self._file_text(content, verdicts.get(content, ()), own.get(content, ()), old.pop(content, None), known.get(content))
+        for content in sorted(collect_decided_forms(elsewhere) - verdicts.keys() - own.keys()):
             form, stored = content, StoredText(find_place(self.group, content, None), to_canonical_json([content, [], ""]), "")
             self.texts.put(stored._replace(tokens=self.token(DECIDED)), form, old.pop(content, None))
         for stored in old.values():
@@ -93,28 +93,28 @@ class Filing:
         decided = {_body_of(text)[0] for text in filed}
         return frozenset(content for content, form in forms.items() if form in decided)
 
-    def file(self, content: str, told: Sequence[CandidateVerdict], memories: Sequence[Memory]) -> tuple[int, bool]:
+    def file(self, content: str, verdicts: Sequence[CandidateVerdict], memories: Sequence[Memory]) -> tuple[int, bool]:
         """Index a text with the candidates and memories that have it; returns its place, and True if it was not there before."""
         alike = self.texts.of_forms([normal_form(content)])
-        return self._file_text(content, told, memories, next((each for each in alike if _body_of(each)[0] == content), None))
+        return self._file_text(content, verdicts, memories, next((each for each in alike if _body_of(each)[0] == content), None))
 
     def _file_text(
         self,
         content: str,
-        told: Sequence[CandidateVerdict],
+        verdicts: Sequence[CandidateVerdict],
         memories: Sequence[Memory],
         old: StoredText | None,
         text: Text | None = None,
     ) -> tuple[int, bool]:
-        places = [find_place(self.group, content, each.candidate.at) for each in told]
+        places = [find_place(self.group, content, each.candidate.at) for each in verdicts]
         places += [find_place(self.group, content, memory.first_seen) for memory in memories]
         place = min((*places, *((old.place,) if old else ())))
-        source = told[0].candidate if told else memories[0]
+        source = verdicts[0].candidate if verdicts else memories[0]
         body = old.body if old else to_canonical_json([content, list(source.artifacts), source.fingerprint])
         tokens = set(old.tokens.split()) if old else set()
-        if any(not takes_back(each) for each in told) or memories:
-            tokens.update(self._words_tokens(text or text_of(body, place, proposed=any(not takes_back(each) for each in told))))
-        for each in told:
+        if any(not takes_back(each) for each in verdicts) or memories:
+            tokens.update(self._words_tokens(text or text_of(body, place, proposed=any(not takes_back(each) for each in verdicts))))
+        for each in verdicts:
             tokens.update(self._candidate_tokens(each))
         for memory in memories:
             tokens.update(self._memory_tokens(memory))
@@ -124,7 +124,7 @@ class Filing:
             self.texts.put(stored, normal_form(content), old)
             self.texts.tell(dict.fromkeys(moved[0], place), dict.fromkeys(moved[1], place))
         self.texts.tell(
-            dict.fromkeys([each.candidate.id for each in told], place), dict.fromkeys([item.id for item in memories], place)
+            dict.fromkeys([each.candidate.id for each in verdicts], place), dict.fromkeys([item.id for item in memories], place)
         )
         return place, old is None or old.place != place
 

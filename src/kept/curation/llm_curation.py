@@ -154,8 +154,8 @@ def _commit_group(
         note=note,
     )
     if stops:
-        told = "; ".join(stops)
-        result.stopped.append(f"{workspace.name(group[1])}: {told}")
-        draft = replace(draft, operations=(), note=f"{note}; stopped by the guard: {told}")
+        warnings = "; ".join(stops)
+        result.stopped.append(f"{workspace.name(group[1])}: {warnings}")
+        draft = replace(draft, operations=(), note=f"{note}; stopped by the guard: {warnings}")
     workspace.store.log.commit(draft)
     result.operations.update(type(operation).__name__.lower() for operation in draft.operations)

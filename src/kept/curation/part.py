@@ -77,8 +77,8 @@ def read_group(filing: Filing) -> Part:
     if decided:
         blocked |= {each.candidate.id for each in judged if normal_form(each.candidate.content) in decided}
     filing.blocked |= blocked
-    said = [each for each in filing.eligible(apply_overrulings(judged)) if not takes_back(each)]
-    texts = list_texts(sorted(said, key=time_order), memories)
+    eligible = [each for each in filing.eligible(apply_overrulings(judged)) if not takes_back(each)]
+    texts = list_texts(sorted(eligible, key=time_order), memories)
     return Part(
         judged=judged,
         memories=memories,
@@ -113,11 +113,11 @@ def find_part(filing: Filing, meaning: Meaning | None) -> Part:
     live = apply_overrulings(each.judged for each in filing.log.proposals_with(*filing.group, candidates))
     decided = filing.find_decided(each.candidate.content for each in live)
     filing.blocked |= {each.candidate.id for each in live if each.candidate.content in decided}
-    told: dict[str, list[CandidateVerdict]] = {}
+    verdicts: dict[str, list[CandidateVerdict]] = {}
     for each in filing.eligible(live):
-        told.setdefault(each.candidate.content, []).append(each)
-    fresh = {filing.file(content, says, ()) for content, says in told.items()}
-    said_no_more = set(candidates) - {each.candidate.id for says in told.values() for each in says}
+        verdicts.setdefault(each.candidate.content, []).append(each)
+    fresh = {filing.file(content, says, ()) for content, says in verdicts.items()}
+    said_no_more = set(candidates) - {each.candidate.id for says in verdicts.values() for each in says}
     if any(filing.token(TAKEN) in text.tokens for text in filing.texts.at(filing.texts.places_of(said_no_more)).values()):
         raise WholeGroupError  # a withdrawal disappeared: the memory it took back may return, and no candidate names it any more
     filing.texts.untell(said_no_more)
@@ -404,9 +404,9 @@ class _Search:
             found |= texts.places_of([candidate.rewords]) if candidate.rewords else set()
         if marks:
             found.update(texts.find((), sorted(set(marks))))
-        said = roots_of(text.says.content)
+        roots = roots_of(text.says.content)
         for place in texts.find([token(TAKEN)]):
-            if any(_named(each) <= said for each in self._candidates_at(place) if each.trigger == WITHDRAWAL):
+            if any(_named(each) <= roots for each in self._candidates_at(place) if each.trigger == WITHDRAWAL):
                 found.add(place)
         return found
 

@@ -241,8 +241,8 @@ def _other_groups(workspace: Workspace, profile: str, scope: str) -> frozenset[t
 def _memories_proposed_elsewhere(workspace: Workspace, memories: Iterable[Memory], group: tuple[str, str]) -> frozenset[str]:
     """The memories of a group that another active profile proposes now, because the settings assigned their source to it."""
     proposals = (proposal for other in _other_groups(workspace, *group) for proposal in workspace.store.log.proposals(*other))
-    said = {normal_form(proposal.judged.candidate.content) for proposal in proposals}
-    return frozenset(memory.id for memory in memories if normal_form(memory.content) in said)
+    proposed = {normal_form(proposal.judged.candidate.content) for proposal in proposals}
+    return frozenset(memory.id for memory in memories if normal_form(memory.content) in proposed)
 
 
 def _read_part(filing: Filing, settles: Callable[[], str] | None, meaning: Meaning | None) -> Part | None:

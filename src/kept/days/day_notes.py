@@ -60,8 +60,8 @@ def summarize_threads(
     """
     noted = dict(workspace.store.days.list_threads_without_notes())
     if only:
-        told = {thread.id for thread in workspace.store.archive.threads(path=only)}
-        noted = {thread: place for thread, place in noted.items() if thread in told}
+        chosen = {thread.id for thread in workspace.store.archive.threads(path=only)}
+        noted = {thread: place for thread, place in noted.items() if thread in chosen}
     pending = dict.fromkeys((*grown, *noted))
     number = 0
 

@@ -94,14 +94,14 @@ def find_request(prompts: Sequence[str], subject: AbstractSet[str], spoken: Sequ
     return _strip_end(best[0] or (fallback if count_words(fallback) >= 2 else ""))
 
 
-def continues_attempt(prompt: str, said: Sequence[str], *, same_topic: bool) -> bool:
-    """True if a prompt continues what was ``said`` before: it says that it failed, repeats the request, or contains no request."""
-    words, told = tokenize(prompt), telling_words((prompt,))
+def continues_attempt(prompt: str, before: Sequence[str], *, same_topic: bool) -> bool:
+    """True if a prompt continues what was said ``before``: it says that it failed, repeats the request, or contains no request."""
+    words, telling = tokenize(prompt), telling_words((prompt,))
     return (
-        (same_topic and len(told) < _LEAST_WORDS)
+        (same_topic and len(telling) < _LEAST_WORDS)
         or bool(find_verdict(prompt, "failed", "ended"))
-        or any(len(earlier) < 2 * len(prompt) and jaccard_similarity(words, tokenize(earlier)) > _AGAIN for earlier in said)
-        or bool(find_verdict(prompt, "fails") and (same_topic or not told.isdisjoint(telling_words(said))))
+        or any(len(earlier) < 2 * len(prompt) and jaccard_similarity(words, tokenize(earlier)) > _AGAIN for earlier in before)
+        or bool(find_verdict(prompt, "fails") and (same_topic or not telling.isdisjoint(telling_words(before))))
     )
 
 
@@ -133,11 +133,11 @@ def find_outcome(replies: Sequence[str], wanted: AbstractSet[str], done: Abstrac
     for number, reply in enumerate(replies):
         offers = reply.rstrip().endswith(("?", "？"))
         for line in _prose_sentences(reply):
-            told = count_words(line.text) > _LEAST_WORDS and not line.text.endswith((":", "?", "：", "？"))
-            told = told and not (line.item and offers and not _pattern("done").search(line.text))
+            is_result = count_words(line.text) > _LEAST_WORDS and not line.text.endswith((":", "?", "：", "？"))
+            is_result = is_result and not (line.item and offers and not _pattern("done").search(line.text))
             heading = not line.item and not line.text.endswith(tuple(_CLOSED)) and count_words(line.text) < _ENOUGH_WORDS
             is_no_result = any(_pattern(name).search(line.text) for name in ("process", "guesses")) or _LABEL.search(line.text)
-            if not told or heading or is_no_result:
+            if not is_result or heading or is_no_result:
                 continue
             score = (
                 min(len(line.content), _ENOUGH_WORDS) / 2

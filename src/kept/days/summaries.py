@@ -55,8 +55,8 @@ def build_notes(
                 continue
             before = events[attempts[-1][0] : place] if attempts else ()
             same_day = before and before[0].at and day_of(before[0].at) == day_of(event.at)
-            said = [earlier.text for earlier in before if is_prompt(earlier) or _is_answer(earlier)]
-            if same_day and gist.continues_attempt(typed_text(event), said, same_topic=attempts[-1][0] >= start):
+            earlier_texts = [earlier.text for earlier in before if is_prompt(earlier) or _is_answer(earlier)]
+            if same_day and gist.continues_attempt(typed_text(event), earlier_texts, same_topic=attempts[-1][0] >= start):
                 attempts[-1].append(place)
             else:
                 attempts.append([place])
@@ -201,10 +201,10 @@ def condense_bullets(bullets: Sequence[SummaryBullet], most: int = MOST_LINES) -
     """
     topics = [bullet for bullet in bullets if bullet.part is SummaryPart.WORKED]
     others = [bullet for bullet in bullets if bullet.part is not SummaryPart.WORKED]
-    told = heaviest_bullets(others, most - min(len(topics), most - most // 2))
+    chosen = heaviest_bullets(others, most - min(len(topics), most - most // 2))
     telling = [bullet for bullet in topics if _RESULT in bullet.text or len(tokenize(bullet.text)) >= _FEW_WORDS]
-    told += heaviest_bullets(telling or topics, most - len(told))
-    return tuple(bullet for bullet in bullets if bullet in told)
+    chosen += heaviest_bullets(telling or topics, most - len(chosen))
+    return tuple(bullet for bullet in bullets if bullet in chosen)
 
 
 def heaviest_bullets(bullets: Sequence[SummaryBullet], most: int) -> list[SummaryBullet]:

@@ -123,10 +123,10 @@ def _match_items(gold: Sequence[Mapping[str, Any]], contents: Sequence[str]) -> 
 
 def _is_tempting_match(memory: Mapping[str, Any], negatives: Sequence[Mapping[str, Any]]) -> bool:
     """True if a memory's content or evidence overlaps with a negative."""
-    said = [normalize_text(str(item.get("quote", ""))) for item in memory.get("evidence", ())] + [
+    quotes = [normalize_text(str(item.get("quote", ""))) for item in memory.get("evidence", ())] + [
         normalize_text(str(memory["content"]))
     ]
-    return any(_has_overlap(item, normalize_text(str(negative["quote"]))) for item in said for negative in negatives)
+    return any(_has_overlap(item, normalize_text(str(negative["quote"]))) for item in quotes for negative in negatives)
 
 
 def _has_overlap(left: str, right: str) -> bool:

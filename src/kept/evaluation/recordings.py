@@ -72,13 +72,13 @@ class Recording:
 
 def load_recordings(reader: Path) -> tuple[Recording, ...]:
     """The replies in the folder of one recorded model. Raises UsageError if the manifest cannot be read."""
-    told = load_manifest(reader)
+    manifest = load_manifest(reader)
     return tuple(
         Recording(
             id=path.stem,
             text=path.read_text(encoding="utf-8", errors="replace"),
-            sessions=frozenset(told.get(path.stem, {}).get("sessions", ())),
-            typed=tuple(_read_typed(told.get(path.stem, {}).get("typed", ""))),
+            sessions=frozenset(manifest.get(path.stem, {}).get("sessions", ())),
+            typed=tuple(_read_typed(manifest.get(path.stem, {}).get("typed", ""))),
         )
         for path in sorted(reader.glob("*.json"))
         if path.name != MANIFEST

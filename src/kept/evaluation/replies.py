@@ -96,8 +96,8 @@ def replay_recordings(
     open_workspace: Opener, folder: Path, annotated: Path, transcripts: Path, *, progress: Progress = ignore_progress
 ) -> tuple[ReplayResult, ...]:
     """Replay the recorded replies of each reader (one folder each). Raises UsageError if there are none."""
-    told = {name for row in load_manifest(folder).values() for name in row.get("files", ())}
-    files = [path for path in sorted(transcripts.rglob("*")) if path.name in told]
+    listed = {name for row in load_manifest(folder).values() for name in row.get("files", ())}
+    files = [path for path in sorted(transcripts.rglob("*")) if path.name in listed]
     turns = load_annotations(annotated)
     if files:  # other files were not asked about
         turns = tuple(turn for turn in turns if turn.session in {path.stem for path in files})

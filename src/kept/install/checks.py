@@ -117,8 +117,8 @@ def check_program(home: Paths) -> Iterator[CheckFinding]:
     if path != Path("/") and not os.access(path, os.X_OK):
         detail = f"the plugin looks for kept at {path}, which cannot be run"
         yield make_fault("program", detail, "kept setup", repair="program")
-    elif path != Path("/") and __version__ not in (said := kept_version(str(path))):
-        detail = f"the plugin runs {path} ({said[:80] or 'it does not answer'}); this is kept {__version__}"
+    elif path != Path("/") and __version__ not in (version := kept_version(str(path))):
+        detail = f"the plugin runs {path} ({version[:80] or 'it does not answer'}); this is kept {__version__}"
         yield make_fault("program", detail, "kept setup", repair="program")
 
 
@@ -129,10 +129,12 @@ def _check_path_program() -> CheckFinding:
         detail = "`kept` is not on your PATH; hooks and the schedule call it by its full path"
         return CheckFinding(name="command", ok=None, detail=detail, fix=f"export PATH={own.parent}:$PATH")
     if own.is_file() and not own.samefile(found):
-        said = kept_version(found)
-        detail = f"{found} is first on the PATH ({said[:80] or 'it does not answer'}); this is kept {__version__} in {own.parent}"
+        version = kept_version(found)
+        detail = (
+            f"{found} is first on the PATH ({version[:80] or 'it does not answer'}); this is kept {__version__} in {own.parent}"
+        )
         return CheckFinding(
-            name="command", ok=None if __version__ in said else False, detail=detail, fix=f"export PATH={own.parent}:$PATH"
+            name="command", ok=None if __version__ in version else False, detail=detail, fix=f"export PATH={own.parent}:$PATH"
         )
     return CheckFinding(name="command", ok=True, detail=found)
 

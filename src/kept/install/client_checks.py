@@ -196,9 +196,9 @@ def _check_server(home: Paths, client: Client) -> Iterator[CheckFinding]:
     command = [_value_at(server, "command"), *(_value_at(server, "args") or ())]
     if not all(isinstance(word, str) for word in command):
         return
-    said = run_limited(command, seconds=_SECONDS, env=_client_environment(home), given=_GREETING, where=home.root)
-    if "serverInfo" not in said.out:
-        why = (said.err.strip() or "it does not answer").splitlines()[-1]
+    answer = run_limited(command, seconds=_SECONDS, env=_client_environment(home), given=_GREETING, where=home.root)
+    if "serverInfo" not in answer.out:
+        why = (answer.err.strip() or "it does not answer").splitlines()[-1]
         detail = f"kept's MCP server in {path}, `{shlex.join(command)}`, cannot be used: {why[:200]}"
         yield make_fault(f"{client.name} server", detail, _SERVE[client.name])
 
@@ -207,8 +207,8 @@ def _check_version(client: Client) -> Iterator[CheckFinding]:
     """Report a client version newer than the newest that kept was tested with. This is not a fault."""
     if (program := shutil.which(client.name)) is None:
         return
-    said = run_limited([program, "--version"], seconds=_SECONDS, env=os.environ).out
-    found = re.search(r"\b\d+(?:\.\d+)+", said)
+    output = run_limited([program, "--version"], seconds=_SECONDS, env=os.environ).out
+    found = re.search(r"\b\d+(?:\.\d+)+", output)
     if found and _version(found[0]) > _version(client.tried):
         detail = f"version {found[0]} is newer than {client.tried}, the newest that kept was tested with"
         fix = "kept sources (it says whether all records are understood)"
@@ -331,8 +331,8 @@ def _check_hook_reply(
     elif answer.code is None:
         yield f"kept does not answer within {_SECONDS:g} s; {client.name} waits {patience:g} s", _REINSTALL
     elif answer.code:
-        said = (answer.err.strip() or answer.out.strip() or "nothing").splitlines()[-1]
-        yield f"kept ends with code {answer.code} and says: {said[:200]}", _REINSTALL
+        message = (answer.err.strip() or answer.out.strip() or "nothing").splitlines()[-1]
+        yield f"kept ends with code {answer.code} and says: {message[:200]}", _REINSTALL
     elif answer.out.strip() and not _is_answer(answer.out, event):
         yield f"the answer is not one that {client.name} understands: {answer.out.strip()[:80]!r}", _REINSTALL
     elif complained:  # the message follows the time and the event

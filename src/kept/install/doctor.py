@@ -170,12 +170,12 @@ def _check_server(workspace: Workspace) -> Iterator[CheckFinding]:
     try:
         with closing(connect_server(url)) as server:
             owner, sees_all = server.owner, server.sees_all
-        told = (
+        detail = (
             f"{owner} is an administrator of the server and sees every owner's rows"
             if sees_all
             else f"it knows this home as {owner}"
         )
-        yield CheckFinding(name="server", ok=not sees_all, detail=told, fix="have a role of its own made (docs/team.md)")
+        yield CheckFinding(name="server", ok=not sees_all, detail=detail, fix="have a role of its own made (docs/team.md)")
     except StoreError as error:
         yield make_fault("server", f"{error.what} ({error.where})", error.hint)
 
@@ -219,8 +219,8 @@ def _check_language_model(workspace: Workspace) -> Iterator[CheckFinding]:
     if asked:
         words = [sys.executable, "-m", "kept", "--home", str(workspace.paths.root), "config", "try", "--yes"]
         tried = run_limited(words, seconds=_MODEL_SECONDS, env=workspace.env)
-        told = (tried.err.strip() or tried.out.strip()).splitlines()[-1:] or [f"nothing within {_MODEL_SECONDS:.0f} s"]
-        fault = "" if tried.code == 0 else f"it does not answer: {told[0].removeprefix('It did not answer: ')[:300]}"
+        output = (tried.err.strip() or tried.out.strip()).splitlines()[-1:] or [f"nothing within {_MODEL_SECONDS:.0f} s"]
+        fault = "" if tried.code == 0 else f"it does not answer: {output[0].removeprefix('It did not answer: ')[:300]}"
     yield CheckFinding(
         name="language model",
         ok=False if fault else True if asked else None,
@@ -306,10 +306,10 @@ def _check_local_models() -> Iterator[CheckFinding]:
 
 
 def _check_hook_log(home: Paths) -> Iterator[CheckFinding]:
-    told = load_hook_log(str(home.state))
-    if told:
+    lines = load_hook_log(str(home.state))
+    if lines:
         yield CheckFinding(
-            name="hook log", ok=None, detail=f"{len(told)} lines, the last: {told[-1][:200]}", fix="mend what it names"
+            name="hook log", ok=None, detail=f"{len(lines)} lines, the last: {lines[-1][:200]}", fix="mend what it names"
         )
 
 

@@ -295,19 +295,19 @@ def _plan_job(home: Paths, env: Mapping[str, str], *, at: str, zone: str, kind: 
 
 def uninstall_job(home: Paths, env: Mapping[str, str], *, run: Run = run_command) -> tuple[str, ...]:
     """Remove the job from every scheduler of this system. Returns what was removed; all other lines and files stay."""
-    told: list[str] = []
+    removed: list[str] = []
     own = home.root == home.user
     for kind in SchedulerKind:
         places = [file for file in job_entry_files(kind, _ANY, home.root, env) if file.is_file()]
         if own and (places or (kind is SchedulerKind.CRON and find_crontab_line(run))):
             disable_job(kind, places, run)
-            told += [] if places else ["the line of the crontab"]
+            removed += [] if places else ["the line of the crontab"]
         for path in places:
             files.delete_if_unchanged(path, expect=files.read_file(path).stamp, root=home.root)
-            told.append(str(path))
+            removed.append(str(path))
         for folder in dict.fromkeys(place.parent for place in places):
             remove_empty_folders(folder, lambda place: place.name in ("user", "systemd") and place.is_relative_to(home.root))
-    return tuple(told)
+    return tuple(removed)
 
 
 def remove_empty_folders(folder: Path, may_go: Callable[[Path], bool]) -> None:

@@ -172,11 +172,11 @@ class _RemovalTally:
     def _hide_behind(self, lead: str, text: str, redact: Callable[[str], Redaction]) -> str:
         """Redact a one-word text if it is a secret when preceded by ``lead``."""
         asked = f"{lead}: "
-        told = redact(asked + text.strip())
-        if not told.text.startswith(asked) or told.text == asked + text.strip():
+        redacted = redact(asked + text.strip())
+        if not redacted.text.startswith(asked) or redacted.text == asked + text.strip():
             return text
-        self.secrets += len(told.found)
-        return self.shorten("secrets", text, told.text.removeprefix(asked))
+        self.secrets += len(redacted.found)
+        return self.shorten("secrets", text, redacted.text.removeprefix(asked))
 
     def cut(self, text: str, redact: Callable[[str], Redaction], most: int) -> str:
         """Purge a text and remove its middle if it is long. Of an edit, the old and new text keep equal parts."""

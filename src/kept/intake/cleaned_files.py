@@ -179,15 +179,15 @@ def read_slices(file: UnreadFile, without_secrets: Redact) -> Iterator[CleanedSl
             continue  # only an incomplete last record: nothing is written
         restarted = cursor == Cursor() or REWRITTEN in piece.account.noted
         opted_out = tuple((event.session, event.pointer.path) for event in piece.events if event.session and is_opt_out(event))
-        told = label_shared(_file_under(piece, file.project), shared=file.shared)
-        usable = [event for event in told.events if not (event.project and is_excluded(f"{event.project}/", file.exclude))]
+        labelled = label_shared(_file_under(piece, file.project), shared=file.shared)
+        usable = [event for event in labelled.events if not (event.project and is_excluded(f"{event.project}/", file.exclude))]
         with isolate_errors("it cannot be cleaned", str(file.path)):
             clean_events = clean_all(usable, redact=without_secrets, limits=LIMITS)
             cleaned = tuple((event.session, clean) for event, clean in zip(usable, clean_events, strict=True))
         yield CleanedSlice(
             events=cleaned,
             opted_out=opted_out,
-            account=count_left_out(told.account, "events-of-excluded-projects", len(told.events) - len(usable)),
+            account=count_left_out(labelled.account, "events-of-excluded-projects", len(labelled.events) - len(usable)),
             cursor=replace(piece.cursor, carry=_redact_carry(piece.cursor.carry, without_secrets)),
             restarted=restarted,
             size=piece.cursor.offset - (0 if restarted else cursor.offset),

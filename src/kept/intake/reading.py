@@ -192,8 +192,8 @@ def _archive_file(workspace: Workspace, file: UnreadFile, slices: Iterator[Clean
                 result.days.add(done.event.at.astimezone(workspace.zone).date())
         result.bytes_in += piece.size
         with workspace.store.transaction():
-            told = [_without_forgotten(workspace, done.event, forgotten) for done in usable]
-            events = list(distinguish(archive, told, rewritten=rewritten))
+            readable = [_without_forgotten(workspace, done.event, forgotten) for done in usable]
+            events = list(distinguish(archive, readable, rewritten=rewritten))
             result.fresh += archive.add(source, path, events, account, piece.cursor, anew=piece.restarted)
             count_remotes(result.remotes, events)
             collect_branches(result.branches, events)

@@ -55,8 +55,8 @@ def _prints_pattern() -> re.Pattern[str]:
 @cache
 def _opt_out_pattern() -> re.Pattern[bytes]:
     """An opt-out, as JSON writes it on a line of its own, or as Claude Code writes a command."""
-    said = b"|".join(re.escape(words.encode()) for words in OPT_OUT)
-    return re.compile(rb'(?i)(?:"|\\n)\s*(?:' + said + rb')[.!]*\s*(?:"|\\n)|<command-name>\s*/?kept:off\s*</command-name>')
+    phrases = b"|".join(re.escape(words.encode()) for words in OPT_OUT)
+    return re.compile(rb'(?i)(?:"|\\n)\s*(?:' + phrases + rb')[.!]*\s*(?:"|\\n)|<command-name>\s*/?kept:off\s*</command-name>')
 
 
 class ReminderState(NamedTuple):
@@ -129,8 +129,8 @@ def is_off_the_record(transcript: str, prompt: str) -> bool:
     try:
         with open(transcript, "rb") as file:  # noqa: PTH123 - as in local/queue.py
             # one search first: nearly no session contains these words, and matching each line takes ten times as long
-            said = file.read().lower()
-            if not any(words.strip("/").encode() in said for words in OPT_OUT):
+            content = file.read().lower()
+            if not any(words.strip("/").encode() in content for words in OPT_OUT):
                 return False
             file.seek(0)
             return any(_opt_out_pattern().search(line) and b'"tool_result"' not in line for line in file)

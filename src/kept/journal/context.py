@@ -135,8 +135,8 @@ def _work_items(found: list[tuple[ThreadNote, str]], *, detailed: bool) -> Itera
     bullets = order_bullets(bullet for note, scope in found for bullet in to_bullets(note.note, scope))
     topics = [bullet for bullet in bullets if bullet.part is SummaryPart.WORKED]
     others = [bullet for bullet in bullets if bullet.part is not SummaryPart.WORKED]
-    told = bullets if detailed else [*heaviest_bullets(topics, MOST_LINES), *heaviest_bullets(others, MOST_LINES // 2)]
-    for bullet in (bullet for bullet in bullets if bullet in told):
+    chosen = bullets if detailed else [*heaviest_bullets(topics, MOST_LINES), *heaviest_bullets(others, MOST_LINES // 2)]
+    for bullet in (bullet for bullet in bullets if bullet in chosen):
         text = bullet.text if detailed or bullet in others else _narrate_note(of_event[bullet.source])
         slot = _SLOTS.get(bullet.part, Slot.WORKED)
         yield ContextItem(slot=slot, text=text, scope=bullet.scope, weight=float(bullet.weight))
@@ -154,9 +154,9 @@ def _work_items(found: list[tuple[ThreadNote, str]], *, detailed: bool) -> Itera
 def _narrate_note(note: WorkNote) -> str:
     """A note as a paragraph: what was attempted, how it ended, and the files."""
     ended = [text for text in (note.outcome, *(f"Committed: {subject}" for subject in note.commits[:2])) if text]
-    told = " ".join((f"**{_end_sentence(note.asked)}**", *map(_end_sentence, ended)))
-    files = [name for name in note.names[:3] if name not in told]
-    return told + (f" Changed: {', '.join(files)}." if files else "")
+    sentence = " ".join((f"**{_end_sentence(note.asked)}**", *map(_end_sentence, ended)))
+    files = [name for name in note.names[:3] if name not in sentence]
+    return sentence + (f" Changed: {', '.join(files)}." if files else "")
 
 
 def _end_sentence(sentence: str) -> str:
@@ -238,7 +238,7 @@ def memories_before_day(workspace: Workspace, day: date) -> tuple[ContextItem, .
             made = memory.first_seen.astimezone(workspace.zone).date()
             category = workspace.category(memory)
             weight = _MEMORY_WEIGHT + (category.weight if category else 0.0)
-            told = ContextItem(
+            context_item = ContextItem(
                 slot=Slot.BEFORE,
                 text=words,
                 grade=TrustLevel.MEMORY,
@@ -249,7 +249,7 @@ def memories_before_day(workspace: Workspace, day: date) -> tuple[ContextItem, .
                 weight=weight,
                 kind=part_of_category(memory.category).value,
             )
-            found.append(((made.isoformat(), memory.profile == JOURNAL, words, memory.id), told))
+            found.append(((made.isoformat(), memory.profile == JOURNAL, words, memory.id), context_item))
     once: dict[str, ContextItem] = {}
     for _, item in sorted(found, key=lambda one: one[0]):
         once.setdefault(normal_form(item.text), item)  # a session and the entry about it say the same

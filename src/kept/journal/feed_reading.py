@@ -29,13 +29,13 @@ _ITEMS_KEPT = 50_000  # items kept per source, the newest
 
 def collect_feeds(workspace: Workspace, *, fetching: "Fetch | None" = None) -> tuple[str, ...]:
     """Store the new items of every external source in the settings. Returns what could not be read or was skipped, as text."""
-    told: list[str] = []
+    problems: list[str] = []
     for feed in workspace.settings.feed:
         try:
-            told += _collect_feed(workspace, feed, fetching)
+            problems += _collect_feed(workspace, feed, fetching)
         except (SourceError, ChangedError) as error:
-            told.append(f"{feed_name(feed)}: {error}")
-    return tuple(told)
+            problems.append(f"{feed_name(feed)}: {error}")
+    return tuple(problems)
 
 
 def feed_name(feed: FeedSettings) -> str:

@@ -225,15 +225,15 @@ class LlmClient:
         """Announce the questions before they are sent, and warn if a budget does not suffice."""
         self._announced, would = coming.questions, coming.usage
         many = "questions" if coming.questions != 1 else "question"
-        told = f"{coming.questions:,} {many}, about {would.input_tokens:,} tokens{self._format_cost(coming)}"
+        summary = f"{coming.questions:,} {many}, about {would.input_tokens:,} tokens{self._format_cost(coming)}"
         if self._plan is None and coming.questions and would.cost is None and any(limits.usd for limits in self._all_limits()):
             self._tell_of_budget(
                 "the price of this model is not known, so that the budgets in USD cannot hold (llm.price_input, llm.run_tokens)"
             )
         if short := self.find_shortfall(coming):
-            self._tell_of_budget(f"{told}: more than the budget of {short} allows; what it does not allow waits")
+            self._tell_of_budget(f"{summary}: more than the budget of {short} allows; what it does not allow waits")
         elif coming.questions:
-            self.tell(f"Asking {told}")
+            self.tell(f"Asking {summary}")
 
     def _tell_of_budget(self, sentence: str) -> None:
         self.tally.note("budget", sentence)
@@ -265,7 +265,7 @@ class LlmClient:
     def _exceeded_budget(self, more: Usage) -> str:
         """The budget that would be exceeded by this additional usage and the pending batches; empty if none."""
         more += self._awaited
-        run = next((told for limits in self._limits if (told := limits.find_exceeded(self._run + more))), "")
+        run = next((exceeded for limits in self._limits if (exceeded := limits.find_exceeded(self._run + more))), "")
         return run or (self._day.find_exceeded(self._today + more) if self._day else "")
 
     def _send_questions(self, model: Model, questions: Sequence[OpenQuestion]) -> dict[str, Reply]:

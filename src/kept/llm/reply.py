@@ -117,14 +117,14 @@ def fit_to_schema(schema: Mapping[str, Any], value: object, place: str = "reply"
 
 
 def _fit_first(schemas: Sequence[Mapping[str, Any]], value: object, place: str) -> Any:
-    told = ""
+    mismatch = ""
     for item in () if value is None and {"type": "null"} in schemas else schemas:
         try:
             return fit_to_schema(item, value, place)
         except ValueError as error:
-            told = told or str(error)
-    if told:
-        raise ValueError(told)
+            mismatch = mismatch or str(error)
+    if mismatch:
+        raise ValueError(mismatch)
     return None
 
 
@@ -134,8 +134,8 @@ def _fit_object(schema: Mapping[str, Any], value: object, place: str) -> dict[st
         value = {next(iter(properties)): value}  # wrap a bare text as the first property of the object
     if isinstance(value, dict):
         value = {str(name).strip().lower(): each for name, each in value.items()} | value
-    if told := _find_object_mismatch(properties, value):
-        raise ValueError(f"{place}: {told}")
+    if mismatch := _find_object_mismatch(properties, value):
+        raise ValueError(f"{place}: {mismatch}")
     assert isinstance(value, dict)
     return {
         name: _fit_property(each, value[name] if name in value else _empty(each), f"{place}.{name}")
@@ -168,15 +168,15 @@ def _find_object_mismatch(properties: Mapping[str, Any], value: object) -> str:
 def _fit_list(schema: Mapping[str, Any], value: object, place: str) -> list[Any]:
     items = value if isinstance(value, list) else [] if value is None else _listed(schema, value)
     good: list[Any] = []
-    told = ""
+    mismatch = ""
     for index, each in enumerate(items):
         try:
             good.append(fit_to_schema(schema, each, f"{place}[{index}]"))
         except ValueError as error:
-            told = told or str(error)
+            mismatch = mismatch or str(error)
     # A list of plain values fits as a whole or not at all: part of it would say something else.
-    if told and (not good or "properties" not in schema):
-        raise ValueError(told)
+    if mismatch and (not good or "properties" not in schema):
+        raise ValueError(mismatch)
     return good
 
 
@@ -259,13 +259,13 @@ class InvalidReply:
 
 def parse_reply(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | InvalidReply:
     """The one object in a text that fits the schema, or the fault of the text."""
-    said = _strip_thinking(text)
-    if said is None:
+    answer = _strip_thinking(text)
+    if answer is None:
         return InvalidReply(fault=Fault.TRUNCATED, reason="the reply ends in the middle of its thinking")
-    if not said.strip():
+    if not answer.strip():
         return InvalidReply(fault=Fault.EMPTY, reason="the reply is empty")
     try:
-        found = list(_parse_objects(said))
+        found = list(_parse_objects(answer))
     except json.JSONDecodeError as error:
         cut = error.msg.startswith("Unterminated string") or error.pos >= len(error.doc.rstrip())
         if cut:
@@ -275,7 +275,7 @@ def parse_reply(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | Invali
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         return InvalidReply(fault=Fault.MALFORMED, reason=f"the reply is no valid JSON ({reason})")
     if not found:
-        opening = said.strip()[:200].lower()
+        opening = answer.strip()[:200].lower()
         if any(item in opening for item in _REFUSING):
             return InvalidReply(fault=Fault.REFUSAL, reason="the model refused to answer")
         return InvalidReply(fault=Fault.MALFORMED, reason="the reply holds no JSON object")
@@ -320,32 +320,32 @@ def _parse_server_error(body: Mapping[str, Any]) -> InvalidReply | None:
 
 def _strip_thinking(text: str) -> str | None:
     """The text after the thinking; None if the thinking does not end."""
-    said = text.strip().removeprefix("\ufeff")
-    while name := next((item for item in _THINKING if said.startswith(f"<{item}>")), ""):
-        _, end, rest = said.partition(f"</{name}>")
+    answer = text.strip().removeprefix("\ufeff")
+    while name := next((item for item in _THINKING if answer.startswith(f"<{item}>")), ""):
+        _, end, rest = answer.partition(f"</{name}>")
         if not end:
             return None
-        said = rest.strip()
-    if not said.startswith("{"):
+        answer = rest.strip()
+    if not answer.startswith("{"):
         for name in _THINKING:  # some servers drop the opening tag
-            said = said.rpartition(f"</{name}>")[2]
-    return said
+            answer = answer.rpartition(f"</{name}>")[2]
+    return answer
 
 
-def _parse_objects(said: str) -> Iterator[dict[str, Any]]:
+def _parse_objects(answer: str) -> Iterator[dict[str, Any]]:
     """Yield every JSON object that stands alone or in a list. Raises ValueError if one begins but is incomplete."""
     place, mended = 0, False
-    while opening := _OBJECT.search(said, place):
+    while opening := _OBJECT.search(answer, place):
         place = opening.start()
         try:
-            found, place = _DECODER.raw_decode(said, place)
+            found, place = _DECODER.raw_decode(answer, place)
         except json.JSONDecodeError as error:
             try:
                 if mended:
                     raise
-                mended, better = True, _mend_json(said[place:])
+                mended, better = True, _mend_json(answer[place:])
                 found, place = _DECODER.raw_decode(better)
-                said = better
+                answer = better
             except json.JSONDecodeError:
                 if not opening["loose"]:
                     raise error from None

@@ -139,8 +139,8 @@ def find_directory(workspace: Workspace, project: str) -> str:
     scopes = matching_scopes(names, find_project(workspace, project))
     found = [item.directory for item in workspace.store.archive.projects() if workspace.scope(item.directory) in scopes]
     if len(scopes) > 1 or not found:
-        told = f"could be {', '.join(sorted(names[scope] for scope in scopes)[:3])}" if found else "has no folder here"
-        raise UsageError(f"the project {project!r} {told}", hint="name a folder of it: kept projects")
+        problem = f"could be {', '.join(sorted(names[scope] for scope in scopes)[:3])}" if found else "has no folder here"
+        raise UsageError(f"the project {project!r} {problem}", hint="name a folder of it: kept projects")
     return found[0]
 
 
@@ -371,17 +371,17 @@ def _timeline_entries(workspace: Workspace, found: MemoryTrace) -> Iterator[Time
     off, words = find_undone_passes(workspace.store.log.undo_redo_passes()), ""
     for made, operation in found.history:
         facts = getattr(operation, "facts", None) if operation.memory == found.memory.id else None
-        said = operation.value.content if isinstance(operation, Add) else facts.content if facts is not None else words
+        content = operation.value.content if isinstance(operation, Add) else facts.content if facts is not None else words
         other = _related_memory_id(operation, found.memory.id)
         yield TimelineEntry(
             made=made,
             operation=operation,
             off=made.id in off,
             before=words,
-            after=said,
+            after=content,
             other=workspace.store.log.memory(other) if other else None,
         )
-        words = words if made.id in off else said
+        words = words if made.id in off else content
 
 
 def _related_memory_id(operation: Operation, number: str) -> str:

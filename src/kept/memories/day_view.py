@@ -66,8 +66,8 @@ def load_day_view(workspace: Workspace, which: date, last: date | None = None, *
         for activity in workspace.store.archive.session_activity(start, stop)
         if not scopes or workspace.scope(activity.project, activity.path) in scopes
     )
-    told = {(activity.source, activity.path, activity.session) for activity in sessions}
-    threads = [thread for thread in workspace.store.archive.threads() if (thread.source, thread.path, thread.session) in told]
+    listed = {(activity.source, activity.path, activity.session) for activity in sessions}
+    threads = [thread for thread in workspace.store.archive.threads() if (thread.source, thread.path, thread.session) in listed]
     covered = report_coverage(workspace, threads, (start, stop))
     return DayView(
         day=which,

@@ -149,8 +149,8 @@ def _parse_facts(row: Mapping[str, Any]) -> tuple[str, ...]:
         facts = json.loads(listed) if isinstance(listed, str) and listed.strip() else []
     except ValueError:
         facts = []
-    told = tuple(fact for fact in facts if isinstance(fact, str) and fact.strip()) if isinstance(facts, list) else ()
-    return told or tuple(filter(None, (str(_first_value(row, ("text", "title"))).strip(),)))
+    texts = tuple(fact for fact in facts if isinstance(fact, str) and fact.strip()) if isinstance(facts, list) else ()
+    return texts or tuple(filter(None, (str(_first_value(row, ("text", "title"))).strip(),)))
 
 
 def _stored_note(tool: str, path: Path, text: str, at: str | float) -> ForeignNote:

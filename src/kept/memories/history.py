@@ -364,8 +364,8 @@ class MemoryDifference:
             return f"{before.category if before else ''} → {after.category}" if before and before.category != after.category else ""
         if self.what is DifferenceKind.LEFT:
             return after.reason if after.reason.startswith(after.outcome) else f"{after.outcome}: {after.reason}".rstrip(": ")
-        told = after.reason if self.what in (DifferenceKind.HELD, DifferenceKind.REJECTED) or before is None else ""
-        return "" if told == "accepted" else told
+        reason = after.reason if self.what in (DifferenceKind.HELD, DifferenceKind.REJECTED) or before is None else ""
+        return "" if reason == "accepted" else reason
 
 
 def list_differences(changed: Mapping[str, tuple[Memory | None, Memory | None]]) -> tuple[MemoryDifference, ...]:

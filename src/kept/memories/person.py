@@ -170,9 +170,9 @@ def _locked_memory(workspace: Workspace, number: str, if_match: str) -> Iterator
         memory = find_memory(workspace, number)
         now = memory_revision(memory)
         if if_match not in ("", now):
-            said = f"it is {memory.status.value} now and says “{memory.content}”"
+            state = f"it is {memory.status.value} now and says “{memory.content}”"
             raise StaleError(
-                f"this memory was changed meanwhile; {said}", where=memory.id, hint="nothing was changed; look, then say again"
+                f"this memory was changed meanwhile; {state}", where=memory.id, hint="nothing was changed; look, then say again"
             )
         yield memory
 

@@ -160,8 +160,8 @@ class SyncFolder:
             epoch, written = epoch + 1, []  # a backup was restored
             path = self.folder / f"{machine}.{epoch}.jsonl"
             content = files.read_file(path)
-        said = {line.memory.id: line.memory for line in written}
-        lines = self._lines_after(written[-1].place[1] if written else 0, epoch, said, self.seen())
+        sent = {line.memory.id: line.memory for line in written}
+        lines = self._lines_after(written[-1].place[1] if written else 0, epoch, sent, self.seen())
         if lines:
             whole = content.data[: content.data.rfind(b"\n") + 1]
             data = whole + "".join(format_line(line, self._key) for line in lines).encode()
@@ -283,8 +283,10 @@ class SyncFolder:
         added = [operation.value for _, operation in log.operations_on(number) if isinstance(operation, Add)]
         return log.memory(number) or (replace(added[-1], status=Status.RETIRED) if added else None)
 
-    def _settle(self, lines: Sequence[SyncLine], run: RunNumber, report: SyncReport, told: Container[str] = frozenset()) -> None:
-        """Bring a memory to the state of its lines, and hold clashing words beside it, unless ``told`` has lines about those."""
+    def _settle(
+        self, lines: Sequence[SyncLine], run: RunNumber, report: SyncReport, ids_with_lines: Container[str] = frozenset()
+    ) -> None:
+        """Bring a memory to the state of its lines, and hold clashing words beside it, unless ``ids_with_lines`` names them."""
         log, (line, waiting) = self.workspace.store.log, settle_lines(lines)
         theirs, mine = line.memory, self._find(line.memory.id)
         change, stage = None, SYNC
@@ -309,7 +311,7 @@ class SyncFolder:
         waits = {each.conflict: each for each in waiting} if mine is None or mine.content else {}
         for each in lines:
             beside, held = waits.get(each.conflict), log.memory(each.conflict)
-            if each.conflict in told or (beside and self._find(each.conflict)):
+            if each.conflict in ids_with_lines or (beside and self._find(each.conflict)):
                 continue
             if beside:
                 words = each.memory.content

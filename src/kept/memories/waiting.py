@@ -294,7 +294,7 @@ def record_judgement(workspace: Workspace, memory: Memory, reason: str, *, again
         return
     terms = dict(score(compute_features(memory.content, trigger=memory.trigger)).terms)
     clean = redact(strip_invisible(reason)[0], key=workspace.store.key("redaction")).text
-    told = {"memory": memory.id, "words": memory.content, "trigger": memory.trigger, "terms": terms, "reason": clean}
+    row = {"memory": memory.id, "words": memory.content, "trigger": memory.trigger, "terms": terms, "reason": clean}
     files.write_if_unchanged(
-        path, before.data + f"{to_canonical_json(told)}\n".encode(), expect=before.stamp, root=workspace.paths.root
+        path, before.data + f"{to_canonical_json(row)}\n".encode(), expect=before.stamp, root=workspace.paths.root
     )

@@ -192,8 +192,8 @@ def _has_replaced_words(target: str, detail: str, before: str, words: str) -> bo
     """True if a call contains all words that are new in a line, or, if there are none, all words that were removed from it."""
     old, new = tokenize(before), tokenize(words)
     changed = new - old or old - new
-    told = normal_form(f"{target}\n{detail}")  # normalized, because in a command words are enclosed in slashes and quotes
-    return bool(changed) and all(word in told for word in changed)
+    call_text = normal_form(f"{target}\n{detail}")  # normalized, because in a command words are enclosed in slashes and quotes
+    return bool(changed) and all(word in call_text for word in changed)
 
 
 def _has_removed_words(target: str, detail: str, words: str) -> bool:

@@ -40,12 +40,12 @@ _SHOWN = (Status.ACTIVE, Status.HELD, Status.SUPERSEDED, Status.RESOLVED)
 
 def edits_to_operations(workspace: Workspace, target: Target, edits: Edits, lines: Sequence[Line] = ()) -> Iterator[Operation]:
     """Yield the operations of a person's edits to a file whose previous text was ``lines``."""
-    said = {line.key: parse_fact(line.text)[0] for line in lines if is_fact(line)}
+    contents = {line.key: parse_fact(line.text)[0] for line in lines if is_fact(line)}
     now, memories = workspace.clock(), workspace.store.log.memories()
     was = contradicted_texts(memories)
     for number, words in sorted(edits.revised.items()):
         memory = workspace.store.log.memory(number)
-        if memory is not None and memory.content and _is_changed_since(workspace, memory, said.get(number, "")):
+        if memory is not None and memory.content and _is_changed_since(workspace, memory, contents.get(number, "")):
             yield from _hold_conflict(workspace, target, memory, words, now)
         elif memory is not None and memory.content:
             yield from _revise_operations(workspace, memory, (words, was.get(number, "")), now)
@@ -72,8 +72,8 @@ def _revise_operations(workspace: Workspace, memory: Memory, line: tuple[str, st
     words, was = line
     if not usable_text(workspace, words):
         return
-    told, about = parse_memory_line(words, memory.content, memory.about, was)
-    content = clean_memory_text(workspace, told)
+    text, about = parse_memory_line(words, memory.content, memory.about, was)
+    content = clean_memory_text(workspace, text)
     if content == one_line(memory.content) and memory.status is Status.ACTIVE:
         return
     facts = replace(to_facts(memory), content=content, artifacts=find_artifacts(content), about=about)
@@ -106,8 +106,8 @@ def _hold_conflict(workspace: Workspace, target: Target, memory: Memory, words: 
 
 def _is_contradiction_removed(memory: Memory, words: str, was: str) -> bool:
     """True if a person only deleted the earlier value (``was``, empty: none) from a line, which ends that value."""
-    told = parse_memory_line(words, memory.content, memory.about)
-    return bool(was) and told == (one_line(memory.content), memory.about) and memory.status is Status.ACTIVE
+    parsed = parse_memory_line(words, memory.content, memory.about)
+    return bool(was) and parsed == (one_line(memory.content), memory.about) and memory.status is Status.ACTIVE
 
 
 def _add_operations(
@@ -242,11 +242,11 @@ def load_base(workspace: Workspace, path: Path, inside: bytes | None) -> Output 
 def hide_secrets(workspace: Workspace, lines: tuple[Line, ...]) -> tuple[Line, ...]:
     """The lines of a file as they may be stored: secrets in the user's lines are redacted."""
     key = workspace.store.key("redaction")
-    said = [line.text for line in lines if line.users]
-    safe = redact("\n".join(said), key=key, more=load_scanner()).text.split("\n") if said else said
-    if len(safe) != len(said):  # a secret that spans several lines
-        safe = [f"[redacted:line:{_fingerprint(text, key)[:8]}]" if text.strip() else text for text in said]
-    stored = iter(zip(said, safe, strict=True))
+    texts = [line.text for line in lines if line.users]
+    safe = redact("\n".join(texts), key=key, more=load_scanner()).text.split("\n") if texts else texts
+    if len(safe) != len(texts):  # a secret that spans several lines
+        safe = [f"[redacted:line:{_fingerprint(text, key)[:8]}]" if text.strip() else text for text in texts]
+    stored = iter(zip(texts, safe, strict=True))
     shown = ((line, *(next(stored) if line.users else (line.text, line.text))) for line in lines)
     return tuple(
         line if text == hidden else replace(line, text=hidden, fingerprint=_fingerprint(text, key)) for line, text, hidden in shown

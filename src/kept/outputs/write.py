@@ -420,7 +420,7 @@ def reset_damaged_files(workspace: Workspace) -> list[str]:
     """Put aside the content of files in which kept's lines and the user's can no longer be distinguished. Returns messages about
     it.
     """
-    told = []
+    messages = []
     with hold_outputs_lock(workspace):
         for target in list_editable_targets(workspace):
             workspace.refuse_links(target.path)
@@ -433,7 +433,7 @@ def reset_damaged_files(workspace: Workspace) -> list[str]:
             data = section.remove_section(content.data, where=path) if target.heading else None
             workspace.write_output(target.path, data, content.stamp)
             workspace.store.drop_output(path)
-            told.append(
+            messages.append(
                 f"{path} may hold edits of yours that cannot be told apart any more; it is kept at {place} and written anew"
             )
-    return told
+    return messages

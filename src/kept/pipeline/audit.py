@@ -124,8 +124,10 @@ def _find_repeats(notes: Sequence[ForeignNote], says: Sequence[Statement]) -> It
 def _find_contradictions(notes: Sequence[ForeignNote], says: Sequence[Statement]) -> Iterator[AuditFinding]:
     """Yield pairs that contradict each other; the finding is the earlier one, if the times are known."""
     sayings = [parse_value_statement(note.text, statement) for note, statement in zip(notes, says, strict=True)]
-    told = {(notes[earlier].text, notes[later].text): notes[earlier].path for earlier, later, _ in find_value_pairs(sayings)}
-    for (text, other), path in told.items():
+    contradictions = {
+        (notes[earlier].text, notes[later].text): notes[earlier].path for earlier, later, _ in find_value_pairs(sayings)
+    }
+    for (text, other), path in contradictions.items():
         yield AuditFinding(fault=AuditFault.CONTRADICTION, text=text, path=path, other=other)
 
 

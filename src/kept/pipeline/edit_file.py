@@ -355,8 +355,8 @@ def _refuse_damage(workspace: Workspace, known: _KnownFile, data: bytes) -> None
         written = WriteReport(dry=True, read=lambda path: files.to_content(data) if path == known.path else files.read_file(path))
         write_outputs(workspace, RunNumber(workspace.store.log, workspace.clock, "absorb"), written)
     if known.path in written.quarantined:
-        told = next((problem for problem in written.problems if str(known.path) in problem), "it looks like damage")
-        reason = told.split(": ", 1)[-1].split(". ", 1)[0].rstrip(".")
+        reason_text = next((problem for problem in written.problems if str(known.path) in problem), "it looks like damage")
+        reason = reason_text.split(": ", 1)[-1].split(". ", 1)[0].rstrip(".")
         raise GuardError(
             f"that does not look like an edit: {reason}",
             where=_file_name(workspace, known.path),

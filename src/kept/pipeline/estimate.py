@@ -172,8 +172,8 @@ def estimate_any_model(workspace: Workspace) -> Estimate:
         input_tokens=round(whole * found.usage.input_tokens),
         output_tokens=round(whole * found.usage.output_tokens),
     )
-    told = Estimate(questions=round(whole * found.questions), usage=usage)
-    return told + asking.estimate(trial_asks()) if told.questions and workspace.settings.llm.trial else told
+    estimate = Estimate(questions=round(whole * found.questions), usage=usage)
+    return estimate + asking.estimate(trial_asks()) if estimate.questions and workspace.settings.llm.trial else estimate
 
 
 def estimate_cost(found: AvailableModel, estimate: Estimate) -> float | None:

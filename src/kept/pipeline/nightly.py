@@ -121,8 +121,8 @@ def _run_main_steps(workspace: Workspace) -> Iterator[NightStep]:
         yield NightStep(name=names[place], done=False, detail=str(error)[:1_000])
         yield from (NightStep(name=item, done=False, detail=_NOT_REACHED) for item in names[place + 1 :])
         return
-    told = _step_results(report)
-    yield from (_make_step(name, *told[name]) for name in names)
+    results = _step_results(report)
+    yield from (_make_step(name, *results[name]) for name in names)
 
 
 _NOT_REACHED = "not reached"
@@ -171,16 +171,16 @@ def _run_step(name: str, act: Callable[[], tuple[str, str]]) -> Iterator[NightSt
     """Run one step. If another run is active by now, that run does the work."""
     try:
         with isolate_errors("something unexpected went wrong", ""):
-            wrong, told = act()
+            wrong, detail = act()
     except BusyError:
-        wrong, told = "", "another run does it"
+        wrong, detail = "", "another run does it"
     except (KeptError, OSError) as error:
-        wrong, told = str(error), ""
-    yield _make_step(name, wrong, told)
+        wrong, detail = str(error), ""
+    yield _make_step(name, wrong, detail)
 
 
-def _make_step(name: str, wrong: str, told: str) -> NightStep:
-    return NightStep(name=name, done=not wrong, detail=(wrong or told)[:1_000])
+def _make_step(name: str, wrong: str, detail: str) -> NightStep:
+    return NightStep(name=name, done=not wrong, detail=(wrong or detail)[:1_000])
 
 
 def _run_sleep(workspace: Workspace) -> tuple[str, str]:

@@ -273,7 +273,7 @@ def count_new_memories(workspace: Workspace, bodies: Iterable[Mapping[str, Any]]
 def _build_additions(workspace: Workspace, bodies: Iterable[Mapping[str, Any]], result: ImportReport) -> Iterator[Add]:
     known = workspace.store.log.memories()
     taken = {memory.id for memory in known}
-    said = {(memory.scope, normal_form(memory.content)) for memory in known if memory.content}
+    contents = {(memory.scope, normal_form(memory.content)) for memory in known if memory.content}
     forgotten, key = workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget")
     for body in bodies:
         found = _parse_memory(workspace, body)
@@ -283,11 +283,11 @@ def _build_additions(workspace: Workspace, bodies: Iterable[Mapping[str, Any]], 
         form = (found.scope, normal_form(found.content))
         if forgotten and is_known_statement(found.content, forgotten, key):
             result.left_out["forgotten"] += 1
-        elif found.id in taken or form in said:
+        elif found.id in taken or form in contents:
             result.left_out["remembered already"] += 1
         else:
             taken.add(found.id)
-            said.add(form)
+            contents.add(form)
             result.added[found.status.value] += 1
             yield Add(memory=found.id, at=found.first_seen, reason=f"imported as {found.status.value}", value=found)
 

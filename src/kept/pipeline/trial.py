@@ -137,14 +137,14 @@ def score_replies(model: str, replies: Sequence[Reply]) -> TrialScore:
     for number, (row, reply) in enumerate(zip(load_questions(), replies, strict=True), 1):
         if not isinstance(reply, CompleteReply):
             unread.append(f"question {number}: {reply.reason}")
-        said = normal_form(" ".join(row["talk"]))
+        conversation = normal_form(" ".join(row["talk"]))
         kept = [
             claim for claim in (reply.body["memories"] if isinstance(reply, CompleteReply) else ()) if claim["category"] != TASK
         ]
         passages = [normal_form(claim["passage"]) for claim in kept]
         sure = [words for words, claim in zip(passages, kept, strict=True) if claim.get("worth", 0) in (0, profile.worth)]
         for ways in row["wanted"]:
-            here = any(normal_form(words) in passage for words in ways for passage in passages if passage in said)
+            here = any(normal_form(words) in passage for words in ways for passage in passages if passage in conversation)
             found += here
             missed += [] if here else ways[:1]
         unwanted += [words for words in row["unwanted"] if any(normal_form(words) in passage for passage in sure)]

@@ -190,9 +190,9 @@ def detect_languages(text: str, languages: tuple[str, ...]) -> tuple[str, ...]:
     # Two characters of a script without spaces are about one word, every third of which is a common one.
     counts["ja"] = (kana + han) // 6 + 1 if kana > 1 else 0
     counts["zh"] = han // 6 + 1 if han > 1 and kana <= 1 else 0
-    told = sorted(((counts[each], -place, each) for place, each in enumerate(languages)), reverse=True)
-    most = told[0][0] if told else 0
-    return tuple(each for count, _, each in told if count and count * 3 >= most * 2)
+    ranked = sorted(((counts[each], -place, each) for place, each in enumerate(languages)), reverse=True)
+    most = ranked[0][0] if ranked else 0
+    return tuple(each for count, _, each in ranked if count and count * 3 >= most * 2)
 
 
 @cache
@@ -246,8 +246,8 @@ def _read_lexicon(language: str, table: str = "") -> Mapping[str, Any]:
         raise ConfigError(f"no lexicon for the language {language[:40]!r}")
     text = place.read_text("utf-8").replace("’", _APOSTROPHE)
     if table:
-        told = next((line for line in text.splitlines() if line.startswith("spaced")), "")
-        text = "\n".join((told, f"[{table}]", text.partition(f"\n[{table}]")[2].partition("\n[")[0]))
+        spacing = next((line for line in text.splitlines() if line.startswith("spaced")), "")
+        text = "\n".join((spacing, f"[{table}]", text.partition(f"\n[{table}]")[2].partition("\n[")[0]))
     try:
         body = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

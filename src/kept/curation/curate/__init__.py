@@ -202,13 +202,13 @@ def _pair_by_meaning(
     places = ((first.get(one), first.get(other)) for one, other in compared.meanings())
     pairs = ((min(one, other), max(one, other)) for one, other in places if one is not None and other is not None)
     found = find_pairs_by_meaning(texts, mine, frozenset(apart), meaning, pairs) if meaning else None
-    told = {pair: score for pair, score in (found or {}).items() if score is not None}
+    known_scores = {pair: score for pair, score in (found or {}).items() if score is not None}
     untold = {item for pair in found if found[pair] is None for item in pair} if found is not None else set(range(len(mine)))
     if not untold:
-        return told
+        return known_scores
     place = {candidate_verdict.candidate.id: number for number, candidate_verdict in enumerate(proposals)}
     known = ([place[candidate] for candidate in memory.candidates if place.get(candidate) in untold] for memory in memories)
-    return {(first, other): 0.0 for first, *others in filter(None, known) for other in others} | told
+    return {(first, other): 0.0 for first, *others in filter(None, known) for other in others} | known_scores
 
 
 # The reason for reactivating a person's own memory, without candidates, when the memory that superseded it is gone.

@@ -196,8 +196,8 @@ def _find_newer_themes(
             place for place, count in shared.items() if count > 1 and place not in found and place not in replaced
         ):
             other = plans[earlier]
-            said, before = plan.says.content, other.says.content
-            if other.last is None or (last - other.last < _APART and not (said <= before or before <= said)):
+            content, before = plan.says.content, other.says.content
+            if other.last is None or (last - other.last < _APART and not (content <= before or before <= content)):
                 continue
             if plan.held and not other.fixed and other.category == plan.category and is_same_theme(plan.says, other.says):
                 found[earlier] = (later, last)

@@ -84,8 +84,8 @@ def facts_of(members: Sequence[CandidateVerdict]) -> tuple[Facts, Status]:
 
 def _is_whole_sentence(text: str) -> bool:
     """True if a text begins with a capital and with its content, not with "from now on", "as you know" or a label."""
-    said = normal_form(text).split()
-    opens = strip_opening(said) != said or find_lead_end(text) or ":" in "".join(text.split()[:1])
+    words = normal_form(text).split()
+    opens = strip_opening(words) != words or find_lead_end(text) or ":" in "".join(text.split()[:1])
     return text[:1].upper() == text[:1] and not opens
 
 
@@ -321,7 +321,7 @@ def build_plan(
     if source is None:
         raise ValueError("a cluster needs a member or a memory")
     status = winner.status if winner is not None and not fixed and facts is None else status
-    told = (source.category, *(member.candidate.category for member in members))
+    categories = (source.category, *(member.candidate.category for member in members))
     often = not fixed and facts is not None and facts.observations >= OFTEN
     return Plan(
         members=tuple(members),
@@ -332,7 +332,7 @@ def build_plan(
         number=winner.id if winner else create_memory_id(members[0].candidate, taken),
         ended=ended,
         says=known.get((source.content, source.artifacts)) or parse_statement(source.content, source.artifacts, source.fingerprint),
-        category=next(filter(None, map(rules.promotions.get, told)), source.category) if often else source.category,
+        category=next(filter(None, map(rules.promotions.get, categories)), source.category) if often else source.category,
     )
 
 
@@ -350,8 +350,8 @@ def _is_returning(memory: Memory, facts: Facts | None, gone: frozenset[str]) -> 
 
 def _has_given_way(memory: Memory, others: frozenset[str] | set[str]) -> bool:
     """True if a memory was superseded on a model's advice by one that is not among ``others``."""
-    said = memory.status is Status.SUPERSEDED and memory.reason.startswith(ADVISED)
-    return said and memory.superseded_by not in others
+    is_advised = memory.status is Status.SUPERSEDED and memory.reason.startswith(ADVISED)
+    return is_advised and memory.superseded_by not in others
 
 
 def _is_wording_complete(memory: Memory, facts: Facts) -> bool:

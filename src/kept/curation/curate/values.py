@@ -183,8 +183,8 @@ def parse_value_statement(text: str, says: Statement) -> ValueStatement:
     words, narrow, governed = _read_words(clause, says.chosen, at=int(home))
     more, narrow_more, _ = _read_words(rest[0], frozenset(), at=1) if rest else ([], frozenset[str](), None)
     words = [Word(_HOME, "")] * home + words
-    said = [word.casefold() for word in _TOKEN.findall(clause)]
-    verb = next((place for place, word in enumerate(said) if word in _words("states")), 0)
+    tokens = [word.casefold() for word in _TOKEN.findall(clause)]
+    verb = next((place for place, word in enumerate(tokens) if word in _words("states")), 0)
     return ValueStatement(
         text=text,
         says=says,
@@ -197,12 +197,12 @@ def parse_value_statement(text: str, says: Statement) -> ValueStatement:
         tells_loudly=is_contrast or ended or any(turn not in _words("present") for turn in turns),
         ended=ended,
         once=_form("once").search(text) is not None,
-        is_sentence=not _dull_words().isdisjoint(said) or any(map(is_cjk, clause)),
+        is_sentence=not _dull_words().isdisjoint(tokens) or any(map(is_cjk, clause)),
         open_ended=says.asks or _form("depends", "adds").search(text) is not None,
-        is_state=bool(verb) and _form("several").search(" ".join(said[:verb])) is None,
+        is_state=bool(verb) and _form("several").search(" ".join(tokens[:verb])) is None,
         is_attribute=_ATTRIBUTE.search(clause) is not None
-        or (bool(verb) and said[verb] in COPULAS and not ATTRIBUTES.isdisjoint(said[:verb])),
-        sole=not _words("sole").isdisjoint(said[:_VALUE]),
+        or (bool(verb) and tokens[verb] in COPULAS and not ATTRIBUTES.isdisjoint(tokens[:verb])),
+        sole=not _words("sole").isdisjoint(tokens[:_VALUE]),
         home=home,
         moved=moved,
     )
@@ -375,15 +375,15 @@ def find_relation(earlier: ValueStatement, later: ValueStatement) -> Relation:
 
 def _relate_things(earlier: ValueStatement, later: ValueStatement, frame: _Frame) -> Relation:
     """The relation of statements that name different things: somebody else alone does something, or a word is now its opposite."""
-    said, before = later.says.words, earlier.says.words
+    after, before = later.says.words, earlier.says.words
     if len(frame.old) == 1 == len(frame.new):
         if later.sole and later.tells_change and not frame.opens:
             return Relation.REPLACES
-        if frame.opens and has_opposites(said - before, before - said):
+        if frame.opens and has_opposites(after - before, before - after):
             return Relation.MAY_REPLACE
     two_bans = earlier.denials > 0 and later.denials > 0  # "never edit A, run B instead" leaves "never edit C" alone
-    told = frame.opens and later.tells_loudly and frame.shared >= _HALF and not two_bans
-    return Relation.MAY_REPLACE if told else Relation.APART
+    announced = frame.opens and later.tells_loudly and frame.shared >= _HALF and not two_bans
+    return Relation.MAY_REPLACE if announced else Relation.APART
 
 
 def _relate_homes(earlier: ValueStatement, later: ValueStatement, frame: _Frame) -> Relation:

@@ -111,12 +111,12 @@ def _related_memories(memories: Sequence[ContextItem], day: Sequence[ContextItem
     reference (earlier work) are always included.
     """
     names = {artifact.casefold() for context_item in day for artifact in find_artifacts(context_item.text)}
-    said = [(context_item.scope, find_content(context_item.text)) for context_item in day]
+    day_words = [(context_item.scope, find_content(context_item.text)) for context_item in day]
     context_items = [context_item for context_item in memories if not context_item.reference]
     for item in (context_item for context_item in memories if context_item.reference):
         own = {artifact.casefold() for artifact in find_artifacts(item.text)}
         words = find_content(item.text)
-        shared = max((len(words & other) for scope, other in said if scope == item.scope or len(words & other) > 3), default=0)
+        shared = max((len(words & other) for scope, other in day_words if scope == item.scope or len(words & other) > 3), default=0)
         if own & names or shared >= max(_LEAST_SHARED, len(words) // 3):
             context_items.append(replace(item, weight=item.weight + 3 * len(own & names) + shared))
     ranked = sorted(context_items, key=lambda one: -one.weight)
@@ -236,13 +236,13 @@ def _find_other_source(sentence: str, today: str, others: Sequence[ContextItem])
     The item contains a name that the day does not, or more of the sentence's content words than the day, or the sentence repeats
     most of the item's content words.
     """
-    said, names = find_content(sentence), [artifact.casefold() for artifact in find_artifacts(sentence)]
-    own = said & find_content(today)
-    for item in sorted(others, key=lambda one: -len(said & find_content(one.text))):
+    words, names = find_content(sentence), [artifact.casefold() for artifact in find_artifacts(sentence)]
+    own = words & find_content(today)
+    for item in sorted(others, key=lambda one: -len(words & find_content(one.text))):
         known = find_content(item.text)
         new = any(name in item.text.casefold() and name not in today.casefold() for name in names)
-        repeats = bool(said & known - own) and len(said & known) >= _SAME * len(known)
-        if new or repeats or len(said & known) > len(own):
+        repeats = bool(words & known - own) and len(words & known) >= _SAME * len(known)
+        if new or repeats or len(words & known) > len(own):
             return item
     return None
 
@@ -251,5 +251,5 @@ def _is_supported(text: str, words: str) -> bool:
     """True if the sources contain the artifacts of a paragraph and at least half of its content words."""
     if not all(name.casefold() in words.casefold() for name in find_artifacts(text)):
         return False
-    said = find_content(text)
-    return bool(said) and len(said & find_content(words)) >= _SUPPORT * len(said)
+    own_words = find_content(text)
+    return bool(own_words) and len(own_words & find_content(words)) >= _SUPPORT * len(own_words)

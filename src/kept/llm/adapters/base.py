@@ -96,8 +96,8 @@ _TOLD = 200  # characters of a server's message that are passed on
 def from_status(status: int, headers: Mapping[str, str], body: object) -> AdapterFailure:
     """The failure for an HTTP error status, with the time that the server asks to wait."""
     fault = _FAULTS.get(status, Fault.OVERLOADED if status >= 500 else Fault.FAILED)
-    told = _sentence(body)
-    reason = f"the server answered {status}{': ' if told else ''}{told}"
+    message = _sentence(body)
+    reason = f"the server answered {status}{': ' if message else ''}{message}"
     return AdapterFailure(fault=fault, reason=reason, after=_parse_seconds(headers.get("retry-after", "")))
 
 

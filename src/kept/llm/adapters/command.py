@@ -151,9 +151,9 @@ class Command:
                 return AdapterFailure(fault=Fault.FAILED, reason=f"{name} wrote more than {MOST_BYTES // 2**20} MB")
         text = _decode_output(ended.output)
         if ended.code != 0:
-            told = call.read(text)
-            if isinstance(told, AdapterFailure):
-                return told  # its output already says what is wrong
+            result = call.read(text)
+            if isinstance(result, AdapterFailure):
+                return result  # its output already says what is wrong
             return AdapterFailure(
                 fault=Fault.FAILED, reason=f"{name} ended with code {ended.code}{_format_error_line(ended.errors)}"
             )
@@ -229,9 +229,11 @@ def _parse_claude_result(text: str, ask: Ask) -> Spoken:
             reason=f"claude says: {one_line(result)[:_TOLD]}",
             usage=usage,
         )
-    said = result if made is None else json.dumps(made, ensure_ascii=False)
+    reply_text = result if made is None else json.dumps(made, ensure_ascii=False)
     return AdapterReply(
-        text=said, usage=usage if usage.input_tokens else estimate_usage(ask, said), refused=body.get("stop_reason") == "refusal"
+        text=reply_text,
+        usage=usage if usage.input_tokens else estimate_usage(ask, reply_text),
+        refused=body.get("stop_reason") == "refusal",
     )
 
 
@@ -251,14 +253,14 @@ def _claude_usage(body: Mapping[str, Any]) -> Usage:
 
 
 def _claude_fault(result: str, status: object) -> Fault:
-    told = result.lower()
-    if status in (401, 403, 404) or "/login" in told or "api key" in told or "not logged in" in told:
+    message = result.lower()
+    if status in (401, 403, 404) or "/login" in message or "api key" in message or "not logged in" in message:
         return Fault.SETUP
-    if status == 429 or "rate limit" in told or "usage limit" in told or "limit reached" in told:
+    if status == 429 or "rate limit" in message or "usage limit" in message or "limit reached" in message:
         return Fault.RATE_LIMIT
-    if status == 529 or "overloaded" in told:
+    if status == 529 or "overloaded" in message:
         return Fault.OVERLOADED
-    if "connect" in told:
+    if "connect" in message:
         return Fault.CONNECTION
     return Fault.FAILED
 
@@ -357,8 +359,8 @@ def _parse_gemini_result(text: str, ask: Ask) -> Spoken:
         return AdapterReply(text=text, usage=estimate_usage(ask, text))
     reply = body.get("response") if isinstance(body, dict) else None
     if not isinstance(reply, str):
-        told = body.get("error") if isinstance(body, dict) else None
-        reason = told.get("message") if isinstance(told, dict) else told
+        error = body.get("error") if isinstance(body, dict) else None
+        reason = error.get("message") if isinstance(error, dict) else error
         return AdapterFailure(fault=Fault.FAILED, reason=f"gemini says: {one_line(str(reason))[:_TOLD]}")
     return AdapterReply(text=reply, usage=estimate_usage(ask, reply))
 

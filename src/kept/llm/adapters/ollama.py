@@ -85,8 +85,8 @@ def served_context(model: str, base_url: str) -> int:
     rows = listed.get("data") if isinstance(listed, Mapping) else None
     for row in rows if isinstance(rows, list) else []:
         if isinstance(row, Mapping) and row.get("id") == model:
-            said = [row.get(name) for name in ("max_model_len", "loaded_context_length", "context_length", "context_window")]
-            return next((context for item in said if (context := _number(item))), 0)
+            sizes = [row.get(name) for name in ("max_model_len", "loaded_context_length", "context_length", "context_window")]
+            return next((context for item in sizes if (context := _number(item))), 0)
     return 0
 
 

@@ -86,8 +86,8 @@ class OpenAI(LibraryModel):
         try:
             return _read_completion(self._client.chat.completions.create(**self._request(ask, form)).to_dict(), ask)
         except self._library.BadRequestError as error:
-            told = json.dumps(error.body, default=str).lower()
-            if form != _FORMS[-1] and ("response_format" in told or "json_schema" in told or "schema" in told):
+            message = json.dumps(error.body, default=str).lower()
+            if form != _FORMS[-1] and ("response_format" in message or "json_schema" in message or "schema" in message):
                 return None
             raise
 

@@ -164,9 +164,9 @@ def _is_removed(line: str, sessions: Collection[str], tells: Callable[[str], boo
     if not isinstance(row, dict):
         return tells(line)
     text = row.get("text")
-    said = [text, *_strings(_parse_json(text))] if isinstance(text, str) else [line]
+    texts = [text, *_strings(_parse_json(text))] if isinstance(text, str) else [line]
     about = row.get("about")
-    return bool(isinstance(about, list) and set(_strings(about)) & set(sessions)) or any(tells(item) for item in said)
+    return bool(isinstance(about, list) and set(_strings(about)) & set(sessions)) or any(tells(item) for item in texts)
 
 
 def _parse_json(text: str) -> Any:
@@ -187,8 +187,8 @@ def _strings(value: object) -> Iterator[str]:
             yield from _strings(list(value.values()))
 
 
-def _reply_row(said: AdapterReply) -> dict[str, Any]:
-    return {"text": said.text, "cut": said.truncated, "refused": said.refused, "usage": codec.dump(said.usage)}
+def _reply_row(reply: AdapterReply) -> dict[str, Any]:
+    return {"text": reply.text, "cut": reply.truncated, "refused": reply.refused, "usage": codec.dump(reply.usage)}
 
 
 def _recorded_reply(row: Mapping[str, Any]) -> AdapterReply:

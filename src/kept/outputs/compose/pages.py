@@ -210,10 +210,12 @@ def compose_day_notes(
         day = to_local_day(memory.first_seen, zone)
         if day is not None and memory.content and memory.status in _TOLD and is_shown(memory, profiles, OutputPlace.DAILY):
             found.setdefault(day, []).append(memory)
-    told = {day: tuple(lines) for day, lines in summaries.items() if lines}
+    summary_lines = {day: tuple(lines) for day, lines in summaries.items() if lines}
     return {
-        day: Document(sections=_day_sections(found.get(day, []), profiles, names, zone), lead_lines=told.get(day, ()), bare=True)
-        for day in sorted({*found, *told})
+        day: Document(
+            sections=_day_sections(found.get(day, []), profiles, names, zone), lead_lines=summary_lines.get(day, ()), bare=True
+        )
+        for day in sorted({*found, *summary_lines})
     }
 
 

@@ -194,12 +194,12 @@ def restore_user_lines(rendered: Sequence[Line], edits: Edits) -> tuple[Line, ..
     """
     places = {line.key: number for number, line in enumerate(rendered)}
     ends = _section_ends(rendered)
-    told = {parse_fact(line.text)[0] for line in rendered if is_fact(line)}
+    known = {parse_fact(line.text)[0] for line in rendered if is_fact(line)}
     behind: dict[int, list[Line]] = defaultdict(list)
     for each, file_line in zip(
         edits.foreign, classify_lines([(user_line.text, user_line.end) for user_line in edits.foreign]), strict=True
     ):
-        if file_line.fenced or not each.text.startswith("- ") or parse_fact(each.text)[0] not in told:
+        if file_line.fenced or not each.text.startswith("- ") or parse_fact(each.text)[0] not in known:
             last = ends.get((each.scope, each.category), ends.get((each.scope, ""), len(rendered) - 1))
             at = places.get(each.after, last) if each.after else -1
             behind[at].append(Line(key="", text=each.text, users=True, end=each.end))

@@ -16,8 +16,8 @@ def with_category(text: str, name: str, settings: Mapping[str, str | bool]) -> s
     lines, stop = _split_prompt_lines(without_category(text, name))
     start, end, entries = _find_categories_block(lines[1:stop])
     indent = entries[0][2] if entries else _INDENT
-    told = yaml.safe_dump({name: dict(settings)}, allow_unicode=True, width=10_000, sort_keys=False).splitlines()
-    new = [f"{' ' * indent}{item}" for item in told]
+    yaml_lines = yaml.safe_dump({name: dict(settings)}, allow_unicode=True, width=10_000, sort_keys=False).splitlines()
+    new = [f"{' ' * indent}{item}" for item in yaml_lines]
     if start < 0:
         return "\n".join([*lines[:stop], f"{_KEY}:", *new, *lines[stop:]])
     at = 1 + (entries[-1][1] if entries else end)
@@ -92,9 +92,9 @@ def _to_block_form(text: str) -> str:
         if isinstance(found, Mapping)
         else {item["id"]: {key: item[key] for key in item if key != "id"} for item in found or ()}
     )
-    told = (
+    block = (
         yaml.safe_dump({_KEY: dict(named)}, allow_unicode=True, width=10_000, sort_keys=False).splitlines()
         if named
         else [f"{_KEY}:"]
     )
-    return "\n".join([*lines[: 1 + start], *told, *lines[1 + end :]])
+    return "\n".join([*lines[: 1 + start], *block, *lines[1 + end :]])
