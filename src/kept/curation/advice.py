@@ -60,11 +60,11 @@ class ChangesReply:
 
 
 def _reply_schema() -> dict[str, Any]:
-    made = schema_of(ChangesReply)
-    item = made["properties"]["operations"]["items"]
+    schema = schema_of(ChangesReply)
+    item = schema["properties"]["operations"]["items"]
     item["properties"] = {_SCHEMA_FIELDS.get(name, name): each for name, each in item["properties"].items()}
     item["required"] = list(item["properties"])
-    return made
+    return schema
 
 
 SCHEMA = _reply_schema()

@@ -282,8 +282,8 @@ def restore_lines(workspace: Workspace, ids: Iterable[str]) -> None:
     store = workspace.store
     off = find_undone_passes(store.log.undo_redo_passes())
     for number in ids:
-        history = [(made.id, one) for made, one in store.log.operations_on(number) if isinstance(one, Reword)]
-        effective = [reword for made, reword in history if made not in off]
+        history = [(pass_.id, one) for pass_, one in store.log.operations_on(number) if isinstance(one, Reword)]
+        effective = [reword for pass_id, reword in history if pass_id not in off]
         if effective:
             store.days.own(replace(effective[-1].line, text=effective[-1].content))
         elif history and history[0][1].line.text:

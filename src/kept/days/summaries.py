@@ -122,8 +122,8 @@ def commit_subject(event: Event) -> str:
     """The subject of the commit that a tool call made; empty if it made none."""
     if event.kind is not EventKind.TOOL_CALL or event.tool is None or not is_shell(event.tool) or "git init" in event.tool.target:
         return ""
-    made = _COMMIT.search(event.tool.target)
-    found = made and (_MESSAGE.search(made[1]) or _HEREDOC.search(made[1]))
+    matched = _COMMIT.search(event.tool.target)
+    found = matched and (_MESSAGE.search(matched[1]) or _HEREDOC.search(matched[1]))
     return one_line(next(filter(None, found.groups()))).replace('\\"', '"') if found else ""
 
 

@@ -209,7 +209,7 @@ def _compare_gold_set(open_workspace: Opener, folder: Path, transcripts: Path | 
             hint="--corpus FOLDER says where they lie",
         )
     begun = process_time()
-    with TemporaryDirectory(prefix="kept-eval-") as made, open_workspace(Path(made)) as workspace:
+    with TemporaryDirectory(prefix="kept-eval-") as home, open_workspace(Path(home)) as workspace:
         run_pipeline(workspace, paths, RunOptions(model=False), progress=progress)
         memories = tuple(to_export(workspace, memory) for memory in workspace.store.log.memories())
     return GoldResult(

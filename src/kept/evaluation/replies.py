@@ -115,7 +115,7 @@ def replay_recordings(
 @contextmanager
 def _read_without_model(open_workspace: Opener, transcripts: Sequence[Path], progress: Progress) -> Iterator[Workspace]:
     """A temporary store in which transcripts have been read without a model."""
-    with TemporaryDirectory(prefix="kept-eval-") as made, open_workspace(Path(made)) as workspace:
+    with TemporaryDirectory(prefix="kept-eval-") as home, open_workspace(Path(home)) as workspace:
         number = RunNumber(workspace.store.log, workspace.clock, _COMMAND)
         reading = archive_files(workspace, discover(workspace, transcripts), progress=progress)
         record_projects(workspace, reading)
@@ -258,7 +258,7 @@ def _run_adversarial_case(open_workspace: Opener, row: Mapping[str, Any], sessio
         said: Mapping[str, Any] | str = row["reply"]
         return said
 
-    with TemporaryDirectory(prefix="kept-eval-") as made, open_workspace(Path(made)) as opened:
+    with TemporaryDirectory(prefix="kept-eval-") as home, open_workspace(Path(home)) as opened:
         asker = LlmClient(lambda: ScriptedModel(reply), replies=ReplyCache(opened.paths.replies), clock=opened.clock)
         workspace = replace(opened, llm=asker)
         run_pipeline(workspace, [session], RunOptions())

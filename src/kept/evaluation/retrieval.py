@@ -197,10 +197,10 @@ def run_extraction(open_workspace: Opener, corpus: Path, gold: Path, *, progress
             shares.append(covered_share(fact["text"], words))
         right += sum(not wanted.isdisjoint(memory["sources"]) for memory in memories)
         result.memories += [{"ns": space} | memory for memory in memories]
-    many, made = max(1, result.facts), max(1, len(result.memories))
+    many, total = max(1, result.facts), max(1, len(result.memories))
     result.measures = {
         "found": found / many,
-        "right": right / made,
+        "right": right / total,
         "told@.5": sum(share >= 0.5 for share in shares) / many,
         "told@.7": sum(share >= 0.7 for share in shares) / many,
         "memories": float(len(result.memories)),
@@ -224,14 +224,14 @@ def _open_space(open_workspace: Opener, folder: Path | None = None) -> Iterator[
         with open_workspace(folder) as workspace:
             yield workspace
         return
-    with TemporaryDirectory(prefix="kept-eval-") as made, open_workspace(Path(made)) as workspace:
+    with TemporaryDirectory(prefix="kept-eval-") as home, open_workspace(Path(home)) as workspace:
         yield workspace
 
 
 def archive_items(workspace: Workspace, items: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Archive the items of a space by session, unless the store has them. Returns each item's id by the key of its event."""
     names: dict[str, str] = {}
-    there = any(True for _ in workspace.store.archive.threads())
+    has_threads = any(True for _ in workspace.store.archive.threads())
     with workspace.store.transaction():
         for session, group in groupby(items, key=lambda each: str(each["session"])):
             events = []
@@ -240,7 +240,7 @@ def archive_items(workspace: Workspace, items: Sequence[Mapping[str, Any]]) -> d
                 place, at = Pointer(path=f"eval/{session}", line=1, start=0, end=0), _parse_instant(workspace, item.get("date"))
                 events.append(replace(plain_event(key, session, author, str(item["text"]), pointer=place, at=at), record=key))
                 names[key] = str(item["id"])
-            if there:
+            if has_threads:
                 continue
             account = RecordAccount(records=len(events), kept=len(events), events=len(events))
             workspace.store.archive.add("eval", f"eval/{session}", events, account, Cursor(), anew=False)

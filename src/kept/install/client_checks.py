@@ -77,7 +77,7 @@ _TRUST = "codex, and say there that you trust kept's hooks (/hooks lists them)"
 
 def check_clients(home: Paths) -> Iterator[CheckFinding]:
     """Check each coding agent in use: whether it calls kept, and what kept's hooks return to it."""
-    calling, there, using = hooked_clients(home), plugin_clients(home), used_clients(home)
+    calling, with_plugin, using = hooked_clients(home), plugin_clients(home), used_clients(home)
     for client in (*CLIENTS, GEMINI):
         elsewhere = tuple(find_misplaced_settings(home, client))
         yield from elsewhere
@@ -86,10 +86,10 @@ def check_clients(home: Paths) -> Iterator[CheckFinding]:
             yield from _check_server(home, client)
         if home.of(client).is_dir():
             yield from _check_version(client)
-        if client in calling and client in there:
+        if client in calling and client in with_plugin:
             detail = "called by the settings and by the plugin; the plugin's hooks stay silent, so nothing is added twice"
             yield CheckFinding(name=client.name, ok=None, detail=detail, fix=f"keep one: {_LEAVE.get(client.name, '')}")
-        elif client in there:
+        elif client in with_plugin:
             yield from _check_plugin(home, client)
         elif client in calling:
             yield from _check_hooks(home, client)
@@ -99,7 +99,7 @@ def check_clients(home: Paths) -> Iterator[CheckFinding]:
     for client in section_clients(home):
         if client.name in sections:
             yield from _check_section(home, client)
-        if client in there or client in calling or client.name in sections:
+        if client in with_plugin or client in calling or client.name in sections:
             continue
         detail = f"no memories are written to {home.of(client) / client.instructions}"
         yield CheckFinding(name=f"{client.name} section", ok=None, detail=detail, fix="kept setup")

@@ -283,25 +283,25 @@ def _check_sources(workspace: Workspace) -> Iterator[CheckFinding]:
 
 
 def _check_quarantined(workspace: Workspace) -> Iterator[CheckFinding]:
-    aside = load_quarantined(workspace)
-    if aside:
-        session, fault = next(iter(aside.items()))
-        detail = f"the language model's reply about {len(aside)} sessions could not be used, such as {session} ({fault})"
+    quarantined = load_quarantined(workspace)
+    if quarantined:
+        session, fault = next(iter(quarantined.items()))
+        detail = f"the language model's reply about {len(quarantined)} sessions could not be used, such as {session} ({fault})"
         fix = "kept run --force asks again; so does another model or a mended program"
         yield make_fault("set aside", detail, fix)
 
 
 def _check_local_models() -> Iterator[CheckFinding]:
-    there = PACK.exists() and MANY_PACK.exists()
+    installed = PACK.exists() and MANY_PACK.exists()
     for pack, least in _LEAST.items():
         if pack.exists() and pack.stat().st_size < least:
             yield make_fault("meaning", f"{pack} is incomplete", f"rm {pack}; make run")
     without = "only the English local model is there" if PACK.exists() else "no local model: search compares words only"
     yield CheckFinding(
         name="meaning",
-        ok=there or None,
-        detail="the local models are there" if there else without,
-        fix="" if there else "make run downloads it; a built wheel contains it",
+        ok=installed or None,
+        detail="the local models are there" if installed else without,
+        fix="" if installed else "make run downloads it; a built wheel contains it",
     )
 
 
@@ -314,15 +314,15 @@ def _check_hook_log(home: Paths) -> Iterator[CheckFinding]:
 
 
 def _check_schedule(home: Paths) -> Iterator[CheckFinding]:
-    there = list_installed_jobs(home, os.environ)
+    installed_jobs = list_installed_jobs(home, os.environ)
     yield from _check_queue(home)
-    for job in there:
+    for job in installed_jobs:
         yield from _check_job_program(job)
         at_end = load_settings(home.settings).at_session_end == "run"
         detail = f"{job.kind}: {job.detail or 'runs every night'}" + ("; sessions are read when they end" if at_end else "")
         fix = "kept schedule install; where that fails: kept config set at_session_end run"
         yield CheckFinding(name="schedule", ok=True if job.enabled else None if at_end else False, detail=detail, fix=fix)
-    if not there:
+    if not installed_jobs:
         yield CheckFinding(name="schedule", ok=None, detail="no nightly job is installed", fix="kept schedule install")
     night = load_last_night(home)
     if night is None and (home.state / "night.json").exists():
@@ -330,11 +330,11 @@ def _check_schedule(home: Paths) -> Iterator[CheckFinding]:
     for step in night.failed if night else ():
         yield make_fault(f"last night: {step.name}", step.detail, "kept schedule run")
     late = (utc_now() - night.at).days if night else 0
-    if there and late >= _MISSED_DAYS:
+    if installed_jobs and late >= _MISSED_DAYS:
         detail = f"the nightly job last ran {late} days ago; the next run makes up for it"
         fix = (
             "kept schedule run; where you log out at night: loginctl enable-linger"
-            if there[0].kind == SchedulerKind.SYSTEMD
+            if installed_jobs[0].kind == SchedulerKind.SYSTEMD
             else "kept schedule run"
         )
         yield make_fault("nights", detail, fix)
@@ -369,5 +369,7 @@ def _check_extras() -> Iterator[CheckFinding]:
         ("zstd", "zstandard", "Codex's compressed rollouts"),
         ("mcp", "mcp", "memory as tools for any agent"),
     ):
-        there = importlib.util.find_spec(module) is not None
-        yield CheckFinding(name=f"extra {name}", ok=there or None, detail=what, fix="" if there else f'pip install "kept[{name}]"')
+        installed = importlib.util.find_spec(module) is not None
+        yield CheckFinding(
+            name=f"extra {name}", ok=installed or None, detail=what, fix="" if installed else f'pip install "kept[{name}]"'
+        )

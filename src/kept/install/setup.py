@@ -120,17 +120,17 @@ def plan_hooks(home: Paths, *, hooks: bool = True, allow: bool = True) -> tuple[
     """
     own = f"{hook_program()}{'' if home.root == home.user else f' --home {shlex.quote(str(home.root))}'}"
     found = []
-    there = plugin_clients(home)
+    with_plugin = plugin_clients(home)
     for client in used_clients(home):
         path = home.of(client) / client.file
         before = after = files.read_text(path)
         what = []
-        if hooks and (client not in there or has_hooks(before)):
+        if hooks and (client not in with_plugin or has_hooks(before)):
             after = with_hooks(before, own, str(path), client)
             trust = ", which calls them once you trust them there (/hooks)" if client.name == "codex" else ""
             what += [f"{len(hook_groups(client))} hooks for {client.name}{trust}"] if after != before else []
         if allow and client.name == "claude":
-            allowed = with_permission(after, PLUGIN_SUGGEST if client in there else SUGGEST, str(path))
+            allowed = with_permission(after, PLUGIN_SUGGEST if client in with_plugin else SUGGEST, str(path))
             what += ["permission to save your words, and to call no other tool, without asking you"] if allowed != after else []
             after = allowed
         if after != before:
@@ -294,9 +294,9 @@ def delete_own_folders(home: Paths) -> tuple[tuple[Path, ...], tuple[Path, ...]]
 
     Returns the deleted folders, and those that are symbolic links, which stay.
     """
-    there = [folder for folder in (home.state, home.config) if folder.is_dir()]
-    links = tuple(folder for folder in there if folder.is_symlink())
-    gone = tuple(folder for folder in there if folder not in links)
+    folders = [folder for folder in (home.state, home.config) if folder.is_dir()]
+    links = tuple(folder for folder in folders if folder.is_symlink())
+    gone = tuple(folder for folder in folders if folder not in links)
     for folder in gone:
         shutil.rmtree(folder)
     return gone, links

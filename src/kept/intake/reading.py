@@ -235,12 +235,12 @@ def _mark_outdated_events(workspace: Workspace, path: str, now: Sequence[Event],
     """Mark the events of a file that no longer count: those that have another author now, and in a ``whole`` file (a journal entry)
     also those that are gone.
     """
-    archive, there = workspace.store.archive, {event.key for event in now}
+    archive, present = workspace.store.archive, {event.key for event in now}
     authors = {item: event.author for event in now for item in (event.text, event.pointer)}
     for thread in tuple(archive.threads(path=path)):
         events, (_, marked) = archive.events(thread.id, 0, thread.events), archive.tree(thread.id)
         gone = [
-            event.key not in there
+            event.key not in present
             and (whole or any(authors.get(item, event.author) is not event.author for item in (event.text, event.pointer)))
             for event in events
         ]

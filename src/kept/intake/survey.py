@@ -104,9 +104,9 @@ def survey(workspace: Workspace) -> Survey:
     for missed in every_unread.keys() - unread.keys() - seen:
         excluded[next(item for item in workspace.settings.exclude if is_excluded(missed, [item]))] += 1
     for source, known in states:
-        there = Path(known).exists()
-        tools[source].gone += not there
-        tools[source].elsewhere += there and known not in seen
+        exists = Path(known).exists()
+        tools[source].gone += not exists
+        tools[source].elsewhere += exists and known not in seen
     return Survey(
         tools=tuple(tools.values()),
         others=others,

@@ -64,8 +64,8 @@ def record_unread(workspace: Workspace, paths: Sequence[Path], found: "FilesToRe
 
 def _is_still_unread(workspace: Workspace, path: Path, roots: Sequence[Path]) -> bool:
     """True if an earlier entry still holds: the file exists, is not excluded, and this run did not examine its place."""
-    there = os.path.lexists(path) and not is_excluded(str(path), workspace.settings.exclude)
-    return there and not any(path.is_relative_to(root) for root in roots)
+    exists = os.path.lexists(path) and not is_excluded(str(path), workspace.settings.exclude)
+    return exists and not any(path.is_relative_to(root) for root in roots)
 
 
 def find_outages(home: Paths) -> Iterator[tuple[str, str]]:

@@ -182,9 +182,9 @@ def _cut_note_at(workspace: Workspace, noted: ThreadNote, stop: datetime) -> Wor
     if before == len(events):
         return noted.note
     spoken = choose_lexicon(events[:before], workspace.languages).spoken
-    made = build_notes(events[:before], [(0, before)], lambda at: at.astimezone(workspace.zone).date(), spoken=spoken, base=first)
+    notes = build_notes(events[:before], [(0, before)], lambda at: at.astimezone(workspace.zone).date(), spoken=spoken, base=first)
     return next(
-        (note for note in made if note.event == noted.note.event),
+        (note for note in notes if note.event == noted.note.event),
         WorkNote(ordinal=first, event=noted.note.event, at=noted.note.at, asked=noted.note.asked),
     )
 
@@ -235,7 +235,7 @@ def memories_before_day(workspace: Workspace, day: date) -> tuple[ContextItem, .
     for memory in memories_at(workspace, start - timedelta(microseconds=1)):
         words = _wording_at(memory, proposals, start)
         if memory.status_at(start) is Status.ACTIVE and words and memory.first_seen is not None and memory.first_seen < start:
-            made = memory.first_seen.astimezone(workspace.zone).date()
+            day_made = memory.first_seen.astimezone(workspace.zone).date()
             category = workspace.category(memory)
             weight = _MEMORY_WEIGHT + (category.weight if category else 0.0)
             context_item = ContextItem(
@@ -244,12 +244,12 @@ def memories_before_day(workspace: Workspace, day: date) -> tuple[ContextItem, .
                 grade=TrustLevel.MEMORY,
                 source=TrustLevel.MEMORY.value,
                 reference=memory.id,
-                day=made,
+                day=day_made,
                 scope=memory.scope,
                 weight=weight,
                 kind=part_of_category(memory.category).value,
             )
-            found.append(((made.isoformat(), memory.profile == JOURNAL, words, memory.id), context_item))
+            found.append(((day_made.isoformat(), memory.profile == JOURNAL, words, memory.id), context_item))
     once: dict[str, ContextItem] = {}
     for _, item in sorted(found, key=lambda one: one[0]):
         once.setdefault(normal_form(item.text), item)  # a session and the entry about it say the same

@@ -109,8 +109,8 @@ def _load_stored_items(path: Path) -> tuple[files.FileStamp, Mapping[str, str], 
             if number == 0:
                 cursor = {str(name): str(value) for name, value in body["cursor"].items()}
             else:
-                made = load(FeedItem, body)
-                items[made.key] = made
+                feed_item = load(FeedItem, body)
+                items[feed_item.key] = feed_item
         except (ValueError, KeyError, TypeError, AttributeError):
             damaged = True
     return content.stamp, {} if damaged else cursor, items

@@ -85,10 +85,10 @@ def _identify_program(settings: LlmSettings, env: Mapping[str, str]) -> str:
 
 def create_model(settings: LlmSettings, env: Mapping[str, str]) -> Model:
     """The model of the settings, with a recording if they name one. Raises ConfigError if something is missing."""
-    made = _create_adapter(settings, env)
+    adapter = _create_adapter(settings, env)
     if settings.recording and settings.adapter != "recorded":
-        return RecordingModel(made, Path(settings.recording).expanduser())
-    return made
+        return RecordingModel(adapter, Path(settings.recording).expanduser())
+    return adapter
 
 
 def _create_adapter(settings: LlmSettings, env: Mapping[str, str]) -> Model:

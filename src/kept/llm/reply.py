@@ -230,8 +230,8 @@ def _json_type_name(value: object) -> str:
 
 def parse_as(kind: type[T], body: Any, **choices: Sequence[str]) -> T:
     """The value in a reply's body, fitted as by :func:`fit_to_schema`. Raises ValueError with the mismatch and its location."""
-    made: T = codec.load(kind, fit_to_schema(schema_of(kind, **choices), body))
-    return made
+    value: T = codec.load(kind, fit_to_schema(schema_of(kind, **choices), body))
+    return value
 
 
 _THINKING = ("think", "thinking", "reasoning")
@@ -358,7 +358,7 @@ def _mend_json(text: str) -> str:
     """Repair nearly valid JSON: other quotation marks, quotation marks inside strings, bare words, comments, extra commas. Nothing
     that was left open is closed.
     """
-    made: list[str] = []
+    mended: list[str] = []
     place, ends = 0, ""
     while place < len(text):
         char, size = text[place], 1
@@ -374,16 +374,16 @@ def _mend_json(text: str) -> str:
             char, size = "", len(left[0])
         elif bare := _BARE.match(text, place):
             char, size = _BARE_VALUES.get(bare[0]) or f'"{bare[0]}"', len(bare[0])
-        made.append(char)
+        mended.append(char)
         place += size
-    return "".join(made)
+    return "".join(mended)
 
 
 def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    body = dict(pairs)
+    if len(body) < len(pairs):
         raise ValueError("a key stands twice in one object")
-    return made
+    return body
 
 
 def _parse_finite(text: str) -> float:

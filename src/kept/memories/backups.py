@@ -57,9 +57,9 @@ def make_daily_backup(workspace: Workspace) -> Path | None:
 
 def back_up_now(workspace: Workspace) -> Path:
     """Make a further backup of today in the folder of automatic ones; delete old ones. Raises StoreError if it fails."""
-    made = add_backup(workspace.store, workspace.paths.backups, workspace.clock().astimezone(workspace.zone).date().isoformat())
+    backup = add_backup(workspace.store, workspace.paths.backups, workspace.clock().astimezone(workspace.zone).date().isoformat())
     rotate(workspace.paths.backups, KEEP)
-    return made
+    return backup
 
 
 def find_backups(workspace: Workspace) -> tuple[Path, ...]:

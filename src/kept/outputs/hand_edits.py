@@ -220,9 +220,10 @@ def find_base(known: tuple[Output, ...], inside: bytes | None) -> Output | None:
     exact = next((output for output in reversed(known) if output.hash == now), None)
     if exact is not None:
         return exact
-    there = set(inside.decode("utf-8", "replace").splitlines())
+    inside_lines = set(inside.decode("utf-8", "replace").splitlines())
     return max(
-        known, key=lambda output: sum(line.text in there for line in output.lines if line.key and line.text and not line.users)
+        known,
+        key=lambda output: sum(line.text in inside_lines for line in output.lines if line.key and line.text and not line.users),
     )
 
 
@@ -234,8 +235,8 @@ def load_base(workspace: Workspace, path: Path, inside: bytes | None) -> Output 
     if base is None or inside is None or not any(line.fingerprint for line in base.lines):
         return base
     texts = [text for text, _ in split_lines(inside.decode("utf-8", "replace").removeprefix(BOM))]
-    there = {_fingerprint(text, key): text for text in texts}
-    lines = (replace(line, text=there.get(line.fingerprint, line.text), fingerprint="") for line in base.lines)
+    known_texts = {_fingerprint(text, key): text for text in texts}
+    lines = (replace(line, text=known_texts.get(line.fingerprint, line.text), fingerprint="") for line in base.lines)
     return replace(base, lines=tuple(lines))
 
 

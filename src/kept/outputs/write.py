@@ -236,11 +236,11 @@ def _merge_target_edits(workspace: Workspace, target: Target, run: RunNumber, wr
 
 def _merge_quarantined(workspace: Workspace, target: Target, run: RunNumber, written: WriteReport) -> None:
     """Merge a file that was put aside, since the person says that it is their edit."""
-    aside, outputs = find_quarantined(workspace.paths, target.path), workspace.store.output_states(str(target.path))
-    if aside is None or not outputs:
+    quarantined, outputs = find_quarantined(workspace.paths, target.path), workspace.store.output_states(str(target.path))
+    if quarantined is None or not outputs:
         return
-    lines = tuple(line for line in outputs[0].lines if not is_fact(line) or line.key in aside.keys)
-    result = find_edits(lines, section_bytes(target, files.read_file(aside.copy)), bounded=bool(target.heading))
+    lines = tuple(line for line in outputs[0].lines if not is_fact(line) or line.key in quarantined.keys)
+    result = find_edits(lines, section_bytes(target, files.read_file(quarantined.copy)), bounded=bool(target.heading))
     edits = result.edits if isinstance(result, UnsafeEdits) else result
     if edits is not None:
         _commit_edits(workspace, target, lines, edits, (run, written), stamp=files.MISSING)

@@ -141,8 +141,8 @@ def _curation_asks(workspace: Workspace, waiting: Iterable[Thread]) -> Iterator[
                 finds[candidate.profile, candidate.scope].setdefault(candidate.content, candidate.category)
     for (profile, scope), found in sorted(finds.items()):
         known = workspace.store.log.memories(group=(profile, scope))
-        there = dict.fromkeys(memory.content for memory in known if memory.status is Status.ACTIVE)
-        matter = {content: find_matter(content) for content in list(found | there)[:_COMPARED]}
+        present = dict.fromkeys(memory.content for memory in known if memory.status is Status.ACTIVE)
+        matter = {content: find_matter(content) for content in list(found | present)[:_COMPARED]}
         related = {
             content: found[content]
             for pair in combinations(matter, 2)

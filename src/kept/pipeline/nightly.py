@@ -199,8 +199,8 @@ def _run_check(workspace: Workspace) -> tuple[str, str]:
 
 
 def _run_backup(workspace: Workspace) -> tuple[str, str]:
-    made = make_daily_backup(workspace)
-    return "", made.name if made else "today's is there"
+    backup = make_daily_backup(workspace)
+    return "", backup.name if backup else "today's is there"
 
 
 def _store_night(home: Paths, night: NightReport) -> None:

@@ -109,7 +109,7 @@ def restore_store(home: Paths, path: Path, open_workspace: Callable[[], Abstract
     """
     with hold_lock(home.lock):
         known, copies, ids, forgotten = _load_known(home)
-        aside = restore_backup(path.absolute(), home.store, home.state / "aside")
+        old_store = restore_backup(path.absolute(), home.store, home.state / "aside")
         discard_vectors(home.vectors)
         with open_workspace() as workspace:
             workspace.store.publish()
@@ -124,7 +124,7 @@ def restore_store(home: Paths, path: Path, open_workspace: Callable[[], Abstract
                 record_backup(workspace, copy)
             again, written = apply_person_change(workspace, lambda: _forget_again(workspace, forgotten), locks=False)
             written.problems[:0] = [*problems, *again]
-    return RestoreReport(old_store=aside, unsure=unsure, written=written)
+    return RestoreReport(old_store=old_store, unsure=unsure, written=written)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -234,9 +234,9 @@ def _ask_ahead(
     touched: set[str] = set()
     for day, own in days.items():
         if day not in asked and not own & touched and not (touched and "" in own | touched):
-            made = _collect_inputs(workspace, work, day, day)
-            ask = _build_entry_ask(work, made)
-            if ask is not None and _is_due(workspace, work, made):
+            inputs = _collect_inputs(workspace, work, day, day)
+            ask = _build_entry_ask(work, inputs)
+            if ask is not None and _is_due(workspace, work, inputs):
                 asks[day] = ask
         touched |= own
         if len(asks) == most:
@@ -246,11 +246,11 @@ def _ask_ahead(
     return {day: ask.key("") for day, ask in asks.items()}
 
 
-def _is_due(workspace: Workspace, work: EntryOptions, made: _EntryInputs) -> bool:
+def _is_due(workspace: Workspace, work: EntryOptions, inputs: _EntryInputs) -> bool:
     """True if the entry is to be written: it is missing, or it is kept's own, unedited, and its inputs have changed."""
-    text = files.read_text(_entry_path(workspace, work, made.first))
+    text = files.read_text(_entry_path(workspace, work, inputs.first))
     head = parse_entry_head(text)
-    return not text or (head is not None and not is_entry_edited(text) and head.inputs != made.inputs)
+    return not text or (head is not None and not is_entry_edited(text) and head.inputs != inputs.inputs)
 
 
 def _entry_path(workspace: Workspace, work: EntryOptions, first: date) -> Path:
@@ -281,7 +281,7 @@ def _count_failed_asks(workspace: Workspace) -> int:
 
 def _write_entry(workspace: Workspace, work: EntryOptions, first: date, last: date, path: Path) -> EntryOutcome:
     """Write the entry, unless it exists unchanged, a person wrote or edited it, or nothing happened."""
-    made = _collect_inputs(workspace, work, first, last)
+    inputs = _collect_inputs(workspace, work, first, last)
     workspace.refuse_links(path)
     content = files.read_file(path)
     text = content.data.decode("utf-8", "replace")
@@ -291,16 +291,16 @@ def _write_entry(workspace: Workspace, work: EntryOptions, first: date, last: da
         return replace(done, state=EntryState.FOREIGN, reason="it is not kept's")
     if head is not None and is_entry_edited(text):
         return replace(done, state=EntryState.EDITED)
-    if not any(context_item.grade is TrustLevel.SESSION for context_item in made.chosen.items):
+    if not any(context_item.grade is TrustLevel.SESSION for context_item in inputs.chosen.items):
         return replace(done, state=EntryState.NOTHING if head is None else EntryState.UNCHANGED)
-    if head is not None and head.inputs == made.inputs:
+    if head is not None and head.inputs == inputs.inputs:
         return done
-    context_items, tokens, refused, reason = _compose_entry(workspace, work, made)
-    ask = _build_entry_ask(work, made) if work.model else None
+    context_items, tokens, refused, reason = _compose_entry(workspace, work, inputs)
+    ask = _build_entry_ask(work, inputs) if work.model else None
     done = replace(done, asked=ask.key("") if ask else "")
     if reason:
         return replace(done, state=EntryState.FAILED, reason=reason)
-    composed = _compose_page(workspace, work, made, context_items, tokens)
+    composed = _compose_page(workspace, work, inputs, context_items, tokens)
     files.write_if_unchanged(
         path, composed.encode(), expect=content.stamp, root=workspace.paths.root, links=workspace.linked_folders
     )
@@ -308,26 +308,26 @@ def _write_entry(workspace: Workspace, work: EntryOptions, first: date, last: da
 
 
 def _compose_page(
-    workspace: Workspace, work: EntryOptions, made: _EntryInputs, items: Sequence[ContextItem], tokens: tuple[int, int]
+    workspace: Workspace, work: EntryOptions, inputs: _EntryInputs, items: Sequence[ContextItem], tokens: tuple[int, int]
 ) -> str:
     drawn = tuple(
         dict.fromkeys(
             context_item.reference
-            for context_item in made.chosen.items
+            for context_item in inputs.chosen.items
             if context_item.reference and context_item.grade is TrustLevel.MEMORY
         )
     )
     head = EntryHead(
-        first=made.first,
-        last=made.last,
+        first=inputs.first,
+        last=inputs.last,
         template=work.template.name,
         writer=_writer_name(workspace, work),
         extract=work.template.extract,
-        sessions=len(made.sessions),
-        shares=made.chosen.shares,
+        sessions=len(inputs.sessions),
+        shares=inputs.chosen.shares,
         memories=drawn,
         tokens=tokens,
-        inputs=made.inputs,
+        inputs=inputs.inputs,
     )
     names, links = workspace.scope_names(), _entry_links(workspace, work)
     measured = self_reference_share(entry_body(render_entry(head, work.template, items, names, links)), load_machinery_pattern())

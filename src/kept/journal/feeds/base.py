@@ -170,10 +170,10 @@ _HANDLERS = (
 
 
 def _create_opener() -> urllib.request.OpenerDirector:
-    made = urllib.request.OpenerDirector()
+    opener = urllib.request.OpenerDirector()
     for handler in _HANDLERS:
-        made.add_handler(handler())
-    return made
+        opener.add_handler(handler())
+    return opener
 
 
 def fetch_address(address: str, cursor: Mapping[str, str]) -> FetchResponse:

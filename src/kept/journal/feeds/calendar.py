@@ -49,7 +49,7 @@ def parse_recurrence_rule(text: str) -> RecurrenceRule | None:
     if parts.keys() - _RULE_PARTS or parts.get("FREQ") not in _FREQUENCIES:
         return None
     try:
-        made = RecurrenceRule(
+        rule = RecurrenceRule(
             frequency=parts["FREQ"],
             interval=int(parts.get("INTERVAL", "1")),
             count=int(parts.get("COUNT", "0")),
@@ -61,7 +61,7 @@ def parse_recurrence_rule(text: str) -> RecurrenceRule | None:
         )
     except ValueError:
         return None
-    return made if _is_valid_rule(made) else None
+    return rule if _is_valid_rule(rule) else None
 
 
 def _parse_numbers(text: str) -> tuple[int, ...]:
@@ -75,80 +75,80 @@ def _parse_weekday(text: str) -> tuple[int, int]:
     return int(found[1] or "0"), _DAYS.index(found[2])
 
 
-def _is_valid_rule(made: RecurrenceRule) -> bool:
-    numbered = any(number for number, _ in made.days)
-    monthly = made.frequency == "MONTHLY" or (made.frequency == "YEARLY" and bool(made.months))
+def _is_valid_rule(rule: RecurrenceRule) -> bool:
+    numbered = any(number for number, _ in rule.days)
+    monthly = rule.frequency == "MONTHLY" or (rule.frequency == "YEARLY" and bool(rule.months))
     return (
-        1 <= made.interval <= 1_000
-        and bool(_UNTIL.match(made.until))
-        and made.count >= 0
-        and all(1 <= month <= 12 for month in made.months)
-        and all(1 <= abs(day) <= 31 for day in made.month_days)
-        and all(abs(number) <= 5 for number, _ in made.days)
+        1 <= rule.interval <= 1_000
+        and bool(_UNTIL.match(rule.until))
+        and rule.count >= 0
+        and all(1 <= month <= 12 for month in rule.months)
+        and all(1 <= abs(day) <= 31 for day in rule.month_days)
+        and all(abs(number) <= 5 for number, _ in rule.days)
         and (monthly or not numbered)
-        and not (made.frequency == "WEEKLY" and made.month_days)
+        and not (rule.frequency == "WEEKLY" and rule.month_days)
         # weekdays counted over a whole year are not supported
-        and not (made.frequency == "YEARLY" and made.days and not made.months)
+        and not (rule.frequency == "YEARLY" and rule.days and not rule.months)
     )
 
 
-def expand_recurrence(made: RecurrenceRule, start: datetime) -> Iterator[datetime]:
+def expand_recurrence(rule: RecurrenceRule, start: datetime) -> Iterator[datetime]:
     """Yield the starts of a series in local time, in order; ``start`` is always the first. UNTIL is left to the caller."""
     yield start
     count = 1
     for number in range(_PERIODS):
         try:
-            days = _days_of_period(made, start.date(), number)
+            days = _days_of_period(rule, start.date(), number)
         except (ValueError, OverflowError):
             return  # after the last year that dates support
         for day in days:
-            if made.count and count >= made.count:
+            if rule.count and count >= rule.count:
                 return
             if day > start.date():
                 count += 1
                 yield datetime.combine(day, start.time())
 
 
-def _days_of_period(made: RecurrenceRule, start: date, number: int) -> list[date]:
+def _days_of_period(rule: RecurrenceRule, start: date, number: int) -> list[date]:
     """The days in the period ``number`` intervals after that of the start. Raises ValueError or OverflowError after the last
     date.
     """
-    step = made.interval * number
-    match made.frequency:
+    step = rule.interval * number
+    match rule.frequency:
         case "DAILY":
             found = [start + timedelta(days=step)]
-            found = [day for day in found if not made.days or (0, day.weekday()) in made.days]
-            found = [day for day in found if not made.month_days or _is_rule_day(made, day)]
+            found = [day for day in found if not rule.days or (0, day.weekday()) in rule.days]
+            found = [day for day in found if not rule.month_days or _is_rule_day(rule, day)]
         case "WEEKLY":
-            first = start - timedelta(days=(start.weekday() - made.week_start) % 7) + timedelta(weeks=step)
-            wanted = {day for _, day in made.days} or {start.weekday()}
+            first = start - timedelta(days=(start.weekday() - rule.week_start) % 7) + timedelta(weeks=step)
+            wanted = {day for _, day in rule.days} or {start.weekday()}
             found = [day for day in (first + timedelta(days=place) for place in range(7)) if day.weekday() in wanted]
         case "MONTHLY":
             years, month = divmod(start.month - 1 + step, 12)
-            return _days_of_month(made, start, start.year + years, month + 1)
+            return _days_of_month(rule, start, start.year + years, month + 1)
         case _:
-            months = sorted(set(made.months)) or [start.month]
-            return [day for month in months for day in _days_of_month(made, start, start.year + step, month)]
-    return [day for day in found if not made.months or day.month in made.months]
+            months = sorted(set(rule.months)) or [start.month]
+            return [day for month in months for day in _days_of_month(rule, start, start.year + step, month)]
+    return [day for day in found if not rule.months or day.month in rule.months]
 
 
-def _is_rule_day(made: RecurrenceRule, day: date) -> bool:
+def _is_rule_day(rule: RecurrenceRule, day: date) -> bool:
     last = monthrange(day.year, day.month)[1]
-    return day.day in made.month_days or day.day - last - 1 in made.month_days
+    return day.day in rule.month_days or day.day - last - 1 in rule.month_days
 
 
-def _days_of_month(made: RecurrenceRule, start: date, year: int, month: int) -> list[date]:
+def _days_of_month(rule: RecurrenceRule, start: date, year: int, month: int) -> list[date]:
     """The days of a month that a rule selects; days that the month does not have are left out."""
-    if made.months and month not in made.months:
+    if rule.months and month not in rule.months:
         return []
     last = monthrange(year, month)[1]
     days = [date(year, month, item) for item in range(1, last + 1)]
-    if not made.days and not made.month_days:
+    if not rule.days and not rule.month_days:
         return [item for item in days if item.day == start.day]
-    if made.month_days:
-        days = [day for day in days if _is_rule_day(made, day)]
-    if made.days:
-        days = [item for item in days if any(_is_nth_weekday(item, last, *day) for day in made.days)]
+    if rule.month_days:
+        days = [day for day in days if _is_rule_day(rule, day)]
+    if rule.days:
+        days = [item for item in days if any(_is_nth_weekday(item, last, *day) for day in rule.days)]
     return days
 
 
@@ -249,15 +249,15 @@ def _event_starts(
 ) -> Iterator[tuple[datetime, str]]:
     """Yield the starts of an event or of its series, up to the first one in the future, each with its key."""
     fields, start, number, zone = event
-    made = parse_recurrence_rule(_field_value(fields, "RRULE"))
-    if made is None or "RECURRENCE-ID" in fields:
-        skipped["series whose rule is not read, but for their first event"] += made is None and "RRULE" in fields
+    rule = parse_recurrence_rule(_field_value(fields, "RRULE"))
+    if rule is None or "RECURRENCE-ID" in fields:
+        skipped["series whose rule is not read, but for their first event"] += rule is None and "RRULE" in fields
         if (at := _start_instant(start, zone, given.zone)) is not None:
             yield at, item_key(given.name, number, _field_value(fields, "RECURRENCE-ID"))
         return
     off = {at for text in fields.get("EXDATE", ()) for at in _parse_instants(text, given.zone)}
     found: deque[datetime] = deque(maxlen=_MOST_OF_SERIES)
-    for at in islice(_series_instants(made, start, zone, given.zone), _LONGEST_SERIES):
+    for at in islice(_series_instants(rule, start, zone, given.zone), _LONGEST_SERIES):
         if at not in off and (number, at) not in moved:
             skipped["the oldest events of long series"] += len(found) == _MOST_OF_SERIES
             found.append(at)
@@ -266,10 +266,10 @@ def _event_starts(
     yield from ((at, item_key(given.name, number, at.isoformat())) for at in found)
 
 
-def _series_instants(made: RecurrenceRule, start: datetime, zone: ZoneInfo | None, usual: ZoneInfo) -> Iterator[datetime]:
+def _series_instants(rule: RecurrenceRule, start: datetime, zone: ZoneInfo | None, usual: ZoneInfo) -> Iterator[datetime]:
     """Yield the instants of a series until its rule ends."""
-    last = _parse_local_time("", made.until, zone or usual) if made.until else None
-    for occurrence in expand_recurrence(made, start):
+    last = _parse_local_time("", rule.until, zone or usual) if rule.until else None
+    for occurrence in expand_recurrence(rule, start):
         at = _start_instant(occurrence, zone, usual)
         if last is not None:
             whole_day = last[1] is None

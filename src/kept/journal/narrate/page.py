@@ -54,8 +54,8 @@ def render_entry(
 ) -> str:
     """Render an entry with its digest; ``names`` maps scopes to names, ``links`` days to the entries of other days."""
     body = _fill_template(head, template, items, names, links)
-    made = replace(head, digest=_entry_digest(replace(head, digest=""), body))
-    return "\n".join((*_front_matter_lines(made), body))
+    signed_head = replace(head, digest=_entry_digest(replace(head, digest=""), body))
+    return "\n".join((*_front_matter_lines(signed_head), body))
 
 
 def _fill_template(

@@ -217,7 +217,7 @@ def _claude_call(asked: _ProgramAsk) -> _ProgramCall:
 def _parse_claude_result(text: str, ask: Ask) -> Spoken:
     try:
         body: Any = json.loads(text)
-        failed, result, made = bool(body["is_error"]), str(body.get("result") or ""), body.get("structured_output")
+        failed, result, structured = bool(body["is_error"]), str(body.get("result") or ""), body.get("structured_output")
         usage = _claude_usage(body)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return AdapterFailure(
@@ -229,7 +229,7 @@ def _parse_claude_result(text: str, ask: Ask) -> Spoken:
             reason=f"claude says: {one_line(result)[:_TOLD]}",
             usage=usage,
         )
-    reply_text = result if made is None else json.dumps(made, ensure_ascii=False)
+    reply_text = result if structured is None else json.dumps(structured, ensure_ascii=False)
     return AdapterReply(
         text=reply_text,
         usage=usage if usage.input_tokens else estimate_usage(ask, reply_text),

@@ -227,8 +227,8 @@ def parse_settings(raw: bytes, where: str) -> Settings:
         body = tomllib.loads(raw.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"the settings are no valid TOML: {error}", where=where) from error
-    made: Settings = _parse_table(Settings(), body, where)
-    return made
+    settings: Settings = _parse_table(Settings(), body, where)
+    return settings
 
 
 def unknown_setting_error(name: str, known: Iterable[str], where: str = "") -> ConfigError:
@@ -243,16 +243,16 @@ def unknown_setting_error(name: str, known: Iterable[str], where: str = "") -> C
     return ConfigError(f"unknown setting {name!r}", where=where, hint=hint)
 
 
-def _check_all(made: Settings, where: str) -> Settings:
-    if made.timezone:
-        load_zone(made.timezone)
-    if made.store.url and made.sync.folder:
+def _check_all(settings: Settings, where: str) -> Settings:
+    if settings.timezone:
+        load_zone(settings.timezone)
+    if settings.store.url and settings.sync.folder:
         raise ConfigError(
             "store.url and sync.folder exclude each other", where=where, hint="machines meet on a server or in a folder"
         )
-    if made.context_tokens > _MOST_TOKENS:
+    if settings.context_tokens > _MOST_TOKENS:
         raise ConfigError(f"context_tokens is at most {_MOST_TOKENS}", where=where)
-    return made
+    return settings
 
 
 def _parse_table(usual: Any, body: Mapping[str, Any], where: str) -> Any:
@@ -288,47 +288,47 @@ def _parse_value(name: str, usual: object, value: object, where: str) -> Any:
     raise ConfigError(f"{name} must be a {KINDS.get(type(usual), 'table')}", where=where, hint="see `kept config --help`")
 
 
-def _check_llm(made: LlmSettings, where: str) -> LlmSettings:
-    if made.model.startswith("-"):  # it is passed to a program, which would take it for an option
-        raise ConfigError(f"llm.model {made.model!r} is no name of a model", where=where, hint='model = "haiku"')
-    if made.adapter not in _ADAPTERS:
-        raise ConfigError(f"there is no llm.adapter {made.adapter!r}", where=where, hint=f"one of: {', '.join(_ADAPTERS)}")
-    return made
+def _check_llm(settings: LlmSettings, where: str) -> LlmSettings:
+    if settings.model.startswith("-"):  # it is passed to a program, which would take it for an option
+        raise ConfigError(f"llm.model {settings.model!r} is no name of a model", where=where, hint='model = "haiku"')
+    if settings.adapter not in _ADAPTERS:
+        raise ConfigError(f"there is no llm.adapter {settings.adapter!r}", where=where, hint=f"one of: {', '.join(_ADAPTERS)}")
+    return settings
 
 
-def _check_journal(made: JournalSettings, where: str) -> JournalSettings:
-    folder = Path(made.folder)
-    if not made.folder or folder.is_absolute() or ".." in folder.parts:
+def _check_journal(settings: JournalSettings, where: str) -> JournalSettings:
+    folder = Path(settings.folder)
+    if not settings.folder or folder.is_absolute() or ".." in folder.parts:
         raise ConfigError("journal.folder must be a folder below the home", where=where, hint='folder = "journal"')
-    if not 0 <= made.outside <= made.outside_most < 1:
+    if not 0 <= settings.outside <= settings.outside_most < 1:
         raise ConfigError("shares of a journal lie between 0 and 1, outside not above outside_most", where=where)
-    return made
+    return settings
 
 
-def _check_store(made: StoreSettings, where: str) -> StoreSettings:
-    if made.url and not made.url.startswith(("postgresql://", "postgres://")):
+def _check_store(settings: StoreSettings, where: str) -> StoreSettings:
+    if settings.url and not settings.url.startswith(("postgresql://", "postgres://")):
         raise ConfigError("store.url is no address of PostgreSQL", where=where, hint='url = "postgresql://ROLE@HOST/DATABASE"')
-    if _PASSWORD.search(made.url):
+    if _PASSWORD.search(settings.url):
         hint = "leave it out; ~/.pgpass, a certificate or PGPASSWORD gives it"
         raise ConfigError("store.url holds a password, which kept writes into no file", where=where, hint=hint)
-    return made
+    return settings
 
 
-def _check_sync(made: SyncSettings, where: str) -> SyncSettings:
-    if made.folder and not Path(made.folder).expanduser().is_absolute():
+def _check_sync(settings: SyncSettings, where: str) -> SyncSettings:
+    if settings.folder and not Path(settings.folder).expanduser().is_absolute():
         raise ConfigError("sync.folder must be an absolute path", where=where, hint='folder = "~/Sync/kept"')
-    return made
+    return settings
 
 
-def _check_archive(made: ArchiveSettings, where: str) -> ArchiveSettings:
+def _check_archive(settings: ArchiveSettings, where: str) -> ArchiveSettings:
     try:
-        count_days(made.keep)
-        named = made.project_days
+        count_days(settings.keep)
+        named = settings.project_days
     except ConfigError as error:
         raise ConfigError(error.what, where=where, hint=error.hint) from error
     if "" in named:
         raise ConfigError("archive.projects names no project", where=where, hint='projects = ["harbor=6m"]')
-    return made
+    return settings
 
 
 def count_days(span: str) -> int | None:
@@ -344,10 +344,10 @@ def count_days(span: str) -> int | None:
     return int(match[1]) * _DAYS[match[2]]
 
 
-def _check_rule(made: ProfileRule, where: str) -> ProfileRule:
-    if not made.profile:
+def _check_rule(settings: ProfileRule, where: str) -> ProfileRule:
+    if not settings.profile:
         raise ConfigError("a rule names the profile it is for", where=where, hint='[[use]] profile = "vault" sources = ["vault"]')
-    return made
+    return settings
 
 
 _ROWS: Mapping[str, Any] = {"use": ProfileRule(profile=""), "feed": FeedSettings(), "root": SourceRoot(), "share": ShareSettings()}

@@ -111,11 +111,11 @@ def build_graph(
     spoken = _mentioned_entities(active, things)
     chosen = _heaviest_nodes(things, int(most * _THINGS) if len(active) > most * (1 - _THINGS) else most - len(active))
     shown = _heaviest_nodes((_memory_node(memory) for memory in active), most - len(chosen))
-    there = {node.id for node in (*chosen, *shown)}
+    ids = {node.id for node in (*chosen, *shown)}
     edges = [
         edge
         for edge in (*_link_memories(active, homes, resources, spoken), *_cooccurrence_edges(active, homes, resources, spoken))
-        if edge.source in there and edge.target in there
+        if edge.source in ids and edge.target in ids
     ]
     counts = Counter(node.kind for node in (*things, *(_memory_node(memory) for memory in active)))
     counts.subtract(node.kind for node in (*chosen, *shown))

@@ -70,7 +70,7 @@ def compose_pages(
         drafts.setdefault(f"{RESOURCES}/{make_slug(name)}", draft)
     _link_pages(drafts)
     later = {memory.id: memory for memory in mine}
-    made = []
+    pages = []
     for path, draft in sorted(drafts.items()):
         earlier = [
             item
@@ -78,8 +78,10 @@ def compose_pages(
             if item.status is Status.SUPERSEDED and _final_successor(item, later) in {memory.id for memory in draft.memories}
         ]
         back = sorted(other for other, page_draft in drafts.items() if path in page_draft.links and other != path)
-        made += _build_pages(path, draft, back, _earlier_lines(earlier, later, zone) if draft.home else (), (profile, called, zone))
-    return tuple(made)
+        pages += _build_pages(
+            path, draft, back, _earlier_lines(earlier, later, zone) if draft.home else (), (profile, called, zone)
+        )
+    return tuple(pages)
 
 
 def home_page_of(memory: Memory, profile: Profile, names: Mapping[str, str]) -> tuple[str, str]:
@@ -150,7 +152,7 @@ def _build_pages(
         *(f"- [[{item}]] (names this page)" for item in back if item not in draft.links),
     ]
     home = frozenset(memory.id for memory in draft.memories) if draft.home else frozenset[str]()
-    made = []
+    pages = []
     for number, part in enumerate(parts, 1):
         footer: list[str] = []
         if number == 1:
@@ -166,8 +168,8 @@ def _build_pages(
         document = Document(sections=part, header=header, footer=tuple(footer))
         name = path if number == 1 else f"{path}-{number}"
         ids = frozenset(fact.id for section in part for fact in section.facts) & home
-        made.append(Page(path=name, title=to_fact_text(draft.title, NAME), document=document, home=ids))
-    return made
+        pages.append(Page(path=name, title=to_fact_text(draft.title, NAME), document=document, home=ids))
+    return pages
 
 
 def _split_sections(sections: Sequence[Section], most: int) -> list[tuple[Section, ...]]:

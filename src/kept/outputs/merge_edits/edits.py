@@ -41,10 +41,10 @@ def find_edits(base: Sequence[Line], theirs: bytes | None, *, bounded: bool = Fa
         text = theirs.decode()
     except UnicodeDecodeError:
         return UnsafeEdits(reason="it is not UTF-8 text", edits=None, kept=kept)
-    tags = match_lines(base, there := classify_lines(split_lines(text.removeprefix(BOM))))
+    tags = match_lines(base, file_lines := classify_lines(split_lines(text.removeprefix(BOM))))
     if not base and theirs and (bounded or STALE in tags.values()):
         return UnsafeEdits(reason="kept wrote it from a store that is gone or elsewhere", edits=None, kept=kept)
-    edits = _build_edits(base, there, tags, text)
+    edits = _build_edits(base, file_lines, tags, text)
     if base and not bounded:
         if not text.removeprefix(BOM).strip():
             return UnsafeEdits(reason="it is empty", edits=edits, kept=kept)
@@ -100,22 +100,22 @@ def _own_lines(base: Sequence[Line]) -> Iterator[UserLine]:
             yield UserLine(text=line.text, end=line.end, after=after, scope=section[0], category=section[1])
 
 
-def _build_edits(base: Sequence[Line], there: Sequence[FileLine], tags: Tags, text: str) -> Edits:
-    layout = _detect_layout(text, [line.end for line in there])
-    words = _join_tagged(there, tags)
+def _build_edits(base: Sequence[Line], file_lines: Sequence[FileLine], tags: Tags, text: str) -> Edits:
+    layout = _detect_layout(text, [line.end for line in file_lines])
+    words = _join_tagged(file_lines, tags)
     facts = [(number, line) for number, line in enumerate(base) if is_fact(line)]
     return Edits(
         revised={line.key: words[at] for at, line in facts if at in words and words[at] not in ("", parse_fact(line.text)[0])},
         removed=tuple(line.key for at, line in facts if not words.get(at)),
-        added=tuple(_added_blocks(base, there, tags)),
+        added=tuple(_added_blocks(base, file_lines, tags)),
         gone=tuple(
             parse_fact(line.text)[0] for at, line in enumerate(base) if not line.key and line.text.strip() and at not in words
         ),
-        foreign=tuple(_foreign_lines(base, there, tags, layout)),
+        foreign=tuple(_foreign_lines(base, file_lines, tags, layout)),
         renamed={
-            base[number].key: there[at].text
+            base[number].key: file_lines[at].text
             for at, number in tags.items()
-            if number != STALE and _has_person_words(base[number], there[at])
+            if number != STALE and _has_person_words(base[number], file_lines[at])
         },
         layout=layout,
     )
@@ -133,18 +133,18 @@ def _detect_layout(text: str, ends: Sequence[str]) -> Layout:
     return Layout(bom=text.startswith(BOM), newline=max(("\n", "\r\n", "\r"), key=ends.count), final=not ends or bool(ends[-1]))
 
 
-def _join_tagged(there: Sequence[FileLine], tags: Tags) -> dict[int, str]:
+def _join_tagged(file_lines: Sequence[FileLine], tags: Tags) -> dict[int, str]:
     """The joined text of the lines that match each line of base, by its number."""
     places: dict[int, list[int]] = defaultdict(list)
     for at in sorted(tags):
         places[tags[at]].append(at)
-    return {number: fact_text(there, lines) for number, lines in places.items() if number != STALE}
+    return {number: fact_text(file_lines, lines) for number, lines in places.items() if number != STALE}
 
 
-def _foreign_lines(base: Sequence[Line], there: Sequence[FileLine], tags: Tags, layout: Layout) -> Iterator[UserLine]:
+def _foreign_lines(base: Sequence[Line], file_lines: Sequence[FileLine], tags: Tags, layout: Layout) -> Iterator[UserLine]:
     sections = line_sections(base)
     after, section = "", NOWHERE
-    for at, line in enumerate(there):
+    for at, line in enumerate(file_lines):
         number = tags.get(at)
         if number is None or (number != STALE and not base[number].key):
             end = "" if line.end == layout.newline else line.end
@@ -153,12 +153,12 @@ def _foreign_lines(base: Sequence[Line], there: Sequence[FileLine], tags: Tags, 
             after, section = base[number].key, sections[number]
 
 
-def _added_blocks(base: Sequence[Line], there: Sequence[FileLine], tags: Tags) -> Iterator[AddedLines]:
+def _added_blocks(base: Sequence[Line], file_lines: Sequence[FileLine], tags: Tags) -> Iterator[AddedLines]:
     """Yield the added blocks: an item, a paragraph, a heading, or a piece of code."""
     sections = line_sections(base)
     after, section = "", NOWHERE
     block: list[FileLine] = []
-    for at, line in enumerate((*there, FileLine(text="", end=""))):
+    for at, line in enumerate((*file_lines, FileLine(text="", end=""))):
         number = tags.get(at)
         if block and (number is not None or _is_block_start(block[-1], line)):
             text = "".join(f"{file_line.text}{file_line.end}" for file_line in block)

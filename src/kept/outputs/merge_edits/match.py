@@ -85,14 +85,14 @@ _WRAPPED = 12
 Tags = Mapping[int, int]
 
 
-def match_lines(base: Sequence[Line], there: Sequence[FileLine]) -> Tags:
+def match_lines(base: Sequence[Line], file_lines: Sequence[FileLine]) -> Tags:
     """All pairs. Several lines of the file may match one of base, if an editor wrapped it, but no line matches two."""
-    tags: Tags = _match_same_lines(base, there)
+    tags: Tags = _match_same_lines(base, file_lines)
     for step in (_match_same_words, _match_reworded, _match_renamed_headings, _match_blank_lines):
-        tags = {**tags, **step(base, there, tags)}
+        tags = {**tags, **step(base, file_lines, tags)}
     return {
         **tags,
-        **{at: STALE for at, line in enumerate(there) if at not in tags and not line.fenced and parse_ids_line(line.text)},
+        **{at: STALE for at, line in enumerate(file_lines) if at not in tags and not line.fenced and parse_ids_line(line.text)},
     }
 
 
@@ -101,18 +101,18 @@ def fact_text(there: Sequence[FileLine], places: Iterable[int]) -> str:
     return parse_fact(_join_texts(there, places))[0]
 
 
-def _join_texts(there: Sequence[FileLine], places: Iterable[int]) -> str:
-    return " ".join(there[at].text for at in places)
+def _join_texts(file_lines: Sequence[FileLine], places: Iterable[int]) -> str:
+    return " ".join(file_lines[at].text for at in places)
 
 
-def _match_same_lines(base: Sequence[Line], there: Sequence[FileLine]) -> dict[int, int]:
+def _match_same_lines(base: Sequence[Line], file_lines: Sequence[FileLine]) -> dict[int, int]:
     """Match equal lines; repeated ones first next to a matched neighbour, then the nearest."""
     free: dict[str, list[int]] = defaultdict(list)
     for number, line in enumerate(base):
         if line.text.strip():
             free[line.text.rstrip()].append(number)
     found: dict[str, list[int]] = defaultdict(list)
-    for at, here in enumerate(there):
+    for at, here in enumerate(file_lines):
         if here.bare in free:
             found[here.bare].append(at)
     tags = {places[0]: free[text].pop() for text, places in found.items() if len(places) == len(free[text]) == 1}
@@ -122,23 +122,25 @@ def _match_same_lines(base: Sequence[Line], there: Sequence[FileLine]) -> dict[i
     for step, places in ((1, repeated), (-1, repeated[::-1])):
         for at in places:
             near = at - step
-            while 0 <= near < len(there) and not there[near].bare:
+            while 0 <= near < len(file_lines) and not file_lines[near].bare:
                 near -= step
-            order = rank[tags[near]] + step if near in tags else 0 if near < 0 else len(solid) - 1 if near >= len(there) else -1
-            choice = free[there[at].bare]
+            order = (
+                rank[tags[near]] + step if near in tags else 0 if near < 0 else len(solid) - 1 if near >= len(file_lines) else -1
+            )
+            choice = free[file_lines[at].bare]
             if at not in tags and 0 <= order < len(solid) and solid[order] in choice:
                 tags[at] = solid[order]
                 choice.remove(solid[order])
     last = 0
     for at in repeated:
-        if at not in tags and (choice := free[there[at].bare]):
+        if at not in tags and (choice := free[file_lines[at].bare]):
             tags[at] = min(choice, key=lambda number: abs(number - last))
             choice.remove(tags[at])
         last = tags.get(at, last)
     return tags
 
 
-def _match_same_words(base: Sequence[Line], there: Sequence[FileLine], tags: Tags) -> dict[int, int]:
+def _match_same_words(base: Sequence[Line], file_lines: Sequence[FileLine], tags: Tags) -> dict[int, int]:
     """Match facts with the same words but another bullet, another date or none, or wrapped over several lines."""
     matched = set(tags.values())
     facts: dict[str, list[int]] = defaultdict(list)
@@ -146,27 +148,27 @@ def _match_same_words(base: Sequence[Line], there: Sequence[FileLine], tags: Tag
         if is_fact(line) and number not in matched:
             facts[parse_fact(line.text)[0]].append(number)
     found: dict[int, int] = {}
-    for at in _unmatched_lines(there, tags) if facts else ():
-        for more in range(0 if at in found else _count_wrapped_lines(there, at, tags) + 1):
+    for at in _unmatched_lines(file_lines, tags) if facts else ():
+        for more in range(0 if at in found else _count_wrapped_lines(file_lines, at, tags) + 1):
             lines = range(at, at + more + 1)
-            if numbers := facts.get(fact_text(there, lines)):
+            if numbers := facts.get(fact_text(file_lines, lines)):
                 found |= dict.fromkeys(lines, numbers.pop(0))
                 break
     return found
 
 
-def _match_reworded(base: Sequence[Line], there: Sequence[FileLine], tags: Tags) -> dict[int, int]:
+def _match_reworded(base: Sequence[Line], file_lines: Sequence[FileLine], tags: Tags) -> dict[int, int]:
     """Match facts (and the sentence of the header) whose words changed, at their position or elsewhere; the closest pairs first."""
     back = {number: at for at, number in tags.items()}
     lost = [number for number, line in enumerate(base) if number not in back and (is_fact(line) or _is_sentence(line))]
-    now = {at: parse_fact(there[at].text) for at in _unmatched_lines(there, tags)} if lost else {}
+    now = {at: parse_fact(file_lines[at].text) for at in _unmatched_lines(file_lines, tags)} if lost else {}
     meant = {at: tokenize(words) for at, (words, _) in now.items() if words}
     pairs = []
     for number in lost:
         words, day = parse_fact(base[number].text)
         was = tokenize(words)
         low = next((back[item] for item in range(number - 1, -1, -1) if item in back), -1)
-        high = next((back[item] for item in range(number + 1, len(base)) if item in back), len(there))
+        high = next((back[item] for item in range(number + 1, len(base)) if item in back), len(file_lines))
         for at, words_now in meant.items():
             like = jaccard_similarity(was, words_now)
             part = len(was & words_now) / max(1, min(len(was), len(words_now)))
@@ -178,7 +180,7 @@ def _match_reworded(base: Sequence[Line], there: Sequence[FileLine], tags: Tags)
     taken: set[int] = set()
     for _, number, at in sorted(pairs):
         if at not in found and number not in taken:
-            found |= dict.fromkeys(_fact_range(base[number], there, at, {**tags, **found}), number)
+            found |= dict.fromkeys(_fact_range(base[number], file_lines, at, {**tags, **found}), number)
             taken.add(number)
     return found
 
@@ -199,11 +201,11 @@ def _fact_range(line: Line, there: Sequence[FileLine], at: int, tags: Tags) -> r
     return max((range(at, at + more + 1) for more in range(_count_wrapped_lines(there, at, tags) + 1)), key=closeness)
 
 
-def _unmatched_lines(there: Sequence[FileLine], tags: Tags) -> list[int]:
+def _unmatched_lines(file_lines: Sequence[FileLine], tags: Tags) -> list[int]:
     """The lines that may be a reworded fact: unmatched, not empty, and no heading, comment or code."""
     return [
         at
-        for at, line in enumerate(there)
+        for at, line in enumerate(file_lines)
         if at not in tags
         and line.bare
         and not line.fenced
@@ -213,24 +215,26 @@ def _unmatched_lines(there: Sequence[FileLine], tags: Tags) -> list[int]:
     ][:_COMPARED]
 
 
-def _count_wrapped_lines(there: Sequence[FileLine], at: int, tags: Tags) -> int:
+def _count_wrapped_lines(file_lines: Sequence[FileLine], at: int, tags: Tags) -> int:
     """The number of lines after ``at`` that may continue it as a Markdown paragraph, indented or not."""
-    for more, after in enumerate(range(at + 1, min(at + 1 + _WRAPPED, len(there)))):
-        line = there[after]
+    for more, after in enumerate(range(at + 1, min(at + 1 + _WRAPPED, len(file_lines)))):
+        line = file_lines[after]
         if after in tags or line.fenced or line.level or not line.bare or is_bullet(line.text):
             return more
-    return max(0, min(_WRAPPED, len(there) - at - 1))
+    return max(0, min(_WRAPPED, len(file_lines) - at - 1))
 
 
-def _match_renamed_headings(base: Sequence[Line], there: Sequence[FileLine], tags: Tags) -> dict[int, int]:
+def _match_renamed_headings(base: Sequence[Line], file_lines: Sequence[FileLine], tags: Tags) -> dict[int, int]:
     """Match renamed headings: a heading above kept's lines, where kept's own heading of that level was."""
     matched = set(tags.values())
     found: dict[int, int] = {}
     below = STALE
-    for at in range(len(there) - 1, -1, -1):
+    for at in range(len(file_lines) - 1, -1, -1):
         if tags.get(at, STALE) != STALE and base[tags[at]].key:
             below = tags[at]
-        level = 0 if at in tags or below == STALE or 0 < heading_level(base[below]) <= there[at].level else there[at].level
+        level = (
+            0 if at in tags or below == STALE or 0 < heading_level(base[below]) <= file_lines[at].level else file_lines[at].level
+        )
         above = next((item for item in range(below - 1, -1, -1) if heading_level(base[item]) == level), STALE) if level else STALE
         if above != STALE and above not in matched:
             found[at] = below = above
@@ -238,14 +242,14 @@ def _match_renamed_headings(base: Sequence[Line], there: Sequence[FileLine], tag
     return found
 
 
-def _match_blank_lines(base: Sequence[Line], there: Sequence[FileLine], tags: Tags) -> dict[int, int]:
+def _match_blank_lines(base: Sequence[Line], file_lines: Sequence[FileLine], tags: Tags) -> dict[int, int]:
     """Match the empty line before each heading; any other empty line is the user's."""
     back = {number: at for at, number in sorted(tags.items())}
     found: dict[int, int] = {}
     for number, line in enumerate(base):
         if line.key.startswith("blank:"):
             before = next((item for item in range(number - 1, -1, -1) if base[item].key), len(base))
-            for at in (back.get(number + 1, 0) - 1, back.get(before, len(there)) + 1):
-                if 0 <= at < len(there) and not there[at].bare and at not in found and number not in found.values():
+            for at in (back.get(number + 1, 0) - 1, back.get(before, len(file_lines)) + 1):
+                if 0 <= at < len(file_lines) and not file_lines[at].bare and at not in found and number not in found.values():
                     found[at] = number
     return found
