@@ -1,4 +1,4 @@
-"""Where kept lives and writes: every path below one home."""
+"""The paths of all files and folders that ``kept`` uses, below one home."""
 
 import os
 from collections.abc import Mapping
@@ -11,10 +11,10 @@ from kept.local.clients import CLIENTS, GEMINI, Client
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Paths:
-    """Where kept lives: ``root`` is the home all outputs lie under, ``user`` the user's real home that transcripts are found in.
+    """The paths of one home: ``root`` is the home that contains all outputs, ``user`` the user's real home with the transcripts.
 
-    ``variables`` are what the environment says of the folders of coding agents, by variable. ``settings_folder`` holds the settings
-    where they are those of another home.
+    ``variables`` are the environment variables that move the folders of coding agents, with their values. ``settings_folder`` is
+    set if the settings of another home are used.
     """
 
     root: Path
@@ -23,7 +23,7 @@ class Paths:
     settings_folder: Path | None = None
 
     def of(self, client: Client) -> Path:
-        """The folder of a coding agent. Only in the user's own home may it lie elsewhere: a trial changes nothing outside."""
+        """The folder of a coding agent. A variable may move it outside of this home only if this is the user's own home."""
         return client.resolve_folder(self.root, dict(self.variables), outside=self.root == self.user)
 
     def boundary(self, path: Path) -> Path:
@@ -34,15 +34,18 @@ class Paths:
         )
 
     def output_path(self, path: str) -> Path:
-        """A file that kept writes, given below the home; one below an agent's folder lies where the environment says that folder
-        is.
+        """The path of an output that is given relative to the home. If it begins with an agent's folder and the environment moves
+        that folder, the output moves with it.
         """
         parts = Path(path).parts
         client = next((known_client for known_client in (*CLIENTS, GEMINI) if parts[:1] == (known_client.folder,)), None)
         return self.of(client).joinpath(*parts[1:]) if client else self.root / path
 
     def place_now(self, name: str | Path) -> Path:
-        """Where a file lies now that was noted in a home which was moved or copied here: below this home, under the same names."""
+        """The present path of a file that was noted before its home was moved or copied here; the noted path if none is found.
+
+        The file is looked for below this home, at the longest end of its noted path first.
+        """
         path = Path(name)
         if path.is_relative_to(self.root) or path.is_relative_to(self.user):
             return path
@@ -51,7 +54,7 @@ class Paths:
 
     @property
     def state(self) -> Path:
-        """The folder of kept's own state."""
+        """The folder of the state of ``kept``: the store and all that belongs to it."""
         return self.root / ".local" / "share" / "kept"
 
     @property
@@ -81,17 +84,17 @@ class Paths:
 
     @property
     def used(self) -> Path:
-        """Where a hook notes which memories it used, until the next run counts them."""
+        """The file in which hooks note the memories that they used, until the next run counts them."""
         return self.state / "used.log"
 
     @property
     def agents(self) -> Path:
-        """Where what agents observe through :class:`kept.Memory` is written, a transcript a session."""
+        """The folder with one transcript for each session that an agent observes through :class:`kept.Memory`."""
         return self.state / "agents"
 
     @property
     def backups(self) -> Path:
-        """Where backups made by themselves lie."""
+        """The folder of automatic backups."""
         return self.state / "backups"
 
     @property
@@ -106,13 +109,13 @@ class Paths:
 
 
 def sample_home(home: Paths) -> Paths:
-    """The home that the sample is remembered in; its environment's ``HOME`` is its root."""
+    """The home of the sample's memories; it is also the ``HOME`` of the sample's environment."""
     root = home.state / "sample-home"
     return Paths(root=root, user=root)
 
 
 def refuse_state_elsewhere(home: Paths) -> None:
-    """Raise RefusedPathError where a link leads kept's own folder out of the home: what is remembered would be written there."""
+    """Raise RefusedPathError if a link leads the state folder out of the home: memories would be written there."""
     root, state = os.path.realpath(home.root), os.path.realpath(home.state)
     if not Path(state).is_relative_to(root):
         hint = "put the folder it leads to in its place, or choose another home with --home"
@@ -122,7 +125,8 @@ def refuse_state_elsewhere(home: Paths) -> None:
 def find_paths(option: str | None, env: Mapping[str, str]) -> Paths:
     """The home from ``--home``, else ``KEPT_HOME``, else the user's own.
 
-    Raises ConfigError where there is none or it is no plain directory path, RefusedPathError where kept's own folder lies outside.
+    Raises ConfigError if there is none or it is not a plain directory path, RefusedPathError if a link leads the state folder
+    outside.
     """
     user = env.get("HOME") or env.get("USERPROFILE") or ""
     chosen = option or env.get("KEPT_HOME") or user

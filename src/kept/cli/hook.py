@@ -357,7 +357,7 @@ def _stop(root: str, payload: Mapping[str, Any], client: str) -> str:
 
 
 def _pre_compact(root: str, payload: Mapping[str, Any], _: str) -> str:
-    """Before compaction: archive what is new in the transcript, and write the day's note (A3)."""
+    """Before compaction: archive what is new in the transcript, and write the day's note."""
     _enqueue_session(root, payload)
     path, state = _payload_text(payload, "transcript_path"), queue.state_folder(root)
     if path and os.path.isfile(os.path.join(state, "kept.db")):  # noqa: PTH113, PTH118 - as in local/queue.py

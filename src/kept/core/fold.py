@@ -71,7 +71,7 @@ def find_idle_operations(passes: Iterable[Pass]) -> tuple[tuple[int, Operation],
 
 
 def apply_operation(memories: Mapping[str, Memory], operation: Operation, actor: Actor) -> dict[str, Memory]:
-    """The memories that one operation changes, by id, in their new form; empty if the operation is idle."""
+    """The memories that one operation changes, by id, in their new form; empty if it is idle, and for a Reword."""
     if isinstance(operation, Add):
         return {operation.memory: replace(operation.value, reason=operation.reason)}
     memory = memories.get(operation.memory)

@@ -142,7 +142,7 @@ class Accepted:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Held:
-    """The candidate is held for a person to decide. ``reason`` is a short slug, ``detail`` a sentence."""
+    """The candidate is held for a person to decide. ``reason`` is a short phrase, ``detail`` a clause."""
 
     reason: str
     detail: str = ""

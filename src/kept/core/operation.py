@@ -75,7 +75,7 @@ class Add:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Revise:
-    """Changes the content or category of a memory."""
+    """Changes what a memory says: its content, its category, and the other facts."""
 
     memory: str
     at: datetime | None
@@ -161,7 +161,7 @@ class Move:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Approve:
-    """Makes a held, retired or rejected memory active."""
+    """Makes a memory active that is held or has ended, whatever ended it."""
 
     memory: str
     at: datetime | None
@@ -238,9 +238,10 @@ class Pass:
     """The operations of one run of one stage over one input, committed together and undone together.
 
     ``id`` is its sequence number, ``run`` the run it belongs to (``kept undo`` without an argument undoes all passes of the last
-    run). ``stage`` is a short name (``curate``, ``person``, ``absorb``, ``undo``, ``redo``), ``subject`` its input (a profile and
-    scope, a file, a pass). ``recorded_at`` is the time of processing; operations and memories carry event times only. ``undoes``
-    and ``redoes`` hold the ids of the passes that it undoes or redoes.
+    run). ``stage`` is a short name (such as ``extract``, ``curate``, ``guard``, ``person``, ``absorb``, ``undo``), ``subject`` its
+    input (a profile and scope, a file, a pass). ``recorded_at`` is the time of processing; operations and memories carry event
+    times only. ``undoes`` and ``redoes`` hold the ids of the passes that it undoes or redoes. ``note`` names the model and prompt
+    of a model's pass, or says why a guard stopped a pass.
     """
 
     id: int

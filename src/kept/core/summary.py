@@ -9,7 +9,7 @@ CAME_OF_IT = ("solutions", "decisions")  # kinds of points that state a result; 
 
 
 class SummaryPart(StrEnum):
-    """The part of a day summary that a bullet belongs to (K2, X8), in display order."""
+    """The part of a day summary that a bullet belongs to, in display order."""
 
     WORKED = "worked on"
     DECIDED = "decided"
@@ -114,7 +114,7 @@ class SummaryBullet:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Summary:
     """The summary of a day or a week, ``first`` to ``last``: ``detailed`` has every bullet, ``condensed`` the 10 to 15 that matter
-    later (K10).
+    later.
     """
 
     first: date

@@ -1,4 +1,4 @@
-"""Advice: builds the requests in which a model proposes changes to a category's memories, and checks the changes (K4, K6).
+"""Advice: builds the requests in which a model proposes changes to a category's memories, and checks the changes.
 
 The model sees memories under short numbers and replies with changes only; it writes no memory text. Every change is checked: it is
 of one of five kinds, there is at most one per number, merged memories agree in numbers, names and negation, and a superseded memory

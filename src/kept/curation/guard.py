@@ -43,12 +43,13 @@ def find_overreach(
     corrected: frozenset[str] = frozenset(),
     active: Mapping[str, int] | None = None,
 ) -> tuple[GuardStop, ...]:
-    """The categories in which the operations would deactivate too many memories (K6).
+    """The categories in which the operations would deactivate too many memories.
 
     Too many are more than half of the active memories in one pass, or more than half over 30 days of event time, together with what
-    kept deactivated before. In one pass, every end of an active memory counts: retiring, superseding, merging away, resolving,
-    emptying its content; moving it to another category does not. Over the 30 days, a memory that an active one replaced, absorbed
-    or resolved is no loss, and faded memories have a budget of their own.
+    kept deactivated before; a category with fewer than ``LEAST_MEMORIES`` memories is never stopped. In one pass, every end of an
+    active memory counts: retiring, superseding, merging away, resolving, emptying its content; moving it to another category does
+    not. Over the 30 days, a memory that an active one replaced, absorbed or resolved is no loss, and faded memories have a budget
+    of their own.
 
     ``corrected`` memories never count, because they should never have been active. ``active`` gives the number of active memories
     by category if ``memories`` are not all of them. A pass with any stop must not be applied at all.

@@ -64,7 +64,7 @@ def is_answer_to_question(answer: Statement, question: Statement) -> bool:
 
 
 SESSIONS = 5  # a memory fades only after at least this many sessions of its project without its names
-LINGERING = timedelta(days=120)  # a memory that was neither confirmed nor used for this long is shown to the person
+LINGERING = timedelta(days=120)  # a memory that was never used and not said again for this long is shown to the person
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,10 +79,11 @@ class NameActivity:
 
 
 def fading_share(memory: Memory, category: Category | None, presence: NameActivity) -> float:
-    """How far a memory has faded, 0 to 1; at 1 it is due to be retired (J9).
+    """How far a memory has faded, 0 to 1; at 1 it is due to be retired.
 
     The share of the category's ``fades`` days during which the project continued without any of the memory's names. A memory does
-    not fade if a person decided on it, if it has no artifacts, or if its category never fades.
+    not fade if a person decided on it, if it has no artifacts, if its category never fades, or before ``SESSIONS`` sessions without
+    its names.
     """
     untouchable = memory.settled or memory.status is not Status.ACTIVE
     if category is None or not category.fades or untouchable or not memory.artifacts or presence.sessions < SESSIONS:
@@ -112,7 +113,7 @@ def _due_time(memory: Memory, category: Category, presence: NameActivity) -> dat
 
 
 def is_lingering(memory: Memory, newest: datetime | None, uses: int) -> bool:
-    """True if a person should look at a memory again (J12): it is old, was seen in one session only, was never used, and no person
+    """True if a person should look at a memory again: it is old, was seen in one session only, was never used, and no person
     wrote, pinned or approved it.
     """
     if memory.status is not Status.ACTIVE or memory.settled or uses or memory.observations > 1:

@@ -19,7 +19,7 @@ from kept.extraction.rules.commands import is_shell
 from kept.extraction.rules.patterns import is_prompt
 from kept.profiles.lexicons import TellingPatterns
 
-MOST_LINES = 15  # lines of a condensed day (K10: 30 to 50 become 10 to 15)
+MOST_LINES = 15  # lines of a condensed day: 30 to 50 become 10 to 15
 _CLOSING = 3  # replies at the end of an attempt that are searched for the outcome
 _RESULT = " → "
 _ASKED = 15  # the weight of an open question

@@ -30,7 +30,7 @@ _NAMES = 5
 # A prompt with fewer different content words continues the current topic; a sentence with fewer words states nothing.
 _LEAST_WORDS = 4
 _COHESION = 0.4  # share of the weight of a prompt's words that must occur in the current topic
-_RECENT = 3  # a prompt is compared with so many exchanges at the end of the current topic, and with the words of its first prompt
+_RECENT = 3  # a prompt is compared with this many last exchanges of the current topic, and with the words of its first prompt
 _SHARED_NAMES = 2  # a prompt that has this many names in common with the current topic continues it
 _SENTENCE_CHARS = 400
 

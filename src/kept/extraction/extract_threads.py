@@ -2,7 +2,8 @@
 
 A thread is read from its first open episode, with a bounded look back. So an appended line costs only its own episode, and the
 result equals that of reading the whole thread at once. An episode stays open until enough events follow it that none of them can
-undo a fix in it. Each stretch commits by itself, so an interrupted run continues after the last one.
+undo a fix in it. A long thread commits stretch by stretch and short threads commit in batches, so an interrupted run continues
+after the last commit.
 
 A fix may span sessions: a command that fails at the end of one session and first passes in a later one of the project. A session is
 paired with up to three sessions that ended in the two weeks before it began; sessions that overlap are not paired. The order of
@@ -198,8 +199,8 @@ def extract_pending(
 
     ``run`` returns the number of the run and is called only when something is committed. In real time only very certain candidates
     are committed, and the thread stays pending for an occasion that extracts all of it. ``workers`` analyse the threads, if given.
-    A thread that cannot be analysed is reported and skipped; once ``late`` is true, so are all others. ``report`` is the report of
-    an earlier part of the same run, and is added to. Raises StoreError.
+    A thread that cannot be analysed is reported and skipped. Once ``late`` is true, the other threads wait for the next run.
+    ``report`` is the report of an earlier part of the same run, and is added to. Raises StoreError.
     """
     threads = threads_to_extract(workspace, occasion, from_start=from_start, within=within)
     result = report or ExtractionReport()

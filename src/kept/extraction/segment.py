@@ -1,7 +1,8 @@
 """Split a session's events into episodes, the units of extraction.
 
-An episode is one or more whole exchanges (a person's prompt and what follows it, up to the next prompt). Where one begins depends
-only on the events before it and on the event that opens it, so closed episodes stay the same when a session grows.
+An episode is one or more whole exchanges (a person's prompt and what follows it, up to the next prompt). Only a very long exchange
+is split (``TEAR``). Where an episode begins depends only on the events before it and on the event that opens it, so closed episodes
+stay the same when a session grows.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from kept.core.event import Author, Event, EventKind
 from kept.core.value import dataclass
 from kept.profiles.profile import Buffer
 
-# An exchange is split only beyond this many times ``buffer.most`` events, to bound memory.
+# An episode with this many times ``buffer.most`` events is split within an exchange, to bound memory.
 TEAR = 20
 # A split waits at most this many events for a place that is not between a tool call and its output.
 GRACE = 50

@@ -73,8 +73,8 @@ def _is_in_other_scope(memory: Memory, profile: Profile, scope: str) -> bool:
 
 
 def verdict_on(rules: Rules, candidate: Candidate, said: Mapping[str, str], words: Lexicon) -> Verdict:
-    """The verdict on a candidate: the gate's, unless its statement was forgotten, only repeats a memory, or is not grounded in the
-    texts.
+    """The verdict on a candidate: the gate's, unless its statement was forgotten, only repeats a memory of another scope
+    (``rules.other_scope_texts``), or is accepted by the gate without being grounded in the texts; then it is refused.
     """
     if rules.forgotten and is_known_statement(candidate.content, rules.forgotten, rules.key):
         return FORGOTTEN

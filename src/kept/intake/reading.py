@@ -1,5 +1,7 @@
-"""Read transcript files into cleaned events in the archive. Each slice commits with its cursor, so an interruption loses
-nothing.
+"""Read transcript files into cleaned events in the archive.
+
+Events commit together with the cursor behind them, so an interrupted run continues there: a large file slice by slice, small files
+in batches.
 """
 
 from collections import Counter
@@ -52,10 +54,13 @@ _WHOLE_BYTES = 64 * 2**20  # that another process reads at once, because it retu
 
 @dataclass(kw_only=True, slots=True)
 class ReadingReport:
-    """What was read so far: files with something new, their days, accounts by source, bytes before and after cleaning.
+    """What was read so far: ``files`` with something new, the ``days`` of what was read, ``accounts`` by source, bytes before and
+    after cleaning.
 
-    ``opted_out`` are the sessions that are not to be remembered; ``erased`` counts their archived events that were erased.
-    ``remotes`` counts the repositories that git named, by directory; ``branches`` holds hashed branch names by directory.
+    ``fresh`` counts the events that were not archived before. ``skipped`` lists unreadable files with the reason. ``removed``
+    counts what cleaning removed by kind, ``secrets`` the secrets that it redacted. ``opted_out`` are the sessions that are not to
+    be remembered; ``erased`` counts their archived events that were erased. ``remotes`` counts the repositories that git named, by
+    directory; ``branches`` holds hashed branch names by directory.
     """
 
     files: int = 0

@@ -1,8 +1,8 @@
 """The language model client: all questions are sent and all replies received here.
 
 Every question is redacted once more before it is sent. Stored replies are not requested again. Each reply is stored as it arrives,
-so an interrupted run pays for nothing twice. Temporary failures are retried with growing pauses; after an incomplete reply the
-question is asked once more. Questions beyond a budget are not asked. Knows no prompt and no meaning.
+so an interrupted run pays for nothing twice. Temporary failures are retried with growing pauses; after a reply that cannot be used,
+unless the model refused, the question is asked once more. Questions beyond a budget are not asked.
 """
 
 from collections import deque

@@ -46,8 +46,10 @@ class TargetForm(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Target:
-    """One file with lines of kept's: the whole file, or (``heading``) a section of it, with the memories of some profiles and of
-    ``scope`` (empty: all). ``part`` distinguishes files of one form: a day, a page, a folder.
+    """One file that ``kept`` writes whole or, with ``heading``, only the section under that heading.
+
+    It shows the memories of ``profiles`` and ``scope`` (empty: all scopes). ``part`` distinguishes files of one form: a day, a
+    page, a folder.
     """
 
     path: Path
@@ -215,7 +217,7 @@ def _is_day(text: str) -> bool:
 
 
 def section_bytes(target: Target, content: FileContent) -> bytes | None:
-    """The part of a file that is kept's; None if there is none."""
+    """The part of a file that ``kept`` writes: the section or the whole file; None if there is none."""
     if content.stamp == files.MISSING:
         return None
     if not target.heading:
@@ -298,7 +300,7 @@ def _memories_for(workspace: Workspace, book: OutputContent, target: Target) -> 
 
 
 def client_of(workspace: Workspace, path: Path) -> Client | None:
-    """The agent that reads a file by itself in every session; None if there is none."""
+    """The agent in whose folder a file lies, which reads it in every session; None if there is none."""
     folders = {workspace.paths.of(client): client for client in (*CLIENTS, GEMINI)}
     return next((folders[folder] for folder in path.parents if folder in folders), None)
 

@@ -61,13 +61,18 @@ RunNumber = Callable[[], int]
 
 @dataclass(kw_only=True, slots=True)
 class WriteReport:
-    """What was written (path, bytes), the operations from hand edits, and the problems.
+    """The state of one write: its options, its results, and what it has read and merged so far.
 
-    ``dry``: nothing is written; ``would`` then maps each changed file to its new content (None: it would be deleted). ``agent``: no
-    changed line counts as the person's. ``read`` reads a file. ``accepted`` are files (with the hash of their bytes) that a person
-    wants merged even if they look damaged. ``book`` is the content that files are composed from, until a memory changes.
-    ``quarantined`` are the files put aside so far, with the hash of their content. ``merged`` are, for each file with its hash, the
-    edits that have already become operations, so that a command's later changes are not reverted.
+    Options: with ``dry`` nothing is written; with ``agent`` no changed line counts as the person's; ``read`` reads a file;
+    ``accepted`` maps files that a person wants merged, even if they look damaged, to the hash of their bytes.
+
+    Results: ``files`` lists the files written with their sizes in bytes; ``would`` maps each file that a dry run would change to
+    its new content (None: it would be deleted); ``changed`` lists messages about the hand edits in each file; ``operations`` counts
+    the operations made from them by kind; ``problems`` lists messages about what could not be done.
+
+    Caches: ``book`` is the content that files are composed from, until a memory changes; ``quarantined`` maps the files put aside
+    so far to the hash of their content; ``merged`` maps each file to its hash and the edits that have already become operations.
+    These are not merged a second time, which would revert later changes of the same command.
     """
 
     dry: bool = False
@@ -91,7 +96,7 @@ class WriteReport:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _TargetState:
-    """A target in its present state: the file, the part that is kept's (None if there is none), and the user's edits of it."""
+    """A target in its present state: the file, the part that ``kept`` writes (None if there is none), and the user's edits."""
 
     content: FileContent
     inside: bytes | None
@@ -99,7 +104,11 @@ class _TargetState:
 
 
 def merge_hand_edits(workspace: Workspace, run: RunNumber, written: WriteReport, *, allow: bool = False) -> None:
-    """Convert hand edits in all of kept's files to a person's operations. Raises StoreError."""
+    """Convert hand edits in all files that ``kept`` writes to a person's operations. Raises StoreError.
+
+    With ``allow``, files that look damaged or were put aside for that are merged too, because the person says that the edits are
+    theirs.
+    """
     with hold_outputs_lock(workspace):
         known = load_written_files(workspace) if written.is_plain and not allow else WrittenFiles()
         for target in list_editable_targets(workspace):
@@ -132,18 +141,21 @@ def write_outputs(workspace: Workspace, run: RunNumber, written: WriteReport) ->
 def _write_or_tell(
     workspace: Workspace, target: Target, run: RunNumber, written: WriteReport, *, only_as_written: bool = False
 ) -> None:
-    """Update a file; if it cannot be written, that is reported as a problem."""
+    """Update a file; if it cannot be written, that is reported as a problem. Raises BusyError if another run holds a lock.
+
+    With ``only_as_written``, a file that was edited since it was last written is left as it is.
+    """
     try:
         if not only_as_written or _is_as_written(workspace, target, written):
             _write_with_retries(workspace, target, run, written)
     except KeptError as error:
-        if error.exit_code == 0:
+        if error.exit_code == 0:  # BusyError: the run that holds the lock does the work
             raise
         written.problems.append(str(error))
 
 
 def write_day_notes(workspace: Workspace, run: RunNumber, written: WriteReport) -> None:
-    """Update the day notes that are unedited; an edited one waits for a run, which first reads whose edits they are. Raises
+    """Update the day notes that are unedited; an edited one waits for a run, which first finds out who edited it. Raises
     StoreError.
     """
     with hold_outputs_lock(workspace):
@@ -223,7 +235,7 @@ def _merge_target_edits(workspace: Workspace, target: Target, run: RunNumber, wr
         result = _handle_unsafe(workspace, target, content, (lines, result), written, allow=allow)
     result = keep_long_lines(workspace, result)
     if base is None:
-        result = replace(result, added=())  # lines that were there before kept stay as they are and are nobody's memory
+        result = replace(result, added=())  # lines older than the first write stay as they are, and become no memory
     digest, merged = written.merged.get(target.path, ("", result))
     if digest == content.stamp.digest:
         return _TargetState(content=content, inside=inside, edits=merged)
@@ -417,8 +429,10 @@ def file_states(workspace: Workspace) -> Iterator[tuple[str, FileState, str]]:
 
 
 def reset_damaged_files(workspace: Workspace) -> list[str]:
-    """Put aside the content of files in which kept's lines and the user's can no longer be distinguished. Returns messages about
-    it.
+    """Remove what ``kept`` wrote from each file that now differs, after copying the whole file to the folder ``aside``.
+
+    This is for a store that was lost: without it, hand edits cannot be distinguished from written lines. A file that has no section
+    but was written as a whole is deleted; the next write makes it again. Returns a message for each file.
     """
     messages = []
     with hold_outputs_lock(workspace):

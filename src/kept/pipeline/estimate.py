@@ -1,8 +1,8 @@
 """Estimate what a run will ask a language model, before the first question is sent or even before a model is chosen.
 
 Extraction questions are planned exactly as the run plans them. Questions about days are estimated from the amount of text to read.
-Questions about categories are estimated from the candidates of the rules: where two candidates of a category are similar, a model
-will probably find two memories to compare.
+Questions about categories are estimated from the candidates of the rules: where a candidate resembles another candidate or an
+active memory of its scope, a model will probably find two memories to compare.
 """
 
 from collections import Counter, defaultdict
@@ -57,8 +57,9 @@ def estimate_run(
     """Estimate what a run would ask: about threads that no model has read, and about the days and memories that follow. Asks
     nothing.
 
-    Unless the run is ``dry``, the questions about memories are estimated from the rules' candidates; a dry run has the memories
-    itself and counts those questions exactly. Raises StoreError.
+    Threads in ``anew`` (by number) count as unread; ``within`` limits the estimate to threads with events in a span of time. The
+    questions about memories are estimated from the rules' candidates. With ``dry`` they are left out, because the dry run has the
+    memories and counts those questions itself. Raises StoreError.
     """
     score = load_score(workspace)
     waiting = list_pending_threads(workspace, from_start=from_start, within=within, occasion=occasion)
@@ -157,8 +158,9 @@ def _curation_asks(workspace: Workspace, waiting: Iterable[Thread]) -> Iterator[
 
 
 def estimate_any_model(workspace: Workspace) -> Estimate:
-    """Estimate what a model would be asked if one were chosen now, from a sample of the sessions; without cost. Asks nothing.
-    Raises StoreError.
+    """Estimate what a model would be asked if one were chosen now, from a sample of the sessions. Asks nothing.
+
+    The cost is not estimated (see :func:`estimate_cost`). Raises StoreError.
     """
     asking = LlmClient(lambda: create_model(LlmSettings(adapter="command", command="any"), workspace.env))
     not_asked = list_pending_threads(workspace)

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from kept.profiles.profile import INTENTS, RETIRED_INTENTS, Category, Profile
 
-MEMORY_CAP = 50_000  # bytes of memory.md, whatever a profile sets (L9)
-CARD_CAP = 15_000  # characters of MEMORY.md (A4)
+MEMORY_CAP = 50_000  # bytes of memory.md, whatever a profile sets
+CARD_CAP = 15_000  # characters of MEMORY.md, whatever a profile sets
 _FLOOR = Category(id="", title="", belongs="", excludes="").floor
 _PATHS = ("memory_file", "card_file", "daily_folder", "pages_folder", "view_file")
 _WORDS = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}

@@ -1,4 +1,4 @@
-"""A profile: a way of remembering as data. Categories with their gates, schedule, outputs and budgets."""
+"""A profile: data that says what is remembered, when, and where it is shown (categories with gates, schedule, outputs, budgets)."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -8,8 +8,10 @@ from kept.core.value import dataclass, field
 
 
 class Shape(StrEnum):
-    """What a memory of a category is: a single fact; everything about one entity; everything said on one theme; or the latest entry
-    on a theme, which replaces earlier ones.
+    """What a memory of a category is.
+
+    FACT: a single fact. DOSSIER: everything about one entity. COLLECTION: everything said on one theme. THEME: the latest entry on
+    a theme, which replaces earlier ones.
     """
 
     FACT = "fact"
@@ -44,8 +46,8 @@ class Occasion(StrEnum):
     NIGHTLY = "nightly"
 
 
-# The kinds of things that extraction finds, with a description. A profile maps them to its categories; the default is the category
-# of the same name.
+# The intents that extraction finds, each with a description. A profile maps them to its categories; the default is the category of
+# the same name.
 INTENTS: Mapping[str, str] = {
     "preference": "how the user wants the agent to work or answer",
     "constraint": "what must or must not be done, and what the user had to correct",
@@ -63,25 +65,26 @@ INTENTS: Mapping[str, str] = {
     "theme": "what days of work were about",
 }
 
-#: Kinds that profiles of earlier versions may still map; nothing is found under them any more.
+#: Intents that profiles of earlier versions may still map; nothing is found under them any more.
 RETIRED_INTENTS = frozenset({"behaviour", "noted_decision", "noted_question", "noted_rule", "resource", "taste"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Category:
-    """One kind of memory.
+    """A category of memories: what belongs to it, which candidates are accepted, and how its memories age and are shown.
 
     ``belongs`` and ``excludes`` say in a sentence what belongs and what does not; ``examples`` show it; ``consolidation`` says how
-    several become one. With ``users_words`` a candidate without evidence in the user's own words is held (for instruction-like
-    categories); without ``tool_words`` one with a tool's words is. ``specific`` requires a concrete artifact (J6), ``actionable``
-    actionable language (X11). ``floor`` is the confidence from which a candidate is accepted, ``review`` that from which it is held
-    for a person (below, it is refused). ``weight`` is its relevance when a file is over budget, ``half_life`` the number of days
-    after which an unconfirmed memory counts half (0: never), ``fades`` the number of days after which it retires if its project
-    continues without mentioning any of its artifacts (0: never), ``budget`` how many memories per scope a file shows (0: all).
-    ``user_wide`` puts it into the user's scope instead of the project's. ``lasting``: several can hold at once, so none replaces
-    another. ``promotes_to`` is the category that a memory gets once it was said in three sessions. ``shown_in`` are its outputs,
-    ``writers`` who may write to it: what is extracted into a category without machine writers is held. ``headings`` are those under
-    which notes and journals list its items. Without ``self_reference`` what is about the assistant itself is refused.
+    several become one. With ``users_words`` a candidate is held unless it comes from the user's own words, and refused if its
+    evidence includes a tool's text. Without ``tool_words`` a candidate that comes from a tool's text is held. ``specific`` refuses
+    status reports and what names nothing concrete, except with an error fingerprint or, with ``users_words``, in the user's own
+    words. ``actionable`` has no effect. A candidate whose confidence is below ``floor`` is held; what is held for any reason is
+    refused instead if its confidence is below ``review``. ``weight`` is its relevance when a file is over budget, ``half_life`` the
+    number of days after which an unconfirmed memory counts half (0: never), ``fades`` the number of days after which it retires if
+    its project continues without mentioning any of its artifacts (0: never), ``budget`` how many memories per scope a file shows
+    (0: all). ``user_wide`` puts it into the user's scope instead of the project's. ``lasting``: several can hold at once, so none
+    replaces another. ``promotes_to`` is the category that a memory gets once it was said in three sessions. ``shown_in`` are its
+    outputs, ``writers`` who may write to it: what is extracted into a category without machine writers is held. ``headings`` are
+    those under which notes and journals list its items. Without ``self_reference`` what is about the assistant itself is refused.
     """
 
     id: str
@@ -118,7 +121,9 @@ class Category:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Buffer:
-    """When collected events are extracted: numbers of events, and seconds of event time between two of them."""
+    """Where a session is split into episodes: before a prompt, once the episode has ``most`` events, or ``least`` events and the
+    last one is more than ``seconds`` older than the prompt (or either time is unknown).
+    """
 
     least: int = 5
     most: int = 20
@@ -127,7 +132,10 @@ class Buffer:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExtractionSchedule:
-    """On which occasions a profile extracts. The night is always one, because it does what the others left."""
+    """On which occasions a profile extracts.
+
+    ``nightly`` must be true, which is checked when a profile is loaded: the night does what the other occasions left.
+    """
 
     real_time: bool = False
     session_end: bool = True
@@ -171,7 +179,7 @@ class Outputs:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Profile:
     """A way of remembering. ``languages`` are the lexicons to choose from for a conversation; the first one is the default.
-    ``intents`` maps kinds that extraction finds to categories, if not the one of the same name (empty: not remembered). ``worth``
+    ``intents`` maps intents that extraction finds to categories, if not the one of the same name (empty: not remembered). ``worth``
     is the grade (1 to 3) from which a model's proposal is not held.
     """
 
@@ -191,7 +199,7 @@ class Profile:
         return next((category for category in self.categories if category.id == name), None)
 
     def category_for(self, intent: str) -> Category | None:
-        """The category for a kind that extraction finds; None if the profile does not remember it."""
+        """The category for an intent that extraction finds; None if the profile does not remember it."""
         return self.category(self.intents.get(intent, intent))
 
 

@@ -208,7 +208,7 @@ def _format_store_instant(instant: datetime) -> str:
 
 
 def find_already_read(reader: StoreReader, asked: ContextRequest, user: str) -> tuple[frozenset[str], list[str]]:
-    """What the client loads by itself from files that kept writes: the keys of memories, and the texts of all other lines."""
+    """What the client loads itself from files that kept writes: the keys of memories, and the texts of a person's lines."""
     keys: set[str] = set()
     texts: list[str] = []
     own, variable, theirs = _READS.get(asked.client, ("", "", ()))

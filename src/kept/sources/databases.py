@@ -43,7 +43,8 @@ BESIDE = ("-wal", "-journal")
 
 
 def database_mark(path: Path) -> tuple[int, str]:
-    """The size of a database, and a hash that changes with every write to it, without reading all of it.
+    """The size of a database, and a hash that changes with every write to it. Of the main file only the header is read; the
+    files beside it (``BESIDE``) are read whole.
 
     A writer may leave the main file's size and header unchanged, so its mtime is included; if only that changed, the file is read
     once more than necessary. Raises SourceError.
@@ -85,14 +86,14 @@ def open_copy(path: Path) -> Iterator[sqlite3.Connection]:
 def table_names(path: Path) -> frozenset[str]:
     """The tables of a database, to recognize its format; empty if it cannot be opened.
 
-    The file itself is opened read-only without locks, whoever writes to it. Only if no table is visible and a log exists beside it
-    (which may contain the first tables) a copy is opened.
+    The file itself is opened read-only without locks, even if another program is writing to it. A copy is opened only if no table
+    is visible and a log exists beside the file (which may contain the first tables).
     """
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
             connection.execute("PRAGMA trusted_schema = OFF")
             names = ordinary_tables(connection)
-    except (sqlite3.Error, ValueError):  # a name in the schema may not be text
+    except (sqlite3.Error, ValueError):  # a name in the schema might not be valid UTF-8
         names = frozenset()
     if names or not path.with_name(path.name + BESIDE[0]).exists():
         return names
@@ -104,7 +105,10 @@ def table_names(path: Path) -> frozenset[str]:
 
 
 def ordinary_tables(connection: sqlite3.Connection) -> frozenset[str]:
-    """The names of the ordinary tables; a view or virtual table would run its author's code."""
+    """The names of the ordinary tables.
+
+    Views, virtual tables and tables with generated columns are left out, because reading them would run their author's code.
+    """
     cursor = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
     return frozenset(
         str(name) for name, sql in cursor if "VIRTUAL" not in str(sql)[:40].upper() and " AS (" not in str(sql).upper()
@@ -150,7 +154,7 @@ class Conversation:
 
 
 def parse_value(data: Any, row: int) -> Mapping[str, Any] | Reject:
-    """The object in a column of a row (empty if the column is), or the fault if it is not one."""
+    """The object in a column of a row: an empty one for an empty column, a fault for anything that is no JSON object."""
     raw = data if isinstance(data, bytes) else str(data or "").encode("utf-8", "replace")
     piece = next(parse_line(SourceLine(number=row, start=0, end=len(raw), data=raw)), None)
     return piece.value if isinstance(piece, Record) else piece or {}

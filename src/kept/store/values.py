@@ -107,7 +107,7 @@ class Run:
 
 
 class Outline(NamedTuple):
-    """The fields by which lists of memories are filtered and sorted; ``status`` is that at a moment, both times are as stored."""
+    """The fields by which lists of memories are filtered and sorted; ``status`` is that at a moment, the times are as stored."""
 
     id: str
     profile: str

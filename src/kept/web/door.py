@@ -227,7 +227,7 @@ def _replay_body(body: bytes, receive: Receive) -> Receive:
 
 
 def log_request_error(room: WebContext, scope: Scope, error: Exception) -> str:
-    """Log an error and print it on the terminal of ``kept web``; returns a hint what the person can do next.
+    """Log an error and print it on the terminal of ``kept web``; returns a hint about what the person can do next.
 
     The query string is left out, because it may contain what the person searched for.
     """
@@ -283,4 +283,7 @@ DOCUMENTED: dict[int | str, dict[str, Any]] = {
         (HTTPStatus.SERVICE_UNAVAILABLE, "The store cannot be read or written."),
     )
 }
-"""The answers every operation of the API may give besides its own."""
+"""The errors that any operation of the API may return, besides those documented with it.
+
+Not listed are 408 for a request that comes too slowly, and 500 for a fault in the program.
+"""

@@ -1,6 +1,6 @@
 """Write an entry with a model: select the context within bounds, ask, and check each paragraph of the reply against its sources.
 
-The memories in the context are never larger than what the sessions of the day contain (J5), nor than their own budget; content from
+The memories in the context are never larger than what the sessions of the day contain, nor than their own budget; content from
 outside has a share by source. The shares limit the amount; nothing is left out because of its content.
 
 A paragraph with any source from outside goes into the block for content from outside. Other paragraphs are split by sentence: a

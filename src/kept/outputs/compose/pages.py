@@ -1,5 +1,5 @@
 """Compose knowledge pages (one per project, per person or thing with a dossier, and per resource that several memories name) and
-day notes; and find where a memory appears (A6).
+day notes; and find where a memory appears.
 
 A page holds everything active about its subject, earlier values, and links to related pages. If it exceeds its budget it continues
 on another page; nothing is left out. A day note is a log: a decision stays in the note of its day even if it changes later.

@@ -1,5 +1,5 @@
-"""Proof that words are gone: read every file of kept's again, whichever holder it belongs to, and list those that still hold the
-words.
+"""Proof that words are gone: read every file that ``kept`` writes again, whichever part of the program wrote it, and list those
+that still contain the words.
 """
 
 import re
@@ -19,14 +19,16 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def find_remaining_words(workspace: Workspace, words: ErasureWords) -> tuple[str, ...]:
-    """Where the words still occur in kept's own files: the state folder, backups, the journal, a recording, and the output files.
-    The :func:`names` by which conversations are identified do not count.
+    """Where the words still occur in files that ``kept`` writes: the state folder, backups, the journal, a recording, output files.
+
+    Names of folders and files (:func:`find_matching_names`) with at least ``RUN`` words and no blank do not count: they cannot be
+    prose.
     """
     return tuple(sorted(dict.fromkeys(_places_with_words(workspace, words))))
 
 
 def _places_with_words(workspace: Workspace, words: ErasureWords) -> Iterator[str]:
-    # Only names that cannot be prose are ignored: many words without a blank.
+    # Only names that cannot be prose are ignored: at least RUN words joined without a blank.
     said = [name for name in find_matching_names(workspace, words) if " " not in name and len(_WORD.findall(name)) >= RUN]
     for path in _own_files(workspace):
         for place in traces(path, words, said):
@@ -55,8 +57,11 @@ def _own_files(workspace: Workspace) -> Iterator[Path]:
 def find_out_of_reach(
     workspace: Workspace, words: ErasureWords, transcripts: Iterable[str], times: Sequence[Span] = ()
 ) -> tuple[str, ...]:
-    """What kept may not change although it holds the words, or may hold them, as text: transcripts, settings, exports, the history
-    of repositories, and journal entries of ``times``, which may say the same in other words.
+    """Messages about what ``kept`` may not change although it contains the words, or may contain them.
+
+    These are transcripts, notes in the journal folder that ``kept`` did not write, the user's settings, exports, unreachable
+    backups, names of folders and files, the history of repositories, and journal entries of ``times``, which may say the same in
+    other words.
     """
     told = (
         f"{path} is a journal entry of that time: it may tell of it in other words" for path in entries_between(workspace, times)

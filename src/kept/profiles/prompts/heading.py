@@ -25,7 +25,7 @@ def with_category(text: str, name: str, settings: Mapping[str, str | bool]) -> s
 
 
 def without_category(text: str, name: str) -> str:
-    """The prompt without that category in its front matter; unchanged if it has none."""
+    """The prompt without that category in its front matter, whose categories become a YAML mapping in block style."""
     text = _to_block_form(text)
     lines, stop = _split_prompt_lines(text)
     start, end, entries = _find_categories_block(lines[1:stop])
@@ -50,10 +50,9 @@ def _split_prompt_lines(text: str) -> tuple[list[str], int]:
 
 
 def _find_categories_block(head: Sequence[str]) -> tuple[int, int, list[tuple[int, int, int, str]]]:
-    """The first line and end of the block of categories, and for each entry (first line, end, column, name); (-1, -1, []) if there
-    is none.
+    """The first line and end of the categories, and for each entry (first line, end, column, name); (-1, -1, []) if there are none.
 
-    If the categories have another form than a block of names, there are no entries.
+    If the categories have another form than a YAML mapping in block style, there are no entries.
     """
     root = yaml.compose("\n".join(head), Loader=yaml.BaseLoader)
     pairs = root.value if isinstance(root, yaml.MappingNode) else []
@@ -79,7 +78,7 @@ def _trim_entry_end(head: Sequence[str], end: int) -> int:
 
 
 def _to_block_form(text: str) -> str:
-    """Convert the categories of a prompt to a block of names, if they have another form."""
+    """Convert the categories of a prompt to a YAML mapping in block style, if they have another form."""
     lines, stop = _split_prompt_lines(text)
     start, end, entries = _find_categories_block(lines[1:stop])
     # The base loader makes lists, mappings and texts only.

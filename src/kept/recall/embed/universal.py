@@ -1,9 +1,9 @@
 """Google's Universal Sentence Encoder for 16 languages (multilingual 3) in numpy: 512 dimensions.
 
 The model (Yang et al. 2019) consists of vectors of pieces, convolutions over two, three and five adjacent pieces, their sum, and a
-small feed-forward network. Without attention it costs a tenth of a transformer. Unrelated texts have a cosine near zero in every
-language, and translations of a text have similar vectors. The sentences of a batch share the dense products but do not affect one
-another.
+small feed-forward network. Without attention it takes a tenth of the time of a transformer. Unrelated texts have a cosine near zero
+in every language, and translations of a text have similar vectors. The sentences of a batch share the dense products but do not
+affect one another.
 
 The tokenizer is that of SentencePiece (Kudo 2018): normalize to NFKC, put a mark before each word, and choose the likeliest way to
 cut a word into known pieces. The vocabulary is looked up in the mapped file, because loading 128,000 pieces before a prompt takes
@@ -75,7 +75,8 @@ class Unigram:
     def _split_word(self, word: str) -> tuple[int, ...]:
         """The likeliest pieces of a word (Viterbi)."""
         scores = self._vocabulary.scores
-        best: list[tuple[float, int, int]] = [(0.0, 0, 0)]  # score, piece, its start, by end
+        # By n: the score, the last piece and its start, of the best split of the first n characters.
+        best: list[tuple[float, int, int]] = [(0.0, 0, 0)]
         best += [(float("-inf"), 0, 0)] * len(word)
         for start in range(len(word)):
             reached = best[start][0]
@@ -240,9 +241,10 @@ class BlendedEmbedder:
         self._english.widen_weights()
 
     def embed(self, texts: Sequence[str], *, question: bool = False) -> NDArray[np.float32]:
-        """One vector per text, each half of length one; the first half is zero for a text that is not English.
+        """One vector per text: two parts that are unit vectors, of which the English one is zero for a text in another language.
 
-        With ``question``, the halves of an English text are weighted, so that a product with a text's vector is a mean of cosines.
+        With ``question``, the parts of an English text are weighted, so that its product with the vector of another English text is
+        a weighted mean of two cosines. With the vector of a text in another language, it is the weighted multilingual cosine alone.
         """
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         half = self.half

@@ -2,12 +2,12 @@
 
 A line replaces the message with the same id. Each piece of a message (its text, each call, each output) is read at its first
 occurrence, and a line without anything new is dropped as ``told-twice``. ``$set`` replaces the conversation after a compression; it
-changes nothing already read, and a message that occurs only there is a compaction's.
+changes nothing already read, and a message that occurs only there gets the author ``COMPACTION``.
 
-``record`` is the message's id, ``parent`` the message before it. After a rewind the next message follows what the first removed one
-followed, and the rewind itself appears as a prompt without text, labelled abandoned (see ``kept.store.threads``). A record of the
-older form is one message; it is read whole whenever the file has changed. What SpecStory converted from another tool's session has
-that session's id, no time (the one written is the conversion's) and the label injected.
+``record`` is the message's id, ``parent`` the message before it. After a rewind the next message gets the parent of the first
+removed one, and the rewind itself appears as a prompt without text, labelled abandoned (see ``kept.store.threads``). The older form
+is one JSON file, which is read whole whenever it has changed. What SpecStory converted from another tool's session has that
+session's id, no time (the one written is the conversion's) and the label injected.
 """
 
 import json
@@ -93,9 +93,10 @@ class Gemini:
 class _State:
     """The state after earlier records; all of it is bounded.
 
-    ``source`` is the session this one was converted from, ``base`` the time when its conversion began, ``grid`` counts its seconds,
-    -1 after its end. ``order`` maps each message of the present conversation to the one before it; ``cut``: older ones were
-    dropped. ``seen`` marks the pieces already read.
+    ``source`` is the session this one was converted from and ``base`` the time when its conversion began. ``grid`` is the number of
+    converted messages so far, which are stamped one second apart; -1 after the last of them, or without any. ``order`` maps each
+    message of the present conversation to the one before it; ``cut``: older ones were dropped. ``seen`` marks the pieces already
+    read.
     """
 
     session: str = ""
@@ -124,7 +125,7 @@ def _dump_state(state: _State) -> str:
 
 
 def _read_project_folder(path: Path) -> str:
-    """The folder of a project's chats, if the client has recorded it beside them."""
+    """The directory of the project, if the client has recorded it in ``.project_root`` beside the chats; else empty."""
     chats = next((parent for parent in path.parents[:3] if parent.name == "chats"), None)
     noted = read_beginning(chats.parent / ".project_root", PATH_LIMIT) if chats is not None else b""
     return truncate_name(noted.decode("utf-8", "replace").strip(), PATH_LIMIT)
@@ -206,7 +207,7 @@ def _replace_all(state: _State, messages: Any, pointer: Pointer, noted: dict[str
 
 
 def _read_message(state: _State, value: Mapping[str, Any], pointer: Pointer, noted: dict[str, int]) -> tuple[Event, ...] | str:
-    """The pieces of a message that are new."""
+    """The pieces of a message that are new or, as a string, the reason why there are none."""
     native, stamp = truncate_name(value.get("id")), value.get("timestamp")
     match value.get("type"):
         case "user":

@@ -82,7 +82,8 @@ class Blocks:
     def places_of(self, events: Iterable[int]) -> Iterator[tuple[Places, int]]:
         """Yield for each event the :class:`Places` of its block, and the event's index in them.
 
-        Does not check for changes by other processes; call :meth:`follow_others` before. Raises DamagedError.
+        An event in the same block as the last one is looked up without a check for changes by other processes, so call
+        :meth:`follow_others` before. Raises DamagedError.
         """
         block, places = self._last
         for event in events:
@@ -99,7 +100,7 @@ class Blocks:
             yield places.records[place], places.parents[place], is_user_prompt(places, place)
 
     def key(self, event: int) -> str:
-        """The key of an event. Raises DamagedError."""
+        """The key of an event; checks for changes as :meth:`place_of`. Raises DamagedError."""
         places, place = next(self.places_of((event,)))
         return places.keys[place]
 
@@ -257,7 +258,10 @@ def find_known(database: Database, blocks: Blocks, events: Sequence[Event]) -> l
 
 
 def add_events(database: Database, blocks: Blocks, events: Sequence[Event]) -> tuple[int, list[int]]:
-    """Add a block of events. Returns the number of the first, and the numbers of those with long passages."""
+    """Add a block of events, index them, and queue prompts that a person typed for embedding.
+
+    Returns the number of the first event, and the numbers of those with long passages.
+    """
     first = int(database.fetch_one("next_event")["id"])
     blocks.add_block(first, events)
     numbered = list(enumerate(events, first))
