@@ -769,11 +769,13 @@ def test_a_note_of_the_persons_own_in_the_folder_of_the_journal_is_out_of_reach_
     assert SAID in note.read_text()
 
 
-def test_an_export_that_kept_wrote_is_named(home, desk_at, capsys):
+def test_an_export_that_kept_wrote_is_named_unless_it_is_gone(home, desk_at, capsys):
     say(home, "one-session", SAID, day="2026-01-05")
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
         export_archive(workspace, home / "all.jsonl.gz")
+        export_archive(workspace, home / "gone.jsonl.gz")
+        (home / "gone.jsonl.gz").unlink()
     with pytest.raises(SystemExit):
         main(["--home", str(home), "export", "--output", str(home / "out.md"), "--format", "md"])
     capsys.readouterr()
@@ -781,6 +783,7 @@ def test_an_export_that_kept_wrote_is_named(home, desk_at, capsys):
         gone = forget(workspace, make_erasure_request(workspace, [the_memory(workspace)]))
         for name in ("all.jsonl.gz", "out.md"):
             assert any(told.startswith(f"{home / name} still says it") for told in gone.out_of_reach), gone.out_of_reach
+        assert not [told for told in gone.out_of_reach if "gone.jsonl.gz" in told]
 
 
 WHOLE = {

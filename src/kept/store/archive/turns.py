@@ -1,6 +1,7 @@
 """The archive in SQLite: cleaned events, the threads they form, and how far each file was read. Append-only except for erasure."""
 
 import json
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -228,10 +229,12 @@ class SqliteArchive:
         Nothing was replaced unless a prompt of the user shares its parent with another record. Raises DamagedError.
         """
         self._blocks.follow_others()
-        rows = self._database.run("thread_keys", thread=thread).fetchall()
-        events = [row["id"] for row in rows]
+        events, is_marked = array("q"), False  # a million rows would take a hundred megabytes
+        for row in self._database.run("thread_keys", thread=thread):
+            events.append(row["id"])
+            is_marked = is_marked or bool(row["abandoned"])
         return has_siblings(lambda: self._blocks.links(events)) or (
-            any(row["abandoned"] for row in rows) and any(parent for _, parent, _ in self._blocks.links(events))
+            is_marked and any(parent for _, parent, _ in self._blocks.links(events))
         )
 
     def mark_abandoned(self, thread: int, changes: Iterable[tuple[int, bool]]) -> None:
