@@ -1,7 +1,6 @@
 """The archive in SQLite: cleaned events, the threads they form, and how far each file was read. Append-only except for erasure."""
 
 import json
-from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -229,12 +228,11 @@ class SqliteArchive:
         Nothing was replaced unless a prompt of the user shares its parent with another record. Raises DamagedError.
         """
         self._blocks.follow_others()
-        events, is_marked = array("q"), False  # a million rows would take a hundred megabytes
-        for row in self._database.run("thread_keys", thread=thread):
-            events.append(row["id"])
-            is_marked = is_marked or bool(row["abandoned"])
+        # Row by row: a million rows take a hundred megabytes.
+        events = [row["id"] for row in self._database.run("thread_keys", thread=thread)]
         return has_siblings(lambda: self._blocks.links(events)) or (
-            is_marked and any(parent for _, parent, _ in self._blocks.links(events))
+            any(row["abandoned"] for row in self._database.run("thread_keys", thread=thread))
+            and any(parent for _, parent, _ in self._blocks.links(events))
         )
 
     def mark_abandoned(self, thread: int, changes: Iterable[tuple[int, bool]]) -> None:
