@@ -237,7 +237,7 @@ def _strip_permission(text: str, _: str) -> str:
 
 
 def _has_kept_entries(text: str) -> bool:
-    """True if settings contain anything of kept's."""
+    """True if settings contain hooks of ``kept`` or a permission for it."""
     return has_hooks(text) or has_permission(text)
 
 
@@ -276,7 +276,7 @@ def remove_outputs(workspace: Workspace, left: UninstallReport) -> None:
 
 
 def _find_person_lines(known: tuple[Output, ...], inside: bytes) -> bytes | None:
-    """The lines that a person wrote in a file of kept's; None if the file is not as kept left it."""
+    """The lines that a person wrote in a file that ``kept`` writes; None if the file is not as ``kept`` left it."""
     text = inside.decode("utf-8", "replace")
     body = text.removeprefix(BOM)
     lines = split_lines(body)

@@ -68,7 +68,7 @@ def find_section(original: bytes, *, where: str = "") -> SectionBlock | None:
 
 
 def is_edited(original: bytes, *, where: str = "") -> bool:
-    """True if a file contains a block of kept's with lines that kept did not write. Raises ChangedError."""
+    """True if the block in a file is not as ``kept`` last wrote it. Raises ChangedError."""
     block = find_section(original, where=where)
     return block is not None and block.edited
 

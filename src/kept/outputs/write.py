@@ -433,6 +433,8 @@ def reset_damaged_files(workspace: Workspace) -> list[str]:
 
     This is for a store that was lost: without it, hand edits cannot be distinguished from written lines. A file that has no section
     but was written as a whole is deleted; the next write makes it again. Returns a message for each file.
+
+    Raises ChangedError for a file whose section was edited by hand, and RefusedPathError for a link that must not be followed.
     """
     messages = []
     with hold_outputs_lock(workspace):

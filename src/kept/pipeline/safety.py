@@ -105,7 +105,8 @@ def restore_store(home: Paths, path: Path, open_workspace: Callable[[], Abstract
     """Replace the store by a backup and update the files. The old store is put aside; hand edits made since the backup are kept.
 
     Works even if the present store does not open. Raises BusyError if a run is active, UsageError, StoreError, DamagedError; the
-    present store stays in place then.
+    present store stays in place then. After the store was replaced, it may still raise ChangedError or RefusedPathError for a file
+    that cannot be reset (:func:`reset_damaged_files`).
     """
     with hold_lock(home.lock):
         known, copies, ids, forgotten = _load_known(home)
