@@ -1,19 +1,21 @@
 """Score the context for judged prompts of invented projects: precision and recall by kind, and how many prompts get no context.
 
-    python benchmarks/judged.py [--data FOLDER] [--held] [--words] [--session] [--show]
+    python benchmarks/judged.py [--data FOLDER] [--needs FILE] [--held | --work] [--words] [--session] [--show]
 
 memories.tsv has project, id, category, text and, for a fix, its error. prompts.tsv has project, kind, language, the wanted
-memories, the harmless ones, and the prompt. Prompts on even lines are for work on the ranking; those on odd lines (``--held``) are
-held out. With another folder (``--data``), all prompts are used. ``--words`` leaves meaning out, like a hook without an embedding
-server. With ``--session``, a session starts before each prompt: what its start shows counts as found, and precision is that of what
-the prompt adds. Prompts of the kind ``days`` want the notes of the last days, of which each project has one. In brackets: 95 %
-intervals.
+memories, the harmless ones, and the prompt. Prompts on even lines are for work on the ranking (``--work``); those on odd lines
+(``--held``) are held out. With another folder (``--data``), all prompts are used if neither is given. ``--needs`` names a file of
+requests (id, request) by somebody who knew only the memories, like the agent of a session. ``--words`` leaves meaning out, like a
+hook without an embedding server. With ``--session``, a session starts before each prompt: what its start shows counts as found, and
+precision is that of what the prompt adds. Prompts of the kind ``days`` want the notes of the last days, of which each project has
+one. In brackets: 95 % intervals.
 """
 
 import argparse
 import os
 import tempfile
 from collections import defaultdict
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -92,7 +94,7 @@ def scope_of(project: str) -> str:
     return "user" if project == "user" else f"project:{project}-000000"
 
 
-def memory_of(number: int, row: list[str]) -> Memory:
+def memory_of(number: int, row: list[str], needed_for: Sequence[str] = ()) -> Memory:
     project, name, category, text, error = (*row, "")[:5]
     seen = NOW - timedelta(days=20 + number)
     return Memory(
@@ -108,12 +110,16 @@ def memory_of(number: int, row: list[str]) -> Memory:
         last_seen=seen,
         artifacts=find_artifacts(text),
         fingerprint=next(iter(message_fingerprints(error)), "") if error else "",
+        needed_for=tuple(needed_for),
     )
 
 
-def fill(home: Path, data: Path) -> None:
+def fill(home: Path, data: Path, needs: Path | None = None) -> None:
     paths = find_paths(str(home), {"HOME": str(home)})
-    memories = [memory_of(number, row) for number, row in enumerate(rows(data, "memories.tsv"))]
+    requests: dict[str, list[str]] = defaultdict(list)
+    for name, request in rows(needs.parent, needs.name) if needs else ():
+        requests[name].append(request)
+    memories = [memory_of(number, row, requests[row[1]]) for number, row in enumerate(rows(data, "memories.tsv"))]
     with SqliteStore(paths.store) as store:
         for project in {row[0] for row in rows(data, "memories.tsv")} - {"user"}:
             store.archive.save_project(
@@ -126,10 +132,17 @@ def fill(home: Path, data: Path) -> None:
         rowids = dict(store._database.execute_sql("SELECT id, rowid FROM memories").fetchall())  # noqa: SLF001 - rows the vectors are of
     model = create_embedder(RecallSettings().embeddings)
     if model is not None:
-        vectors = model.embed([each.content for each in memories])
+        texts = [(each, text) for each in memories for text in (each.content, *each.needed_for)]
+        vectors = model.embed([text for _, text in texts])
         entries = [
-            VectorEntry(kind=UnitKind.MEMORY, item=rowids[each.id], mark=text_hash(each.content), vector=vector)
-            for each, vector in zip(memories, vectors, strict=True)
+            VectorEntry(
+                kind=UnitKind.MEMORY,
+                item=rowids[each.id],
+                mark=text_hash(each.content),
+                vector=vector,
+                need=text != each.content,
+            )
+            for (each, text), vector in zip(texts, vectors, strict=True)
         ]
         update_vectors(paths.vectors, model.name, {}, entries)
         with open_queue(paths.store) as queue:
@@ -175,20 +188,22 @@ def shown(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=HERE, help="a folder with memories.tsv and prompts.tsv of the same form")
+    parser.add_argument("--needs", type=Path, help="a file with requests that need memories: id and request")
     parser.add_argument("--held", action="store_true", help="the prompts that were set apart")
+    parser.add_argument("--work", action="store_true", help="the others")
     parser.add_argument("--words", action="store_true", help="without meaning")
     parser.add_argument("--session", action="store_true", help="after the start of a session")
     parser.add_argument("--home", type=Path, help="a folder that keeps the store for the next time; else a temporary one")
     parser.add_argument("--show", action="store_true", help="print what is missed and what is wrong")
     given = parser.parse_args()
-    prompts = read_prompts(given.data)[given.held :: 1 if given.data != HERE else 2]
+    prompts = read_prompts(given.data)[given.held :: 2 if given.held or given.work or given.data == HERE else 1]
     tally: dict[str, list[tuple[int, ...]]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
         home = given.home or Path(folder)
         store = find_paths(str(home), {"HOME": str(home)}).store
         if not store.exists():
             home.mkdir(exist_ok=True)
-            fill(home, given.data)
+            fill(home, given.data, given.needs)
         for prompt in (each for each in prompts if each.kind != SAID):
             start = started(store, prompt.project) if given.session else frozenset()
             pieces = shown(store, prompt, start, words=given.words)

@@ -1,11 +1,13 @@
 """Indexing by meaning: after a run, resumed, dropped with what it was made of, and never between models."""
 
 from base64 import b64encode
+from dataclasses import replace
 
 import pytest
 
 from kept.changes import apply_person_change
-from kept.core.memory import Status
+from kept.core.memory import Actor, Status
+from kept.core.operation import Reaffirm, to_facts
 from kept.memories import person
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.safety import rebuild_store
@@ -17,6 +19,7 @@ from kept.recall.index.vectors import Vectors
 from kept.recall.indexing import open_queue, update_index, vector_status
 from kept.recall.relevance import ACROSS, DOUBT
 from kept.recall.search import find_near_memories, search
+from kept.store.values import Draft
 from talking import forget_ids
 
 
@@ -102,13 +105,24 @@ def test_another_model_begins_anew_and_compares_nothing_of_the_old_one(workspace
     assert any(each.similarity for each in search(workspace, "parquet predictions"))
 
 
-def test_what_is_forgotten_leaves_no_vector(workspace):
+def test_a_request_that_needs_a_memory_finds_it_by_meaning_and_what_is_forgotten_leaves_no_vector(workspace):
     memory = next(each for each in workspace.store.log.memories() if "Parquet" in each.content)
-    row = next(each for each in vectors(workspace).rows if each["kind"] == 1 and each["mark"] == indexing.text_hash(memory.content))
-    stored = row["body"].tobytes()
-    assert stored in workspace.paths.vectors.read_bytes()
+    request = "bake marmalade with oranges"
+    assert next(iter(find_near_memories(workspace, request, scopes(workspace))), "") != memory.id
+    now = workspace.clock()
+    needed = Reaffirm(memory=memory.id, at=now, reason="said", facts=replace(to_facts(memory), needed_for=(request,)))
+    run = workspace.store.log.start_run("test", now)
+    workspace.store.log.commit(
+        Draft(run=run, stage="curate", subject="test", actor=Actor.MACHINE, recorded_at=now, operations=(needed,))
+    )
+    update_index(workspace, 60)
+    assert next(iter(find_near_memories(workspace, request, scopes(workspace)))) == memory.id
+    mark = indexing.text_hash(memory.content)
+    stored = [each["body"].tobytes() for each in vectors(workspace).rows if each["kind"] == 1 and each["mark"] == mark]
+    assert len(stored) == 2
+    assert all(each in workspace.paths.vectors.read_bytes() for each in stored)
     forget_ids(workspace, [memory.id])
-    assert stored not in workspace.paths.vectors.read_bytes()
+    assert not any(each in workspace.paths.vectors.read_bytes() for each in stored)
     assert not any(each.id == memory.id for each in search(workspace, "parquet predictions"))
 
 

@@ -135,6 +135,7 @@ def erase_content(memory: Memory) -> Memory:
         fingerprint="",
         subject="",
         about="",
+        needed_for=(),
         pinned=False,
         owned=True,
         reason=FORGOTTEN,

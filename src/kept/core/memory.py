@@ -17,6 +17,7 @@ HELPFUL = "may help, but nothing goes wrong without it"  # held: the model or ag
 PASSING = "for the task at hand"  # held or refused: the model or agent that proposed it graded it so
 ALLUDES = "the passage alone does not say what is claimed"  # held: its wording is not taken from the evidence
 UNTRIED = "the model did not pass kept's trial"  # held, and listed apart from other held memories
+MOST_REQUESTS = 3  # maximum number of requests in ``needed_for``
 REWORDED = "an agent put it in its own words"  # held: an agent's reply may quote the person, but not paraphrase them
 # Triggers of candidates that come from a person's own sentence: explicit statements, and a lasting wish.
 REMEMBER, FROM_NOW_ON, RULE, BAN, DECIDED = "remember", "from_now_on", "standing", "ban", "decided"
@@ -112,6 +113,8 @@ class Candidate:
     ``doubt`` is the reason to hold the candidate for a person whatever its confidence; empty if there is none. ``rewords`` is the
     id of a candidate that this one says in better words; the two become one memory. ``replaces`` holds the words of an earlier
     candidate of the same session that this one replaces, or the words by which a withdrawal names a memory of other sessions.
+    ``needed_for`` holds requests on other tasks that should bring the memory, in the words of the agent that handed it over. They
+    decide only when it is shown, and no session is shown them.
     """
 
     id: str
@@ -133,6 +136,7 @@ class Candidate:
     subject: str = ""
     about: str = ""
     doubt: str = ""
+    needed_for: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -176,7 +180,7 @@ class Memory:
     are event times. ``observations`` counts the sessions with evidence. ``reason`` is that of the last operation. ``subject`` names
     the person or thing a dossier is about, and is empty otherwise. ``superseded_by`` is the id of the memory that replaced it or,
     while it is held, of the one it may contradict. ``about`` names what the content refers to if its own words do not. ``advised``
-    means that a model chose the content when it merged memories.
+    means that a model chose the content when it merged memories. ``needed_for`` is as in :class:`Candidate`.
     """
 
     id: str
@@ -206,6 +210,7 @@ class Memory:
     subject: str = ""
     advised: bool = False
     about: str = ""
+    needed_for: tuple[str, ...] = ()
 
     @property
     def settled(self) -> bool:

@@ -61,6 +61,7 @@ class Facts:
     subject: str = ""
     advised: bool = False
     about: str = ""
+    needed_for: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,19 +1,22 @@
 """Complete a thread's candidates with their evidence, and attach a verdict to each."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from zoneinfo import ZoneInfo
 
 from kept.core.event import Author, Event, EventKind
 from kept.core.fingerprint import is_known_statement
-from kept.core.memory import Accepted, Actor, Candidate, CandidateVerdict, Evidence, Memory, Refused, Verdict
+from kept.core.invisible import strip_invisible
+from kept.core.memory import MOST_REQUESTS, Accepted, Actor, Candidate, CandidateVerdict, Evidence, Memory, Refused, Verdict
+from kept.core.pattern import Pattern
 from kept.core.redact import redact
 from kept.core.spans import typed_text
 from kept.core.statement import find_content
-from kept.core.text import normal_form
+from kept.core.text import normal_form, one_line
 from kept.core.value import dataclass, replace
 from kept.extraction.expiry import add_end
 from kept.extraction.gate import is_grounded, judge
 from kept.extraction.rules.assertion import WITHDRAWN, is_correction, is_denial, is_retraction
+from kept.extraction.rules.patterns import has_match
 from kept.profiles.lexicons import Lexicon
 from kept.profiles.profile import Profile
 from kept.sources.base import ENTRY
@@ -22,6 +25,8 @@ from kept.workspace import Workspace
 
 FORGOTTEN = Refused(reason="forgotten")
 _QUESTION = ("?", "？")
+_LONGEST_REQUEST = 160  # characters, enough for a line of an error
+_MARKUP = Pattern(r"</?\w|<!|```|\[(?:forgotten\]|redacted:)")
 _SOON = 2  # a plain correction may refer to a prompt up to this many prompts back
 REPEATED = Refused(reason="an entry says what is or was remembered of its project")
 
@@ -90,7 +95,8 @@ def judge_candidate(
     """Complete the evidence of a candidate and judge it. A content that looks like a secret is refused and stored redacted. Of a
     forgotten statement no word is stored.
     """
-    found = add_end(locate_evidence(candidate, by_key), rules.zone)
+    requests = usable_requests(candidate.needed_for, words, rules.forgotten, rules.key)
+    found = replace(add_end(locate_evidence(candidate, by_key), rules.zone), needed_for=requests)
     clean = redact(found.content, key=rules.key)
     if clean.found:
         return CandidateVerdict(candidate=replace(found, content=clean.text), verdict=Refused(reason="secret"))
@@ -98,6 +104,23 @@ def judge_candidate(
         found = replace(found, doubt=found.doubt or WITHDRAWN)
     verdict = verdict_on(rules, found, said, words)
     return CandidateVerdict(candidate=_strip_words(found) if verdict == FORGOTTEN else found, verdict=verdict)
+
+
+def usable_requests(requests: Iterable[str], lexicon: Lexicon, forgotten: frozenset[str], key: bytes) -> tuple[str, ...]:
+    """The first :data:`MOST_REQUESTS` requests that are short and without markup, invisible characters, secrets, forgotten words
+    and talk about the assistant. They are an agent's words.
+    """
+    usable = (
+        text
+        for text in map(one_line, requests)
+        if 0 < len(text) <= _LONGEST_REQUEST
+        and not _MARKUP.search(text)
+        and not strip_invisible(text)[1]
+        and not has_match(lexicon.agent_talk, text)
+        and not redact(text, key=key).found
+        and not (forgotten and is_known_statement(text, forgotten, key))
+    )
+    return tuple(dict.fromkeys(usable))[:MOST_REQUESTS]
 
 
 def _is_retracted(candidate: Candidate, by_key: Mapping[str, Event]) -> bool:
@@ -126,7 +149,7 @@ def _is_retracted(candidate: Candidate, by_key: Mapping[str, Event]) -> bool:
 def _strip_words(candidate: Candidate) -> Candidate:
     """Remove the words from a candidate for a forgotten statement; its evidence keeps where it was said."""
     evidence = tuple(replace(item, quote="") for item in candidate.evidence)
-    return replace(candidate, content="", subject="", about="", artifacts=(), evidence=evidence)
+    return replace(candidate, content="", subject="", about="", needed_for=(), artifacts=(), evidence=evidence)
 
 
 def locate_evidence(candidate: Candidate, by_key: Mapping[str, Event]) -> Candidate:

@@ -64,6 +64,14 @@ Message = Annotated[str, Field(max_length=100_000, description="What the user ju
 Budget = Annotated[int, Field(ge=0, le=100_000, description="Tokens the answer may take; 0 for the user's setting")]
 Words = Annotated[str, Field(min_length=1, max_length=10_000, description="The user's exact words, one unbroken passage")]
 Replaced = Annotated[str, Field(max_length=10_000, description="Words handed over earlier in this session whose place they take")]
+Needed = Annotated[
+    list[Annotated[str, Field(max_length=160)]],
+    Field(
+        max_length=3,
+        description="Up to three short requests or errors, on other tasks months later, before which these words should stand, as "
+        "the user would type them then, in other words",
+    ),
+]
 Sentence = Annotated[str, Field(min_length=1, max_length=10_000, description="One sentence that is understood without the session")]
 
 
@@ -102,4 +110,6 @@ def make_tool(function: Callable[..., Any], title: str, annotations: ToolAnnotat
     arguments.model_config["extra"] = "forbid"
     arguments.model_rebuild(force=True)
     tool.parameters = arguments.model_json_schema(by_alias=True)
+    for field in (tool.parameters, *tool.parameters["properties"].values()):
+        field.pop("title", None)  # the name once more: an agent reads it before each task
     return tool

@@ -205,7 +205,7 @@ def create_tools(open_desk: OpenDesk) -> list[Tool]:
         """The few remembered lines that matter for a task or message in a project, with the rules that hold there; often none."""
         return run_tool(lambda workspace: tools.get_context(workspace, message, call_directory(project, roots), budget))
 
-    # What it replaces is not used here: extraction reads the whole call from the transcript.
+    # What it replaces and what needs it is not used here: extraction reads the whole call from the transcript.
     def save_what_user_said(
         roots: Directory,
         *,
@@ -214,6 +214,7 @@ def create_tools(open_desk: OpenDesk) -> list[Tool]:
         lasts: schema.Lasts,
         alone: schema.Alone,
         replaces: schema.Replaced = "",  # noqa: ARG001
+        needed_for: schema.Needed = [],  # noqa: ARG001, B006 - as above
         project: schema.Directory = "",
     ) -> Annotated[CallToolResult, schema.ProposalResult]:
         """Save words the user typed that a colleague joining later must know (rule, decision, cause, fact) or asked you to keep."""

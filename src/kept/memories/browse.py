@@ -262,7 +262,7 @@ def to_export(workspace: Workspace, memory: Memory, moment: datetime | None = No
         "valid_until",
         "observations",
     )
-    body = json_fields(memory, *same, "artifacts", "supersedes", "profile", "trigger", "reason")
+    body = json_fields(memory, *same, "artifacts", "needed_for", "supersedes", "profile", "trigger", "reason")
     return body | {
         "status": memory.status_at(moment or workspace.clock()).value,
         "confidence": None,  # kept's confidence is no calibrated probability, so no number is exported

@@ -23,6 +23,7 @@ from kept.core.times import parse_instant
 from kept.core.value import dataclass, field
 from kept.days.day_notes import summarize_threads
 from kept.extraction.questions.support import event_fields, find_verbatim, supported_share
+from kept.extraction.verdicts import usable_requests
 from kept.local import files
 from kept.local.files import hold_lock
 from kept.memories.backups import record_backup, recorded_backups
@@ -30,6 +31,7 @@ from kept.memories.person import clean_memory_text
 from kept.outputs.write import FileState, WriteReport, file_states, reset_damaged_files
 from kept.paths import Paths
 from kept.pipeline.erase.forget import erase_forgotten
+from kept.profiles.lexicons import load_lexicon
 from kept.recall.indexing import discard_vectors
 from kept.store.backups import make_working_copy, restore_backup
 from kept.store.check import IMPORTED
@@ -367,6 +369,12 @@ def _parse_memory(workspace: Workspace, body: Mapping[str, Any]) -> Memory | str
         valid_until=parse_instant(body.get("valid_until")),
         trigger=IMPORTED,
         about=about,
+        needed_for=usable_requests(
+            _parse_texts(body.get("needed_for")),
+            load_lexicon(profile.languages),
+            workspace.store.log.forgotten_fingerprints(),
+            workspace.store.key("forget"),
+        ),
     )
 
 

@@ -212,13 +212,15 @@ def _embed_pending(workspace: Workspace, model: Embedder, seconds: float, progre
 def _embed_batch(workspace: Workspace, index: Index, model: Embedder, units: Sequence[tuple[UnitKind, int]]) -> None:
     from kept.recall.index.vectors import VectorEntry, update_vectors  # noqa: PLC0415 - as above
 
-    parts: list[tuple[UnitKind, int, int, str]] = []
+    parts: list[tuple[UnitKind, int, int, bool, str]] = []
     for kind, items in _group_by_kind(units).items():
         for item, unit in index.load_units(kind, items).items():
-            parts += [(kind, item, text_hash(unit.text), piece) for piece in split_pieces(unit.text)]
+            mark = text_hash(unit.text)
+            parts += [(kind, item, mark, False, piece) for piece in split_pieces(unit.text)]
+            parts += [(kind, item, mark, True, request) for request in json.loads(unit.needed_for)]
     if parts:
         vectors = model.embed([piece for *_, piece in parts])
-        entries = [VectorEntry(kind=k, item=i, mark=m, vector=v) for (k, i, m, _), v in zip(parts, vectors, strict=True)]
+        entries = [VectorEntry(kind=k, item=i, mark=m, vector=v, need=n) for (k, i, m, n, _), v in zip(parts, vectors, strict=True)]
         update_vectors(workspace.paths.vectors, model.name, {}, entries)
     with open_queue(workspace.paths.store) as queue:
         queue.done(units)

@@ -235,7 +235,7 @@ def _find_facts(look: ContextLookup, message: MessageTerms, meant: Meant) -> lis
             or is_already_said(look.asked.message, memory.content)
         ):
             continue  # the model already has it: it was said in this session, or the message says it
-        words = shared.get(memory.row, {})
+        words, needed = _split_shared_words(message, memory, shared.get(memory.row, {}))
         worded = _score_nearness(words, set(index_words(" ".join(memory.artifacts)).split()), memory.content, asked)
         words_of_topic = belonging.get(memory.row, 0)
         aside = words_of_topic * _ASIDE < most  # it mentions the topic in passing; others are about it
@@ -251,6 +251,7 @@ def _find_facts(look: ContextLookup, message: MessageTerms, meant: Meant) -> lis
             meaning.get(memory.id, 0.0) if compared else None,
             meaning.get(DOUBT, 0.0),
             memory.category in CORE_CATEGORIES and memory.scope == "user",
+            needed,
         )
         close = parts.relevance(words_alone=alone)
         if close < use.floor:
@@ -290,6 +291,7 @@ def _fact_reason(parts: Likeness, words: Mapping[str, float], topics: Iterable[T
             (
                 _format_shared_words(words) if words else "",
                 f"its topic: {', '.join(topic.name for topic in topics)}" if parts.topic else "",
+                "a request that needs it" if parts.needed else "",
                 "its meaning" if parts.meaning else "",
                 f"({_format_likeness(parts)})" if whole else "",
             ),
@@ -309,7 +311,20 @@ def _format_likeness(parts: Likeness) -> str:
     meaning = "meanings not compared" if parts.meaning is None else f"meaning {parts.meaning:.1f} deviations above the others"
     doubt = f", less {parts.doubt:.1f} because the message may ask for nothing remembered" if parts.doubt else ""
     always = ", less because every session starts with it" if parts.always else ""
-    return f"words {parts.words:.2f} (the most telling {parts.telling:.2f}), topic {parts.topic:.2f}, {meaning}{doubt}{always}"
+    needed = f", a request that needs it {parts.needed:.2f}" if parts.needed else ""
+    return (
+        f"words {parts.words:.2f} (the most telling {parts.telling:.2f}), topic {parts.topic:.2f}{needed}, {meaning}{doubt}{always}"
+    )
+
+
+def _split_shared_words(message: MessageTerms, memory: RecallMemory, words: dict[str, float]) -> tuple[dict[str, float], float]:
+    """Of the words that a message shares with a memory or its requests, its own; and the nearness of its best request."""
+    if not (words and memory.needed_for):
+        return words, 0.0
+    own = set(map(stem, index_words(" ".join((memory.content, *memory.artifacts))).split()))
+    asked = message.asked()
+    near = (_score_nearness(shared_terms(message, request), set(), request, asked) for request in memory.needed_for)
+    return {word: worth for word, worth in words.items() if stem(word) in own}, max(near)
 
 
 def _score_nearness(words: Mapping[str, float], about: set[str], text: str, asked: list[float]) -> float:

@@ -60,6 +60,9 @@ _FAR, _STEP = 0.2, 0.15  # cosine of texts about different matters, and the leas
 _SOLID = 0.53  # nearness by words that suffices without meaning
 # Coefficients of a logistic fit (benchmarks/asking.py). At the floor of 0.3, 98 of 100 unrelated messages get nothing.
 _BASE, _APART, _SHARED, _TOPICAL, _ALWAYS = -4.72, 1.1, 1.06, 5.32, 5.43
+_NEEDED = 2.0  # coefficient of the nearness by words of the best request in ``needed_for``
+_CLOSE = 0.56  # minimum of that nearness to suffice without meaning: requests are short
+_WANTED, _ALIKE = 1.1, 1.8  # deviations that a request adds to its memory: _WANTED for each that its cosine is above _ALIKE
 ACROSS = 0.65  # deviations added for a memory in another language than the message, because they cannot share words
 DOUBT = ""  # key of the doubt (see Likeness) in a mapping of memory ids
 _TOPIC, _TOPIC_WORD = 0.5, 0.08  # nearness of a memory of the topic, and what each topic word in it adds
@@ -200,13 +203,20 @@ def cosine_spread(cosines: Collection[float], memories: int) -> Spread:
     return Spread(usual, float((squares / count) ** 0.5), memories)
 
 
+def weigh_requests(cosines: Mapping[int, float], usual: Collection[float], memories: int) -> dict[int, float]:
+    """The deviations that requests add to memories, by the cosine of each with its nearest request and those that are ``usual``."""
+    spread = cosine_spread(usual, max(memories, _FITTED))  # a small project makes no request more likely
+    return {item: more for item, cosine in cosines.items() if (more := _WANTED * (spread.deviations_above(cosine) - _ALIKE)) > 0}
+
+
 class Likeness(NamedTuple):
     """The features that decide how near a memory is to a message.
 
     ``words`` is the result of :func:`nearness_score`, ``telling`` the weight of the heaviest shared word, ``topic`` the result of
     :func:`topic_nearness`. ``meaning`` is by how many deviations its cosine is above those of the other memories, None if meanings
     were not compared. ``doubt`` is how unlikely it is that the message asks for anything remembered (logarithm of odds), and
-    ``always`` says that the memory is shown at the start of every session.
+    ``always`` says that the memory is shown at the start of every session. ``needed`` is the nearness by words of the nearest
+    request in ``needed_for``.
     """
 
     words: float
@@ -215,13 +225,17 @@ class Likeness(NamedTuple):
     meaning: float | None
     doubt: float = 0.0
     always: bool = False
+    needed: float = 0.0
 
     def relevance(self, *, words_alone: bool = False) -> float:
         """How likely the memory is to help, in [0, 1], to compare with the floor. With ``words_alone``, ``words`` may suffice."""
+        needed = self.needed if self.needed >= _CLOSE else 0.0
         if self.meaning is None:
-            return max(self.words, self.topic)
-        weight = _BASE + _APART * self.meaning + _SHARED * self.telling + _TOPICAL * self.topic - self.doubt - _ALWAYS * self.always
-        return max(1.0 / (1.0 + exp(-weight)), self.words if words_alone and self.words >= _SOLID else 0.0)
+            return max(self.words, self.topic, needed)
+        near = _APART * self.meaning + _SHARED * self.telling + _TOPICAL * self.topic + _NEEDED * self.needed
+        weight = _BASE + near - self.doubt - _ALWAYS * self.always
+        worded = max(self.words, needed)
+        return max(1.0 / (1.0 + exp(-weight)), worded if words_alone and worded >= _SOLID else 0.0)
 
 
 def topic_nearness(belonging: int, *, bare: bool) -> float:

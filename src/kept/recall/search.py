@@ -24,7 +24,7 @@ from kept.recall.event_time import parse_event_bound
 from kept.recall.index import Index, SearchLimits, SearchUnit, UnitKind, open_index
 from kept.recall.question import build_phrases, find_compounds, is_telling, select_search_terms, telling_words
 from kept.recall.rank import TIME, add_conversation_score, add_surroundings, conversation_scores, fuse_scores
-from kept.recall.relevance import ACROSS, DOUBT, NEAR, Spread, cosine_spread, stem
+from kept.recall.relevance import ACROSS, DOUBT, NEAR, Spread, cosine_spread, stem, weigh_requests
 
 if TYPE_CHECKING:
     from kept.recall.index.vectors import Floats, NearUnit, Vectors
@@ -265,12 +265,17 @@ class _IndexSearch:
         asked, among = self._asked, sorted(self._index.items_within(UnitKind.MEMORY, self._limits))
         if asked is None:
             return cosine_spread((), len(among)), 0.0, {}
-        beside = asked.of(UnitKind.MEMORY, among[:: 1 + len(among) // _BESIDE])
+        some = among[:: 1 + len(among) // _BESIDE]
+        beside = asked.of(UnitKind.MEMORY, some)
         doubt, need = find_asked(asked.model, asked.question)
         like = asked.vectors.find_nearest(UnitKind.MEMORY, need, _POOL, among)
-        near = asked.of(UnitKind.MEMORY, {*like, *asked.find_nearest(UnitKind.MEMORY, _POOL, among)})
+        nearest = asked.find_nearest(UnitKind.MEMORY, _POOL, among, need=True)
+        others = asked.of(UnitKind.MEMORY, some, need=True)
+        cosines = {item: unit.similarity for item, unit in nearest.items()}
+        told = weigh_requests(cosines, [unit.similarity for unit in others.values()], len(among))
+        near = asked.of(UnitKind.MEMORY, {*like, *told, *asked.find_nearest(UnitKind.MEMORY, _POOL, among)})
         needed = asked.vectors.of(UnitKind.MEMORY, near, need)
-        found = {item: (unit, needed[item].similarity) for item, unit in near.items()}
+        found = {item: (unit, needed[item].similarity + told.get(item, 0.0)) for item, unit in near.items()}
         return cosine_spread([unit.similarity for unit in beside.values()], len(among)), doubt, found
 
     def hit(self, unit: SearchUnit, score: float, near: "NearUnit | None", reasons: tuple[str, ...]) -> Hit:
@@ -366,7 +371,7 @@ class _IndexSearch:
                     _BESIDE_IT if around else "",
                 ),
             )
-        ) or ("its words",)
+        ) or ("its words" if unit.needed_for == "[]" else "a request that needs it",)
 
     def _to_limits(self, filters: Filters, now: str) -> tuple[SearchLimits, bool]:
         """Convert filters to limits of the index; the flag is True if they exclude no turn."""
@@ -405,13 +410,15 @@ class _MeaningQuery(NamedTuple):
     question: "Floats"
     level: SimilarityScale
 
-    def find_nearest(self, kind: UnitKind, most: int, among: Iterable[int] | None = None) -> "dict[int, NearUnit]":
+    def find_nearest(
+        self, kind: UnitKind, most: int, among: Iterable[int] | None = None, *, need: bool = False
+    ) -> "dict[int, NearUnit]":
         """As :meth:`Vectors.find_nearest`, on the common scale."""
-        return self._to_common_scale(self.vectors.find_nearest(kind, self.question, most, among))
+        return self._to_common_scale(self.vectors.find_nearest(kind, self.question, most, among, need=need))
 
-    def of(self, kind: UnitKind, items: Iterable[int]) -> "dict[int, NearUnit]":
+    def of(self, kind: UnitKind, items: Iterable[int], *, need: bool = False) -> "dict[int, NearUnit]":
         """As :meth:`Vectors.of`, on the common scale."""
-        return self._to_common_scale(self.vectors.of(kind, items, self.question))
+        return self._to_common_scale(self.vectors.of(kind, items, self.question, need=need))
 
     def _to_common_scale(self, near: "Mapping[int, NearUnit]") -> "dict[int, NearUnit]":
         return {item: replace(unit, similarity=self.level.to_common_scale(unit.similarity)) for item, unit in near.items()}

@@ -11,6 +11,7 @@ from typing import TypeVar
 from kept.core.codec import to_canonical_json
 from kept.core.erasure import ErasureWords, map_strings
 from kept.core.event import FORGOTTEN_MARK, Event
+from kept.core.handover import is_suggestion_tool
 from kept.core.memory import Evidence
 from kept.core.value import dataclass, replace
 from kept.store.records import commitment_of, hash_pass, likeness_of, strip_event
@@ -54,7 +55,9 @@ def erase_from_rows(
 
 def erase_from_event(event: Event, words: ErasureWords) -> Event:
     """The event with the words removed from its texts; the same object if it does not hold them."""
-    if event.key in words.events:
+    # A call that hands the words over goes whole, for it also names requests that should bring them.
+    handed = event.tool is not None and is_suggestion_tool(event.tool.name) and has_words(event, words)
+    if handed or event.key in words.events:
         return replace(strip_event(event, FORGOTTEN_MARK), likeness=likeness_of(event))
 
     def left(text: str) -> str:

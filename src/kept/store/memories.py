@@ -208,8 +208,8 @@ def _index_words_of_body(body: str) -> str:
 
 
 def memory_index_words(memory: Memory) -> str:
-    """The words by which a memory is indexed."""
-    return index_words(" ".join((memory.content, *memory.artifacts)))
+    """The words by which a memory is indexed, those of the requests that should bring it among them."""
+    return index_words(" ".join((memory.content, *memory.artifacts, *memory.needed_for)))
 
 
 class StoredText(NamedTuple):

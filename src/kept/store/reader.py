@@ -38,6 +38,7 @@ class RecallMemory(NamedTuple):
     artifacts: tuple[str, ...]
     uses: int
     about: str = ""
+    needed_for: tuple[str, ...] = ()
 
     @property
     def line(self) -> str:
@@ -280,6 +281,7 @@ def _memory_from_row(row: Any) -> RecallMemory:
             tuple(map(str, body.get("artifacts", ()))),
             int(row[5]),
             str(body.get("about", "")),
+            tuple(map(str, body.get("needed_for", ()))),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(f"memory {row[1]}") from error

@@ -18,7 +18,19 @@ from kept.core.value import dataclass, replace
 
 # The fields of an operation, a memory or a candidate that hold somebody's words.
 _WORDS = frozenset(
-    {"content", "evidence", "added", "artifacts", "fingerprint", "reasoning", "detail", "subject", "about", "replaces"}
+    {
+        "content",
+        "evidence",
+        "added",
+        "artifacts",
+        "fingerprint",
+        "reasoning",
+        "detail",
+        "subject",
+        "about",
+        "replaces",
+        "needed_for",
+    }
 )
 ERASED = "{}"
 

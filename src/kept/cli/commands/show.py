@@ -129,6 +129,9 @@ def _format_trace(workspace: Workspace, found: MemoryTrace, place: PendingPropos
         if found.memory.about:
             yield line()
             yield line(("What it is about: ", "bold"), found.memory.about)
+        if found.memory.needed_for:
+            yield line()
+            yield line(("Requests that find it: ", "bold"), "; ".join(found.memory.needed_for))
         yield line()
         yield line(("The words it rests on", "bold"))
     for evidence, events in found.evidence:

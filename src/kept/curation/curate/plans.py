@@ -13,6 +13,7 @@ from kept.core.handover import CAUSE
 from kept.core.memory import (
     CLIENT_MEMORY,
     LASTING,
+    MOST_REQUESTS,
     SUGGESTED,
     UNSURE,
     Accepted,
@@ -78,6 +79,7 @@ def facts_of(members: Sequence[CandidateVerdict]) -> tuple[Facts, Status]:
         fingerprint=best.fingerprint,
         subject=subject,
         about=best.about,
+        needed_for=tuple(dict.fromkeys(each for candidate in (best, *candidates) for each in candidate.needed_for))[:MOST_REQUESTS],
     )
     return facts, Status.ACTIVE if accepted or often else Status.HELD
 

@@ -32,6 +32,7 @@ _QUOTE = 400
 _OPTIONS = {"--type": "kind", "--lasts": "lasts", "--alone": "alone", "--replaces": "replaces", "--project": ""}
 _PASSING = frozenset(("request", "state", "idea"))  # kinds of statements that end with their task
 _CATEGORIES = {"rule": "constraint", "fact": "project_fact"}  # the category for a kind that is not a category itself
+_NEEDED = "needed_for"  # the argument that is a list of requests
 _ENDS = frozenset((";", "&&", "||", "|", "&"))
 _LINE = Pattern(r"""(?:(?i:kept))\s*:\s*(?:"([^"\n]+)"|“([^”\n]+)”|„([^“”\n]+)[“”]|«\s*([^»\n]+?)\s*»|「([^」\n]+)」)\.?""")
 _MARKS = "*_`> \t"
@@ -42,7 +43,7 @@ _REFUSED = ("The user doesn't want to", "Permission to use ", "[Request interrup
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Suggestion:
     """What was handed over: the text, what it replaces, its kind or category, the reason to hold it that follows from the agent's
-    own assessment (empty: none), and the quote in the event at ``place``.
+    own assessment (empty: none), the quote in the event at ``place``, and the requests that should bring it.
     """
 
     place: int
@@ -53,6 +54,7 @@ class Suggestion:
     doubt: str
     quote: str
     said_alone: bool = False  # the agent says that the text can be understood on its own
+    needed_for: tuple[str, ...] = ()
 
 
 def find_doubt(kind: str, lasts: str, alone: str) -> str:
@@ -107,6 +109,7 @@ def _suggestion(place: int, event: Event, tool: ToolUse, given: dict[str, str]) 
         doubt=find_doubt(kind, given.get("lasts", ""), given.get("alone", "")),
         quote=quote[:_QUOTE],
         said_alone=given.get("alone") == "yes",
+        needed_for=tuple(given.get(_NEEDED, "").splitlines()),
     )
 
 
@@ -117,7 +120,11 @@ def _arguments(tool: ToolUse) -> dict[str, str]:
             body = json.loads(tool.target)
         except (ValueError, RecursionError):
             return {}
-        return {name: value for name, value in body.items() if isinstance(value, str)} if isinstance(body, dict) else {}
+        if not isinstance(body, dict):
+            return {}
+        if isinstance(requests := body.get(_NEEDED), list):
+            body[_NEEDED] = "\n".join(one_line(each) for each in requests if isinstance(each, str))
+        return {name: value for name, value in body.items() if isinstance(value, str)}
     if _COMMAND in tool.target and any(part in tool.name.casefold() for part in _SHELLS):
         return _parse_suggest_command(tool.target)
     return {}
@@ -225,6 +232,7 @@ def _candidate(
         artifacts=find_artifacts(content),
         evidence=tuple(evidence),
         reasoning="the agent of the session handed it over",
+        needed_for=suggestion.needed_for,
     )
 
 

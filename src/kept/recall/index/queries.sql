@@ -92,7 +92,8 @@ AND EXISTS (
 -- name: memories
 SELECT m.rowid AS item, m.id, m.category, m.scope, m.status, coalesce(json_extract(m.body, '$.content'), '') AS text,
        json_extract(m.body, '$.confidence') AS confidence, coalesce(json_extract(m.body, '$.first_seen'), '') AS first_at,
-       coalesce(json_extract(m.body, '$.last_seen'), '') AS last_at, coalesce(u.times, 0) AS uses
+       coalesce(json_extract(m.body, '$.last_seen'), '') AS last_at, coalesce(u.times, 0) AS uses,
+       coalesce(json_extract(m.body, '$.needed_for'), '[]') AS needed_for
 FROM memories AS m LEFT JOIN uses AS u ON u.memory = m.id
 WHERE m.rowid IN (SELECT value FROM json_each(:items));
 

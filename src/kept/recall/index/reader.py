@@ -65,7 +65,7 @@ class SearchLimits:
 class SearchUnit:
     """Something that can be found. ``item`` is its row. For a turn, ``directory`` and ``path`` are those of its session.
 
-    Unknown fields are empty.
+    Unknown fields are empty. ``needed_for`` is the JSON list of requests that should bring a memory.
     """
 
     kind: UnitKind
@@ -83,6 +83,7 @@ class SearchUnit:
     session: str = ""
     directory: str = ""
     path: str = ""
+    needed_for: str = "[]"
 
 
 class Index:

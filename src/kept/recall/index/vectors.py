@@ -1,8 +1,9 @@
 """The vector file: one memory-mapped file beside the store that every search scans. It is derived data and can be deleted.
 
-A row contains the int8 vector of a unit (or of one piece of a long unit) with its scale and its sign bits. Up to :data:`_EXACT`
-rows, all cosines are computed; above that, only those of the rows whose sign bits are nearest to the question's. A file contains
-the vectors of one model. This module does not know what a unit contains or how a text becomes a vector.
+A row contains the int8 vector of a unit, of one piece of a long unit, or of a request that should bring a memory (``need``), with
+its scale and its sign bits. Up to :data:`_EXACT` rows, all cosines are computed; above that, only those of the rows whose sign bits
+are nearest to the question's. A file contains the vectors of one model. This module does not know what a unit contains or how a
+text becomes a vector.
 """
 
 import fcntl
@@ -36,12 +37,15 @@ _MARK = 2**64 - 1
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VectorEntry:
-    """A vector to store: that of the unit ``item`` of a kind. ``mark`` is the hash of the unit's whole text."""
+    """A vector to store: that of the unit ``item`` of a kind or, with ``need``, of a request that should bring it. ``mark`` is the
+    hash of the unit's whole text.
+    """
 
     kind: UnitKind
     item: int
     mark: int
     vector: Floats
+    need: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,7 +63,8 @@ def _row_type(dimensions: int) -> np.dtype[Any]:
             ("item", "<i8"),
             ("mark", "<u8"),
             ("kind", "u1"),
-            ("spare", "u1", 3),
+            ("need", "u1"),
+            ("spare", "u1", 2),
             ("scale", "<f4"),
             ("signs", "<u8", (-(-dimensions // 64),)),
             ("body", "i1", (-(-dimensions // 8) * 8,)),
@@ -90,14 +95,15 @@ class Vectors:
         except OSError:
             return
 
-    def find_nearest(self, kind: UnitKind, question: Floats, most: int, among: Iterable[int] | None = None) -> dict[int, NearUnit]:
-        """The ``most`` units of a kind nearest to a question (a vector of length one), with their cosines."""
-        return self._rank_rows(self._select_rows(kind, question, most, among), question, most)
+    def find_nearest(
+        self, kind: UnitKind, question: Floats, most: int, among: Iterable[int] | None = None, *, need: bool = False
+    ) -> dict[int, NearUnit]:
+        """The ``most`` units of a kind nearest to a question (a vector of length one), with their cosines; as :meth:`of`."""
+        return self._rank_rows(self._select_rows(self._find_rows(kind, among, need=need), question, most), question, most)
 
-    def of(self, kind: UnitKind, items: Iterable[int], question: Floats) -> dict[int, NearUnit]:
-        """The cosines of the given units; those without a vector are left out."""
-        wanted = np.fromiter(items, np.int64)
-        rows = np.flatnonzero((self.rows["kind"] == _KINDS[kind]) & np.isin(self.rows["item"], wanted)) if len(wanted) else wanted
+    def of(self, kind: UnitKind, items: Iterable[int], question: Floats, *, need: bool = False) -> dict[int, NearUnit]:
+        """The cosines of the given units or, with ``need``, of the nearest request of each; those without a vector are left out."""
+        rows = self._find_rows(kind, items, need=need)
         return self._rank_rows(rows, question, len(rows))
 
     def of_texts(self, kind: UnitKind, marks: Mapping[int, int]) -> dict[int, Floats]:
@@ -105,16 +111,18 @@ class Vectors:
         first piece.
         """
         found: dict[int, Floats] = {}
-        for row in self.rows[(self.rows["kind"] == _KINDS[kind]) & np.isin(self.rows["item"], [*marks])]:
+        for row in self.rows[self._find_rows(kind, marks)]:
             if int(row["mark"]) == marks[int(row["item"])]:
                 found.setdefault(int(row["item"]), row["body"][: self.dimensions].astype(np.float32) * row["scale"])
         return found
 
-    def _select_rows(self, kind: UnitKind, question: Floats, most: int, among: Iterable[int] | None) -> NDArray[np.int64]:
-        fits = self.rows["kind"] == _KINDS[kind]
+    def _find_rows(self, kind: UnitKind, among: Iterable[int] | None, *, need: bool = False) -> NDArray[np.int64]:
+        fits = (self.rows["kind"] == _KINDS[kind]) & (self.rows["need"] == need)
         if among is not None:
             fits &= np.isin(self.rows["item"], np.fromiter(among, np.int64))
-        rows = np.flatnonzero(fits)
+        return np.flatnonzero(fits)
+
+    def _select_rows(self, rows: NDArray[np.int64], question: Floats, most: int) -> NDArray[np.int64]:
         if len(rows) <= _EXACT:
             return rows
         apart = np.bitwise_count(self.rows["signs"] ^ _sign_bits(question[None])[0]).sum(axis=1, dtype=np.uint16)
@@ -190,6 +198,7 @@ def _pack_rows(entries: Sequence[VectorEntry], dimensions: int) -> NDArray[Any]:
     rows["item"] = [entry.item for entry in entries]
     rows["mark"] = [entry.mark & _MARK for entry in entries]
     rows["kind"] = [_KINDS[entry.kind] for entry in entries]
+    rows["need"] = [entry.need for entry in entries]
     rows["scale"] = scale
     rows["body"][:, :dimensions] = np.round(vectors / scale[:, None])
     rows["signs"] = _sign_bits(vectors)
