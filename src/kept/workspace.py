@@ -342,7 +342,7 @@ def create_client(
         env=env,
         clock=clock,
         redact=_create_counting_redactor(store),
-        day_start=lambda: datetime.combine(clock().astimezone(zone).date(), time(), zone).astimezone(UTC),
+        day_start=lambda: datetime.combine(clock().astimezone(zone).date(), time(), zone),
     )
 
 

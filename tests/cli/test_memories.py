@@ -9,6 +9,7 @@ import pytest
 
 from cli_world import OTHER, RULE, kept, memory_file, told, transcript
 from kept.cli.commands import search
+from kept.cli.lists import BY
 from kept.llm.adapters import ScriptedModel
 from kept.llm.client import LlmClient
 from kept.memories import waiting
@@ -197,6 +198,11 @@ def test_a_project_is_named_alike_by_every_command_and_one_that_is_unknown_is_an
         code, _, err = kept(capsys, *words, "--project", "harbour")
         assert (code, err) == (2, "kept: there is no project 'harbour' → did you mean harbor?\n"), words
     assert "ISO 8601" in kept(capsys, "context", "--project", "harbor", "--client", "none")[1]
+
+
+def test_a_list_can_be_narrowed_to_who_brought_a_memory(capsys, rule):
+    own = told(capsys, "add", OTHER, "--type", "constraint")["id"]
+    assert [[each["id"] for each in told(capsys, "list", "--by", who)] for who in BY] == [[], [], [own], [rule]]
 
 
 def test_a_list_can_be_narrowed(capsys, rule):

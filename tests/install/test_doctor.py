@@ -424,6 +424,8 @@ def test_what_a_repair_did_not_mend_is_not_called_mended(place, capsys, monkeypa
     monkeypatch.setattr("kept.install.doctor.install_hooks", lambda *_: ())
     code, out, _ = kept(capsys, "doctor", "--fix")
     assert (code, "tried   wrote the hooks to no file" in out, "mended" in out) == (1, True, False)
+    assert "settings.json  would change:" in out
+    assert re.search(r"^  -.*/gone/kept ", out, re.MULTILINE)
 
 
 def test_a_run_that_was_stopped_is_named_with_its_process(place):

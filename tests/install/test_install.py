@@ -82,6 +82,15 @@ def test_what_was_changed_in_the_settings_meanwhile_stays(desk_at, home, place):
     assert json.loads(path.read_text()) == {"model": "opus", "theme": "dark"}
 
 
+def test_settings_in_which_nothing_but_the_hooks_stood_are_gone_with_them(desk_at, home, place):
+    path = home / ".claude" / "settings.json"
+    path.write_text("{}")
+    install_hooks(place)
+    with desk_at(home) as workspace:
+        uninstall_kept(workspace, {}, run=quiet)
+    assert not path.exists()
+
+
 def test_lines_a_person_added_to_memory_md_are_kept_aside_and_named(desk_at, home, place):
     say(home, "a", RULE)
     with desk_at(home) as workspace:

@@ -238,6 +238,15 @@ def test_what_is_asked_is_told_before_the_first_question_however_little_it_is_an
     assert [words.split(", about")[0] for words in told] == ["Asking 2 questions", "Asking 1 question"]
 
 
+def test_a_budget_of_a_month_counts_what_was_asked_since_its_first_day(tmp_path: Path) -> None:
+    path, month = tmp_path / "replies.db", Limits(span="a month", calls=2)
+    early, late, after = (datetime(2026, *day, tzinfo=UTC) for day in ((1, 3), (1, 30), (2, 1)))
+    asker(Played(GOOD), replies=ReplyCache(path), month=month, clock=lambda: early)([ask("one"), ask("two")])
+    for moment, told in ((late, "2 calls a month (llm.month_calls)"), (after, "")):
+        asking = asker(Played(GOOD), replies=ReplyCache(path), month=month, clock=lambda moment=moment: moment)
+        assert asking.find_shortfall(asking.estimate([ask("three")])) == told
+
+
 def test_a_budget_that_earlier_runs_used_up_is_told_before_anything_is_asked(tmp_path: Path) -> None:
     path, told, day = tmp_path / "replies.db", [], Limits(span="a day", calls=2)
     asker(Played(GOOD), replies=ReplyCache(path), day=day)([ask("one"), ask("two")])

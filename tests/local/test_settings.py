@@ -31,7 +31,7 @@ def test_a_setting_of_a_table_is_written_by_its_dotted_name_beside_what_stands_t
     [
         ('adapter = "telepathy"', "there is no llm.adapter 'telepathy'"),
         ('modell = "m"', "unknown setting 'modell'"),
-        ("month_calls = 5", "there is no bound for a month"),
+        ("month_cals = 5", "did you mean month_calls"),
         ("model = 3", "model must be a text"),
         ('model = "--yes"', "llm.model '--yes' is no name of a model"),
         ("concurrency = 2.5", "concurrency must be a whole number"),

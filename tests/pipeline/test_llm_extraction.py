@@ -11,12 +11,13 @@ import pytest
 
 from kept.cli.commands.show import memory_card_lines
 from kept.cli.lists import memory_line
+from kept.core.errors import UsageError
 from kept.core.memory import Held, Refused, Status
 from kept.core.summary import SummaryPart
 from kept.extraction import llm_extraction, question_plan
 from kept.llm.ask import CompleteReply, Fault, UnreachableReply
 from kept.memories import browse, day_view
-from kept.memories.history import redo, undo
+from kept.memories.history import redo, undo, undo_model
 from kept.pipeline.estimate import estimate_run
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.trial import TrialScore
@@ -315,10 +316,12 @@ def test_what_was_undone_of_a_model_may_come_again_from_another_one_and_from_no_
             assert outcome(workspace) == []
         run_pipeline(better, [], RunOptions(force=True))
         assert outcome(workspace) == brought
-        undo(workspace)
+        undo_model(workspace, "better")
         for again in (better, weak):
             run_pipeline(again, [], RunOptions(force=True))
             assert outcome(workspace) == []
+        with pytest.raises(UsageError):
+            undo_model(workspace, "bett")
         assert workspace.store.find_damage() == ()
 
 

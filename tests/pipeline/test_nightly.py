@@ -13,6 +13,7 @@ from kept.install.schedule import CommandResult, SchedulerKind, install_job, lis
 from kept.intake import discovery
 from kept.local.files import hold_lock
 from kept.local.queue import claim_unreported_failures, load_failures
+from kept.memories.backups import find_backups
 from kept.paths import find_paths
 from kept.pipeline import nightly as job
 from kept.pipeline import run
@@ -39,6 +40,20 @@ def test_a_night_reads_tidies_checks_and_backs_up_each_with_its_result(desk_at, 
         assert load_last_night(workspace.paths) == night
         assert "check: the store is whole" in (workspace.paths.state / "night.log").read_text()
         assert (workspace.paths.state / "night.log").stat().st_mode & 0o077 == 0
+
+
+def test_a_night_puts_a_copy_into_the_folder_of_the_settings_and_says_where_that_is_not_there(desk_at, home):
+    say(home, "a", RULE)
+    settings = home / ".config/kept/config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f'[backup]\nfolder = "{home}/stick"\n')
+    with desk_at(home) as workspace:
+        (failed,) = run_nightly(workspace).failed
+        assert (failed.name, "the folder for backups is not there" in failed.detail) == ("backup", True)
+        (home / "stick").mkdir()
+        assert f"also in {home}/stick" in run_nightly(workspace).steps[-1].detail
+        (copy,) = (home / "stick").iterdir()
+        assert copy in find_backups(workspace)
 
 
 def test_a_step_that_fails_is_told_and_the_rest_is_done(desk_at, home, monkeypatch):

@@ -97,7 +97,13 @@ def test_what_a_model_puts_aside_as_over_with_the_task_is_no_trap_it_took(desk_a
         return body
 
     with desk_at(home) as workspace:
-        (score,) = try_models(replace(workspace, llm=LlmClient(lambda: ScriptedModel(answer))))
+        asked = replace(workspace, llm=LlmClient(lambda: ScriptedModel(answer)))
+        (score,) = try_models(asked)
+        before = asked.llm.tally.usage.calls
+        assert try_models(asked) == (score,)
+        assert asked.llm.tally.usage.calls == before
+        assert try_models(asked, again=True) == (score,)
+        assert asked.llm.tally.usage.calls == 2 * before > 0
     assert (score.unwanted, score.passes) == ((), True)
 
 

@@ -126,7 +126,7 @@ def test_no_request_changes_a_setting_that_names_a_program_a_server_or_a_path_or
 
 def test_the_api_says_which_settings_are_changed_on_the_terminal_only(served):
     guarded = {each["name"] for each in served.ask("GET", "/api/settings")[2]["settings"] if each["terminal_only"]}
-    assert guarded == {*GUARDED, "feed", "root", "share", "projects"}
+    assert guarded == {*GUARDED, "feed", "root", "share", "projects", "backup.folder"}
 
 
 def test_every_setting_whose_name_speaks_of_a_program_a_server_or_a_path_is_for_the_terminal_only():

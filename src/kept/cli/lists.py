@@ -62,6 +62,14 @@ def grouped_lines(
                 yield memory_line(each, zone, "" if word == Status.ACTIVE.value else word, (then or {}).get(each.id, ""))
 
 
+BY = ("model", "agent", "person", "rules")
+
+
+def source_of(memory: Memory) -> str:
+    """Who brought a memory, one of :data:`BY`: what rests on no proposal was written by a person."""
+    return proposer(memory) or ("rules" if memory.candidates else "person")
+
+
 def proposer(memory: Memory) -> str:
     """``model`` or ``agent`` if one of these proposed the memory; empty if the rules or a person did."""
     return "model" if memory.advised else {UNDERSTOOD: "model", SUGGESTED: "agent"}.get(memory.trigger, "")

@@ -69,7 +69,12 @@ GROUPS = {
             "list",
             "commands.list:list_",
             "the memories, now or at a past date",
-            ("kept list", "kept list --project website --category decision", "kept list --at 2026-01-31 --json"),
+            (
+                "kept list",
+                "kept list --project website --category decision",
+                "kept list --by model",
+                "kept list --at 2026-01-31 --json",
+            ),
         ),
         Command(
             "show",
@@ -186,7 +191,7 @@ GROUPS = {
             "undo",
             "commands.history:undo",
             "take back the last run, or a pass or run of your choice",
-            ("kept undo", "kept undo 12        # pass 12", "kept undo r3        # all passes of run 3"),
+            ("kept undo", "kept undo 12        # pass 12", "kept undo r3        # all passes of run 3", "kept undo --model haiku"),
         ),
         Command("redo", "commands.history:redo", "bring back what was undone", ("kept redo", "kept redo r3")),
         Command(

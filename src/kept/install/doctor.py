@@ -30,7 +30,7 @@ from kept.install.checks import (
 )
 from kept.install.client_checks import check_clients, find_misplaced_settings
 from kept.install.schedule import InstalledJob, SchedulerKind, list_installed_jobs
-from kept.install.setup import hooked_clients, install_hooks, plan_hooks, record_program_path, used_clients
+from kept.install.setup import SettingsChange, hooked_clients, install_hooks, plan_hooks, record_program_path, used_clients
 from kept.intake.survey import survey
 from kept.llm.available import LOOPBACK
 from kept.local.queue import NIGHT, load_failures, load_hook_log, queue_path, read_lines
@@ -95,16 +95,21 @@ def _make_private(home: Paths) -> str:
     return f"made {home.state} and its files private to you"
 
 
-def _enter_hooks(home: Paths) -> str:
-    """Rewrite hooks only for agents that call kept already, or did before a variable changed their folder; others need consent."""
+def plan_hook_repair(home: Paths) -> tuple[SettingsChange, ...]:
+    """The changes that mend hooks: only for agents that call kept already, or did before a variable changed their folder; others
+    need consent. Raises ConfigError.
+    """
     calling = hooked_clients(home)
     own = [
         home.of(client) / client.file
         for client in used_clients(home)
         if client in calling or any(find_misplaced_settings(home, client))
     ]
-    changes = tuple(hook for hook in plan_hooks(home, allow=False) if hook.path in own)
-    return f"wrote the hooks to {', '.join(str(hook.path) for hook in install_hooks(home, changes)) or 'no file'}"
+    return tuple(hook for hook in plan_hooks(home, allow=False) if hook.path in own)
+
+
+def _enter_hooks(home: Paths) -> str:
+    return f"wrote the hooks to {', '.join(str(hook.path) for hook in install_hooks(home, plan_hook_repair(home))) or 'no file'}"
 
 
 def _write_files(home: Paths) -> str:

@@ -217,7 +217,7 @@ def _uninstall_clients(home: Paths, left: UninstallReport) -> None:
                 continue
             untouched = base64.b64decode(known.get("after") or "") == content.data
             rest = base64.b64decode(known.get("before") or "") if untouched else without(text, str(path)).encode()
-            if (untouched and known.get("before") is None) or (path.name == Path(GEMINI_POLICY).name and not rest):
+            if rest.strip() in (b"", b"{}"):  # kept made the file, or nothing else is in it
                 files.delete_if_unchanged(path, expect=content.stamp, root=home.boundary(path))
                 if path.name == Path(GEMINI_POLICY).name:
                     with suppress(OSError):

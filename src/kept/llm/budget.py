@@ -69,7 +69,7 @@ def _load_price_table() -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """The most that may be spent: USD, calls, tokens in and out. 0 means no limit. ``span`` is "a run" or "a day"."""
+    """The most that may be spent: USD, calls, tokens in and out. 0 means no limit. ``span`` is "a run", "a day" or "a month"."""
 
     span: str
     usd: float = 0.0

@@ -48,8 +48,8 @@ class LlmClient:
     """Takes asks and returns replies (an :data:`kept.llm.ask.Asking`), during one run.
 
     ``made`` creates the model on first use; if it raises ConfigError, every question fails. ``plan`` is the subscription that
-    answers: its share of calls is the limit then, since tokens cost nothing. ``day_start`` returns when the budget's day began.
-    ``program`` identifies what answers; a new one is asked again what an old one failed at. ``tell`` gets warnings about costs.
+    answers: its share of calls is the limit then, since tokens cost nothing. ``day_start`` returns when the day began, in the
+    person's zone. ``program`` identifies what answers; a new one is asked again what an old one failed at. ``tell`` gets warnings.
     """
 
     def __init__(
@@ -61,6 +61,7 @@ class LlmClient:
         day_start: Callable[[], datetime] | None = None,
         limits: Sequence[Limits] = (),
         day: Limits | None = None,
+        month: Limits | None = None,
         pace: RetryPolicy | None = None,
         price: Price | None = None,
         redact: Redact = lambda text: (text, 0),
@@ -82,14 +83,11 @@ class LlmClient:
         self._replies = replies or ReplyCache(None)
         self._clock = clock
         self._day_start = day_start or (lambda: clock().replace(hour=0, minute=0, second=0, microsecond=0))
-        self._limits = tuple(limits)
-        self._day = day
+        self._spent = {each: Usage() for each in (*limits, day, month) if each}  # in the run, the day and the month so far
         self._pace = pace or RetryPolicy()
         self._price = price
         self._redact = redact
         self.batch = batch  # if true, questions that can wait go to the provider's batch interface, if there is one
-        self._run = Usage()  # the known cost of this run, and below that of the day
-        self._today = Usage()
         self._awaited = Usage()  # the maximum cost of batches that are not collected yet
         self._announced = 0  # announced questions that were not sent yet
         self._silences = 0
@@ -113,7 +111,7 @@ class LlmClient:
             return [unreachable_reply for _ in asks]
         safe = [self._redact_ask(ask) for ask in asks]
         keys = [ask.key(model.name) for ask in safe]
-        self._load_today()
+        self._load_spent()
         if not self.dry:
             self._collect_batches(model)
         replies: dict[str, Reply] = {}
@@ -157,6 +155,10 @@ class LlmClient:
         """The stored replies to questions. Asks nothing. Raises StoreError."""
         keys = [self._redact_ask(ask).key(self._name) for ask in asks]
         return [self._find_known_reply(key, set()) or PendingReply(reason="not asked yet") for key in keys]
+
+    def drop_replies(self, asks: Sequence[Ask]) -> None:
+        """Delete the stored replies to questions, so that they are asked again. Raises StoreError."""
+        self._replies.drop_replies(self._redact_ask(ask).key(self._name) for ask in asks)
 
     def resume(self) -> None:
         """Resume asking after several questions in a row failed although the model was reached: it may answer another kind of
@@ -226,7 +228,7 @@ class LlmClient:
         self._announced, would = coming.questions, coming.usage
         many = "questions" if coming.questions != 1 else "question"
         summary = f"{coming.questions:,} {many}, about {would.input_tokens:,} tokens{self._format_cost(coming)}"
-        if self._plan is None and coming.questions and would.cost is None and any(limits.usd for limits in self._all_limits()):
+        if self._plan is None and coming.questions and would.cost is None and any(limits.usd for limits in self._spent):
             self._tell_of_budget(
                 "the price of this model is not known, so that the budgets in USD cannot hold (llm.price_input, llm.run_tokens)"
             )
@@ -241,12 +243,14 @@ class LlmClient:
 
     def find_shortfall(self, coming: Estimate) -> str:
         """The budget that does not allow all coming questions, including what was spent today; empty if none. Raises StoreError."""
-        self._load_today()
+        self._load_spent()
         return self._exceeded_budget(replace(coming.usage, cost=coming.usage.cost or 0.0))
 
-    def _load_today(self) -> None:
-        spent = self._replies.usage_between(self._day_start())
-        self._today = sum((replace(each.usage, cost=each.usage.cost or 0.0) for each in spent), Usage())
+    def _load_spent(self) -> None:
+        for limits in (limits for limits in self._spent if limits.span != "a run"):
+            start = self._day_start() if limits.span == "a day" else self._day_start().replace(day=1)
+            spent = self._replies.usage_between(start.astimezone(UTC))
+            self._spent[limits] = sum((replace(each.usage, cost=each.usage.cost or 0.0) for each in spent), Usage())
 
     def _format_cost(self, coming: Estimate) -> str:
         if self._plan is not None:
@@ -259,14 +263,10 @@ class LlmClient:
         since = self._clock() - timedelta(hours=self._plan.hours if self._plan else 0)
         return sum(spent.usage.calls for spent in self._replies.usage_between(since))
 
-    def _all_limits(self) -> tuple[Limits, ...]:
-        return (*self._limits, *((self._day,) if self._day else ()))
-
     def _exceeded_budget(self, more: Usage) -> str:
         """The budget that would be exceeded by this additional usage and the pending batches; empty if none."""
         more += self._awaited
-        run = next((exceeded for limits in self._limits if (exceeded := limits.find_exceeded(self._run + more))), "")
-        return run or (self._day.find_exceeded(self._today + more) if self._day else "")
+        return next((told for limits, spent in self._spent.items() if (told := limits.find_exceeded(spent + more))), "")
 
     def _send_questions(self, model: Model, questions: Sequence[OpenQuestion]) -> dict[str, Reply]:
         """Send the questions concurrently; every reply is stored as it arrives."""
@@ -313,7 +313,7 @@ class LlmClient:
     def _max_usage(self, ask: Ask, *, batched: bool = False) -> Usage:
         """The maximum cost of a question; if its price is unknown, the average cost of the run's earlier questions."""
         usage = estimate_ask_usage(ask, estimate_tokens(format_full_prompt(ask)), self._price, batched=batched)
-        average = (self._run.cost or 0.0) / self._run.calls if self._run.calls else 0.0
+        average = (run.cost or 0.0) / run.calls if (run := next(iter(self._spent.values()), Usage())).calls else 0.0
         return usage if usage.cost is not None else replace(usage, cost=average)
 
     def _throttle(self) -> None:
@@ -377,7 +377,7 @@ class LlmClient:
         self._replies.save_usage(purpose, self._model.name, usage, self._clock())
         self.tally.add(purpose, usage)
         known = replace(usage, cost=usage.cost or 0.0)
-        self._run, self._today = self._run + known, self._today + known
+        self._spent = {limits: spent + known for limits, spent in self._spent.items()}
 
     def _count_failure(self, fault: Fault, reason: str) -> None:
         self._silences += 1

@@ -47,6 +47,7 @@ def create_llm_client(
         day_start=day_start,
         limits=(Limits(span="a run", usd=settings.run_usd, calls=settings.run_calls, tokens=settings.run_tokens),),
         day=Limits(span="a day", usd=settings.day_usd, calls=settings.day_calls, tokens=settings.day_tokens),
+        month=Limits(span="a month", usd=settings.month_usd, calls=settings.month_calls, tokens=settings.month_tokens),
         pace=RetryPolicy(attempts=settings.attempts, concurrency=settings.concurrency, rate=settings.rate, insists=plan is None),
         price=price,
         redact=redact,

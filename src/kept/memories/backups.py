@@ -7,7 +7,7 @@ import os
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from kept.core.errors import UsageError
+from kept.core.errors import StoreError, UsageError
 from kept.core.value import replace
 from kept.local.files.walking import MACHINERY
 from kept.paths import Paths
@@ -55,6 +55,30 @@ def make_daily_backup(workspace: Workspace) -> Path | None:
     return made
 
 
+def back_up_elsewhere(workspace: Workspace) -> str:
+    """Make the backup of the day in the folder that the settings name, if it has none; prune old ones. Returns what was done.
+
+    Raises StoreError if the folder is not there or the copy cannot be made.
+    """
+    folder, today = find_backup_folder(workspace), workspace.clock().astimezone(workspace.zone).date().isoformat()
+    if folder is None or not workspace.store.log.memory_ids():
+        return ""
+    if not folder.is_dir():
+        raise StoreError(
+            "the folder for backups is not there", where=str(folder), hint="connect its disk; kept config get backup.folder"
+        )
+    if not any(backup.name.startswith(f"kept-{today}.") for backup in list_backups(folder)):
+        add_backup(workspace.store, folder, today)
+        rotate(folder, KEEP)
+    return f"; also in {folder}"
+
+
+def find_backup_folder(workspace: Workspace) -> Path | None:
+    """The folder elsewhere that gets a backup each night; None if the settings name none."""
+    name = workspace.settings.backup.folder
+    return Path(name).expanduser() if name else None
+
+
 def back_up_now(workspace: Workspace) -> Path:
     """Make a further backup of today in the folder of automatic ones; delete old ones. Raises StoreError if it fails."""
     backup = add_backup(workspace.store, workspace.paths.backups, workspace.clock().astimezone(workspace.zone).date().isoformat())
@@ -69,6 +93,7 @@ def find_backups(workspace: Workspace) -> tuple[Path, ...]:
     """
     home, recorded = workspace.paths, recorded_backups(workspace.store.log)
     own = {*home.backups.glob("*.db"), *(home.state / "aside").glob("*.db*")}
+    own |= {*elsewhere.glob("kept-*.db")} if (elsewhere := find_backup_folder(workspace)) else set()
     noted = {path for path in recorded if find_other_home(home, path) is None}
     names = {path.name for path in recorded - own}
     moved = {path for path in _find_stores(home.root, names) if is_copy(path, workspace.store)}
@@ -90,6 +115,9 @@ def find_other_home(home: Paths, path: Path) -> Path | None:
 
 def list_unreachable_backups(workspace: Workspace) -> Iterator[str]:
     """A message for each backup by a person that forgetting does not reach: it is not there now, or in another home."""
+    folder = find_backup_folder(workspace)
+    if folder is not None and not folder.is_dir():
+        yield f"{folder} is not there now: the backups of nights lie there, and may still say it"
     found = {path.name for path in find_backups(workspace) if path not in recorded_backups(workspace.store.log)}
     for path in sorted(recorded_backups(workspace.store.log)):
         if other := find_other_home(workspace.paths, path):

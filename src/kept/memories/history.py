@@ -129,6 +129,14 @@ def undo(workspace: Workspace, what: str = "") -> UndoResult:
     return _undo_passes(workspace, _select_passes(heads, what, off, undoing=True), off)
 
 
+def undo_model(workspace: Workspace, model: str) -> UndoResult:
+    """Undo every run in which a model proposed something, with all that the run brought. Raises UsageError."""
+    heads = tuple(workspace.store.log.pass_heads())
+    runs = {made.run for made in heads if made.note.startswith(f"{model}, ")}
+    named = [made for made in heads if made.run in runs and made.stage not in _SWITCHES]
+    return _undo_passes(workspace, named, find_undone_passes(heads))
+
+
 def undo_in_scopes(workspace: Workspace, scopes: Collection[str]) -> UndoResult:
     """Undo the passes that affect only memories of these scopes, in the last run that has any. Raises UsageError."""
     heads = tuple(workspace.store.log.pass_heads())

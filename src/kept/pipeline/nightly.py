@@ -17,7 +17,7 @@ from kept.local import files, queue
 from kept.local.private_log import PrivateLog
 from kept.local.queue import NIGHT, load_failures
 from kept.local.workers import count_processors
-from kept.memories.backups import make_daily_backup
+from kept.memories.backups import back_up_elsewhere, make_daily_backup
 from kept.memories.history import describe_counts
 from kept.memories.waiting import describe_set_aside
 from kept.paths import Paths
@@ -199,8 +199,8 @@ def _run_check(workspace: Workspace) -> tuple[str, str]:
 
 
 def _run_backup(workspace: Workspace) -> tuple[str, str]:
-    backup = make_daily_backup(workspace)
-    return "", backup.name if backup else "today's is there"
+    made = make_daily_backup(workspace)
+    return "", (made.name if made else "today's is there") + back_up_elsewhere(workspace)
 
 
 def _store_night(home: Paths, night: NightReport) -> None:

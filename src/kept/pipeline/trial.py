@@ -74,8 +74,9 @@ class TrialScore:
         return self.passes and self.found >= LEAST_FOUND
 
 
-def try_models(workspace: Workspace, models: tuple[str, ...] = ()) -> tuple[TrialScore, ...]:
+def try_models(workspace: Workspace, models: tuple[str, ...] = (), *, again: bool = False) -> tuple[TrialScore, ...]:
     """Try models in order until one suits. Without names: the command's own models, smallest first, else the model of the settings.
+    ``again`` asks what has a stored reply too: another model may have the name by now.
 
     Raises UsageError if no model is set, ConfigError, StoreError.
     """
@@ -84,7 +85,7 @@ def try_models(workspace: Workspace, models: tuple[str, ...] = ()) -> tuple[Tria
     usual = _MODELS.get(workspace.settings.llm.command, ()) if not workspace.settings.llm.model else ()
     trial_scores: list[TrialScore] = []
     for model in models or usual or (workspace.settings.llm.model,):
-        trial_scores.append(_score_model(workspace, model))
+        trial_scores.append(_score_model(workspace, model, again=again))
         if trial_scores[-1].suits:
             break
     return tuple(trial_scores)
@@ -118,8 +119,10 @@ def load_questions() -> list[Mapping[str, Any]]:
     return found
 
 
-def _score_model(workspace: Workspace, model: str) -> TrialScore:
+def _score_model(workspace: Workspace, model: str, *, again: bool) -> TrialScore:
     if workspace.llm is not None and model == workspace.settings.llm.model:
+        if again:
+            workspace.llm.drop_replies(trial_asks())
         return take_trial(workspace.llm, workspace.settings.llm.name)
     settings = replace(workspace.settings, llm=replace(workspace.settings.llm, model=model))
     asking = create_client(
@@ -127,6 +130,8 @@ def _score_model(workspace: Workspace, model: str) -> TrialScore:
     )
     assert asking is not None
     with closing(asking):
+        if again:
+            asking.drop_replies(trial_asks())
         return take_trial(asking, model)
 
 

@@ -39,6 +39,7 @@ from kept.memories.history import (
     list_differences,
     run_changes,
     run_history,
+    undo_model,
 )
 from kept.memories.history import redo as bring_back
 from kept.memories.history import undo as take_back
@@ -174,8 +175,18 @@ def _operation_body(operation: Operation) -> dict[str, Any]:
     return {"kind": operation_name(operation)} | json_fields(operation, "memory", "reason")
 
 
-def undo(context: typer.Context, what: Which = None, *, as_json: AsJson = False) -> int:
+def undo(
+    context: typer.Context,
+    what: Which = None,
+    *,
+    model: Annotated[str, typer.Option(metavar="NAME", help="All runs in which this model proposed something, whole.")] = "",
+    as_json: AsJson = False,
+) -> int:
     """Take back the last run, or a run or pass (one step of a run) of your choice. `kept redo` brings it back."""
+    if model and what:
+        raise UsageError("--model does not go together with a pass or run", hint=f"kept undo --model {model}")
+    if model:
+        return _apply_undo_redo(context, undo_model, lambda _: model, "Undone:", as_json=as_json)
     return _apply_undo_redo(
         context, take_back, lambda workspace: " ".join(what or ()) or last_undoable_run(workspace), "Undone:", as_json=as_json
     )

@@ -9,7 +9,7 @@ import typer
 
 from kept.cli import show
 from kept.cli.front import check_choice, command_workspace
-from kept.cli.lists import grouped_lines
+from kept.cli.lists import BY, grouped_lines, source_of
 from kept.cli.show import Line, hanging_line, line
 from kept.core.errors import UsageError
 from kept.core.memory import CandidateVerdict, Memory, Status
@@ -42,6 +42,9 @@ def list_(
     project: Annotated[
         str, typer.Option(metavar="PROJECT", help="Only projects with this in their name, or the one of this folder.")
     ] = "",
+    by: Annotated[
+        str, typer.Option(metavar="model|agent|person|rules", help="Only what a model, an agent, you or kept's rules brought.")
+    ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
     """List memories: the active ones, by project and category, newest first."""
@@ -53,6 +56,8 @@ def list_(
             scopes = find_scopes(workspace, project) or None
             _print_refused(workspace, category, scopes, as_json=as_json)
             return
+        if by:
+            check_choice(by, BY, "--by")
         if category:
             _check_category(workspace, category)
         statuses = (Status.HELD,) if held else (Status.ACTIVE,)
@@ -66,6 +71,7 @@ def list_(
             memories += () if held else workspace.store.log.memories()
         whole = at or held or everything
         found = iter(filter_memories(workspace, memories, which, moment)) if whole else list_active(workspace, which, moment)
+        found = (memory for memory in found if by in ("", source_of(memory)))
         if as_json:
             show.write_json([to_export(workspace, memory, moment) for memory in found])
         elif first := next(found, None):

@@ -110,6 +110,9 @@ def llm(
     model: Annotated[
         list[str] | None, typer.Option("--model", metavar="NAME", help="A model to try, the smallest first; may be repeated.")
     ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Also ask what it replied to before: another model may be behind it.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> int:
     """Say which language models could be asked here, and about how much they would read; nothing is asked.
@@ -123,7 +126,7 @@ def llm(
         if not action:
             _print_available_models(workspace, as_json=as_json)
             return 0
-        scores = try_models(workspace, tuple(model or ()))
+        scores = try_models(workspace, tuple(model or ()), again=again)
     best = next((score for score in scores if score.suits), None)
     if as_json:
         rows = [
@@ -192,9 +195,10 @@ def _format_bounds(asked: LlmSettings, pace: float | None, questions: int) -> It
     if tell_reach(asked) == NOWHERE:
         return
     if price_of(asked.model) is None and not asked.price_input:
-        tokens = f"at most {asked.day_tokens * _MONTH:,} tokens" if asked.day_tokens else "no bound but that of calls a day"
-        fix = " → kept config set llm.day_tokens NUMBER, or llm.price_input and llm.price_output"
+        bound = min(filter(None, (asked.month_tokens, asked.day_tokens * _MONTH)), default=0)
+        tokens = f"at most {bound:,} tokens" if bound else "no bound but that of calls a day"
+        fix = " → kept config set llm.month_tokens NUMBER, or llm.price_input and llm.price_output"
         yield line(f"Its price is not known, so a month has no bound in money; {tokens}.", (fix, "dim"))
-    elif asked.day_usd:
-        month = f"at most {asked.day_usd * _MONTH:.2f} USD a month ({asked.day_usd:.2f} a day)"
-        yield line(f"It may cost {month}.", (" → kept config set llm.day_usd USD", "dim"))
+    elif most := min(filter(None, (asked.month_usd, asked.day_usd * _MONTH)), default=0):
+        each = f" ({asked.day_usd:.2f} a day)" if asked.day_usd else ""
+        yield line(f"It may cost at most {most:.2f} USD a month{each}.", (" → kept config set llm.month_usd USD", "dim"))

@@ -1,5 +1,6 @@
 """``kept check``, ``doctor``, ``rebuild``, ``backup``, ``restore``, ``migrate``, ``export``, ``import``, ``audit``."""
 
+from difflib import unified_diff
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated
@@ -9,17 +10,19 @@ import typer
 from kept.changes import apply_person_change
 from kept.cli import show
 from kept.cli.commands.edit import print_problems
-from kept.cli.front import call_options, check_choice, command_home, command_workspace
+from kept.cli.front import call_options, check_choice, command_home, command_workspace, is_interactive, read_key
 from kept.cli.lists import FORGOTTEN, scope_name
 from kept.cli.show import format_count, hanging_line, line
 from kept.core.codec import dump, to_json
 from kept.core.errors import UsageError
 from kept.core.markup import fact_line, to_fact_text
 from kept.core.memory import Memory
-from kept.install.doctor import apply_repairs, run_checks
+from kept.install.doctor import apply_repairs, plan_hook_repair, run_checks
+from kept.local import files
 from kept.memories.backups import create_backup as make_backup
 from kept.memories.browse import MemoryFilter, filter_memories, to_export
 from kept.outputs.write import FileState
+from kept.paths import Paths
 from kept.pipeline.audit import AuditFault, AuditFinding
 from kept.pipeline.audit import audit as audit_notes
 from kept.pipeline.importing import import_from_tool, import_path
@@ -69,6 +72,20 @@ def check(context: typer.Context, *, as_json: AsJson = False) -> int:
         return 2 if check_report.damage else 0
 
 
+def _confirm_hooks(home: Paths) -> bool:
+    """Show what mending the hooks changes in each file; on a terminal ask whether to."""
+    changes = plan_hook_repair(home)
+    for change in changes:
+        show.write_line((show.format_path(change.path), "bold"), ("  would change:", "dim"))
+        now, then = files.read_text(change.path).splitlines(), (change.text or "").splitlines()
+        for text in list(unified_diff(now, then, lineterm="", n=1))[2:]:
+            show.write_line((f"  {text}", {"+": "green", "-": "red"}.get(text[:1], "dim")))
+    if not changes or not is_interactive():
+        return True
+    show.write_line("Write this? ", ("y/n", "dim"))
+    return read_key("yn") == "y"
+
+
 def doctor(
     context: typer.Context,
     *,
@@ -82,7 +99,9 @@ def doctor(
     call, home = call_options(context), command_home(context)
     check_findings = run_checks(home, profile=call.profile, zone=call.zone)
     if fix:
-        done = apply_repairs(home, check_findings)
+        hooks = any(finding.repair == "hooks" for finding in check_findings)
+        left_out = "hooks" if hooks and not as_json and not _confirm_hooks(home) else ""
+        done = apply_repairs(home, [finding for finding in check_findings if finding.repair != left_out])
         check_findings = run_checks(home, profile=call.profile, zone=call.zone)
         left = {finding.repair for finding in check_findings}
         if not as_json:

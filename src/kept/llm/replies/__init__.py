@@ -168,6 +168,12 @@ class ReplyCache:
         """Delete a collected batch."""
         self._write("drop_batch", batch)
 
+    def drop_replies(self, keys: Iterable[str]) -> None:
+        """Delete the replies of these keys, and what was noted of failures, so that their questions are asked again."""
+        for key in keys:
+            self._write("drop_reply", key)
+            self._write("drop_failures", key)
+
     def find_reply_keys(self, sessions: Iterable[str], tells: Callable[[str], bool]) -> tuple[str, ...]:
         """The keys of the replies about these sessions, and of those whose text satisfies ``tells``."""
         gone = set(sessions)

@@ -35,7 +35,7 @@ TERMINAL_ONLY = frozenset(
     {
         *("llm.adapter", "llm.command", "llm.base_url", "llm.key_env", "llm.env", "llm.script", "llm.recording"),
         *("feed", "root", "share", "projects", "journal.folder", "linked_folders", "exclude", "sections", "client_memory"),
-        *("recall.embeddings", "recall.embeddings_model", "trust_agents", "handover", "store.url", "sync.folder"),
+        *("recall.embeddings", "recall.embeddings_model", "trust_agents", "handover", "store.url", "sync.folder", "backup.folder"),
     }
 )
 #: The name of each kind of value, for messages.
@@ -85,6 +85,9 @@ class LlmSettings:
     day_usd: float = 2.0
     day_calls: int = 3_000
     day_tokens: int = 0
+    month_usd: float = 0.0
+    month_calls: int = 0
+    month_tokens: int = 0
     price_input: float = 0.0
     price_output: float = 0.0
     batch: bool = False
@@ -126,6 +129,13 @@ class StoreSettings:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SyncSettings:
     """The table ``[sync]``: the ``folder`` that another program syncs between the person's machines; empty: none."""
+
+    folder: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BackupSettings:
+    """The table ``[backup]``: the ``folder``, perhaps on another disk, that gets a copy of the store each night; empty: none."""
 
     folder: str = ""
 
@@ -195,12 +205,13 @@ class Settings:
     store: StoreSettings = field(default_factory=StoreSettings)
     sync: SyncSettings = field(default_factory=SyncSettings)
     archive: ArchiveSettings = field(default_factory=ArchiveSettings)
+    backup: BackupSettings = field(default_factory=BackupSettings)
     feed: tuple[FeedSettings, ...] = ()
     root: tuple[SourceRoot, ...] = ()
     share: tuple[ShareSettings, ...] = ()
 
 
-_SECTIONS = (LlmSettings, RecallSettings, JournalSettings, StoreSettings, SyncSettings, ArchiveSettings)
+_SECTIONS = (LlmSettings, RecallSettings, JournalSettings, StoreSettings, SyncSettings, ArchiveSettings, BackupSettings)
 
 
 def load_settings(path: Path) -> Settings:
@@ -238,8 +249,6 @@ def unknown_setting_error(name: str, known: Iterable[str], where: str = "") -> C
     names = {item.rpartition(".")[2]: item for item in known} | {item: item for item in known}
     near = dict.fromkeys(names[match] for match in get_close_matches(name, names, n=3))
     hint = f"did you mean {' or '.join(near)}?" if near else "see `kept config list`"
-    if "month" in name:
-        hint = "there is no bound for a month; llm.day_calls, llm.day_tokens and llm.day_usd bound each day"
     return ConfigError(f"unknown setting {name!r}", where=where, hint=hint)
 
 
@@ -314,10 +323,11 @@ def _check_store(settings: StoreSettings, where: str) -> StoreSettings:
     return settings
 
 
-def _check_sync(settings: SyncSettings, where: str) -> SyncSettings:
-    if settings.folder and not Path(settings.folder).expanduser().is_absolute():
-        raise ConfigError("sync.folder must be an absolute path", where=where, hint='folder = "~/Sync/kept"')
-    return settings
+def _check_folder(made: SyncSettings | BackupSettings, where: str) -> SyncSettings | BackupSettings:
+    if made.folder and not Path(made.folder).expanduser().is_absolute():
+        table = "sync" if isinstance(made, SyncSettings) else "backup"
+        raise ConfigError(f"{table}.folder must be an absolute path", where=where, hint=f'folder = "~/{table}/kept"')
+    return made
 
 
 def _check_archive(settings: ArchiveSettings, where: str) -> ArchiveSettings:
@@ -356,7 +366,8 @@ _CHECKS: Mapping[type, Callable[[Any, str], Any]] = {
     LlmSettings: _check_llm,
     JournalSettings: _check_journal,
     StoreSettings: _check_store,
-    SyncSettings: _check_sync,
+    SyncSettings: _check_folder,
+    BackupSettings: _check_folder,
     ArchiveSettings: _check_archive,
     FeedSettings: check_feed,
     SourceRoot: check_root,
