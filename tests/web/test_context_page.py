@@ -93,10 +93,25 @@ def test_lines_of_other_projects_in_the_file_that_a_session_reads_whole_are_coun
     for words in ("Never ship walnuts on a Friday.", "Tare the scales before each harvest."):
         made = served.add(words, "constraint", scope=scope)
         served.ask("POST", f"/api/memories/{made.id}/pin", {})
-    assert "also holds" not in served.ask("GET", "/context?project=/x/anchor")[2]
+    assert "Of other projects" not in served.ask("GET", "/context?project=/x/anchor")[2]
     told = served.ask("GET", "/context?project=/x/harbor")[2]
     assert "and 2 lines of other projects</h2>" in told
-    assert "holds 2 lines of other projects; the agent reads them too" in told
+    assert told.count('<ol class="seen"') == 1
+    assert "Never ship walnuts" in told.partition("Of other projects")[2]
+    assert "Tare the scales" in told.partition("Of other projects")[2]
+
+
+def test_lines_that_a_session_reads_are_numbered_on_through_projects_each_with_its_reason(served, home):
+    for number, name in enumerate(("harbor", "anchor")):
+        say(home, name, f"From now on write the {name} log in the past tense.", cwd=f"/x/{name}", day=f"2026-01-0{number + 5}")
+    with served.workspace() as workspace:
+        run_pipeline(workspace, [], RunOptions(model=False))
+        scope = workspace.scope("/x/anchor")
+    made = served.add("Never ship walnuts on a Friday.", "constraint", scope=scope)
+    served.ask("POST", f"/api/memories/{made.id}/pin", {})
+    told = served.ask("GET", "/context?project=/x/harbor")[2]
+    assert re.findall(r'<ol class="seen" start="(\d+)">', told) == ["1", "2"]
+    assert re.findall(r"· (pinned|you told it|you kept it|weighs enough) ·", told) == ["you told it", "pinned", "you told it"]
 
 
 def count_lines_of_the_start(served, memory):

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
-from kept.core.fence import Context, ContextPiece
+from kept.core.fence import Context
 from kept.core.memory import USER_SCOPE, CandidateVerdict, Memory
 from kept.core.value import dataclass, replace
 from kept.local.clients import CLIENTS
 from kept.outputs.compose.pages import OutputRoute, find_routes, find_sheet_routes
-from kept.outputs.compose.sheet import is_shown
+from kept.outputs.compose.sheet import is_shown, rank_memories
 from kept.outputs.targets import calls_hooks, client_of, scopes_with_own_file
 from kept.profiles.profile import OutputPlace, Profile
 from kept.recall.context_budget import SHOWN
-from kept.recall.preview import count_foreign_lines, preview_context
+from kept.recall.preview import list_foreign_memories, preview_context
 from kept.workspace import Workspace
 
 _HOOK = "by a hook"
@@ -76,12 +76,12 @@ def explain_no_room(workspace: Workspace, memories: Sequence[Memory]) -> dict[st
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SessionStart:
-    """What an agent's session sees when it starts in a directory: the lines of files that it reads by itself (``foreign`` counts
-    those of other projects), and what a hook adds. If no hook is installed, ``context`` is what one would add.
+    """What an agent's session sees when it starts in a directory: the memories in files that it reads by itself (``foreign``: those
+    of other projects), first what gets room first, and what a hook adds. Without a hook, ``context`` is what one would add.
     """
 
-    read: tuple[ContextPiece, ...]
-    foreign: int
+    read: tuple[Memory, ...]
+    foreign: tuple[Memory, ...]
     context: Context
     hooked: bool
 
@@ -92,7 +92,7 @@ class SessionStart:
 
     def find_way(self, memory: str) -> tuple[bool, str]:
         """True if the session sees a memory, and the way it does or the reason why not."""
-        if any(piece.key == memory for piece in self.read):
+        if any(item.id == memory for item in self.read):
             return True, "it stands in a file that is read at every start"
         added = any(piece.key == memory for piece in self.context.pieces)
         if not self.hooked:
@@ -107,9 +107,11 @@ class SessionStart:
 def preview_start(workspace: Workspace, directory: str = "", *, client: str = "claude", budget: int = 0) -> SessionStart:
     """Return what the next session of an agent in a directory will see at its start. Raises StoreError."""
     context = preview_context(workspace, directory=directory, client=client, budget=budget)
+    shown = [workspace.store.log.memory(piece.key) for piece, reason in context.omitted if reason == SHOWN]
+    foreign = [memory for memory in list_foreign_memories(workspace, directory, client) if workspace.profile_of(memory)]
     return SessionStart(
-        read=tuple(piece for piece, reason in context.omitted if reason == SHOWN),
-        foreign=count_foreign_lines(workspace, directory, client),
+        read=tuple(rank_memories([memory for memory in shown if memory is not None], workspace.profiles)),
+        foreign=tuple(rank_memories(foreign, workspace.profiles)),
         context=context,
         hooked=client_has_hooks(workspace, client),
     )

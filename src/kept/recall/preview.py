@@ -6,7 +6,7 @@ from dataclasses import asdict
 from functools import partial
 
 from kept.core.fence import Context, ContextPiece
-from kept.core.memory import USER_SCOPE
+from kept.core.memory import USER_SCOPE, Memory
 from kept.recall.context import ContextRequest, RecallEnvironment, assemble_context, failure_marks, find_already_read
 from kept.recall.embed_server.query import memories_in_process, turns_in_process
 from kept.recall.index import UnitKind
@@ -96,13 +96,13 @@ def _rank_by_search(workspace: Workspace, message: str, scopes: Sequence[str]) -
     return [hit.id if hit.kind is UnitKind.MEMORY else PREFIX + hit.id for hit in hits]
 
 
-def count_foreign_lines(workspace: Workspace, directory: str, client: str) -> int:
-    """The number of memories of other projects in the files that a client in this directory loads. Raises StoreError."""
+def list_foreign_memories(workspace: Workspace, directory: str, client: str) -> list[Memory]:
+    """The memories of other projects in the files that a client in this directory loads. Raises StoreError."""
     asked = ContextRequest(directory=directory, client=client)
     with closing(StoreReader(str(workspace.paths.store), _SECONDS)) as reader:
         keys, _ = find_already_read(reader, asked, str(workspace.paths.user))
     here = (USER_SCOPE, workspace.scope(directory) if directory else USER_SCOPE)
-    return sum(memory is not None and memory.scope not in here for memory in map(workspace.store.log.memory, keys))
+    return [memory for memory in map(workspace.store.log.memory, sorted(keys)) if memory is not None and memory.scope not in here]
 
 
 def session_directories(workspace: Workspace) -> tuple[tuple[str, str], ...]:

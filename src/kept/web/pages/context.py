@@ -1,5 +1,6 @@
 """The page that previews the context of a session: each line for a message with its reason, and what was left out."""
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Annotated, Any, Literal
@@ -8,9 +9,10 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from kept.core.fence import CORE, LAYERS, Context, ContextPiece, estimate_token_count, render_block, render_piece
+from kept.core.memory import TOLD, USER_SCOPE, Memory
 from kept.core.text import tokenize
 from kept.journal import calendar
-from kept.outputs.routing import preview_start
+from kept.outputs.routing import SessionStart, preview_start
 from kept.recall.context_budget import SHOWN
 from kept.recall.preview import preview_context, session_directories
 from kept.web.render import NavigationPage, is_htmx_request, render_page, render_part
@@ -55,6 +57,8 @@ def context(
             "budget": most or workspace.settings.context_tokens,
             "name": dict(known).get(directory, ""),
             "start": start,
+            "grouped": _group_read(start, workspace.scope(directory) if directory else USER_SCOPE),
+            "why": _why_read,
             "start_layers": _group_by_layer(start.context),
             "found": found,
             "layers": _group_by_layer(found),
@@ -68,6 +72,28 @@ def context(
         if is_htmx_request(request):
             return render_part(workspace, "context_shown.html", **values)
         return render_page(request, workspace, "context.html", here=PAGE.id, known=known, **values)
+
+
+def _group_read(start: SessionStart, here: str) -> list[tuple[bool, list[tuple[str, int, list[Memory]]]]]:
+    """The memories that a session reads by itself, its own (True) before those of other projects: by scope, the one with the most
+    first, with the number of the first memory of each scope.
+    """
+    made, number = [], 1
+    for own, memories in ((True, start.read), (False, start.foreign)):
+        groups = []
+        for scope, count in sorted(Counter(each.scope for each in memories).items(), key=lambda item: (item[0] != here, -item[1])):
+            groups.append((scope, number, [each for each in memories if each.scope == scope]))
+            number += count
+        if groups:
+            made.append((own, groups))
+    return made
+
+
+def _why_read(memory: Memory) -> str:
+    """Why a file has room for a memory before others."""
+    if memory.pinned or memory.settled:
+        return "pinned" if memory.pinned else "you kept it"
+    return "you told it" if memory.trigger in TOLD else "weighs enough"
 
 
 def last_work_directory(workspace: Workspace, directories: Sequence[str]) -> str:

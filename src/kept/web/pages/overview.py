@@ -98,7 +98,7 @@ def _list_projects(workspace: Workspace, memories: Iterable[Memory]) -> list[tup
     known = [(workspace.scope(directory), directory, name) for directory, name in session_directories(workspace)]
     latest = sorted(known, key=lambda each: (-last.get(each[0], 0.0), each[2]))[:_PROJECTS]
     starts = [(name, directory, counts[scope], preview_start(workspace, directory)) for scope, directory, name in latest]
-    return [(name, directory, count, start.memory_count, start.foreign) for name, directory, count, start in starts]
+    return [(name, directory, count, start.memory_count, len(start.foreign)) for name, directory, count, start in starts]
 
 
 def _last_backup(workspace: Workspace) -> datetime | None:
