@@ -1,4 +1,4 @@
-"""Curation by a model: one request per category about what changed; the reply becomes guarded operations.
+"""Curation by a model: requests about what changed in each category; the replies become guarded operations.
 
 The rules curate first; the model then proposes changes to the result. Each change is checked. All changes of a group form one pass,
 which a guard can stop and a person can undo. Without a usable reply nothing changes, and the next run asks again. The prompt's text

@@ -71,7 +71,7 @@ class Recording:
 
 
 def load_recordings(reader: Path) -> tuple[Recording, ...]:
-    """The replies in the folder of one recorded model. Raises UsageError if the manifest cannot be read."""
+    """The replies in the folder of one reader. Raises UsageError if the manifest cannot be read."""
     manifest = load_manifest(reader)
     return tuple(
         Recording(

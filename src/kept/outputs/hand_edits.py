@@ -68,7 +68,7 @@ def edits_to_operations(workspace: Workspace, target: Target, edits: Edits, line
 
 
 def _revise_operations(workspace: Workspace, memory: Memory, line: tuple[str, str], now: datetime) -> Iterator[Operation]:
-    """Yield the operations for a changed line: its words, and the words after them about an earlier value."""
+    """Yield the operations for a changed ``line``: its words, and the earlier value that its note showed (empty: none)."""
     words, was = line
     if not usable_text(workspace, words):
         return
