@@ -220,6 +220,23 @@ def test_restoring_works_where_the_present_store_does_not_open(desk_at, home, tr
     assert memory_file(home).read_text() == text
 
 
+def test_a_section_edited_since_is_kept_and_written_anew_where_the_store_is_lost(desk_at, home, transcripts):
+    settings = home / ".config" / "kept" / "config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('sections = ["codex"]\n')
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        made = create_backup(workspace, home / "copy.db")
+    agents = home / ".codex" / "AGENTS.md"
+    text = agents.read_text()
+    agents.write_text(text.replace("ISO 8601", "ISO 8601 (the basic form)"))
+    assert agents.read_text() != text
+    workspace.paths.store.write_bytes(b"\0" * 5000)
+    done = restore_store(workspace.paths, made, lambda: desk_at(home))
+    assert any(f"{agents} may hold edits" in each for each in done.written.problems)
+    assert agents.read_text() == text
+
+
 def test_a_damaged_backup_restores_nothing(desk_at, home, transcripts):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())

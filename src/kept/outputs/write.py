@@ -434,7 +434,8 @@ def reset_damaged_files(workspace: Workspace) -> list[str]:
     This is for a store that was lost: without it, hand edits cannot be distinguished from written lines. A file that has no section
     but was written as a whole is deleted; the next write makes it again. Returns a message for each file.
 
-    Raises ChangedError for a file whose section was edited by hand, and RefusedPathError for a link that must not be followed.
+    Raises ChangedError for a file in which the end of the section cannot be found, and RefusedPathError for a link that must not be
+    followed.
     """
     messages = []
     with hold_outputs_lock(workspace):
@@ -446,7 +447,7 @@ def reset_damaged_files(workspace: Workspace) -> list[str]:
             if inside is None or any(output.hash == hash_bytes(inside) for output in outputs):
                 continue
             place = files.copy_to_quarantine(target.path, into=workspace.paths.state / "aside")
-            data = section.remove_section(content.data, where=path) if target.heading else None
+            data = section.remove_section(content.data, absorbed=inside, where=path) if target.heading else None
             workspace.write_output(target.path, data, content.stamp)
             workspace.store.drop_output(path)
             messages.append(
