@@ -437,3 +437,12 @@ def test_what_is_called_wrong_is_noted_for_the_score_with_its_reason_until_that_
     assert told()[-1] == (tuesday.content, "")
     assert harvest.ask("POST", "/api/forget", {"memories": [tuesday.id], "sure": True})[0] == 200
     assert "walnut" not in notes.read_text()
+
+
+def test_code_breaks_between_its_words_only(browse, served):
+    served.add("Where the socket is shared, run `install --umask 0117 -m 660 --no-cloud-sync #[0-9]* target-folder` instead.")
+    page = browse("/")
+    words = page.locator(".says code span")
+    for width in range(320, 460, 20):
+        page.set_viewport_size({"width": width, "height": 844})
+        assert words.evaluate_all("all => all.map((each) => each.getClientRects().length + (each.clientHeight > 30))") == [1] * 5

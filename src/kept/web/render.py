@@ -100,6 +100,7 @@ def is_htmx_request(request: Request) -> bool:
 
 _ENDING = re.compile(r"(?<=[a-z]{4})(?:s|es|ed|ing)$|(?<=[a-z]{3})(?<=e)s$")
 _BOLD = re.compile(r"\*\*(\S[^*\n]*)\*\*|\*\*$")
+_UNBROKEN = 28  # characters of a word of code that fit in a line of a phone
 
 
 def render_page(request: Request, workspace: Workspace, template: str, *, here: str, status: int = 200, **values: Any) -> Response:
@@ -193,8 +194,18 @@ def render_sentence(text: str, words: Sequence[str] = ()) -> Markup:
     if len(parts) % 2 == 0:  # a backtick without a partner stays a backtick
         parts[-2:] = ["`".join(parts[-2:])]
     return Markup("").join(
-        Markup("<code>{}</code>").format(_mark_words(each, words)) if number % 2 and each else _mark_words(each, words)
+        Markup("<code>{}</code>").format(_render_code(each, words)) if number % 2 and each else _mark_words(each, words)
         for number, each in enumerate(parts)
+    )
+
+
+def _render_code(text: str, words: Sequence[str]) -> Markup:
+    """Code whose words (``-m``, ``#[0-9]*``) the page breaks only where one is longer than the line."""
+    return Markup("").join(
+        _mark_words(each, words)
+        if not each.strip() or each.isalnum()
+        else Markup("<span>{}</span>").format(_mark_words(each, words))
+        for each in re.split(r"(\s+)", text)
     )
 
 

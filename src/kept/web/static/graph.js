@@ -35,7 +35,7 @@
       kind("project", "round-rectangle"), kind("entity", "ellipse"), kind("resource", "diamond"), kind("memory", "ellipse"), kind("you", "star"),
       { selector: "node.labelled", style: { label: "data(short)" } },
       { selector: "node.project, node.you", style: { "font-weight": 600 } },
-      { selector: "edge", style: { width: "data(width)", "line-color": colour("edge"), opacity: 0.45, "curve-style": "haystack" } },
+      { selector: "edge", style: { width: "data(width)", "line-color": colour("edge"), "curve-style": "haystack" } },
       { selector: "edge.unseen", style: { opacity: 0, events: "no" } }, // not drawn, because memories show it, but used by the layout
       { selector: ".faint", style: { opacity: 0.12, "text-opacity": 0 } },
       { selector: "edge.near", style: { "line-color": colour("accent"), opacity: 0.9 } },
