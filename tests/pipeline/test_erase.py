@@ -32,7 +32,15 @@ from kept.local.queue import log_hook_problem
 from kept.memories import person
 from kept.memories.backups import create_backup, make_daily_backup
 from kept.memories.history import undo
-from kept.pipeline.erase.forget import erase_forgotten, find_erasure_places, forget, forget_opted_out, make_erasure_request
+from kept.pipeline.erase.forget import (
+    close_left,
+    erase_forgotten,
+    find_erasure_places,
+    forget,
+    forget_opted_out,
+    list_left,
+    make_erasure_request,
+)
 from kept.pipeline.erase.holders import list_holders
 from kept.pipeline.erase.journal import entries_between
 from kept.pipeline.erase.proof import find_out_of_reach, find_remaining_words
@@ -304,6 +312,16 @@ def test_near_copies_are_shown_and_stay_unless_they_are_chosen(full, home):
         gone = forget(workspace, request, also=[place.id for place in near])
         assert (gone.near, gone.problems, gone.remains) == ((), (), ())
     assert holding(home, NEAR) == []
+
+
+def test_a_near_copy_that_stays_keeps_the_proposal_it_was_made_of(home, desk_at):
+    say(home, "a", "Always run lint before pushing to main.")
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        proposals = list(workspace.store.log.all_judged_candidates())
+        gone = forget(workspace, make_erasure_request(workspace, said=["Always run make lint before pushing to main."]))
+        assert [place.text for place in gone.near] == [judged.candidate.content for judged in proposals]
+        assert list(workspace.store.log.all_judged_candidates()) == proposals
 
 
 def test_a_near_copy_that_is_a_memory_is_shown_as_the_memory_and_not_as_the_conversation_that_says_it(home, desk_at):
@@ -784,6 +802,18 @@ def test_an_export_that_kept_wrote_is_named_unless_it_is_gone(home, desk_at, cap
         for name in ("all.jsonl.gz", "out.md"):
             assert any(told.startswith(f"{home / name} still says it") for told in gone.out_of_reach), gone.out_of_reach
         assert not [told for told in gone.out_of_reach if "gone.jsonl.gz" in told]
+
+
+def test_what_forgetting_left_is_listed_until_a_person_closes_it(home, desk_at):
+    say(home, "one-session", SAID, day="2026-01-05")
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        gone = forget(workspace, make_erasure_request(workspace, said=[SAID]))
+        assert gone.out_of_reach
+        ((run, left),) = list_left(workspace).items()
+        assert tuple(left) == gone.out_of_reach
+        close_left(workspace, run)
+        assert list_left(workspace) == {}
 
 
 WHOLE = {

@@ -2,8 +2,12 @@
 
 import pytest
 
+from kept.days import day_notes
 from kept.extraction import extract_threads, stretches
+from kept.intake import projects
+from kept.pipeline import run
 from kept.pipeline.run import RunOptions, run_pipeline
+from kept.store.archive.turns import SqliteArchive
 from talking import OTHER, RULE, say
 
 PROMPTS = [RULE if n == 3 else OTHER if n == 31 else f"Now look at part {n} and tell me why it is slow." for n in range(70)]
@@ -79,3 +83,22 @@ def test_a_run_cut_short_between_stretches_goes_on_after_the_last_one(desk_at, h
             (place, each.candidate.content) for place, each in whole
         ]
         assert not [*workspace.store.archive.threads(pending=True)]
+
+
+def test_a_run_after_one_that_was_cut_short_holds_no_more_than_a_window_of_a_thread(desk_at, home, monkeypatch):
+    say(home, "s", *(f"note {n}" for n in range(6 * SMALL)))
+    for module in (extract_threads, projects, day_notes):
+        monkeypatch.setattr(module, "WINDOW", SMALL)
+    with desk_at(home) as workspace:
+        with monkeypatch.context() as patched:
+            patched.setattr(run, "record_projects", cut_short_at_once)
+            with pytest.raises(CutShortError):
+                run_pipeline(workspace, [], RunOptions())
+        events, held = SqliteArchive.events, []
+        monkeypatch.setattr(SqliteArchive, "events", lambda *asked: held.append(len(found := events(*asked))) or found)
+        run_pipeline(workspace, [], RunOptions())
+        assert max(held) <= SMALL + extract_threads.LOOKBACK + extract_threads.AHEAD < 12 * SMALL
+
+
+def cut_short_at_once(*_args, **_options):
+    raise CutShortError

@@ -8,7 +8,7 @@ from kept.core.memory import Actor, CandidateVerdict, Memory, Status
 from kept.core.operation import Move
 from kept.core.project import Project, directory_name, project_scope
 from kept.core.value import dataclass, replace
-from kept.extraction.extract_threads import reextract_thread
+from kept.extraction.extract_threads import WINDOW, reextract_thread
 from kept.extraction.revalidate import move_proposals
 from kept.intake.directories import record_directory
 from kept.intake.kinship import collect_branches, count_remotes, derive_identities, first_commits, save_branches
@@ -32,9 +32,10 @@ def collect_pending_evidence(workspace: Workspace, reading: ReadingReport) -> No
     """
     archive = workspace.store.archive
     for thread in tuple(archive.threads(pending=True)):
-        events = archive.events(thread.id, 0, thread.events)
-        count_remotes(reading.remotes, events)
-        collect_branches(reading.branches, events)
+        for start in range(0, thread.events, WINDOW):  # a million events at once take 600 MB
+            events = archive.events(thread.id, start, start + WINDOW)
+            count_remotes(reading.remotes, events)
+            collect_branches(reading.branches, events)
 
 
 def record_projects(workspace: Workspace, reading: ReadingReport, *, keep: bool = True) -> None:

@@ -133,7 +133,6 @@ class StoreHolder:
             candidate
             for candidate in proposals
             if words.is_in_text(candidate.content)
-            or is_known_statement(candidate.content, prints, key)
             or any(quote.event in words.events or quote.session in words.sessions for quote in candidate.evidence)
             or (candidate.trigger == WITHDRAWAL and any((each.event, each.quote) in words.cited for each in candidate.evidence))
         ]
