@@ -99,3 +99,25 @@ def test_a_day_tells_what_was_said_then_and_what_holds_now(served, home):
 def test_a_month_or_day_that_is_none_is_told(served):
     assert served.ask("GET", "/days?month=soon")[0] == 409
     assert served.ask("GET", "/days/2026-02-31")[0] == 409
+
+
+def test_what_was_so_and_a_rule_in_new_words_count_on_their_days_in_the_cells_and_in_the_list(served, home):
+    talk(home, "one", "From now on write commit messages in the imperative.", cwd="/x/barn", day="2026-01-05")
+    talk(home, "two", "We decided to keep the readings in Postgres, because two people edit them.", cwd="/x/barn", day="2026-01-05")
+    with served.workspace() as workspace:
+        run_pipeline(workspace, [], RunOptions(model=False))
+        today = workspace.clock().astimezone(workspace.zone).date().isoformat()
+        (scope,) = (scope for scope, name in workspace.scope_names().items() if name == "barn")
+    served.ask("PATCH", f"/api/memories/{served.memory('imperative').id}", {"content": "Write commits in the past tense."})
+    served.ask("POST", f"/api/memories/{served.memory('Postgres').id}/retire", {"reason": "it was so then and is no more"})
+    pages = [
+        served.ask("GET", f"/days{at}project={scope}")[2]
+        for at in ("?month=2026-01&", "/2026-01-05?", f"?month={today[:7]}&", f"/{today}?")
+    ]
+    decided = [page[page.index("<h2>Decided") :].split("</section>")[0] for page in pages]
+    assert ["Postgres" in part for part in decided] == [True, True, False, False]
+    assert ["2 decided<" in pages[0], "1 decided<" in pages[2]] == [True, True]
+    assert [part.count("<li>") for part in decided] == [2, 2, 1, 1]
+    for part in decided[2:]:
+        assert part.index("past tense") < part.index("before: <s>") < part.index("imperative") < part.index(today)
+    assert "<h2>Confirmed" not in pages[3]

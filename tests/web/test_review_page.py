@@ -13,6 +13,7 @@ from kept.memories.waiting import best_of_each_scope, list_pending_proposals
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.store.archive import blocks
 from kept.store.packing import unpack
+from kept.web.pages.review import _describe_room
 from talking import say
 
 WORDS = ("Never ship walnuts on a Friday.", "Always count the crates twice.", "Never store almonds in the barn.")
@@ -372,3 +373,15 @@ def test_a_row_says_whether_what_was_kept_reaches_a_session_and_one_project_is_r
     )
     page.wait_for_url("**project=project*", timeout=60_000)
     assert page.locator(".decide .says").all_inner_texts() == [TOTALS]
+
+
+def test_the_room_counts_memories_and_nothing_else_that_stands_in_the_file(served, monkeypatch):
+    served.add("The lamp is on port 8731.")
+    served.add("Never ship walnuts on a Friday.")
+    with served.workspace() as workspace:
+        run_pipeline(workspace, [], RunOptions(model=False))
+        path = str(workspace.paths.output_path(workspace.profile.outputs.memory_file))
+        (state,) = workspace.store.output_states(path)
+        named = sum(bool(line.key) and ":" not in line.key for line in state.lines)
+        monkeypatch.setattr("kept.web.pages.review._count_with_status", lambda *_: 9)
+        assert (named, _describe_room(workspace).partition("(")[2]) == (3, "room for 2 of 9 memories now).")

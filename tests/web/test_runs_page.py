@@ -332,3 +332,33 @@ def test_what_the_last_night_did_stands_in_history_and_is_linked_from_where_it_i
     for path in ("/overview", "/settings"):
         page.goto(served.url + path)
         page.locator("main a[href='/history#night']").wait_for()
+
+
+def test_the_sessions_to_choose_from_say_which_were_read_before(served, home):
+    transcript(home, RULE)
+    with served.workspace() as workspace:
+        run_pipeline(workspace, [], RunOptions(model=False))
+    path = home / ".claude" / "projects" / "p" / "s1.jsonl"
+    os.utime(path, (1, 1))  # another stamp, the same words
+    transcript(home, "From now on always sign commits with the harbour key.", name="s2")
+    told = served.ask("GET", "/history/new")[2]
+    assert "1 transcript not read to the end" in told
+    assert "; 1 read before" in told
+    assert told.index("s2.jsonl") < told.index("s1.jsonl") < told.index(">read before<")
+    assert told.count(">read before<") == 1
+
+
+def test_a_part_that_changed_no_memory_does_not_take_the_mark_off_an_undone_run(served, home):
+    transcript(home, RULE)
+    with served.workspace() as workspace:
+        run_pipeline(workspace, [], RunOptions(model=False))
+        (run,) = load_runs(workspace, 5)
+        part = next(each for each in run.passes if not each.operations)
+    question = served.ask("GET", "/history")[2]
+    assert "The sessions it read stay read" in question
+    served.ask("POST", "/api/undo", {"what": f"r{run.run.id}"})
+    assert served.ask("POST", "/api/redo", {"what": str(part.id)})[2]["said"] == "no memory changed"
+    row = served.ask("GET", f"/history/{run.run.id}/row")[2]
+    assert '<span class="tag">undone</span>' in row
+    assert "Its sessions stay read" in row
+    assert (row.count(">Redo</button>"), row.count(">Undo</button>")) == (1, 0)

@@ -9,9 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from kept.core.event import Origin
 from kept.core.memory import Status
+from kept.core.value import replace
+from kept.memories.browse import find_main_evidence, format_author, trace_memory
 from kept.paths import find_paths
 from kept.pipeline.run import RunOptions, run_pipeline
+from kept.web.pages.story import find_next_starts
 from kept.workspace import open_workspace
 from talking import say
 
@@ -164,3 +168,44 @@ def test_a_memory_that_is_moved_to_another_project_is_shown_there(served, home, 
     page.wait_for_url(lambda address: not address.endswith(made.id))
     assert page.locator("h1").inner_text() == "The lamp is on port 8731."
     assert "superseded" not in page.locator(".head-row").inner_text()
+
+
+def test_the_words_of_a_correction_are_said_to_be_the_persons_own_and_of_that_day(told, served):
+    assert "You worded it yourself" not in served.ask("GET", f"/memories/{told.id}/rest")[2]
+    undo = served.ask("PATCH", f"/api/memories/{told.id}", {"content": "Write dates as day month year."})[2]["undo"]
+    page = served.ask("GET", f"/memories/{told.id}/rest")[2]
+    assert page.index("You worded it yourself on") < page.index("last seen 2026-01-05") < page.index("The words below are")
+    served.ask("POST", "/api/undo", {"what": undo})
+    assert "You worded it yourself" not in served.ask("GET", f"/memories/{told.id}/rest")[2]
+
+
+def test_a_sentence_of_the_assistant_beside_what_the_person_pasted_is_said_to_be_the_assistants(told, served):
+    pasted, answer, confirmed = (
+        replace(told.evidence[0], quote=quote, author=author, origin=origin)
+        for quote, author, origin in (
+            ("2025/01/29 [crit] connect() failed (13: Permission denied)", "human", Origin.TOOL),
+            ("We use `--umask 0117`, as `-m` does not work.", "assistant", Origin.ASSISTANT),
+            ("nice, now it works", "human", Origin.USER),
+        )
+    )
+    memory = replace(told, content="We use `--umask 0117`, as `-m` does not work.", evidence=(pasted, answer, confirmed))
+    source = find_main_evidence(memory)
+    assert (source, format_author(source)) == (answer, "the assistant")
+    assert [format_author(each) for each in (pasted, confirmed)] == ["pasted by you", "you"]
+    with served.workspace() as workspace:
+        assert trace_memory(workspace, memory).evidence[0][0] == answer
+
+
+def test_a_moved_memory_leads_to_where_it_went_and_is_seen_as_that(served, home):
+    say(home, "a", "hello there", cwd="/x/harbor", day="2026-01-06")
+    with served.workspace() as workspace:
+        run_pipeline(workspace, [], RunOptions(model=False))
+        scope = next(scope for scope, name in workspace.scope_names().items() if name == "harbor")
+    made = served.add("The lamp is on port 8731.")
+    served.ask("PATCH", f"/api/memories/{made.id}", {"scope": scope})
+    with served.workspace() as workspace:
+        new = workspace.store.log.memory(made.id).superseded_by
+        (start,) = find_next_starts(workspace, [workspace.store.log.memory(made.id)])
+        assert start == find_next_starts(workspace, [workspace.store.log.memory(new)])[0]
+    row = served.ask("GET", f"/memories/{made.id}/row")[2]
+    assert f'<a href="/memories/{new}">moved to harbor by you</a>' in row

@@ -3,7 +3,7 @@
 from calendar import monthrange
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 from kept.core.errors import KeptError, UsageError
@@ -14,7 +14,7 @@ from kept.days.day_notes import drop_repeated_notes
 from kept.days.summaries import part_of_category, work_bullet
 from kept.journal.narrate.page import entry_body, parse_entry_head
 from kept.local import files
-from kept.memories.day_view import LASTING
+from kept.memories.day_view import list_said
 from kept.store.values import SessionActivity, ThreadNote
 from kept.workspace import Workspace
 
@@ -90,9 +90,8 @@ def load_month(workspace: Workspace, first: date, scopes: frozenset[str] = froze
         if not scopes or (note.path, note.session) in inside
     )
     parts: Counter[tuple[date, SummaryPart]] = Counter()
-    for memory in workspace.store.log.memories_between(start, stop):
-        if memory.content and memory.first_seen and memory.status in LASTING and (not scopes or memory.scope in scopes):
-            parts[memory.first_seen.astimezone(workspace.zone).date(), part_of_category(memory.category)] += 1
+    for at, memory, _ in list_said(workspace, start, stop, scopes):
+        parts[at.astimezone(workspace.zone).date(), part_of_category(memory.category)] += 1
     entries = {day for day in days if not scopes and _entry_path(workspace, day).is_file()}
     cells = tuple(
         CalendarDay(
@@ -137,25 +136,25 @@ def _activity_of(workspace: Workspace, day: date, scopes: frozenset[str]) -> tup
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProjectMonth:
-    """A month in one project: what was worked on by day, and the memories first said in it, by part."""
+    """A month in one project: what was worked on by day, and what was said in it, by part: when, the memory, and its words before
+    if it had others.
+    """
 
     days: tuple[tuple[date, tuple[DaySession, ...]], ...]
-    memories: Mapping[SummaryPart, tuple[Memory, ...]]
+    said: Mapping[SummaryPart, tuple[tuple[datetime, Memory, str], ...]]
 
 
 def load_project_month(workspace: Workspace, first: date, scope: str) -> ProjectMonth:
     """Load the month that begins with ``first`` in one scope. Raises StoreError."""
     days, known = _month_days(first), _active_days(workspace)
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(days[-1])[1]
-    parts: dict[SummaryPart, list[Memory]] = defaultdict(list)
-    for memory in workspace.store.log.memories_between(start, stop):
-        known_since = memory.first_seen
-        if memory.content and memory.scope == scope and memory.status in _LASTING and known_since and start <= known_since < stop:
-            parts[part_of_category(memory.category)].append(memory)
+    parts: dict[SummaryPart, list[tuple[datetime, Memory, str]]] = defaultdict(list)
+    for at, memory, before in list_said(workspace, start, stop, frozenset({scope})):
+        parts[part_of_category(memory.category)].append((at, memory, before))
     found = ((day, load_day_sessions(workspace, day, scope)) for day in days if day in known)
     return ProjectMonth(
         days=tuple((day, sessions) for day, sessions in found if sessions),
-        memories={part: tuple(sorted(every, key=lambda each: (each.first_seen, each.id))) for part, every in parts.items()},
+        said={part: tuple(sorted(every, key=lambda each: (each[0], each[1].id))) for part, every in parts.items()},
     )
 
 

@@ -10,8 +10,9 @@ from kept.core.codec import digest, dump, json_fields
 from kept.core.errors import MissingError, UsageError
 from kept.core.event import Author, Event, Origin
 from kept.core.fold import find_undone_passes
-from kept.core.memory import UNDERSTOOD, USER_SCOPE, CandidateVerdict, Evidence, Memory, Refused, Status
+from kept.core.memory import UNDERSTOOD, USER_SCOPE, Candidate, CandidateVerdict, Evidence, Memory, Refused, Status
 from kept.core.operation import Add, Merge, Operation, Pass, Resolve, Supersede
+from kept.core.text import jaccard_similarity, tokenize
 from kept.core.times import format_instant, format_optional_instant
 from kept.core.value import dataclass, replace
 from kept.profiles.profile import parse_kind
@@ -30,6 +31,18 @@ WHOSE = {
     Author.ABANDONED.value: "a branch you left",
 }
 """Whose words they are, for the person who is "you"."""
+
+
+def find_main_evidence(said: Memory | Candidate) -> Evidence | None:
+    """The piece of evidence whose quote has the most of a memory's words: whose sentence it is. None if it has no evidence."""
+    words = tokenize(said.content)
+    return max(said.evidence, key=lambda each: jaccard_similarity(tokenize(each.quote), words), default=None)
+
+
+def format_author(evidence: Evidence) -> str:
+    """Whose words a piece of evidence is, for the person."""
+    pasted = evidence.author == Author.HUMAN.value and evidence.origin is Origin.TOOL
+    return "pasted by you" if pasted else WHOSE.get(evidence.author, evidence.author)
 
 
 def address_person(reason: str) -> str:
@@ -181,8 +194,10 @@ class MemoryTrace:
 
 
 def trace_memory(workspace: Workspace, memory: Memory, *, context: int = 1) -> MemoryTrace:
-    """The trace of a memory, with ``context`` events before and after each piece of evidence."""
-    evidence = tuple((item, workspace.store.archive.events_around(item.event, context, context)) for item in memory.evidence)
+    """The trace of a memory, with ``context`` events before and after each piece of evidence; that of its own sentence is first."""
+    source = find_main_evidence(memory)
+    ordered = sorted(memory.evidence, key=lambda item: item is not source)
+    evidence = tuple((item, workspace.store.archive.events_around(item.event, context, context)) for item in ordered)
     rests = set(memory.candidates)
     proposed = [
         proposal

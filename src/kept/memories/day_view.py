@@ -1,8 +1,9 @@
 """The view of a day: sessions, summary and memories; and a person's edits of the lines in a day's note."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import date, datetime
+from itertools import pairwise
 
 from kept.core.document import DAY_LINE, Edits
 from kept.core.errors import UsageError
@@ -27,7 +28,8 @@ LASTING = (Status.ACTIVE, Status.RESOLVED, Status.SUPERSEDED, Status.RETIRED)
 class DayView:
     """What a day was, or the days from ``day`` to ``last``: sessions with events on it, what was worked on, the memories learnt or
     confirmed on it, those learnt on it that hold no longer (``ended``), the proposals of it that are held
-    for a decision, and what all of them cover of its topics.
+    for a decision, and what all of them cover of its topics. ``reworded`` has those that were known before and got other words:
+    when, and the words before.
     """
 
     day: date
@@ -39,28 +41,48 @@ class DayView:
     ended: tuple[Memory, ...]
     held: tuple[Memory, ...]
     covered: CoverageReport
+    reworded: Mapping[str, tuple[datetime, str]]
+
+
+def list_said(
+    workspace: Workspace, start: datetime, stop: datetime, scopes: frozenset[str] = frozenset()
+) -> Iterator[tuple[datetime, Memory, str]]:
+    """The memories first said or said in other words from ``start`` to ``stop``: when, and the words before (empty: first said).
+
+    This decides what counts on a day, in a month and in its lists: whatever became of the memory since. Moved and split ones do not
+    count, since their successors carry the same dates.
+    """
+    off = find_undone_passes(workspace.store.log.undo_redo_passes())
+    for memory in workspace.store.log.memories_between(start, stop):
+        counts = memory.content and memory.status in LASTING and memory.outcome not in ("moved", "split")
+        if not counts or (scopes and memory.scope not in scopes):
+            continue
+        if memory.first_seen is not None and start <= memory.first_seen < stop:
+            yield memory.first_seen, memory, ""
+        if memory.first_seen != memory.last_seen:
+            wordings = list(_list_wordings(workspace, memory, off))
+            for (_, before), (at, words) in pairwise(wordings):
+                if words != before and start <= at < stop:
+                    yield at, memory, before
 
 
 def load_day_view(workspace: Workspace, which: date, last: date | None = None, *, scopes: frozenset[str] = frozenset()) -> DayView:
     """The view of a local day, or of the days from it to ``last``, by the events' own times; restricted to ``scopes`` if given."""
     last = last or which
     start, stop = workspace.day_bounds(which)[0], workspace.day_bounds(last)[1]
-    found = [
-        memory
-        for memory in workspace.store.log.memories_between(start, stop)
-        if memory.content and memory.status in LASTING and (not scopes or memory.scope in scopes)
-    ]
-    first_said = [memory for memory in found if memory.first_seen is not None and start <= memory.first_seen < stop]
-    learnt = tuple(memory for memory in first_said if memory.status is Status.ACTIVE)
+    said = list(list_said(workspace, start, stop, scopes))
+    every = {memory.id: memory for _, memory, _ in said}
+    learnt = tuple(memory for memory in every.values() if memory.status is Status.ACTIVE)
     confirmed = tuple(
         memory
-        for memory in found
-        if memory.status is Status.ACTIVE
-        and memory not in learnt
+        for memory in workspace.store.log.memories_between(start, stop)
+        if memory.content
+        and memory.status is Status.ACTIVE
+        and memory.id not in every
+        and (not scopes or memory.scope in scopes)
         and any(item.at is not None and start <= item.at < stop for item in memory.evidence)
     )
-    gone = (memory for memory in first_said if memory.status is not Status.ACTIVE)
-    ended = tuple(memory for memory in gone if memory.outcome not in ("moved", "split"))  # their successors carry the same dates
+    ended = tuple(memory for memory in every.values() if memory.status is not Status.ACTIVE)
     sessions = tuple(
         activity
         for activity in workspace.store.archive.session_activity(start, stop)
@@ -85,6 +107,7 @@ def load_day_view(workspace: Workspace, which: date, last: date | None = None, *
         if sessions
         else (),
         covered=covered,
+        reworded={memory.id: (at, before) for at, memory, before in said if before},
     )
 
 
@@ -133,16 +156,21 @@ def _find_line(workspace: Workspace, day: date, key: str) -> Passage | None:
 
 def find_wordings_at(workspace: Workspace, memories: Iterable[Memory], moment: datetime) -> dict[str, str]:
     """The words of memories at a past moment (by event time), by id, for those whose words differ now."""
-    log, off = workspace.store.log, find_undone_passes(workspace.store.log.undo_redo_passes())
+    off = find_undone_passes(workspace.store.log.undo_redo_passes())
     found = {}
     for memory in memories:
         words = ""
-        for made, operation in log.operations_on(memory.id):
-            facts = operation.value if isinstance(operation, Add) else getattr(operation, "facts", None)
-            if facts is None or operation.memory != memory.id or made.id in off:
-                continue
-            if not words or (operation.at or made.recorded_at) < moment:
-                words = facts.content
+        for at, content in _list_wordings(workspace, memory, off):
+            if not words or at < moment:
+                words = content
         if words and words != memory.content:
             found[memory.id] = words
     return found
+
+
+def _list_wordings(workspace: Workspace, memory: Memory, off: Collection[int]) -> Iterator[tuple[datetime, str]]:
+    """The words of a memory, each with when it got them, without undone changes."""
+    for made, operation in workspace.store.log.operations_on(memory.id):
+        facts = operation.value if isinstance(operation, Add) else getattr(operation, "facts", None)
+        if facts is not None and operation.memory == memory.id and made.id not in off:
+            yield operation.at or made.recorded_at, facts.content

@@ -59,14 +59,15 @@ class RunSummary:
 
     @property
     def undone(self) -> bool:
-        """True if everything that can be undone in the run is undone."""
+        """True if everything that can be undone in the run is undone; a pass that changed no memory counts where no other did."""
         able = [pass_summary for pass_summary in self.passes if not pass_summary.lasting]
+        able = [pass_summary for pass_summary in able if pass_summary.operations] or able
         return bool(able) and all(pass_summary.undone for pass_summary in able)
 
     @property
     def can_be_undone(self) -> bool:
         """True if something in the run can be undone."""
-        return any(not pass_summary.undone and not pass_summary.lasting for pass_summary in self.passes)
+        return not self.undone and any(not pass_summary.undone and not pass_summary.lasting for pass_summary in self.passes)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

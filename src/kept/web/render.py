@@ -26,7 +26,7 @@ from kept.core.project import PROJECT
 from kept.core.times import format_day, format_minute
 from kept.core.value import dataclass
 from kept.local.queue import load_failures
-from kept.memories.browse import WHOSE, address_person
+from kept.memories.browse import WHOSE, address_person, find_main_evidence, format_author
 from kept.pipeline.erase.forget import list_left
 from kept.profiles.profile import category_title
 from kept.recall.spelling import excerpt
@@ -172,6 +172,8 @@ def _create_environment() -> Environment:
     )
     made.globals["asset"] = asset_url
     made.filters["whose"] = lambda author: WHOSE.get(author, author)
+    made.filters["source"] = find_main_evidence
+    made.filters["by"] = format_author
     made.filters["counted"] = _format_count
     made.filters["said"] = render_sentence
     made.filters["short"] = excerpt

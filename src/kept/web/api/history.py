@@ -60,7 +60,7 @@ def _undo_response(request: Request, body: UndoBody, *, undoing: bool) -> dict[s
         ]
         changed = {number: states for result in undo_results for number, states in result.changed.items()}
         return {
-            "said": describe_given_back(list_differences(changed)),
+            "said": describe_given_back(list_differences(changed)) or "no memory changed",
             "passes": [pass_ for result in undo_results for pass_ in result.passes],
             "memories": [to_export(workspace, memory) for memory in now if memory is not None],
             "later": sum(len(result.later) for result in undo_results),

@@ -44,7 +44,7 @@ def days(request: Request, month: Annotated[str, Query(max_length=10)] = "", pro
         calendar_month = calendar.load_month(workspace, first, frozenset({scope} - {""}))
         following = (first + timedelta(days=32)).replace(day=1)
         of = calendar.load_project_month(workspace, first, scope) if scope else None
-        said = [memory for memories in of.memories.values() for memory in memories] if of else ()
+        said = [memory for part in of.said.values() for _, memory, _ in part] if of else ()
         return render_page(
             request,
             workspace,

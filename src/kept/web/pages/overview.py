@@ -12,7 +12,7 @@ from kept.core.memory import CandidateVerdict, Memory, Status
 from kept.core.text import normal_form
 from kept.intake.unread import find_outages
 from kept.memories import waiting
-from kept.memories.browse import WHOSE
+from kept.memories.browse import find_main_evidence, format_author
 from kept.memories.day_view import DayView
 from kept.memories.day_view import load_day_view as look_at
 from kept.memories.history import DifferenceKind, list_differences, run_changes, run_history
@@ -135,7 +135,7 @@ def _count_origins(
     name, its count and its percentage of the largest count.
     """
     whose = Counter(
-        WHOSE.get(memory.evidence[0].author, memory.evidence[0].author) if memory.evidence else "told directly"
+        format_author(source) if (source := find_main_evidence(memory)) else "told directly"
         for memory in memories
         if memory.status is Status.ACTIVE
     )

@@ -129,7 +129,7 @@ def _describe_room(workspace: Workspace) -> str:
         return "Kept, it is put before the next sessions of its project by a hook, as far as there is room."
     path = workspace.paths.output_path(workspace.profile.outputs.memory_file or ".")
     states = workspace.store.output_states(str(path))[:1]
-    stand = sum(bool(line.key) and ":" not in line.key for state in states for line in state.lines)
+    stand = sum(workspace.store.log.memory(line.key) is not None for state in states for line in state.lines if line.key)
     active = _count_with_status(workspace, Status.ACTIVE)
     full = f" (room for {stand} of {active} memories now)" if stand < active else ""
     return f"Kept, it stands at a session's start before what was inferred{full}."

@@ -95,16 +95,24 @@ def current_run(request: Request, *, follow: bool = False) -> Response:
 def unread_transcripts(request: Request) -> Response:
     """The transcripts that a run would read, by source, newest first, and what it would ask a model about earlier ones."""
     with request_workspace(request) as workspace:
-        found: dict[str, list[tuple[str, os.stat_result]]] = {}
-        for path, source in discover(workspace, []).files.items():
+        found: dict[str, list[tuple[str, os.stat_result, bool]]] = {}
+        read, discovered = {file.path: file.offset for file in workspace.store.archive.files()}, discover(workspace, [])
+        for path, source in discovered.files.items():
             if printable(FilePath(path)) != path:  # a page cannot show this name; the file is read with its source
                 continue
             with suppress(OSError):  # it is gone
-                found.setdefault(source.name, []).append((path, FilePath(path).stat()))
+                about = FilePath(path).stat()
+                found.setdefault(source.name, []).append((path, about, read.get(path, -1) >= about.st_size))
         for files in found.values():
-            files.sort(key=lambda file: -file[1].st_mtime)
+            files.sort(key=lambda file: (file[2], -file[1].st_mtime))
         estimate = estimate_run(workspace, workspace.llm) if workspace.llm is not None else None
-        values: dict[str, Any] = {"sources": found, "shown": _SHOWN_FILES, "estimate": estimate, "cost": format_run_cost}
+        values: dict[str, Any] = {
+            "sources": found,
+            "unchanged": discovered.unchanged,
+            "shown": _SHOWN_FILES,
+            "estimate": estimate,
+            "cost": format_run_cost,
+        }
         return render_part(workspace, "runs_new.html", at=lambda when: datetime.fromtimestamp(when, UTC), **values)
 
 

@@ -1,6 +1,7 @@
 """The page of one memory: its text, its evidence in the conversations, its history, and undo."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -9,7 +10,7 @@ from starlette.responses import Response
 from kept.core.memory import Actor, Memory, Status, own_word
 from kept.core.text import diff_words
 from kept.core.value import dataclass, replace
-from kept.memories.browse import Timeline, build_timeline, trace_memory
+from kept.memories.browse import Timeline, build_timeline, find_main_evidence, trace_memory
 from kept.memories.history import undo
 from kept.memories.person import find_memory
 from kept.outputs.routing import SessionStart, explain_no_room, preview_start, routes_by_memory
@@ -135,6 +136,7 @@ def find_next_starts(workspace: Workspace, memories: Sequence[Memory]) -> list[N
     usual = next((item for item in known if item[0] == last), ("", ""))
     starts: dict[str, SessionStart] = {}
     made = []
+    memories = [_find_continuation(workspace, memory) for memory in memories]
     for memory in memories:
         directory, project = places.get(memory.scope, usual)
         status, told = memory.status_at(workspace.clock()), False
@@ -157,6 +159,12 @@ def find_next_starts(workspace: Workspace, memories: Sequence[Memory]) -> list[N
     ]
 
 
+def _find_continuation(workspace: Workspace, memory: Memory) -> Memory:
+    """The memory that a moved one goes on as in its new project; any other is returned unchanged."""
+    later = workspace.store.log.memory(memory.superseded_by) if memory.outcome == "moved" else None
+    return later or memory
+
+
 def _visible_state(memory: Memory | None) -> Any:
     return (memory.content, memory.category, memory.status, memory.pinned) if memory is not None else None
 
@@ -168,8 +176,15 @@ def _direct_source(found: Timeline) -> str:
     return first.made.actor.value if first is not None and direct else ""
 
 
+def _corrected_at(found: Timeline) -> datetime | None:
+    """When the person gave the memory the words that it has; None if they are not the person's correction."""
+    worded = [entry for entry in found.chapters if not entry.off and entry.changed and entry.before]
+    return worded[-1].made.recorded_at if worded and worded[-1].made.actor is Actor.PERSON else None
+
+
 def _story_values(workspace: Workspace, memory: Memory, most: int | None = _FIRST) -> dict[str, Any]:
     timeline = build_timeline(workspace, memory, context=_AROUND)
+    source = find_main_evidence(memory)
     chapters = [(entry, diff_words(entry.before, entry.after) if entry.changed else ()) for entry in timeline.chapters]
     return {
         "memory": memory,
@@ -182,5 +197,8 @@ def _story_values(workspace: Workspace, memory: Memory, most: int | None = _FIRS
         "evidence": build_conversations(timeline.trace.evidence[:most], memory.evidence),
         "rest": len(timeline.trace.evidence[most:]) if most else 0,
         "origin": _direct_source(timeline),
+        "origin_of": source.origin if source else memory.origin,
+        "seen_last": max((item.at for item in memory.evidence if item.at is not None), default=None),
+        "corrected": _corrected_at(timeline),
         **row_values(workspace),
     }
