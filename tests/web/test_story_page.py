@@ -116,6 +116,8 @@ def test_more_of_the_conversation_comes_when_asked_for(told, browse):
     page = browse(f"/memories/{told.id}")
     page.get_by_role("button", name="More of the conversation").click()
     page.locator("[data-row$='around=10']").wait_for()
+    assert page.get_by_role("button", name="More of the conversation").count() == 0  # it is whole
+    assert page.locator(".where code").count() == 0  # the file is called as its session
     assert "Mended" in page.locator(".turns").inner_text()
 
 
@@ -175,8 +177,13 @@ def test_the_words_of_a_correction_are_said_to_be_the_persons_own_and_of_that_da
     undo = served.ask("PATCH", f"/api/memories/{told.id}", {"content": "Write dates as day month year."})[2]["undo"]
     page = served.ask("GET", f"/memories/{told.id}/rest")[2]
     assert page.index("You worded it yourself on") < page.index("last seen 2026-01-05") < page.index("The words below are")
+    assert "by you" in page
+    assert "edited by you" not in page  # "Changed by you" says it
+    assert ">yours<" in served.ask("GET", f"/memories/{told.id}/head")[2]
     served.ask("POST", "/api/undo", {"what": undo})
     assert "You worded it yourself" not in served.ask("GET", f"/memories/{told.id}/rest")[2]
+    served.ask("POST", f"/api/memories/{told.id}/retire", {"reason": "It was a request for one day."})
+    assert ">yours<" not in served.ask("GET", f"/memories/{told.id}/head")[2]  # what is wrong is not theirs
 
 
 def test_a_sentence_of_the_assistant_beside_what_the_person_pasted_is_said_to_be_the_assistants(told, served):
