@@ -205,7 +205,7 @@ def _render_code(text: str, words: Sequence[str]) -> Markup:
     """Code whose words (``-m``, ``#[0-9]*``) the page breaks only where one is longer than the line."""
     return Markup("").join(
         _mark_words(each, words)
-        if not each.strip() or each.isalnum()
+        if not each.strip() or each.isalnum() or len(each) > _UNBROKEN
         else Markup("<span>{}</span>").format(_mark_words(each, words))
         for each in re.split(r"(\s+)", text)
     )
