@@ -227,6 +227,15 @@ def test_a_look_before_forgetting_names_all_that_is_out_of_reach_as_the_erasing_
     assert kept(capsys, "forget", memory, "--yes")[1].partition(mark)[2] == before
 
 
+def test_a_look_after_forgetting_names_the_transcripts_that_still_say_it(capsys, ran):
+    memory = told(capsys, "list")[0]
+    kept(capsys, "forget", memory["id"], "--yes")
+    for asked in (["--words", memory["content"]], [memory["id"]]):
+        assert "a.jsonl still says it" in kept(capsys, "forget", *asked, "--dry-run")[1].replace("\n", " ")
+    next(ran.rglob("a.jsonl")).unlink()
+    assert "still says it" not in kept(capsys, "forget", "--words", memory["content"], "--dry-run")[1]
+
+
 def test_what_was_forgotten_is_not_exported_and_is_shown_as_forgotten(capsys, home):
     for text in ("Releases go out on Tuesdays only.", "Wombats sleep in crate 5."):
         kept(capsys, "add", text, "--type", "constraint")

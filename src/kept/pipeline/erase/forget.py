@@ -165,12 +165,18 @@ def _places_of_holder(holder: Holder, words: ErasureWords) -> Iterator[ErasureMa
 
 def preview_out_of_reach(workspace: Workspace, request: ErasureRequest) -> tuple[str, ...]:
     """What :func:`forget` will not be able to erase, as text. Changes nothing."""
-    words = request.words
-    return _list_out_of_reach(workspace, request, words, _find_transcripts(workspace, request, words)) if words else ()
+    words, forgotten = request.words, [memory.id for memory in request.memories if not memory.content]
+    runs = {made.run for number in forgotten for made, _ in workspace.store.log.operations_on(number)}
+    # The words of what was forgotten before are not known any more, so nothing but that run can say where they were left.
+    before = [f"{told} (as r{run} found it)" for run, left in list_left(workspace).items() if run in runs for told in left]
+    found = _list_out_of_reach(workspace, request, words, _find_transcripts(workspace, request, words)) if words else ()
+    return (*before, *(told for told in found if not any(told in text for text in before)))
 
 
 def _find_transcripts(workspace: Workspace, request: ErasureRequest, words: ErasureWords) -> frozenset[str]:
     said = {event.pointer.path for event in workspace.store.archive.events_with_words(words)}
+    left = (told.partition(" still says it: ") for texts in list_left(workspace).values() for told in texts)
+    said |= {path for path, found, _ in left if found}  # the archive does not know any more that they say it
     return frozenset(said | {quote.path for memory in request.memories for quote in memory.evidence if quote.path})
 
 
