@@ -18,6 +18,7 @@ from kept.memories.waiting import (
     PendingProposal,
     best_of_each_scope,
     count_pending_proposals,
+    describe_set_aside,
     find_pending_wish,
     list_pending_proposals,
 )
@@ -49,6 +50,11 @@ def workspace(desk_at, home):
     with desk_at(home) as opened:
         run_pipeline(opened, [], RunOptions(model=False))
         yield opened
+
+
+def test_what_a_run_set_aside_tells_wishes_from_what_was_refused():
+    told = [describe_set_aside({"said once": wishes, "unspecific": 2}) for wishes in (1, 832)]
+    assert told == [f"{wishes} said once, 2 refused (2 unspecific)" for wishes in ("1 wish", "832 wishes")]
 
 
 def test_the_best_of_a_project_are_chosen_and_the_rest_counts(workspace):

@@ -145,7 +145,8 @@ def describe_set_aside(reasons: Mapping[str, int], most: int | None = 3) -> str:
     """A text about what a run set aside: wishes said once, which are pending, and refused candidates. Empty if there is nothing."""
     refused = Counter({reason: count for reason, count in reasons.items() if count and reason != SAID_ONCE})
     why = ", ".join(f"{count:,} {reason}" for reason, count in refused.most_common(most))
-    once = f"{reasons[SAID_ONCE]:,} {SAID_ONCE}" if reasons.get(SAID_ONCE) else ""
+    wishes = reasons.get(SAID_ONCE, 0)
+    once = f"{wishes:,} {'wish' if wishes == 1 else 'wishes'} {SAID_ONCE}" if wishes else ""
     return ", ".join(filter(None, (once, f"{refused.total():,} refused ({why})" if refused else "")))
 
 
