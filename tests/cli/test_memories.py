@@ -232,6 +232,8 @@ def test_refused_proposals_are_listed_and_explained_with_their_reason(capsys, ho
         code, explained, _ = kept(capsys, "why", number)
         assert code == 0
         assert f"kept refused it: {refused['reason']}" in explained
+        assert "· refused" in explained
+        assert "rejected" not in explained
 
 
 def test_an_added_sentence_is_remembered_at_once_and_written(capsys, home):
@@ -489,13 +491,13 @@ def test_a_trial_of_the_model_is_sent_only_after_a_yes_and_tells_nothing_of_what
     assert "harvest" not in asked[0]
 
 
-def test_review_tells_which_two_may_contradict_and_the_newer_first(capsys, home):
+def test_review_tells_which_two_may_contradict_and_the_newer_below(capsys, home):
     folder = home / ".claude/projects/-home-u-harbor"
     transcript(folder / "a.jsonl", "Remember that we use Postgres for the orders table.")
     transcript(folder / "b.jsonl", "Remember that we use MySQL for the orders table.", day="2026-01-12")
     kept(capsys, "run")
     out = kept(capsys, "review", "--list")[1]
-    assert out.index("these may contradict; newer, 2026-01-12: we use MySQL") < out.index("we use Postgres")
+    assert out.index("we use Postgres") < out.index("    these may contradict; newer, 2026-01-12: we use MySQL")
     (pair,) = told(capsys, "review")
     kept(capsys, "review", "--reject", pair["id"])
     assert "Postgres" not in memory_file(home).read_text()
@@ -509,6 +511,11 @@ def test_what_was_so_then_gives_way_to_what_was_said_later(capsys, home):
     (pair,) = told(capsys, "review")
     kept(capsys, "review", "--past", pair["id"])
     assert "now: we use MySQL for the orders table." in kept(capsys, "show", pair["id"])[1]
+    kept(capsys, "edit", pair["id"], "we use Postgres for the orders")
+    why = kept(capsys, "why", pair["id"])[1]
+    assert "· was so, yours" in why
+    assert "it was so" in why
+    assert "retired" not in why
     assert "Postgres" in kept(capsys, "list", "--at", "2026-01-10")[1]
     assert "Postgres" not in kept(capsys, "list")[1]
 

@@ -70,7 +70,16 @@ def test_review_takes_one_keystroke_for_each(capsys, home, held):
 
 
 def test_review_takes_the_last_decision_back_and_asks_again(capsys, home, held):
-    code, shown = typed(home, ["review"], *(("stop", key) for key in "unup"), ("Enter takes", "\r"), ("stop", "q"), columns=120)
+    code, shown = typed(
+        home,
+        ["review"],
+        *(("stop", key) for key in "unup"),
+        ("Enter takes", "q\r"),
+        ("stop", "p"),
+        ("Enter takes", "\r"),
+        ("stop", "q"),
+        columns=120,
+    )
     assert code == 0
     assert "Nothing was decided yet" in plain(shown)
     assert f"    {held[0]}  {RULE}  (rejected, " in plain(shown)
@@ -88,15 +97,16 @@ def test_review_takes_the_very_last_decision_back_before_it_ends(capsys, home, h
     assert [told(capsys, "show", each)["status"] for each in held] == ["active", "active"]
 
 
-def test_review_asks_until_when_it_was_so_and_offers_the_day_of_what_took_its_place(capsys, home):
+def test_review_asks_until_when_it_was_so_and_what_is_typed_replaces_the_day_of_what_took_its_place(capsys, home):
     folder = home / ".claude/projects/-home-u-harbor"
     transcript(folder / "a.jsonl", "I would prefer that the lamp readings go to Postgres tables.", day="2026-01-05")
     transcript(folder / "b.jsonl", "Remember that the lamp readings go to SQLite, no longer to Postgres.", day="2026-01-12")
     kept(capsys, "run")
     (old,) = told(capsys, "list", "--held")
-    code, shown = typed(home, ["review", "--all"], ("stop", "p"), ("Enter takes", "\r"), ("stop", "\r"), columns=120)
+    code, shown = typed(home, ["review", "--all"], ("stop", "p"), ("Enter takes", "2026-01-11\r"), ("stop", "\r"), columns=120)
     assert code == 0
     assert "newer, 2026-01-12: " in plain(shown)
+    assert "was so until 2026-01-11" in " ".join(plain(shown).split())
     then, now = (kept(capsys, "list", "--at", day)[1] for day in ("2026-01-10", "2026-01-14"))
     assert old["content"] in then
     assert old["content"] not in now

@@ -45,6 +45,7 @@ APPROVED = "approved by the user"
 
 # Reasons (or their beginnings) for which a person ends a memory that is not wrong: no longer true, moved to another project, split.
 WAS_SO, MOVED, SPLIT = "it was so then and is no more", "moved to", "split by the user"
+NOT_TAKEN = "kept refused it"  # the beginning of the reason of what kept itself did not take
 
 
 class Frame(StrEnum):
@@ -80,9 +81,14 @@ class Actor(StrEnum):
 
 
 def own_word(reason: str) -> str:
-    """What a person did to end a memory, in one word, from the reason; empty if no word says more than the status."""
-    words = {WAS_SO: "was so", MOVED: "moved", SPLIT: "split"}
+    """How a memory ended, in one word, from the reason; empty if no word says more than the status."""
+    words = {WAS_SO: "was so", MOVED: "moved", SPLIT: "split", NOT_TAKEN: "refused"}
     return next((word for beginning, word in words.items() if reason.startswith(beginning)), "")
+
+
+def outcome_clause(outcome: str) -> str:
+    """An outcome as a clause: "it is retired", "it was so"."""
+    return f"it {outcome}" if outcome == "was so" else f"it is {outcome}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -219,8 +225,8 @@ class Memory:
 
     @property
     def outcome(self) -> str:
-        """The outcome in one word: what a person did to it if that is known, else its status."""
-        told = own_word(self.reason) if self.ended_at else ""
+        """The outcome in one word: how it ended if that is known, else its status."""
+        told = own_word(self.reason) if self.ended_at or self.status is Status.REJECTED else ""
         return told or (self.status.value if self.content else "forgotten")
 
     def outcome_at(self, moment: datetime) -> str:

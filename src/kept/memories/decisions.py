@@ -5,7 +5,7 @@ from datetime import datetime
 
 from kept.core.errors import MissingError, StaleError
 from kept.core.event import Origin
-from kept.core.memory import APPROVED, TEAM, CandidateVerdict, Evidence, Memory, Refused, Status
+from kept.core.memory import APPROVED, NOT_TAKEN, TEAM, CandidateVerdict, Evidence, Memory, Refused, Status
 from kept.core.operation import Add
 from kept.core.text import tokenize
 from kept.memories import browse, person, waiting
@@ -74,7 +74,7 @@ def _explain_refused(judged: CandidateVerdict) -> Memory:
     """A refused candidate as a rejected memory whose reason says why it was refused."""
     reason = ""
     if isinstance(verdict := judged.verdict, Refused):
-        reason = f"kept refused it: {verdict.reason}{f' ({verdict.detail})' if verdict.detail else ''}"
+        reason = f"{NOT_TAKEN}: {verdict.reason}{f' ({verdict.detail})' if verdict.detail else ''}"
     return replace(waiting.to_held_memory(judged.candidate), status=Status.REJECTED, reason=reason)
 
 

@@ -192,7 +192,8 @@ def _edit_memory(workspace: Workspace, memory: Memory, text: str, category: str 
     content = clean_memory_text(workspace, text)
     now, known = workspace.clock(), to_facts(memory)
     facts = replace(known, content=content, category=category or memory.category, artifacts=find_artifacts(content), last_seen=now)
-    operation = Revise(memory=memory.id, at=now, reason=f"edited by {_who(agent=agent)}", facts=facts)
+    reason = WAS_SO if memory.reason == WAS_SO else f"edited by {_who(agent=agent)}"  # other words do not change how it ended
+    operation = Revise(memory=memory.id, at=now, reason=reason, facts=facts)
     return _commit_one(workspace, "edit", operation, agent=agent)
 
 

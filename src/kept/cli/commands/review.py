@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Annotated, Any
 
@@ -195,6 +195,8 @@ def _collect_answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mappi
                 if (changed := _apply_answer(workspace, memory, last)) is not None:
                     decided.append((place, last, f"r{workspace.store.log.operations_on(changed.id)[-1][0].run}"))
                     show.write_lines([_decided_line(workspace, changed)])
+                elif last == "p":  # left without a day, so it is asked about again
+                    continue
                 else:
                     show.write_line(("    skipped", "dim"))
             except StaleError as error:
@@ -225,23 +227,29 @@ def _apply_answer(workspace: Workspace, memory: Memory, answer: str) -> Memory |
         case "y" | "e":
             with person.one_run(workspace, "approve"):  # so that one undo also reverts the new text
                 return decisions.approve(workspace, memory.id, content=words, if_match=seen)
-        case "n" | "p":
-            until = _ask_until(workspace, memory) if answer == "p" else None
-            return decisions.reject(workspace, memory.id, past=answer == "p", until=until, if_match=seen)
+        case "n":
+            return decisions.reject(workspace, memory.id, if_match=seen)
+        case "p" if (until := _ask_until(workspace, memory)) is not None:
+            return decisions.reject(workspace, memory.id, past=True, until=until, if_match=seen)
         case _:
             return None
 
 
-def _ask_until(workspace: Workspace, memory: Memory) -> datetime:
-    """Ask until when a memory was true. The default is the first day of its successor or, without one, today."""
+def _ask_until(workspace: Workspace, memory: Memory) -> datetime | None:
+    """Ask until when a memory was true; None if the person leaves the question. The default is the first day of its successor or,
+    without one, today.
+    """
     newer = find_newer(workspace, [memory]).get(memory.id)
     moment = (newer and newer.first_seen) or workspace.clock()
     offered = format_day(moment, workspace.zone)
     while True:
-        show.write_line((f"    Until which day? {f'“{newer.content}” is of then. ' if newer else ''}Enter takes this one:", "dim"))
-        try:
-            words = edit_line(offered)
-            return moment if words == offered else workspace.parse_moment(words)
+        then = f" The newer “{newer.content}” is of {offered}." if newer else ""
+        show.write_line((f"    Until which day, that day not included?{then} Enter takes {offered}, q leaves the question:", "dim"))
+        words = edit_line("")
+        if words in ("", "q", offered):
+            return None if words == "q" else moment
+        try:  # just after midnight, so that it was still so at the end of the day before
+            return workspace.day_bounds(workspace.day(words))[0] + timedelta(seconds=1)
         except UsageError as error:
             show.write_line((f"    {error}", "yellow"))
 
@@ -250,12 +258,12 @@ def _decision_card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     """What a person needs for a decision: the memory, its quotes with their authors, and why it was held."""
     category = category_title(workspace.profiles, memory.profile, memory.category)
     place = f"{category} · {scope_name(memory.scope, workspace.scope_names())}"
+    yield hanging_line([(show.format_id(memory.id), "yellow"), ("  ", "")], (memory.content, "bold"), (f"  ({place})", "dim"))
     if (later := find_newer(workspace, [memory]).get(memory.id)) is not None:
         clash = later.id == memory.superseded_by
         stands = "what you keep" if memory.trigger == TEAM else "newer"
         told = f"{'these may contradict; ' if clash else ''}{stands}, {format_day(later.last_seen, workspace.zone)}: "
-        yield hanging_line([(told, "yellow")], (later.content, "bold"), (f"  ({later.id})", "dim"))
-    yield hanging_line([(show.format_id(memory.id), "yellow"), ("  ", "")], (memory.content, "bold"), (f"  ({place})", "dim"))
+        yield hanging_line([("    ", ""), (told, "yellow")], (later.content, "bold"), (f"  ({later.id})", "dim"))
     if memory.about:
         yield line(("    about: ", "cyan"), memory.about)
     for item in memory.evidence[:_QUOTES]:

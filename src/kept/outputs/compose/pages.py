@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from kept.core.codec import digest
 from kept.core.document import Document, Fact, Line, Section
 from kept.core.markup import escape, fact_line, size_in_bytes, to_fact_text
-from kept.core.memory import USER_SCOPE, Memory, Status
+from kept.core.memory import USER_SCOPE, Memory, Status, outcome_clause
 from kept.core.times import to_local_day
 from kept.core.value import dataclass, replace
 from kept.outputs.compose.sheet import NAME, compose_sheet, is_shown, rank_memories, recency_of, to_sections, unique_scope_names
@@ -262,7 +262,7 @@ def find_routes(
         elif place is OutputPlace.DAILY:
             found.append(_daily_route(memory, path, zone))
         elif status is not Status.ACTIVE:
-            found.append(OutputRoute(place=place, where="", why=f"it is {status.value}"))
+            found.append(OutputRoute(place=place, where="", why=outcome_clause(memory.outcome_at(as_of))))
         elif place is OutputPlace.PAGE:
             page, title = home_page_of(memory, profile, unique_scope_names(memories, names))
             why = (
@@ -286,7 +286,7 @@ def _daily_route(memory: Memory, folder: str, zone: ZoneInfo) -> OutputRoute:
     if day is None:
         return OutputRoute(place=OutputPlace.DAILY, where="", why="nobody knows on which day it was said")
     if memory.status in (Status.HELD, Status.REJECTED, Status.RETIRED):
-        return OutputRoute(place=OutputPlace.DAILY, where="", why=f"it is {memory.status.value}")
+        return OutputRoute(place=OutputPlace.DAILY, where="", why=outcome_clause(memory.outcome))
     return OutputRoute(place=OutputPlace.DAILY, where=f"{folder}/{day.isoformat()}.md", why="it was first said on that day")
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from kept.core.memory import Actor, Memory, Status, own_word
+from kept.core.memory import Actor, Memory, Status, outcome_clause, own_word
 from kept.core.text import diff_words
 from kept.core.value import dataclass, replace
 from kept.memories.browse import Timeline, build_timeline, find_main_evidence, trace_memory
@@ -143,7 +143,7 @@ def find_next_starts(workspace: Workspace, memories: Sequence[Memory]) -> list[N
         if not memory.content:
             why = "it is forgotten"
         elif status is not Status.ACTIVE:
-            why = "it is held for your decision" if status is Status.HELD else f"it is {status.value}"
+            why = "it is held for your decision" if status is Status.HELD else outcome_clause(memory.outcome_at(workspace.clock()))
         elif workspace.profile_of(memory) is None:
             why = "its profile is not active"
         else:
