@@ -1,4 +1,4 @@
-"""The knowledge graph in the browser: drawn and listed, searched by key, a click away from memories and pages."""
+"""The knowledge graph in the browser: listed and, where chosen, drawn, searched by key, a click away from memories and pages."""
 
 from kept.pipeline.run import RunOptions, run_pipeline
 
@@ -21,7 +21,7 @@ def test_a_node_leads_to_its_memories(browse, served):
     served.add("Never edit `parser.py` by hand.")
     page = browse("/graph")
     page.wait_for_selector("#graph[data-nodes]")
-    page.get_by_role("button", name="parser.py", exact=True).click()
+    page.get_by_role("button", name="parser.py", exact=True).first.click()
     panel = page.locator("#node")
     panel.get_by_role("heading", name="parser.py").wait_for()
     panel.get_by_role("link", name="Never edit").wait_for()
@@ -31,11 +31,14 @@ def test_a_node_leads_to_its_memories(browse, served):
     page.get_by_text("Use parser.py").or_(page.get_by_text("Use `parser.py`")).first.wait_for()
 
 
-def test_what_nothing_ties_together_is_listed_and_not_drawn(browse, served):
-    served.add("Always write dates in UTC.", scope="project:harbour-abc")
+def test_the_project_with_the_latest_memory_is_drawn_until_another_is_chosen(browse, served):
+    served.add("Always write tides in UTC.", scope="project:harbour-abc")
+    served.add("Never use the `lamp.py` of last year.", scope="project:lighthouse-abc")
     page = browse("/graph")
-    page.get_by_text("listed and not drawn").wait_for()
-    assert not page.locator("#graph").is_visible()
+    page.locator("#graph[data-nodes='2']").wait_for()
+    page.locator("#node").get_by_role("heading", name="lighthouse").wait_for()
+    page.get_by_role("button", name="harbour").first.click()
+    page.locator("#node").get_by_role("link", name="Always write tides").wait_for()
 
 
 def test_it_is_found_by_keys_alone(browse, served):
@@ -49,17 +52,15 @@ def test_it_is_found_by_keys_alone(browse, served):
     page.locator("#node").get_by_role("heading", name="parser.py").wait_for()
 
 
-def test_a_thousand_nodes_are_drawn_and_named(browse, served):
+def test_of_a_thousand_memories_each_thing_is_named(browse, served):
     many(served, 1_100)
     page = browse("/graph")
     page.wait_for_selector("#graph[data-nodes]")
-    page.get_by_label("Memories").check()
-    page.locator("#graph[data-nodes='1000']").wait_for()
     page.get_by_text("left out").wait_for()
     page.locator("summary", has_text="Files, tools").click()
-    if not page.get_by_role("button", name="module_1.py", exact=True).is_visible():
+    if not page.get_by_role("button", name="module_1.py", exact=True).first.is_visible():
         page.locator("summary", has_text="more with one memory").last.click()
-    page.get_by_role("button", name="module_1.py", exact=True).wait_for()
+    page.get_by_role("button", name="module_1.py", exact=True).first.wait_for()
 
 
 def test_a_page_of_knowledge_is_a_click_away(browse, served):
@@ -80,7 +81,7 @@ def test_markup_in_what_is_remembered_is_only_words(browse, served):
     served.add("Use `<img/src=x/onerror=alert(1)>` twice with `a.py`.")
     page = browse("/graph")
     page.wait_for_selector("#graph[data-nodes]")
-    page.get_by_role("button", name="a.py", exact=True).click()
+    page.get_by_role("button", name="a.py", exact=True).first.click()
     page.locator("#node").get_by_role("link", name="twice").wait_for()
     assert page.locator("main img").count() == 0
 
@@ -95,7 +96,7 @@ def test_list_and_picture_begin_side_by_side_in_the_first_screen(browse, served)
     served.add("Never edit `parser.py` by hand.")
     page = browse("/graph")
     page.wait_for_selector("#graph[data-nodes]")
-    listed = page.get_by_role("button", name="parser.py", exact=True).bounding_box()
+    listed = page.get_by_role("button", name="parser.py", exact=True).first.bounding_box()
     picture = page.locator("#graph").bounding_box()
-    assert listed["x"] > picture["x"] + picture["width"]
+    assert listed["x"] + listed["width"] < picture["x"]
     assert max(listed["y"], picture["y"]) < 400

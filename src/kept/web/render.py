@@ -202,7 +202,7 @@ def render_sentence(text: str, words: Sequence[str] = ()) -> Markup:
 
 
 def _render_code(text: str, words: Sequence[str]) -> Markup:
-    """Code whose words (``-m``, ``#[0-9]*``) the page breaks only where one is longer than the line."""
+    """Code whose words (``-m``, ``#[0-9]*``) the page does not break, but for long ones."""
     return Markup("").join(
         _mark_words(each, words)
         if not each.strip() or each.isalnum() or len(each) > _UNBROKEN

@@ -1,4 +1,4 @@
-"""The page of the knowledge graph, as a drawing and as a list with the same content."""
+"""The page of the knowledge graph: a list, and a drawing of what is chosen in it."""
 
 from collections import defaultdict
 from typing import Annotated, Any, NamedTuple
@@ -10,6 +10,7 @@ from kept.outputs.compose.graph import EdgeKind, Graph, Node, NodeKind
 from kept.outputs.graph import build_knowledge_graph
 from kept.web.render import NavigationPage, render_page
 from kept.web.room import request_workspace
+from kept.workspace import Workspace
 
 router = APIRouter()
 PAGE = NavigationPage(id="graph", title="Knowledge", path="/graph", key="k", router=router)
@@ -32,13 +33,22 @@ def graph(request: Request, project: Annotated[str, Query(max_length=200)] = "")
         values: dict[str, Any] = {
             "project": project,
             "things": _group_nodes(found),
-            "kinds": {kind.value: title for kind, title in KINDS.items()},
-            "counts": {kind.value: sum(node.kind is kind for node in found.nodes) for kind in NodeKind},
-            "drawn": len(found.edges) > sum(node.kind is NodeKind.MEMORY for node in found.nodes),  # two things are connected
+            "chosen": _find_latest(workspace, found),
+            "heaviest": max((node.weight for node in found.nodes if node.kind is not NodeKind.MEMORY), default=1),
             "left_out": sum(found.left_out.values()),
             "projects": sorted(set(workspace.scope_names().values()), key=str.casefold),
         }
         return render_page(request, workspace, "graph.html", here=PAGE.id, **values)
+
+
+def _find_latest(workspace: Workspace, found: Graph) -> str:
+    """The id of the project with the latest memory; of the node with the most weight if there is none."""
+    projects = {node.id for node in found.nodes if node.kind is NodeKind.PROJECT}
+    last = {memory.id: memory.last_seen.timestamp() for memory in workspace.store.log.memories() if memory.last_seen}
+    about = [edge for edge in found.edges if edge.target in projects and edge.source in last]
+    if not about:
+        return next((node.id for node in found.nodes if node.kind is not NodeKind.MEMORY), "")
+    return max(about, key=lambda edge: (last[edge.source], edge.target)).target
 
 
 class ListedNode(NamedTuple):

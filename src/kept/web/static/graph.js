@@ -1,9 +1,9 @@
-// The knowledge graph, drawn with Cytoscape.js. Shape and colour show the kind, size the weight; more labels appear with zoom, the heaviest first.
+// What is chosen in the knowledge graph, drawn with Cytoscape.js. Shape and colour show the kind, size the weight.
 (() => {
   "use strict";
   const { $, $$, make, say, told, call, doings } = window.kept;
-  const LABEL = 26, FONT = 11.5; // maximum characters of a label, and its font size on the screen
-  let cy = null, all = { nodes: [], edges: [] }, wanted = "";
+  const FONT = 11.5; // of a label on the screen
+  let cy = null, all = { nodes: [], edges: [] }, chosen = "", wanted = "";
 
   const colour = (name) => getComputedStyle(probe(name)).color;
   const probe = (name) => { // an element with the present value of a colour variable, light or dark
@@ -15,14 +15,6 @@
     return element;
   };
 
-  // If several things have the same name and a distinction in brackets, the label shows only the distinction.
-  const apart = (label) => /^(.{1,60}?) \((.+?)\)?$/.exec(label);
-  const short = (label) => {
-    const parts = apart(label);
-    const text = parts && all.nodes.filter((each) => each.label.startsWith(`${parts[1]} (`)).length > 2 ? parts[2] : label;
-    const most = innerWidth < 640 ? LABEL - 10 : LABEL;
-    return text.length > most ? `${text.slice(0, most - 1)}…` : text;
-  };
   const sizeOf = (node) => (node.kind === "memory" ? 4 + 1.5 * Math.min(3, node.weight) : 7 + 4 * Math.log2(1 + node.weight));
 
   const style = () => {
@@ -31,42 +23,30 @@
     return [
       { selector: "node", style: {
         width: "data(size)", height: "data(size)", "background-color": colour("memory"), "border-width": 0, color: ink,
-        "font-family": "system-ui, sans-serif", "text-valign": "bottom", "text-outline-color": paper } },
+        "font-family": "system-ui, sans-serif", "text-valign": "bottom", "text-background-color": paper, "text-background-opacity": 0.85 } },
       kind("project", "round-rectangle"), kind("entity", "ellipse"), kind("resource", "diamond"), kind("memory", "ellipse"), kind("you", "star"),
-      { selector: "node.labelled", style: { label: "data(short)" } },
+      { selector: "node.labelled", style: { label: "data(label)", "z-index": 5 } },
       { selector: "node.project, node.you", style: { "font-weight": 600 } },
       { selector: "edge", style: { width: "data(width)", "line-color": colour("edge"), "curve-style": "haystack" } },
       { selector: "edge.unseen", style: { opacity: 0, events: "no" } }, // not drawn, because memories show it, but used by the layout
-      { selector: ".faint", style: { opacity: 0.12, "text-opacity": 0 } },
-      { selector: "edge.near", style: { "line-color": colour("accent"), opacity: 0.9 } },
-      { selector: "edge.unseen.near, edge.unseen.faint", style: { opacity: 0 } },
-      { selector: "node.chosen", style: { "border-width": 3, "border-color": colour("accent"), label: "data(short)", "z-index": 9 } },
+      { selector: "node.chosen", style: { "border-width": 3, "border-color": colour("accent"), "z-index": 9 } },
     ];
   };
 
-  const kinds = () => new Set(["you", ...$$("[data-kind]:checked").map((each) => each.value)]);
-
-  // Things that are connected to another thing, directly or by a memory. A thing with only its own memories is listed, not drawn.
-  const tied = () => {
-    const touched = new Map();
-    for (const { kind, source, target } of all.edges) if (kind !== "together") touched.set(source, [...(touched.get(source) || []), target]);
-    const things = new Set(all.edges.flatMap(({ kind, source, target }) => kind === "together" ? [source, target] : touched.get(source).length > 1 ? [target] : []));
-    return (node) => node.kind === "memory" ? (touched.get(node.id) || []).some((each) => things.has(each)) : things.has(node.id);
-  };
-
+  // What is chosen, what it is related to, and the things that its memories name.
   const elements = () => {
-    const shown = kinds(), withMemories = shown.has("memory"), isTied = tied();
-    const nodes = all.nodes.filter((each) => shown.has(each.kind) && isTied(each));
-    const there = new Set(nodes.map((each) => each.id));
-    const edges = all.edges.filter((each) => there.has(each.source) && there.has(each.target));
+    const nextTo = (ids, edges) => new Set([...ids, ...edges.flatMap(({ source, target }) => (ids.has(source) ? [target] : ids.has(target) ? [source] : []))]);
+    const near = nextTo(new Set([chosen]), all.edges), memories = new Set(all.nodes.filter((each) => each.kind === "memory" && near.has(each.id)).map((each) => each.id));
+    const there = new Set([...near, ...nextTo(memories, all.edges)]);
+    const nodes = all.nodes.filter((each) => there.has(each.id)), edges = all.edges.filter((each) => there.has(each.source) && there.has(each.target));
     const box = $("#graph"), covered = nodes.reduce((sum, each) => sum + sizeOf(each) ** 2, 0); // together they cover at most an eighth of the frame
     const scale = Math.min(1, Math.sqrt((box.clientWidth * box.clientHeight) / 8 / Math.max(covered, 1)));
     return [
       ...nodes.map((each) => ({
-        data: { id: each.id, short: short(each.label), size: Math.max(3.5, scale * sizeOf(each)), weight: each.weight },
+        data: { id: each.id, label: each.label, size: Math.max(3.5, scale * sizeOf(each)), weight: each.weight },
         classes: each.kind,
       })),
-      ...edges.map((each, number) => ({ data: { id: `e${number}`, source: each.source, target: each.target, width: 1 + Math.log2(each.weight) }, classes: `${each.kind}${each.kind === "together" && withMemories ? " unseen" : ""}` })),
+      ...edges.map((each, number) => ({ data: { id: `e${number}`, source: each.source, target: each.target, width: 1 + Math.log2(each.weight) }, classes: `${each.kind}${each.kind === "together" && memories.size ? " unseen" : ""}` })),
     ];
   };
 
@@ -142,7 +122,6 @@
     layout();
     Math.random = random;
     cy.on("tap", "node", (event) => choose(event.target.id()));
-    cy.on("tap", (event) => { if (event.target === cy) forget(); });
     cy.on("viewport", soon);
     labels();
     box.dataset.nodes = cy.nodes().length;
@@ -152,22 +131,18 @@
   const random = Math.random;
   const seeded = () => { let seed = 42; Math.random = () => { seed = (seed * 1664525 + 1013904223) % 4294967296; return seed / 4294967296; }; };
 
-  // Labels are placed where there is space, the heaviest node first. Their size on the screen does not depend on the zoom.
+  // Everything but memories has its whole name: below it, or above it where another name is or the frame ends. Its size on the screen does not depend on the zoom.
   const labels = () => {
-    const zoom = cy.zoom(), taken = [], size = FONT / Math.max(zoom, 0.35), faint = cy.elements(".faint").length > 0;
-    const rank = (node) => (node.hasClass("chosen") ? 1e6 : 0) + (node.hasClass("memory") ? 0 : 1e3) + node.data("weight");
-    const nodes = cy.nodes().filter((node) => (!faint || node.hasClass("near")) && (!node.hasClass("memory") || zoom > 1.5 || faint)).sort((one, two) => rank(two) - rank(one));
-    const shown = new Set();
-    for (const node of nodes) {
-      const at = node.renderedPosition(), height = 15, width = 12 + node.data("short").length * 6.4, top = at.y + (node.data("size") * zoom) / 2;
-      const box = [at.x - width / 2, top, at.x + width / 2, top + height];
-      if (box[2] > cy.width() || box[0] < 0 || top < 0 || top + height > cy.height() || shown.size >= 150) continue;
-      if (taken.some((each) => box[0] < each[2] && each[0] < box[2] && box[1] < each[3] && each[1] < box[3])) continue;
-      taken.push(box);
-      shown.add(node.id());
-    }
-    cy.batch(() => cy.nodes().forEach((node) => { node.toggleClass("labelled", shown.has(node.id())); }));
-    cy.style().selector("node").style({ "font-size": size, "text-margin-y": 2 / zoom, "text-outline-width": 2 / zoom }).update();
+    const zoom = cy.zoom(), taken = [], size = FONT / Math.max(zoom, 0.35), named = cy.nodes().difference(".memory").sort((one, two) => two.data("weight") - one.data("weight"));
+    cy.batch(() => named.forEach((node) => {
+      const at = node.renderedPosition(), wide = 6 + node.data("label").length * 6.8, high = 15, radius = (node.data("size") * zoom) / 2;
+      const x = Math.max(wide / 2, Math.min(cy.width() - wide / 2, at.x));
+      const free = (y) => y >= 0 && y + high <= cy.height() && !taken.some((each) => Math.abs(each.x - x) < (each.wide + wide) / 2 && Math.abs(each.y - y) < high);
+      const below = at.y + radius, y = [below, at.y - radius - high - 4, below + high, below + 2 * high].find(free) ?? below;
+      taken.push({ x, y, wide });
+      node.addClass("labelled").style({ "text-margin-x": (x - at.x) / zoom, "text-margin-y": (y - below + 2) / zoom });
+    }));
+    cy.style().selector("node").style({ "font-size": size }).update();
   };
   let later = 0;
   const soon = () => { clearTimeout(later); later = setTimeout(() => { if (cy) labels(); }, 80); };
@@ -176,24 +151,10 @@
     const node = all.nodes.find((each) => each.id === id);
     wanted = node ? "" : id; // chosen before the graph was loaded
     if (!node) return;
-    if (cy) {
-      const drawn = cy.getElementById(id);
-      cy.elements().removeClass("chosen near").addClass("faint");
-      if (drawn.length) {
-        const around = drawn.closedNeighborhood();
-        around.removeClass("faint").addClass("near");
-        drawn.addClass("chosen");
-        cy.animate({ center: { eles: drawn }, duration: 200 });
-      } else cy.elements().removeClass("faint");
-      labels();
-    }
+    if (node.kind !== "memory") { chosen = id; draw(); }
+    cy?.nodes().removeClass("chosen");
+    cy?.getElementById(id).addClass("chosen");
     tell(node);
-  };
-
-  const forget = () => {
-    cy.elements().removeClass("faint chosen near");
-    labels();
-    $("#node").hidden = true;
   };
 
   const link = (text, href) => Object.assign(make("a", text), { href });
@@ -201,9 +162,7 @@
     const by = new Map(all.nodes.map((each) => [each.id, each]));
     const others = all.edges.flatMap((each) => (each.source === node.id ? [by.get(each.target)] : each.target === node.id ? [by.get(each.source)] : []));
     const about = others.filter((each) => each.kind === "memory"), things = others.filter((each) => each.kind !== "memory");
-    const head = make("h2", node.label), close = make("button", "Close", "quiet"), where = make("p", "", "cluster small");
-    close.type = "button";
-    close.addEventListener("click", () => { if (cy) forget(); else $("#node").hidden = true; });
+    const head = make("h2", node.label), where = make("p", "", "cluster small");
     if (node.kind === "memory") where.append(link("Its story", `/memories/${encodeURIComponent(node.id)}`));
     if (node.kind === "project") where.append(link("Its memories", `/?project=${encodeURIComponent(node.label)}`));
     if (node.kind === "resource" || node.kind === "entity") where.append(link("Memories that name it", `/?q=${encodeURIComponent(node.label)}`));
@@ -225,7 +184,6 @@
       parts.push(list);
       if (about.length > 30) parts.push(make("p", `and ${about.length - 30} more`, "small soft"));
     }
-    parts.push(close);
     const box = $("#node");
     box.replaceChildren(...parts);
     box.hidden = false;
@@ -233,20 +191,16 @@
 
   const find = (words) => {
     const sought = words.trim().toLowerCase();
-    if (!cy) return;
-    if (!sought) { forget(); return; }
-    const ids = new Set(all.nodes.filter((each) => each.label.toLowerCase().includes(sought)).map((each) => each.id));
-    cy.batch(() => {
-      cy.elements().removeClass("chosen near").addClass("faint");
-      cy.nodes().filter((node) => ids.has(node.id())).removeClass("faint").addClass("near");
-    });
-    labels();
+    for (const row of $$(".known li:has(> .name)")) {
+      row.hidden = !$(".name", row).textContent.toLowerCase().includes(sought);
+      if (sought && !row.hidden) for (let fold = row.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    }
   };
 
   doings["graph-in"] = () => cy?.zoom({ level: cy.zoom() * 1.35, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
   doings["graph-out"] = () => cy?.zoom({ level: cy.zoom() / 1.35, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
-  doings["graph-all"] = () => { if (cy) { forget(); whole(); } };
-  doings["graph-show"] = (element) => { choose(element.dataset.node); $("#node").scrollIntoView({ block: "center" }); };
+  doings["graph-all"] = () => { if (cy) { whole(); labels(); } };
+  doings["graph-show"] = (element) => { choose(element.dataset.node); $("#graph").scrollIntoView({ block: "nearest" }); };
 
   const begin = async () => {
     const box = $("#graph");
@@ -255,11 +209,9 @@
     const { ok, value } = await call("GET", box.dataset.from);
     if (!ok) { say(told(value), { bad: true }); return; }
     all = value;
-    draw();
-    if (wanted) choose(wanted);
+    choose(wanted || box.dataset.chosen);
   };
 
-  document.addEventListener("change", (event) => { if (event.target.matches("[data-kind]")) draw(); });
   document.addEventListener("input", (event) => { if (event.target.id === "find") find(event.target.value); });
   document.addEventListener("keydown", (event) => {
     if (event.target.id !== "find" || event.key !== "Enter") return;
