@@ -273,7 +273,14 @@ def test_what_waits_is_listed_as_the_review_asks_it_and_named_where_a_search_fin
     assert kept(capsys, "run")[0] == 0
     (waiting,) = told(capsys, "list", "--held")
     assert "skipped" in waiting["content"]
+    assert told(capsys, "status")["held"] == 1
     assert f"kept review --approve {waiting['id']}" in kept(capsys, "search", "which file skipped")[1]
+
+
+def test_a_search_that_finds_a_held_memory_says_there_how_it_is_approved(capsys, home):
+    number = told(capsys, "suggest", RULE, "--type", "constraint")["id"]
+    (hit,) = [each for each in " ".join(kept(capsys, "search", RULE)[1].split()).split("[") if "--approve" in each]
+    assert f"kept review --approve {number}" in hit
 
 
 def test_an_edit_changes_words_and_category(capsys, home, rule):

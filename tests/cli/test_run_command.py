@@ -200,7 +200,9 @@ def test_retiring_one_of_two_memories_that_say_the_same_names_the_other(capsys, 
 
 def test_a_dry_run_leads_to_nothing_that_it_did_not_store(capsys, home, projects):
     transcript(projects / "a.jsonl", RULE, "Please look at the tests, always look at them twice.")
+    kept(capsys, "suggest", "Boats are counted twice.", "--type", "constraint")
     out = kept(capsys, "run", "--dry-run")[1]
+    assert "held for your decision" not in out
     assert "kept list --refused" not in out
     assert "can be searched" not in out
 

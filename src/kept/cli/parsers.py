@@ -166,7 +166,7 @@ def overview_text() -> str:
         "",
         *(_command_row(COMMANDS[name]) for name in EVERYDAY),
         "",
-        f"All {len(COMMANDS)} commands, the options of every one, and what held, refused and the like mean: kept help all",
+        f"All {len(COMMANDS)} commands, and what held, refused and the like mean: kept help all",
         "More about a command, with an example: kept COMMAND --help",
         "Start with: kept run. Connect your agents: kept setup. Something wrong? kept doctor.",
     ]

@@ -174,7 +174,7 @@ def _print_available_models(workspace: Workspace, *, as_json: bool) -> None:
     show.write_lines(list(trial_lines(workspace)))
     told = f"about {usage.input_tokens:,} tokens in and {usage.output_tokens:,} out"
     show.write_line(f"The next run {'asks' if workspace.llm else 'would ask one'} {estimate.questions:,} questions: {told}.")
-    show.write_line(("Files that no run has read yet are not counted", "dim"), (" → kept run --dry-run counts them", "dim"))
+    show.write_line(("Files that no run has read yet are not counted", "dim"), (" → kept sources", "dim"))
     if workspace.llm is not None:
         if estimate.questions and (short := workspace.llm.find_shortfall(estimate)):
             show.write_line((f"The budget of {short} does not allow all of these questions now.", "yellow"))

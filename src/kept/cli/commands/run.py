@@ -206,8 +206,10 @@ def _print_report(workspace: Workspace, report: RunReport, options: RunOptions, 
         lines = report_lines(
             report, options, profiles=workspace.profiles, names=workspace.scope_names(), zone=workspace.zone, verbose=call.verbose
         )
-        show.write_lines([*lines, *pending_lines(workspace), *(() if options.dry else (searchable_line(workspace),))])
-        show.write_lines(filter(None, [without_model_line(workspace, first=report.run == 1)]))
+        show.write_lines(lines)
+        if not options.dry:  # these count what is there now, which a dry run's report does not
+            show.write_lines([*pending_lines(workspace), searchable_line(workspace)])
+            show.write_lines(filter(None, [without_model_line(workspace, first=report.run == 1)]))
     return int(report.partly)
 
 

@@ -82,7 +82,10 @@ def search(
             near = {hit.session for hit in hits if every or not hit.is_far}  # turns beside a hit are shown with it
             shown = [hit for hit in hits if every or not hit.is_far or (hit.similarity is None and hit.session in near)]
             sections = sorted(shown, key=lambda hit: order.index(hit.kind))
-            show.write_lines([_hit_line(workspace, hit, told, waiting) for hit in sections] or [line("Nothing found.")])
+            hints = {
+                turn: held for turn, held in waiting.items() if held not in {hit.id for hit in sections}
+            }  # else it says so itself
+            show.write_lines([_hit_line(workspace, hit, told, hints) for hit in sections] or [line("Nothing found.")])
             if far := len(hits) - len(sections):
                 show.write_line(
                     (
@@ -124,7 +127,8 @@ def _waiting_by_turn(workspace: Workspace) -> dict[str, str]:
 
 
 def _hit_line(workspace: Workspace, hit: Hit, words: Sequence[str], waiting: Mapping[str, str]) -> Line:
-    waits = f" → kept review --approve {show.format_id(waiting[hit.id])}" if hit.kind is UnitKind.TURN and hit.id in waiting else ""
+    held = hit.id if hit.status == Status.HELD else waiting.get(hit.id, "")
+    waits = f" → kept review --approve {show.format_id(held)}" if held else ""
     why = (f"  [{', '.join(hit.reasons)}]{waits}", "dim")
     match hit.kind:
         case UnitKind.MEMORY if (memory := workspace.store.log.memory(hit.id)) is not None:

@@ -176,14 +176,16 @@ def describe_ending(run: Run) -> tuple[tuple[str, str], ...]:
 
 
 def _state_body(workspace: Workspace, found: StoreStatus, due: Sequence[ExpiringFiles]) -> dict[str, Any]:
+    held, _ = waiting.count_pending_proposals(workspace)
+    statuses = {**found.statuses, Status.HELD: held}
     return {
-        "memories": {str(each): count for each, count in sorted(found.statuses.items())},
+        "memories": {str(each): count for each, count in sorted(statuses.items()) if count},
         "categories": dict(sorted(found.categories.items())),
-        "held": found.statuses[Status.HELD],
+        "held": held,
         "of_inactive_profiles": dict(sorted(found.of_inactive_profiles.items())),
         "files": found.files,
         "undated_events": found.undated,
-        "unread_sessions": found.unread,
+        "sessions_not_analysed": found.unread,
         "sessions_not_asked_about": found.not_asked,
         "set_aside": dict(load_quarantined(workspace)),
         "prompts": [json_fields(prompt, "profile", "origin", "overridden", "version") for prompt in found.prompts],
