@@ -260,14 +260,14 @@ def _fitting_prefix(ordered: Sequence[Memory], budget: _SheetBudget) -> list[Mem
     kept: list[Memory] = []
     for memory in ordered:
         section = (memory.profile, memory.scope, memory.category)
-        if sections.get(section, 0) >= budget.category_budget(memory) and not memory.pinned:
+        if (memory.profile in full or sections.get(section, 0) >= budget.category_budget(memory)) and not memory.pinned:
             continue
         size = _bytes_taken(memory, budget, new_scope=memory.scope not in scopes, new_section=section not in sections)
         mine = left[memory.profile]
         mine[0], mine[1] = mine[0] - size, mine[1] - 1
         if used + size > budget.cap:
             break
-        if (memory.profile in full or min(mine) < 0) and not memory.pinned:
+        if min(mine) < 0 and not memory.pinned:
             full.add(memory.profile)
             continue
         used += size
