@@ -16,6 +16,7 @@ from kept.core.value import dataclass, replace
 from kept.extraction.expiry import add_end
 from kept.extraction.gate import is_grounded, judge
 from kept.extraction.rules.assertion import WITHDRAWN, is_correction, is_denial, is_retraction
+from kept.extraction.rules.harms import is_harmful_command
 from kept.extraction.rules.patterns import has_match
 from kept.profiles.lexicons import Lexicon
 from kept.profiles.profile import Profile
@@ -107,8 +108,8 @@ def judge_candidate(
 
 
 def usable_requests(requests: Iterable[str], lexicon: Lexicon, forgotten: frozenset[str], key: bytes) -> tuple[str, ...]:
-    """The first :data:`MOST_REQUESTS` requests that are short and without markup, invisible characters, secrets, forgotten words
-    and talk about the assistant. They are an agent's words.
+    """The first :data:`MOST_REQUESTS` requests that are short and without markup, invisible characters, secrets, forgotten words,
+    talk about the assistant and commands that could do harm. They are an agent's words.
     """
     usable = (
         text
@@ -117,6 +118,7 @@ def usable_requests(requests: Iterable[str], lexicon: Lexicon, forgotten: frozen
         and not _MARKUP.search(text)
         and not strip_invisible(text)[1]
         and not has_match(lexicon.agent_talk, text)
+        and not is_harmful_command(text)
         and not redact(text, key=key).found
         and not (forgotten and is_known_statement(text, forgotten, key))
     )
