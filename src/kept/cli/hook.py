@@ -241,7 +241,7 @@ def _inject_context(
     if not text:
         return ""
     with suppress(OSError):  # a session must not fail because of a count
-        reminders.count_put(state, _format_now()[:10], text)
+        reminders.record_added_text(state, _format_now()[:10], text)
     return _format_output(name, text)
 
 

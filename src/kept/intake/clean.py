@@ -38,9 +38,9 @@ class Redaction(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """Limits in characters: for what was said, for injected text, for a tool's output (``output`` if it failed or its status is
-    unknown, ``passed`` if it succeeded), for a file that a tool showed, for lines about errors within an output, for a tool's
-    target, for the detail of a change, and for a path or branch.
+    """Limits in characters: ``said`` for prompts and responses, ``injected`` for injected text, ``output`` for a call and for the
+    output of a tool that failed or does not give its status, ``passed`` for the output of one that succeeded, ``dump`` for a file
+    that a tool showed, ``errors`` for the lines about errors in an output, ``place`` for a path, a branch or a tool's name.
     """
 
     said: int = 32_000
@@ -352,7 +352,7 @@ _VARYING = Pattern(r"[\d\s█▉▊▋▌▍▎▏▓▒░━╸╺=#>.|/\\⠀-
 
 
 def _without_repeats(text: str) -> str:
-    """Shorten runs of equal lines, and of progress lines that differ only in their values, to the last line of each run."""
+    """Shorten each run of three or more equal lines, or of progress lines that differ only in their values, to its last line."""
     telling = _find_progress_lines(text)
     lines = text.split("\n")
     if not telling and not any(map(eq, lines, lines[1:])):

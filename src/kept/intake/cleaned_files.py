@@ -1,4 +1,4 @@
-"""Read and clean one transcript file into values. Touches nothing else, so that any process that sees the file can do it."""
+"""Read and clean a transcript file into values. Uses nothing but the file, so that any process can do it."""
 
 import json
 import os
@@ -42,11 +42,12 @@ class InputFile:
 class FilesToRead:
     """The files to read with their formats, and the paths that are not read, each with the reason.
 
-    ``files`` maps paths to formats; plain strings use a fifth of the memory of Path objects, and there may be hundreds of
-    thousands. ``unchanged`` counts, by format, files with the stat they had when they were read to the end; they are not opened.
-    ``skipped`` should have been read: a person named them or a folder above them, or their tool calls them transcripts. ``left``
-    are other files in a tool's folder, and files that a person excluded or switched off. ``named`` are the paths that a person
-    gave, ``hooked`` the files that hooks named. ``before`` and ``after`` weigh the files that the same run reads earlier and later.
+    ``files`` maps paths to formats; strings use a fifth of the memory of Path objects, and there may be hundreds of thousands.
+    ``unchanged`` counts, by format, the files that have not changed since they were read to the end; they are not opened.
+    ``skipped`` are paths that should have been read: a person named them or a folder above them, or they are in a tool's folder
+    and cannot be opened. ``left`` are other files in a tool's folder, and files that a person excluded or whose source is switched
+    off. ``named`` are the paths that a person gave, ``hooked`` the files that hooks named. ``before`` and ``after`` are the weights
+    of the files that the same run reads earlier and later.
     """
 
     files: Mapping[str, Source]
@@ -111,7 +112,7 @@ class UnreadFile:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CleanedSlice:
-    """A piece of a file: its events with their sessions as the file names them, the account of its records, and the cursor after
+    """A piece of a file: its events, each with its session as the file names it, the account of its records, and the cursor after
     it.
 
     ``opted_out`` are (session, path) pairs of sessions that are opted out here. ``restarted``: the piece begins at the start of the
@@ -179,7 +180,7 @@ def read_slices(file: UnreadFile, without_secrets: Redact) -> Iterator[CleanedSl
             continue  # only an incomplete last record: nothing is written
         restarted = cursor == Cursor() or REWRITTEN in piece.account.noted
         opted_out = tuple((event.session, event.pointer.path) for event in piece.events if event.session and is_opt_out(event))
-        labelled = label_shared(_file_under(piece, file.project), shared=file.shared)
+        labelled = label_shared(_set_project(piece, file.project), shared=file.shared)
         usable = [event for event in labelled.events if not (event.project and is_excluded(f"{event.project}/", file.exclude))]
         with isolate_errors("it cannot be cleaned", str(file.path)):
             clean_events = clean_all(usable, redact=without_secrets, limits=LIMITS)
@@ -195,7 +196,7 @@ def read_slices(file: UnreadFile, without_secrets: Redact) -> Iterator[CleanedSl
         cursor = piece.cursor
 
 
-def _file_under(piece: Slice, project: str) -> Slice:
+def _set_project(piece: Slice, project: str) -> Slice:
     """Set the project of all events in a slice, if one is given."""
     return replace(piece, events=tuple(replace(event, project=project) for event in piece.events)) if project else piece
 
@@ -206,8 +207,8 @@ def count_left_out(account: RecordAccount, reason: str, count: int) -> RecordAcc
 
 
 def is_opt_out(event: Event) -> bool:
-    """True if the user opts the conversation out here: by a command, or by a line of its own outside code that is the first or last
-    of the prompt or not pasted. Pasted pages do not count.
+    """True if a prompt opts the conversation out: by the command, or by a line with only the phrase, outside code. A pasted line
+    counts only as the first or last one of the prompt.
     """
     if event.kind is not EventKind.PROMPT or "kept:" not in event.text.lower():
         return False

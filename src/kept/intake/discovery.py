@@ -11,9 +11,7 @@ from kept.core.document import END
 from kept.core.errors import SourceError, UsageError, isolate_errors
 from kept.core.event import Author
 from kept.core.value import dataclass, fields, replace
-from kept.intake.cleaned_files import (
-    FilesToRead,
-)
+from kept.intake.cleaned_files import FilesToRead
 from kept.local.files.walking import find_file_names, is_excluded
 from kept.local.settings.tables import SourceRoot, find_root_above
 from kept.sources.base import ENTRY, Source
@@ -24,16 +22,16 @@ from kept.sources.stat_cache import FOLLOWED, is_unchanged, make_stat_entry
 from kept.workspace import Workspace
 
 _NOTES = (".md", ".markdown", ".mdx", ".txt")
-# files that may have the format that a root names
-_WORDS = (".md", ".markdown", ".mdx", ".txt", ".log", ".jsonl", ".ndjson", ".json")
+# Files that may have the format that a root names.
+_TEXTS = (".md", ".markdown", ".mdx", ".txt", ".log", ".jsonl", ".ndjson", ".json")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _PathCandidate:
-    """A path to examine. ``owner`` is the format of the tool whose folder contains it.
+    """A path to examine.
 
-    ``named``: a person named this very file. ``asked``: they named it or a folder above it. ``root`` is the root of the settings
-    that contains it.
+    ``owner`` is the format of the tool whose folder contains it, ``root`` the root of the settings that contains it. ``named``: a
+    person named this file. ``asked``: a person named this file or a folder above it.
     """
 
     path: str
@@ -44,10 +42,9 @@ class _PathCandidate:
 
 
 def discover(workspace: Workspace, paths: Sequence[Path], *, force: bool = False) -> FilesToRead:
-    """Find the files to read: those below the given paths, or in every known place of every enabled source; ``force`` includes
-    unchanged ones.
+    """Find the files to read below ``paths``; without paths, in all known places and the roots of the settings.
 
-    Raises UsageError if a given path does not exist.
+    ``force`` includes unchanged files. Raises UsageError if one of the paths does not exist.
     """
     files: dict[str, Source] = {}
     unchanged: dict[str, str] = {}
@@ -96,7 +93,7 @@ def discover(workspace: Workspace, paths: Sequence[Path], *, force: bool = False
 def format_of(
     path: Path, sources: Sequence[Source], root: SourceRoot | None = None, *, named: bool = False, owner: str = ""
 ) -> Source | SkippedFile:
-    """The format of a file from :func:`identify_file`, with what the settings say about its root."""
+    """The format of a file according to :func:`identify_file` and to the settings of its root."""
     source = identify_file(path, sources=sources, named=named, owner=owner)
     if root is None:
         return source
@@ -104,8 +101,8 @@ def format_of(
         # An unrecognized file in a vault is a note, not a conversation.
         name = "journal" if root.format == "vault" else root.format
         chosen = next((source for source in sources if source.name == name), None)
-        words = _NOTES if name == "journal" else _WORDS
-        if chosen is None or source.reason is not SkipReason.UNKNOWN_FORMAT or path.suffix.lower() not in words:
+        suffixes = _NOTES if name == "journal" else _TEXTS
+        if chosen is None or source.reason is not SkipReason.UNKNOWN_FORMAT or path.suffix.lower() not in suffixes:
             return source
         source = chosen
     if root.author and is_dataclass(source) and any(item.name == "author" for item in fields(source)):
@@ -115,7 +112,7 @@ def format_of(
 
 
 def is_own_output(workspace: Workspace, path: Path) -> bool:
-    """True if kept wrote this whole file according to its records, whatever it contains now. Raises DamagedError."""
+    """True if the store records that kept wrote this whole file, whatever it contains now. Raises DamagedError."""
     root, real = workspace.paths.root, workspace.paths.root.resolve()
     known = root / path.relative_to(real) if path.is_relative_to(real) else path
     states = workspace.store.output_states(str(known)) if path.suffix.lower() in _NOTES else ()
@@ -128,54 +125,52 @@ def printable(path: Path | str) -> str:
 
 
 def _is_missed(candidate: _PathCandidate, skipped: SkippedFile) -> bool:
-    """True if skipping a path loses something: not for other files in a tool's folder or in a program's own folder."""
+    """True if the skipped file might have been a transcript: any file that a person asked for, but of a tool's folder no file of
+    unknown format or without content.
+    """
     if skipped.reason in (SkipReason.MACHINERY, SkipReason.OWN):
         return False
     return candidate.asked or skipped.reason not in (SkipReason.UNKNOWN_FORMAT, SkipReason.EMPTY)
 
 
 def _unchanged_format(workspace: Workspace, path: str, known: tuple[str, str] | None) -> str:
-    """The format of a file whose stat has not changed since it was read to the end, unless its source is off; else empty."""
+    """The format of a file that has not changed since it was read to the end, unless its source is switched off; else empty."""
     if known is None and printable(path) == path:  # other names cannot be in the cache
         known = workspace.store.archive.stat_cache_entry(path)
-    if (
-        known is None
-        or known[0] in workspace.settings.sources_off
-        or not is_unchanged(known[1], make_stat_stamp(workspace, path, known[0]))
-    ):
+    if known is None or known[0] in workspace.settings.sources_off:
         return ""
-    return known[0]
+    return known[0] if is_unchanged(known[1], make_stat_stamp(workspace, path, known[0])) else ""
 
 
 def make_stat_stamp(workspace: Workspace, path: str, source: str) -> str:
-    """The stat entry of a file, including the author that its root sets: if that changes, the file is read again."""
+    """The stat entry of a file. It includes the author that the file's root sets: if that changes, the file is read again."""
     root = find_root_above(workspace.settings.root, path, workspace.paths.user)
     return make_stat_entry(path, source, f"{FOLLOWED}{root.author}" if root else "")
 
 
 def list_source_places(workspace: Workspace) -> tuple[tuple[Source, Path], ...]:
-    """The known places of all sources that exist on this machine, including below a ``--home`` other than the user's."""
-    roots = dict.fromkeys((workspace.paths.user, workspace.paths.root))
-    found = [(source, place) for root in roots for source in SOURCES for place in source.places(root, workspace.env)]
-    found += [(source, workspace.paths.agents) for source in SOURCES if source.name == "generic"]
-    own = [
-        entry
-        for source in SOURCES
-        if source.name == ENTRY
-        for entry in find_entries(workspace.paths.root / workspace.settings.journal.folder)
-    ]
-    found += [(source, path) for source in SOURCES if source.name == ENTRY for path in own]
-    return tuple((source, place) for source, place in dict.fromkeys(found) if place.exists())
+    """The existing places of all sources, and those of kept's own: what agents observed, and journal entries."""
+    by_name = {source.name: source for source in SOURCES}
+    found = [(source, place) for source in SOURCES for place in source_places(workspace, source)]
+    found.append((by_name["generic"], workspace.paths.agents))
+    found += [(by_name[ENTRY], path) for path in find_entries(workspace.paths.root / workspace.settings.journal.folder)]
+    return tuple((source, place) for source, place in found if place.exists())
+
+
+def source_places(workspace: Workspace, source: Source) -> list[Path]:
+    """The places of a source below the user's home and below ``--home``, each once, whether or not they exist."""
+    homes = dict.fromkeys((workspace.paths.user, workspace.paths.root))
+    return list(dict.fromkeys(place for home in homes for place in source.places(home, workspace.env)))
 
 
 def _paths_to_examine(workspace: Workspace, paths: Sequence[Path]) -> Iterator[_PathCandidate]:
-    """Yield the given files and those below the given folders; without arguments, those in all known places and roots."""
+    """Yield the given files and those below the given folders; without ``paths``, those in all known places and roots."""
     if not paths:
         for source, place in list_source_places(workspace):
             yield from (_PathCandidate(path=path, owner=source.name) for path in find_file_names(place))
         for root in workspace.settings.root:
-            files = find_file_names(root.resolve(workspace.paths.user)) if root.resolve(workspace.paths.user).exists() else ()
-            yield from (_PathCandidate(path=path, root=root) for path in files)
+            folder = root.resolve(workspace.paths.user)
+            yield from (_PathCandidate(path=path, root=root) for path in (find_file_names(folder) if folder.exists() else ()))
         return
     for path in paths:
         if not path.exists() and not path.is_symlink():

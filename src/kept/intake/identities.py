@@ -1,7 +1,4 @@
-"""Records with the same identity but different content: both are kept, under different keys.
-
-Knows events and the archive, but no format.
-"""
+"""Give records with the same identity but different content different keys, so that the archive keeps both."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -10,22 +7,21 @@ from kept.core.event import FORGOTTEN_MARK, Event
 from kept.sources.pieces import hash_texts
 from kept.store.protocol import Archive
 
-_MARK = 12  # characters of a content hash in a key
+_HASH_CHARS = 12  # characters of a content hash in a key
 
 
 def distinguish(archive: Archive, events: Sequence[Event], *, rewritten: bool) -> Iterator[Event]:
-    """Yield the events of a slice; an event whose key already belongs to other content gets a key of its own, stable across
-    readings.
+    """Yield the events of a slice. An event whose key already belongs to other content gets a key of its own, the same in every
+    reading.
 
-    ``rewritten``: the file was rewritten since it was archived, so a record may have new content under its old identity without
-    being a second record.
+    In a ``rewritten`` file, a record may have new content under its old identity without being a second record.
     """
     seen: dict[str, Event] = {}
     known = archive.known_keys(event.key for event in events)
     for event in events:
         earlier = seen.get(event.key) or (archive.event(event.key) if event.key in known else None)
         if earlier is not None and _has_other_content(earlier, event):
-            own = replace(event, key=f"{event.key}~{(event.twin or hash_texts(event.kind, event.text))[:_MARK]}")
+            own = replace(event, key=f"{event.key}~{(event.twin or hash_texts(event.kind, event.text))[:_HASH_CHARS]}")
             if not (_is_same_record(earlier, event, rewritten=rewritten) and archive.event(own.key) is None):
                 event = own  # noqa: PLW2901 - continue with the new key
         seen.setdefault(event.key, event)
@@ -42,6 +38,6 @@ def _has_other_content(earlier: Event, event: Event) -> bool:
 
 
 def _is_same_record(earlier: Event, event: Event, *, rewritten: bool) -> bool:
-    """True if both are at the same place of a file, or are two versions in a rewritten file."""
+    """True if both are the record at the same place of a file, or two versions of it in a rewritten file."""
     before, now = earlier.pointer, event.pointer
     return before.path == now.path and (rewritten or (before.line, before.start, before.end) == (now.line, now.start, now.end))

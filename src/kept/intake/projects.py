@@ -1,12 +1,13 @@
 """Record what each directory is when it is first seen, and move memories when a person or new evidence corrects that."""
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from kept.core.errors import UsageError
-from kept.core.memory import Actor, CandidateVerdict, Memory, Status
+from kept.core.memory import Actor, Candidate, CandidateVerdict, Memory, Status
 from kept.core.operation import Move
-from kept.core.project import Project, directory_name, project_scope
+from kept.core.project import Project, directory_name
 from kept.core.value import dataclass, replace
 from kept.extraction.extract_threads import WINDOW, reextract_thread
 from kept.extraction.revalidate import move_proposals
@@ -27,8 +28,9 @@ class MoveReport:
 
 
 def collect_pending_evidence(workspace: Workspace, reading: ReadingReport) -> None:
-    """Add evidence from threads that wait for extraction: an interrupted run may have archived them without recording it. Evidence
-    of the present reading is counted twice then, which does not change shares. Raises StoreError.
+    """Add the evidence of threads that wait for extraction: an interrupted run may have archived them without recording it.
+
+    Evidence of the present reading is counted twice then, which changes no share by much. Raises StoreError.
     """
     archive = workspace.store.archive
     for thread in tuple(archive.threads(pending=True)):
@@ -42,8 +44,8 @@ def record_projects(workspace: Workspace, reading: ReadingReport, *, keep: bool 
     """Record new directories, and apply the evidence about known ones.
 
     A directory that disappears keeps its record. Git remotes and branches come from ``reading``, because later readings do not see
-    these transcripts again; with ``keep`` the branches are saved permanently. If a known directory gets another identity, its
-    memories are in the wrong scope: see :func:`list_misplaced_directories`. Raises StoreError.
+    these transcripts again. ``keep`` saves the branches and first commits. If a known directory gets another identity, its memories
+    are in the wrong scope until :func:`move_memories` runs. Raises StoreError.
     """
     archive, remotes = workspace.store.archive, reading.remotes
     if keep and reading.branches:
@@ -85,10 +87,9 @@ def move_memories(workspace: Workspace, run: int, progress: Progress = ignore_pr
             renamed |= known | move_proposals(workspace, run, thread, known, scopes)
         progress("moving", len(threads), len(threads))
         for entry in changed.values():
-            workspace.store.archive.save_project(_place_project(workspace, entry))
-        operations = tuple(
-            _moves(workspace, {project.scope for project in changed.values()}, renamed, _targets(workspace, changed))
-        )
+            workspace.store.archive.save_project(replace(entry, scope=workspace.scope(entry.directory)))
+        emptied = _map_emptied_scopes(workspace, changed)
+        operations = tuple(_list_moves(workspace, {project.scope for project in changed.values()}, renamed, emptied))
         if operations:
             workspace.store.log.commit(
                 Draft(
@@ -119,38 +120,30 @@ class ProjectFamily:
 
 def list_project_families(workspace: Workspace) -> tuple[ProjectFamily, ...]:
     """All projects, sorted by name."""
-    names, held = (
-        workspace.scope_names(),
-        Counter(memory.scope for memory in workspace.store.log.memories() if memory.status_at(workspace.clock()) is Status.ACTIVE),
-    )
+    names, now = workspace.scope_names(), workspace.clock()
+    counts = Counter(memory.scope for memory in workspace.store.log.memories() if memory.status_at(now) is Status.ACTIVE)
     directories: dict[str, list[Project]] = {}
     for project in workspace.store.archive.projects():
         directories.setdefault(workspace.scope(project.directory), []).append(project)
-    project_families = (
+    families = (
         ProjectFamily(
             scope=scope,
             name=names.get(scope, scope),
             identity=workspace.project_identity(members[0].directory),
-            memories=held[scope],
+            memories=counts[scope],
             directories=tuple(member.directory for member in members),
         )
         for scope, members in directories.items()
     )
-    return tuple(sorted(project_families, key=lambda family: (family.name, family.scope)))
+    return tuple(sorted(families, key=lambda family: (family.name, family.scope)))
 
 
 def find_project_family(workspace: Workspace, word: str) -> ProjectFamily:
     """Find a project by a directory, its name or its scope. Raises UsageError if none or several match."""
-    project_families = list_project_families(workspace)
-    place = str(Path(word).expanduser().absolute())
-    fits = [
-        project_family
-        for project_family in project_families
-        if word in (project_family.scope, project_family.name)
-        or place in project_family.directories
-        or word in project_family.directories
-    ]
-    fits = fits or [project_family for project_family in project_families if directory_name(project_family.identity) == word]
+    families = list_project_families(workspace)
+    names = {word, str(Path(word).expanduser().absolute())}
+    fits = [family for family in families if word in (family.scope, family.name) or names & set(family.directories)]
+    fits = fits or [family for family in families if directory_name(family.identity) == word]
     if len(fits) != 1:
         what = f"{word!r} could be {len(fits)} projects" if fits else f"there is no project {word!r}"
         raise UsageError(what, hint="name a directory of it: kept projects")
@@ -162,62 +155,46 @@ def list_misplaced_directories(workspace: Workspace) -> tuple[Project, ...]:
     return tuple(project for project in workspace.store.archive.projects() if workspace.scope(project.directory) != project.scope)
 
 
-def _place_project(workspace: Workspace, project: Project) -> Project:
-    return Project(
-        directory=project.directory,
-        identity=project.identity,
-        name=project.name,
-        scope=project_scope(workspace.project_identity(project.directory)),
-    )
-
-
 def _match_renamed(before: tuple[Proposal, ...], after: tuple[CandidateVerdict, ...]) -> dict[str, CandidateVerdict]:
     """The new version of each candidate, by its old id."""
-    found = {_identity_of(candidate_verdict): candidate_verdict for candidate_verdict in after}
-    return {
-        proposal.judged.candidate.id: found[_identity_of(proposal.judged)]
-        for proposal in before
-        if _identity_of(proposal.judged) in found
-    }
+    new = {_identity_of(judged.candidate): judged for judged in after}
+    old = (proposal.judged.candidate for proposal in before)
+    return {candidate.id: new[_identity_of(candidate)] for candidate in old if _identity_of(candidate) in new}
 
 
-def _identity_of(judged: CandidateVerdict) -> tuple[object, ...]:
-    each = judged.candidate
-    return (
-        each.profile,
-        each.category,
-        each.trigger,
-        each.at,
-        each.content,
-        tuple((item.event, item.quote) for item in each.evidence),
-    )
+def _identity_of(candidate: Candidate) -> tuple[object, ...]:
+    """All of a candidate that does not depend on its scope."""
+    evidence = tuple((item.event, item.quote) for item in candidate.evidence)
+    return candidate.profile, candidate.category, candidate.trigger, candidate.at, candidate.content, evidence
 
 
-def _targets(workspace: Workspace, changed: dict[str, Project]) -> dict[str, str]:
-    """The new scope of a scope without directories, if all its directories went to the same one."""
-    held = {project.scope for project in workspace.store.archive.projects()}
+def _map_emptied_scopes(workspace: Workspace, changed: dict[str, Project]) -> dict[str, str]:
+    """The new scope of each scope that has no directory any more, if all its directories went to the same one."""
+    remaining = {project.scope for project in workspace.store.archive.projects()}
     reached: dict[str, set[str]] = {}
-    for directory, each in changed.items():
-        reached.setdefault(each.scope, set()).add(workspace.scope(directory))
-    return {scope: min(found) for scope, found in reached.items() if scope not in held and len(found) == 1}
+    for directory, project in changed.items():
+        reached.setdefault(project.scope, set()).add(workspace.scope(directory))
+    return {scope: min(targets) for scope, targets in reached.items() if scope not in remaining and len(targets) == 1}
 
 
-def _moves(workspace: Workspace, scopes: set[str], renamed: dict[str, CandidateVerdict], whole: dict[str, str]) -> list[Move]:
-    operations: list[Move] = []
+def _list_moves(
+    workspace: Workspace, scopes: set[str], renamed: dict[str, CandidateVerdict], emptied: dict[str, str]
+) -> Iterator[Move]:
+    """Yield the operation for each memory of these scopes that moves."""
     for memory in workspace.store.log.memories():
-        if memory.scope in scopes:
-            target = _target(workspace, memory, renamed, whole)
-            if target and target != memory.scope:
-                became = tuple(sorted({renamed[item].candidate.id if item in renamed else item for item in memory.candidates}))
-                reason = f"moved to {workspace.name(target)}"
-                operations.append(Move(memory=memory.id, at=memory.last_seen, reason=reason, scope=target, candidates=became))
-    return operations
+        target = _find_new_scope(workspace, memory, renamed, emptied) if memory.scope in scopes else ""
+        if target and target != memory.scope:
+            candidates = tuple(sorted({renamed[item].candidate.id if item in renamed else item for item in memory.candidates}))
+            reason = f"moved to {workspace.name(target)}"
+            yield Move(memory=memory.id, at=memory.last_seen, reason=reason, scope=target, candidates=candidates)
 
 
-def _target(workspace: Workspace, memory: Memory, renamed: dict[str, CandidateVerdict], whole: dict[str, str]) -> str:
-    """The new scope of a memory: that of its candidates if all of them moved, else that of its scope if it moved as a whole."""
+def _find_new_scope(workspace: Workspace, memory: Memory, renamed: dict[str, CandidateVerdict], emptied: dict[str, str]) -> str:
+    """The scope of a memory's candidates if all of them moved; of a memory without candidates, the scope that its own was emptied
+    into. Else empty.
+    """
     stay = {proposal.judged.candidate.id for proposal in workspace.store.log.proposals(memory.profile, memory.scope)}
     if stay & set(memory.candidates):
         return ""
     reached = Counter(renamed[item].candidate.scope for item in memory.candidates if item in renamed)
-    return max(sorted(reached), key=lambda scope: reached[scope]) if reached else whole.get(memory.scope, "")
+    return max(sorted(reached), key=lambda scope: reached[scope]) if reached else emptied.get(memory.scope, "")

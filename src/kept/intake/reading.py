@@ -48,19 +48,19 @@ from kept.store.values import Draft
 from kept.workspace import Workspace
 
 BATCH_BYTES = 8 * 2**20
-_SHARED_BYTES = 2 * 2**20  # of a batch for another process: small enough to keep all processes busy until the end
-_WHOLE_BYTES = 64 * 2**20  # that another process reads at once, because it returns everything at its end
+_WORKER_BATCH_BYTES = 2 * 2**20  # small enough to keep all processes busy until the end
+_WORKER_MOST_BYTES = 64 * 2**20  # a larger batch is read here, because another process returns all of it at once
 
 
 @dataclass(kw_only=True, slots=True)
 class ReadingReport:
-    """What was read so far: ``files`` with something new, the ``days`` of what was read, ``accounts`` by source, bytes before and
-    after cleaning.
+    """What was read so far: the number of ``files`` with something new, the ``days`` of their events, ``accounts`` by source, bytes
+    read and characters kept.
 
-    ``fresh`` counts the events that were not archived before. ``skipped`` lists unreadable files with the reason. ``removed``
-    counts what cleaning removed by kind, ``secrets`` the secrets that it redacted. ``opted_out`` are the sessions that are not to
-    be remembered; ``erased`` counts their archived events that were erased. ``remotes`` counts the repositories that git named, by
-    directory; ``branches`` holds hashed branch names by directory.
+    ``fresh`` counts the events that were not archived before. ``skipped`` lists files that could not be read with the reason,
+    ``left`` those that are not read on purpose. ``removed`` counts the bytes that cleaning removed by kind, ``secrets`` the secrets
+    that it redacted. ``opted_out`` are the sessions that are not to be remembered; ``erased`` counts their archived events that
+    were erased. ``remotes`` and ``branches`` are evidence about projects (:mod:`kept.intake.kinship`).
     """
 
     files: int = 0
@@ -107,7 +107,7 @@ def archive_files(
     key = workspace.store.key("redaction")
     without_secrets = create_redaction(key)
     done, whole = found.before, found.before + weigh_files(found.files) + found.after
-    most = _SHARED_BYTES if workers else BATCH_BYTES
+    most = _WORKER_BATCH_BYTES if workers else BATCH_BYTES
     for batch, read in map_ahead(workers, read_whole, _prepare_batches(workspace, found, key, most, force=force)):
         if late():
             break
@@ -128,9 +128,7 @@ def archive_files(
 def _prepare_batches(
     workspace: Workspace, found: FilesToRead, key: bytes, most: int, *, force: bool
 ) -> Iterator[tuple[list[UnreadFile], list[UnreadFile] | None]]:
-    """Yield the files in batches, and the same batch for another process, unless it is very large: that is read slice by slice
-    here.
-    """
+    """Yield the files in batches, each with what another process is to read: the same batch, or None if that is very large."""
     own = list_own_places(workspace.settings.root, list_source_places(workspace), workspace.paths.user)
     for batch in split_batches(found.inputs, lambda item: weigh_file(str(item.path)), most):
         files = [
@@ -148,7 +146,7 @@ def _prepare_batches(
             )
             for item in batch
         ]
-        yield files, None if sum(weigh_file(str(item.path)) for item in batch) > _WHOLE_BYTES else files
+        yield files, None if sum(weigh_file(str(item.path)) for item in batch) > _WORKER_MOST_BYTES else files
 
 
 def _load_cursor(workspace: Workspace, item: InputFile) -> Cursor:
@@ -156,8 +154,8 @@ def _load_cursor(workspace: Workspace, item: InputFile) -> Cursor:
 
 
 def _is_followed_since(workspace: Workspace, item: InputFile) -> bool:
-    """True if a file was read before the person named a folder above it as theirs. It is then read from its start again, because
-    what was held as a repository's may now count as theirs.
+    """True if a file was last read before the person named a folder above it as theirs. It is then read from its start again,
+    because what was held as a repository's may now count as theirs.
     """
     if find_root_above(workspace.settings.root, item.path, workspace.paths.user) is None:
         return False
@@ -272,8 +270,8 @@ def _drop_opted_out(workspace: Workspace, piece: CleanedSlice, result: ReadingRe
 
 
 def _claim_suggestions(workspace: Workspace, events: Sequence[Event], sessions: Collection[str]) -> None:
-    """Attach suggestions that agents made by a call to the opted-out sessions whose calls have the same words. A suggestion does
-    not record its session, but what rests only on these sessions is erased.
+    """Give the suggestions of agents evidence in the opted-out sessions whose calls have the same words, so that they are erased
+    with these sessions: a suggestion does not record its session.
     """
     called = {
         normal_form(suggestion.text): evidence_of(suggestion.event, "")

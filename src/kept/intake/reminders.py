@@ -1,7 +1,7 @@
-"""Reminders: what hooks tell a session's agent about handing over the person's words, when, and at which cost.
+"""Remind a session's agent to hand over the person's words, and record what that costs.
 
-Hooks wait for this module, so it imports next to nothing. The state of a session is one small file beside the record of what it was
-shown; another file records the costs for ``kept status``.
+Hooks wait for this module, so it imports next to nothing. Each session has a small state file in kept's queue folder; another file
+there records the costs for ``kept status``.
 """
 
 import json
@@ -18,16 +18,14 @@ from kept.local import queue
 from kept.local.queue import queue_path, session_file_name
 
 OFF, REMIND, ASKING = "off", "remind", "ask"  # values of the setting `handover`
-ENDING = ".turns"
-OPEN_ENDING = ".open"
-_SHARE = 0.01  # maximum share of the session so far that reminders may take up
-# tokens of a client's own instructions and tools, which are not in the transcript; at least 12,000
-_BEFORE = 12_000
-_BYTES = 12  # bytes of a transcript per token of the session: most of a record is not shown to the model
-_TAIL = 1_000_000  # bytes at the end of a transcript that are searched for a hand-over
-_COSTS = 64_000  # maximum bytes of the file of costs
+_TURN_SUFFIX, _OPEN_SUFFIX = ".turns", ".open"
+_SHARE = 0.01  # maximum share of the session's tokens so far that reminders may take up
+_CLIENT_TOKENS = 12_000  # a client's own instructions and tools, which are not in the transcript, have at least so many
+_BYTES_PER_TOKEN = 12  # of a transcript: most of a record is not shown to the model
+_TAIL_BYTES = 1_000_000  # at the end of a transcript, which are searched for a hand-over
+_FILE_BYTES = 64_000  # maximum size of a state file
 _INTERACTIVE = ("cli", "claude-vscode", "claude-desktop")
-_GENERATIONS = 12
+_GENERATIONS = 12  # ancestors of a process that are examined
 
 
 # Patterns are compiled on first use, because most prompts have no trigger.
@@ -47,7 +45,7 @@ def _client_pattern() -> re.Pattern[str]:
 
 
 @cache
-def _prints_pattern() -> re.Pattern[str]:
+def _printing_client_pattern() -> re.Pattern[str]:
     """The command line of a client that answers another program."""
     return re.compile(r"\0(?:-p|--print)(?:[\0=]|$)")
 
@@ -60,8 +58,8 @@ def _opt_out_pattern() -> re.Pattern[bytes]:
 
 
 class ReminderState(NamedTuple):
-    """The state of a session: tokens of reminders so far, the transcript size at the start of the turn, and whether the turn was
-    reminded.
+    """The state of a session: the tokens of its reminders so far, the transcript's size at the start of the turn, and whether the
+    agent was reminded in this turn.
     """
 
     spent: int = 0
@@ -75,14 +73,14 @@ def start_reminder(state: str, session: str, source: str) -> str:
         return ""
     lines = [fence_text(START)]
     if source == "compact":
-        left = queue.read_lines(_path(state, session, OPEN_ENDING))
+        left = queue.read_lines(_path(state, session, _OPEN_SUFFIX))
         if left:
             lines.append(fence_text("\n".join([OPEN, *(f"- {line}" for line in left)])))
-    queue.delete_if_present(_path(state, session, OPEN_ENDING))
+    queue.delete_if_present(_path(state, session, _OPEN_SUFFIX))
     if source != "compact":
-        queue.delete_if_present(_path(state, session, ENDING))
-    queue.delete_old_files(queue_path(state, ""), ENDING)
-    queue.delete_old_files(queue_path(state, ""), OPEN_ENDING)
+        queue.delete_if_present(_path(state, session, _TURN_SUFFIX))
+    queue.delete_old_files(queue_path(state, ""), _TURN_SUFFIX)
+    queue.delete_old_files(queue_path(state, ""), _OPEN_SUFFIX)
     return _count_cost(state, "start", "\n".join(lines))
 
 
@@ -92,37 +90,36 @@ def prompt_reminder(state: str, session: str, transcript: str, prompt: str) -> s
     """
     if not session or not has_trigger(prompt):
         return ""
-    turns, size, text = _load_reminder_state(state, session), _file_size(transcript), fence_text(REMINDER)
+    turn, size, text = _load_reminder_state(state, session), _file_size(transcript), fence_text(REMINDER)
     cost = estimate_token_count(text)
-    if turns.spent + cost > _SHARE * (_BEFORE + size / _BYTES) or _has_handed_over(transcript, turns.began, size):
+    if turn.spent + cost > _SHARE * (_CLIENT_TOKENS + size / _BYTES_PER_TOKEN) or _has_handed_over(transcript, turn.began, size):
         return ""
-    _save_reminder_state(state, session, ReminderState(turns.spent + cost, turns.began, reminded=True))
+    _save_reminder_state(state, session, ReminderState(turn.spent + cost, turn.began, reminded=True))
     return _count_cost(state, "reminder", text)
 
 
 def stop_question(state: str, session: str, payload: Mapping[str, Any], env: Mapping[str, str], *, asking: bool) -> str:
-    """The question at the end of a turn that was reminded but handed nothing over; asked once, and only in a person's own session.
-
-    Also ends the turn in the state.
+    """The question at the end of a turn in which the agent was reminded but handed nothing over; else empty, which ends the turn in
+    the state. Asked once, and only in a session that a person uses.
     """
     if not session:
         return ""
     transcript = str(payload.get("transcript_path") or "")
-    turns, size = _load_reminder_state(state, session), _file_size(transcript)
+    turn, size = _load_reminder_state(state, session), _file_size(transcript)
     last = str(payload.get("last_assistant_message") or "")
-    unanswered = turns.reminded and 'kept: "' not in last[-4_000:] and not _has_handed_over(transcript, turns.began, size)
+    unanswered = turn.reminded and 'kept: "' not in last[-4_000:] and not _has_handed_over(transcript, turn.began, size)
     question = fence_text(ASK)
     cost = estimate_token_count(question)
-    affordable = turns.spent + cost <= _SHARE * (_BEFORE + size / _BYTES)
+    affordable = turn.spent + cost <= _SHARE * (_CLIENT_TOKENS + size / _BYTES_PER_TOKEN)
     ask = asking and unanswered and affordable and payload.get("stop_hook_active") is False and is_interactive(env)
-    _save_reminder_state(state, session, ReminderState(turns.spent + cost * ask, turns.began if ask else size, reminded=False))
+    _save_reminder_state(state, session, ReminderState(turn.spent + cost * ask, turn.began if ask else size, reminded=False))
     return _count_cost(state, "question", question) if ask else ""
 
 
 def is_off_the_record(transcript: str, prompt: str) -> bool:
-    """True if a session or its present prompt seems to be opted out; tool output does not count.
+    """True if the session or its present prompt may be opted out; tool output does not count.
 
-    Only reading a transcript decides. In doubt this is True, which only costs a reminder.
+    In doubt True, which only costs a reminder. What is stored is decided when the transcript is read.
     """
     if _opt_out_pattern().search(json.dumps(prompt).encode()):
         return True
@@ -139,14 +136,14 @@ def is_off_the_record(transcript: str, prompt: str) -> bool:
 
 
 def is_interactive(env: Mapping[str, str]) -> bool:
-    """True if a person uses the session: the client says so, and it was not started by another client or to print an answer.
+    """True if a person uses the session: the client says so, and was not started by another client or only to print an answer.
 
     In doubt False, because an answer that is printed for a program must not be delayed.
     """
     if env.get("CLAUDE_CODE_ENTRYPOINT") not in _INTERACTIVE:
         return False
     clients = [line for line in _ancestor_commands(os.getppid()) if _client_pattern().search(line)]
-    return len(clients) < 2 and not any(_prints_pattern().search(line) for line in clients)
+    return len(clients) < 2 and not any(_printing_client_pattern().search(line) for line in clients)
 
 
 def _ancestor_commands(process: int) -> Iterable[str]:
@@ -165,18 +162,18 @@ def _ancestor_commands(process: int) -> Iterable[str]:
 
 def save_open_prompts(state: str, session: str, lines: Iterable[str]) -> None:
     """Save a session's open prompts before its conversation is compacted; replaces earlier ones. Raises OSError."""
-    path = _path(state, session, OPEN_ENDING)
+    path = _path(state, session, _OPEN_SUFFIX)
     queue.delete_if_present(path)
     for line in lines:
-        queue.append_line(path, line, _COSTS)
+        queue.append_line(path, line, _FILE_BYTES)
 
 
 def load_reminder_costs(state: str) -> dict[str, tuple[int, int]]:
-    """The recorded reminders: {kind: (number, tokens)}."""
-    return _totals(queue_path(state, "handover"))
+    """The number and tokens of the recorded reminders, by kind."""
+    return _sum_tokens(queue_path(state, "handover"))
 
 
-def _totals(path: str) -> dict[str, tuple[int, int]]:
+def _sum_tokens(path: str) -> dict[str, tuple[int, int]]:
     totals: dict[str, tuple[int, int]] = {}
     for line in queue.read_lines(path):
         kind, _, tokens = line.partition(" ")
@@ -186,14 +183,14 @@ def _totals(path: str) -> dict[str, tuple[int, int]]:
     return totals
 
 
-def count_put(state: str, day: str, text: str) -> None:
-    """Record text that was added to a session or prompt on a day. Raises OSError."""
+def record_added_text(state: str, day: str, text: str) -> None:
+    """Record how many tokens a hook added to a session or prompt on a day. Raises OSError."""
     _append_bounded(queue_path(state, "put"), f"{day} {estimate_token_count(text)}")
 
 
-def put_by_day(state: str) -> dict[str, tuple[int, int]]:
-    """How often, and how many tokens, hooks added to sessions and prompts, by day (UTC), in order."""
-    return _totals(queue_path(state, "put"))
+def load_added_tokens(state: str) -> dict[str, tuple[int, int]]:
+    """How often hooks added text to sessions and prompts, and its tokens, by day (UTC), in order."""
+    return _sum_tokens(queue_path(state, "put"))
 
 
 def _count_cost(state: str, kind: str, text: str) -> str:
@@ -202,27 +199,27 @@ def _count_cost(state: str, kind: str, text: str) -> str:
 
 
 def _append_bounded(path: str, line: str) -> None:
-    """Append a line; if the file is full, its older half is dropped."""
-    if not queue.append_line(path, line, _COSTS):
+    """Append a line; the older half of a full file is dropped first."""
+    if not queue.append_line(path, line, _FILE_BYTES):
         kept = queue.read_lines(path)
         queue.delete_if_present(path)
         for old in kept[len(kept) // 2 :]:
-            queue.append_line(path, old, _COSTS)
-        queue.append_line(path, line, _COSTS)
+            queue.append_line(path, old, _FILE_BYTES)
+        queue.append_line(path, line, _FILE_BYTES)
 
 
 def _load_reminder_state(state: str, session: str) -> ReminderState:
-    for line in queue.read_lines(_path(state, session, ENDING))[-1:]:
+    for line in queue.read_lines(_path(state, session, _TURN_SUFFIX))[-1:]:
         words = line.split()
         if len(words) == 3 and all(word.isdigit() for word in words):
             return ReminderState(int(words[0]), int(words[1]), words[2] == "1")
     return ReminderState()
 
 
-def _save_reminder_state(state: str, session: str, turns: ReminderState) -> None:
-    path = _path(state, session, ENDING)
+def _save_reminder_state(state: str, session: str, turn: ReminderState) -> None:
+    path = _path(state, session, _TURN_SUFFIX)
     queue.delete_if_present(path)
-    queue.append_line(path, f"{turns.spent} {turns.began} {int(turns.reminded)}", _COSTS)
+    queue.append_line(path, f"{turn.spent} {turn.began} {int(turn.reminded)}", _FILE_BYTES)
 
 
 def _has_handed_over(transcript: str, began: int, size: int) -> bool:
@@ -231,8 +228,8 @@ def _has_handed_over(transcript: str, began: int, size: int) -> bool:
         return False
     try:
         with open(transcript, "rb") as file:  # noqa: PTH123 - as in local/queue.py
-            file.seek(max(began, size - _TAIL))
-            return _call_pattern().search(file.read(_TAIL)) is not None
+            file.seek(max(began, size - _TAIL_BYTES))
+            return _call_pattern().search(file.read(_TAIL_BYTES)) is not None
     except OSError:
         return False
 
@@ -246,17 +243,3 @@ def _file_size(path: str) -> int:
 
 def _path(state: str, session: str, ending: str) -> str:
     return queue_path(state, session_file_name(session) + ending)
-
-
-__all__ = [
-    "ASKING",
-    "OFF",
-    "REMIND",
-    "is_interactive",
-    "is_off_the_record",
-    "load_reminder_costs",
-    "prompt_reminder",
-    "save_open_prompts",
-    "start_reminder",
-    "stop_question",
-]

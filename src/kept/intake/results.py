@@ -1,5 +1,5 @@
-"""Remove what clients put around a tool's result: tags, and status lines above and below. The bare result is used for comparing and
-quoting, so that the same result through two clients is equal.
+"""Remove what clients put around a tool's result: tags, and status lines above and below. The same result through two clients then
+has the same text.
 """
 
 from kept.core.pattern import Pattern
@@ -24,16 +24,16 @@ _LAYERS = 4  # nested envelopes
 
 
 def unwrap_result(text: str) -> str:
-    """A result without the envelopes around it; idempotent."""
+    """The result without the tags and status lines around it; idempotent."""
     for _ in range(_LAYERS):
-        inner = _without_lines(_without_tag(text))
+        inner = _strip_status_lines(_strip_tag(text))
         if inner == text:
             break
         text = inner
     return text
 
 
-def _without_tag(text: str) -> str:
+def _strip_tag(text: str) -> str:
     opened = _OPENED.match(text)
     if opened is None:
         return text
@@ -42,7 +42,7 @@ def _without_tag(text: str) -> str:
     return bare[opened.end() : -len(closing)].strip("\n") if bare.casefold().endswith(closing.casefold()) else text
 
 
-def _without_lines(text: str) -> str:
+def _strip_status_lines(text: str) -> str:
     above = _ABOVE.match(text)
     if above is None:
         return text

@@ -1,4 +1,5 @@
-"""Files that other people write too: fixtures, chats and histories in a repository are read, but their statements are held.
+"""Find out which files other people may have written: fixtures, chats and histories in a repository. They are read, but what their
+prompts tell is held.
 
 Examines the folders above a file, not the file itself.
 """
@@ -28,8 +29,8 @@ _SHORTENED = (4).to_bytes(4)  # the index version from which names are compresse
 
 
 def list_own_places(roots: Sequence[SourceRoot], places: Sequence[tuple[Source, Path]], user: Path) -> tuple[Path, ...]:
-    """The places whose transcripts are a person's own: the roots that they named, and their clients' places on this machine unless
-    these may have come with a repository. The bundled sample counts as a person's own.
+    """The places whose transcripts are the person's own: the roots they named, their clients' places unless a repository may have
+    brought them, and the bundled sample.
     """
     named = (root.resolve(user) for root in roots)
     kept = (place for _, place in places if not _may_be_shipped(place, user))
@@ -37,10 +38,10 @@ def list_own_places(roots: Sequence[SourceRoot], places: Sequence[tuple[Source, 
 
 
 def _may_be_shipped(place: Path, home: Path) -> bool:
-    """True if a folder may have come with a repository or a copy of one; checked as it is and with links resolved.
+    """True if a folder, or the target of its link, may have come with a repository or a copy of one.
 
-    What git's index does not name is a person's. Without git, a person's project cannot be distinguished from a downloaded one; but
-    clients' own folders are in hidden folders of the home.
+    In a git checkout, a folder that git's index does not name is the person's. Outside of one, a project's ``.specstory`` may have
+    been downloaded with the project, unless it is in a hidden folder of the home.
     """
     for at in dict.fromkeys((place, Path(os.path.realpath(place)))):
         above = takewhile(lambda folder: folder != home, at.parents)
@@ -55,13 +56,15 @@ def _may_be_shipped(place: Path, home: Path) -> bool:
 
 
 def _is_tracked(name: Path, index: bytes) -> bool:
-    """True if an index names a folder or a link above it, or is unreadable (empty)."""
+    """True if git's index names the folder, or a link in its path, or is empty because it cannot be read."""
     links = (f"{part.as_posix()}\0".encode() for part in (name, *name.parents) if part.name)
     return not index or f"{name.as_posix()}/".encode() in index or any(link in index for link in links)
 
 
 def _read_index(git: Path) -> bytes:
-    """The index of a checkout, or of the folder that a worktree's or submodule's .git file names; empty if it compresses names."""
+    """The index of a checkout, also of a worktree or submodule, whose ``.git`` is a file; empty if it is unreadable or compresses
+    names.
+    """
     try:
         if git.is_file():
             git = git.parent / read_file(git).data.decode(errors="replace").removeprefix("gitdir:").strip()
@@ -77,8 +80,9 @@ def is_own(path: Path, own: Sequence[Path]) -> bool:
 
 
 def is_in_repository(path: Path, own: Sequence[Path], home: Path, named: Sequence[Path] = ()) -> bool:
-    """True if a file is in a repository, which many people write to, and in none of the person's ``own`` places. A repository that
-    is the home itself, or above a path that the person ``named``, does not count: they chose what they named.
+    """True if a file is in a repository and in none of the person's ``own`` places.
+
+    A repository that is the home or that contains a path which the person ``named`` does not count.
     """
     if is_own(path, own):
         return False
@@ -89,7 +93,7 @@ def is_in_repository(path: Path, own: Sequence[Path], home: Path, named: Sequenc
 
 
 def label_shared(piece: Slice, *, shared: bool) -> Slice:
-    """Mark the prompts of a shared file as unconfirmed: fixtures and other people's histories may be among a person's own files."""
+    """Mark the prompts of a ``shared`` file as unconfirmed."""
     if not shared:
         return piece
     noted = Counter(piece.account.noted)

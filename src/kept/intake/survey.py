@@ -1,6 +1,4 @@
-"""Survey the transcripts on this machine by tool: what is read, what is not, and why. Opens files only as far as the format
-requires.
-"""
+"""Survey the transcripts on this machine by tool: what kept reads, what it does not read, and why."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -10,7 +8,7 @@ from sys import intern
 
 from kept.core.event import RecordAccount
 from kept.core.value import dataclass, field
-from kept.intake.discovery import format_of, printable
+from kept.intake.discovery import format_of, printable, source_places
 from kept.intake.unread import load_unread_reasons
 from kept.local.files.walking import find_files, is_excluded
 from kept.local.settings.tables import SourceRoot
@@ -23,18 +21,18 @@ from kept.store.values import OptedOut
 from kept.workspace import Workspace
 
 _NAMED = 20  # listed files that are not transcripts
-_OTHERWISE = (".sqlite", ".sqlite3", ".db", ".vscdb", ".zst")  # files whose cursor says nothing about their size
+_NOT_BY_SIZE = (".sqlite", ".sqlite3", ".db", ".vscdb", ".zst")  # the cursor of such a file does not give its size
 
 
 @dataclass(kw_only=True, slots=True)
 class ToolSurvey:
     """What there is of one tool.
 
-    ``places`` are its locations, and whether they exist. ``files`` and ``size`` (bytes) count what is there now; ``fresh`` of these
-    were never read, ``grown`` changed since. ``elsewhere`` counts files that were read because the user named them and that still
-    exist. ``sessions`` were archived, from ``first_at`` to ``last_at``; ``gone`` of their files no longer exist. ``unreadable`` are
-    paths with reasons. ``expiring`` are files that the tool deletes within a week and that are not fully archived; ``days_kept`` is
-    its retention.
+    ``places`` are its locations, and whether they exist. ``files`` and ``size`` (bytes) count the transcripts there; ``fresh`` of
+    these were never read, ``grown`` have another size than when they were read. ``elsewhere`` counts existing files that were read
+    outside these places and the roots. ``sessions`` were archived, from ``first_at`` to ``last_at``; ``gone`` of their files no
+    longer exist. ``excluded`` counts files that the user excluded. ``unreadable`` are paths with reasons. ``expiring`` are files
+    that the tool deletes within a week and that are not fully archived; ``days_kept`` is its retention (None: forever).
     """
 
     name: str
@@ -65,10 +63,11 @@ class ToolSurvey:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Survey:
-    """What is on this machine: by tool; files in their places that are not transcripts; and what the user left out.
+    """What is on this machine, by tool.
 
-    ``others`` counts non-transcripts by reason, ``named`` lists the first of them. ``excluded`` counts files by pattern. ``unread``
-    are files that earlier runs should have read but did not, with the reason.
+    ``others`` counts files in the tools' places that are not transcripts by reason, ``named`` lists the first of them with the
+    reason. ``excluded`` counts excluded files by pattern. ``projects`` maps names to directories. ``unread`` maps files that
+    earlier runs should have read but did not to the reason.
     """
 
     tools: tuple[ToolSurvey, ...]
@@ -82,7 +81,7 @@ class Survey:
 
 
 def survey(workspace: Workspace) -> Survey:
-    """Examine all known places. Reads at most the first 64 KB of a file, and changes nothing."""
+    """Examine all known places and roots. Opens files only as far as their format requires, and changes nothing."""
     accounts: dict[str, RecordAccount] = {}
     states = _states(workspace, accounts)
     tools = {tool_survey.name: tool_survey for tool_survey in _survey_archive(workspace, accounts)}
@@ -123,7 +122,7 @@ _States = Mapping[tuple[str, str], int]
 
 
 def _states(workspace: Workspace, accounts: dict[str, RecordAccount]) -> _States:
-    """The number of bytes read of each file, by source and path; adds up the accounts per source."""
+    """The number of bytes read of each file, by source and path; adds the files' accounts to ``accounts``."""
     states: dict[tuple[str, str], int] = {}
     for file_state in workspace.store.archive.files():
         states[intern(file_state.source), file_state.path] = file_state.offset + file_state.account.pending
@@ -157,19 +156,16 @@ def _paths(workspace: Workspace, tools: Mapping[str, ToolSurvey]) -> Iterator[tu
     """Yield every file in the places of a tool, then in the roots of the settings (with the root), each once."""
     seen: set[Path] = set()
     for source in SOURCES:
-        roots = dict.fromkeys((workspace.paths.user, workspace.paths.root))
-        found = dict.fromkeys(place for root in roots for place in source.places(root, workspace.env))
-        journal = workspace.paths.root / workspace.settings.journal.folder
-        if source.name == ENTRY:
-            found = dict.fromkeys(find_entries(journal))
-        tools[source.name].places = tuple((place, place.exists()) for place in found)
-        for place, there in tools[source.name].places:
+        tool, journal = tools[source.name], workspace.paths.root / workspace.settings.journal.folder
+        found = list(find_entries(journal)) if source.name == ENTRY else source_places(workspace, source)
+        tool.places = tuple((place, place.exists()) for place in found)
+        for place, there in tool.places:
             for path in find_files(place) if there else ():
                 if path not in seen:
                     seen.add(path)
-                    yield path, tools[source.name], None
+                    yield path, tool, None
         if source.name == ENTRY:
-            tools[source.name].places = ((journal, bool(found)),)  # only the entries in the journal folder are examined
+            tool.places = ((journal, bool(found)),)  # only the entries in the journal folder are examined
     for root in workspace.settings.root:
         place = root.resolve(workspace.paths.user)
         for path in find_files(place) if place.exists() else ():
@@ -179,12 +175,13 @@ def _paths(workspace: Workspace, tools: Mapping[str, ToolSurvey]) -> Iterator[tu
 
 
 def _count_file(
-    workspace: Workspace, path: Path, lies: tuple[ToolSurvey, SourceRoot | None], tools: Mapping[str, ToolSurvey], states: _States
+    workspace: Workspace, path: Path, within: tuple[ToolSurvey, SourceRoot | None], tools: Mapping[str, ToolSurvey], states: _States
 ) -> str:
-    """Count one file; returns the reason if it is not a transcript. ``lies`` is the tool whose place, and the root, that contains
-    it.
+    """Count one file, and return the reason if it is not a transcript, else an empty string.
+
+    ``within`` is the tool in whose place the file is, or that the root names; and the root (None: a tool's place).
     """
-    place_of, root = lies
+    place_of, root = within
     owner = tool_folder_format(path) if root else place_of.name
     found = format_of(path, with_zone(workspace.zone), root, owner=owner)
     if isinstance(found, SkippedFile):
@@ -200,7 +197,7 @@ def _count_file(
     tool.files += 1
     tool.size += info.st_size
     tool.fresh += state is None
-    grown = state is not None and path.suffix not in _OTHERWISE and state != info.st_size
+    grown = state is not None and path.suffix not in _NOT_BY_SIZE and state != info.st_size
     tool.grown += grown
     if (state is None or grown) and deletion_time(info, tool.days_kept, workspace.clock()) is not None:
         tool.expiring.append(str(path))

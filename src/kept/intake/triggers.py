@@ -1,17 +1,16 @@
-"""Loose triggers: could a typed prompt contain something that later sessions need? The result is a reminder, never a memory.
+"""Find trigger words in a typed prompt, which may then contain something that later sessions need. A trigger causes a reminder,
+never a memory.
 
 Recall matters more than precision: a reminder costs a few tokens, a miss costs the memory. The words of all languages are searched
-at once and without a regular expression, because a hook waits for this module. Knows nothing about the meaning of a sentence.
+at once and without a regular expression, because a hook waits for this module.
 """
 
 from kept.core.text import word_set
 
-_READ = 8_000  # characters of a prompt that are examined, half from each end
-_LEAST = 4  # words; a shorter prompt cannot contain a passage worth handing over
-_DENSE = 8  # the same in characters of a script without spaces
-_TOGETHER = 2  # weak words that trigger together
-
-
+_EXAMINED = 8_000  # characters of a prompt that are examined, half from each end
+_LEAST_WORDS = 4  # a shorter prompt cannot contain a passage worth handing over
+_LEAST_UNSPACED = 8  # the same in characters of a script without spaces
+_LEAST_WEAK = 2  # different weak words that trigger together
 # Rules, corrections, decisions, preferences, causes; a line or two per language. One of them is enough.
 _WORDS = word_set(
     "always never must mustn't should shouldn't instead rather actually ensure avoid forbid forbidden remember reminder "
@@ -125,28 +124,26 @@ _WEAK_WORDS = word_set(
     "incorrecto mejor solo sólo cada quiero quisiera gusta "
     "não errado melhor somente apenas quero gostaria gosto"
 )
-_INTERNAL = frozenset("'’-")
 
 
 def has_trigger(prompt: str) -> bool:
     """True if a typed prompt may contain a rule, decision, correction, constraint, preference or cause."""
-    text = _without_code(prompt if len(prompt) <= _READ else f"{prompt[: _READ // 2]}\n{prompt[-_READ // 2 :]}")
-    words = [word.strip("'-") for word in "".join(char if _is_word_part(char) else " " for char in text).replace("’", "'").split()]
-    dense = 0 if text.isascii() else sum(1 for char in text if "\u3040" <= char <= "\u9fff")
-    if len(words) < _LEAST and dense < _DENSE:
+    text = _strip_code(prompt if len(prompt) <= _EXAMINED else f"{prompt[: _EXAMINED // 2]}\n{prompt[-_EXAMINED // 2 :]}")
+    words = [
+        word.strip("'-")
+        for word in "".join(char if char.isalnum() or char in "'’-" else " " for char in text).replace("’", "'").split()
+    ]
+    unspaced = 0 if text.isascii() else sum(1 for char in text if "\u3040" <= char <= "\u9fff")
+    if len(words) < _LEAST_WORDS and unspaced < _LEAST_UNSPACED:
         return False
     folded = frozenset(word.casefold() for word in words)
-    if not _WORDS.isdisjoint(folded) or len(_WEAK_WORDS & folded) >= _TOGETHER:
+    if not _WORDS.isdisjoint(folded) or len(_WEAK_WORDS & folded) >= _LEAST_WEAK:
         return True
     line = f" {' '.join(words).casefold()} "
-    return any(f" {phrase} " in line for phrase in _PHRASES) or (dense > 0 and any(word in text for word in _UNSPACED))
+    return any(f" {phrase} " in line for phrase in _PHRASES) or (unspaced > 0 and any(word in text for word in _UNSPACED))
 
 
-def _is_word_part(char: str) -> bool:
-    return char.isalnum() or char in _INTERNAL
-
-
-def _without_code(text: str) -> str:
+def _strip_code(text: str) -> str:
     """The text without fenced blocks and quoted lines, which are not typed."""
     lines, fence = [], False
     for line in text.split("\n"):
@@ -156,6 +153,3 @@ def _without_code(text: str) -> str:
         elif not fence and not bare.startswith(">"):
             lines.append(line)
     return "\n".join(lines)
-
-
-__all__ = ["has_trigger"]

@@ -1,10 +1,9 @@
-"""The list of files that should have been read but were not, for ``kept status`` and ``kept doctor``; files that their tool deletes
-soon; and what prevents agents from calling kept, or kept from reading.
+"""What ``kept status`` warns of: files that kept should have read but did not, files that their tool deletes soon, and faults that
+keep agents from calling kept or kept from reading.
 
-Contains only paths and reasons, never the content of a file.
+The list of unread files contains paths and reasons, never the content of a file.
 """
 
-import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -25,23 +24,19 @@ if TYPE_CHECKING:
     from kept.intake.cleaned_files import FilesToRead
 
 FILE = "unread.json"
-_MOST_ENTRIES = 1000  # entries in the list, at most
+_MOST_ENTRIES = 1000
 
 
 def load_unread_reasons(home: Paths, excluded: Sequence[str] = ()) -> dict[str, str]:
-    """Load the reason for each file that was not read, by path, without those excluded since; empty if there is no valid list."""
-    try:
-        entries = json.loads(files.read_file(home.state / FILE).data or b"{}")
-    except ValueError:
-        return {}
-    listed = entries.items() if isinstance(entries, dict) else ()
-    return {str(path): str(reason) for path, reason in listed if not is_excluded(str(path), excluded)}
+    """Load the reason for each unread file by path, without ``excluded`` files. Raises KeptError."""
+    entries = files.read_object(home.state / FILE)
+    return {path: str(reason) for path, reason in entries.items() if not is_excluded(path, excluded)}
 
 
 def record_unread(workspace: Workspace, paths: Sequence[Path], found: "FilesToRead", skipped: Sequence[tuple[str, str]]) -> None:
-    """Update the list for the places that a run examined; an unchanged list is not written.
+    """Update the list after a run that examined ``paths`` (empty: all known places); an unchanged list is not written.
 
-    Raises KeptError if the list cannot be written.
+    Raises KeptError if the list cannot be read or written.
     """
     from kept.intake.discovery import list_source_places  # noqa: PLC0415 - loads every format, and `kept status` reads the list alone
 
@@ -50,26 +45,20 @@ def record_unread(workspace: Workspace, paths: Sequence[Path], found: "FilesToRe
         root.resolve(workspace.paths.user) for root in workspace.settings.root
     ]
     roots = tuple(Path(os.path.realpath(path)) for path in paths or known)
-    stays = {
-        path: reason
-        for path, reason in before.items()
-        if path not in found.files and _is_still_unread(workspace, Path(path), roots)
-    }
-    now = dict(sorted({**stays, **dict(skipped)}.items())[:_MOST_ENTRIES])
+    entries = [item for item in before.items() if item[0] not in found.files and _is_still_unread(workspace, Path(item[0]), roots)]
+    now = dict(sorted(dict([*entries, *skipped]).items())[:_MOST_ENTRIES])
     if now != before:
-        place = workspace.paths.state / FILE
-        data = json.dumps(now, ensure_ascii=False, indent=1).encode()
-        files.write_if_unchanged(place, data, expect=files.read_file(place).stamp, root=workspace.paths.root)
+        files.write_object(workspace.paths.state / FILE, now, root=workspace.paths.root)
 
 
 def _is_still_unread(workspace: Workspace, path: Path, roots: Sequence[Path]) -> bool:
     """True if an earlier entry still holds: the file exists, is not excluded, and this run did not examine its place."""
-    exists = os.path.lexists(path) and not is_excluded(str(path), workspace.settings.exclude)
-    return exists and not any(path.is_relative_to(root) for root in roots)
+    is_listed = os.path.lexists(path) and not is_excluded(str(path), workspace.settings.exclude)
+    return is_listed and not any(path.is_relative_to(root) for root in roots)
 
 
 def find_outages(home: Paths) -> Iterator[tuple[str, str]]:
-    """Yield what prevents agents from calling kept, or kept from reading their sessions, judging by files, with a fix for each."""
+    """Yield each fault that keeps agents from calling kept, or kept from reading their sessions, with the command that fixes it."""
     for client in (*CLIENTS, GEMINI):
         folder = home.of(client)
         for place in (folder, *(folder / name for name in TRANSCRIPTS)):
@@ -79,22 +68,18 @@ def find_outages(home: Paths) -> Iterator[tuple[str, str]]:
                 yield f"{place} cannot be opened, so no session in it is read", f"chmod u+rwx {place}"
             except OSError:
                 continue
-        commands = [entry["command"] for _, entry in hook_entries(_parse_hooks(folder / client.file))]
-        for fault in dict.fromkeys(fault for each in commands if is_own_hook(each) and (fault := explain_dead_hook(each))):
+        try:
+            settings = files.read_object(folder / client.file)
+        except KeptError:
+            continue
+        commands = [entry["command"] for _, entry in hook_entries(settings) if is_own_hook(entry["command"])]
+        for fault in dict.fromkeys(filter(None, map(explain_dead_hook, commands))):
             yield f"{client.name} cannot call kept: {fault}", "kept doctor --fix"
-
-
-def _parse_hooks(path: Path) -> dict[str, object]:
-    try:
-        body = json.loads(files.read_text(path))
-    except (ValueError, KeptError):
-        return {}
-    return body if isinstance(body, dict) else {}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExpiringFiles:
-    """How many files that are not fully archived a tool deletes within a week, and when the first one is due."""
+    """The number of files that a tool deletes within a week and kept has not fully archived, and when the first one is due."""
 
     source: str
     files: int
@@ -102,7 +87,7 @@ class ExpiringFiles:
 
 
 def find_expiring_files(workspace: Workspace) -> tuple[ExpiringFiles, ...]:
-    """Find what is lost soon unless it is read. Looks at names and times, and opens only files that are due and not archived."""
+    """Find the files that are lost soon unless kept reads them. Opens only files that are due and not archived."""
     days = retention_days(CLAUDE_CODE, workspace.paths.user, workspace.env)
     due: list[tuple[Path, os.stat_result, datetime]] = []
     for root in dict.fromkeys((workspace.paths.user, workspace.paths.root)):
@@ -113,9 +98,8 @@ def find_expiring_files(workspace: Workspace) -> tuple[ExpiringFiles, ...]:
                     due.append((path, info, end))
     if not due or CLAUDE_CODE in workspace.settings.sources_off:
         return ()
-    archived = {
-        each.path: each.offset + each.account.pending for each in workspace.store.archive.files() if each.source == CLAUDE_CODE
-    }
+    states = (state for state in workspace.store.archive.files() if state.source == CLAUDE_CODE)
+    archived = {state.path: state.offset + state.account.pending for state in states}
     ends = [end for path, info, end in due if archived.get(str(path)) != info.st_size and _is_of_claude_code(workspace, path)]
     return (ExpiringFiles(source=CLAUDE_CODE, files=len(ends), since=min(ends)),) if ends else ()
 

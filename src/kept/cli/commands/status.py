@@ -13,7 +13,7 @@ from kept.cli.show import Line, format_count, line
 from kept.core.codec import json_fields, to_json
 from kept.core.memory import Status
 from kept.core.times import format_day, format_instant, format_minute
-from kept.intake.reminders import OFF, put_by_day
+from kept.intake.reminders import OFF, load_added_tokens
 from kept.intake.reminders import load_reminder_costs as handover_costs
 from kept.intake.unread import ExpiringFiles, find_expiring_files, find_outages, load_unread_reasons
 from kept.llm.budget import usage_body
@@ -138,7 +138,7 @@ def _handover_lines(workspace: Workspace) -> Iterator[Line]:
 
 def _injected_lines(workspace: Workspace) -> Iterator[Line]:
     """The amount of text that hooks added to sessions and prompts, by day."""
-    days = list(put_by_day(str(workspace.paths.state)).items())[-_DAYS:]
+    days = list(load_added_tokens(str(workspace.paths.state)).items())[-_DAYS:]
     for number, (day, (times, tokens)) in enumerate(reversed(days)):
         head = "Added to sessions and prompts" if number == 0 else ""
         yield line(f"{head:<31}  {day}  ", (f"{format_count(tokens, 'token')} in {format_count(times, 'text')}", "dim"))
@@ -202,7 +202,10 @@ def _state_body(workspace: Workspace, found: StoreStatus, due: Sequence[Expiring
                 for kind, (times, tokens) in handover_costs(str(workspace.paths.state)).items()
             },
         },
-        "put": {day: {"times": times, "tokens": tokens} for day, (times, tokens) in put_by_day(str(workspace.paths.state)).items()},
+        "put": {
+            day: {"times": times, "tokens": tokens}
+            for day, (times, tokens) in load_added_tokens(str(workspace.paths.state)).items()
+        },
         "profile": workspace.profile.id,
         "profiles": [profile.id for profile in workspace.profiles],
         "timezone": str(workspace.zone),

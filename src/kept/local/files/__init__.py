@@ -7,12 +7,14 @@ that is swapped meanwhile cannot lead elsewhere.
 
 import errno
 import fcntl
+import json
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 from kept.core.errors import BusyError, ChangedError, KeptError
 from kept.core.value import dataclass
@@ -64,6 +66,21 @@ def read_file(path: Path, *, at_most: int = READ_AT_MOST) -> FileContent:
             return _read_content(handle, path, at_most)
         finally:
             os.close(handle)
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The JSON object in a file; empty if there is no file, or it contains no object. Raises KeptError as :func:`read_file`."""
+    try:
+        body = json.loads(read_file(path).data or b"{}")
+    except ValueError:
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def write_object(path: Path, body: Mapping[str, Any], *, root: Path) -> None:
+    """Replace a file by a JSON object. Raises KeptError as :func:`write_if_unchanged`."""
+    data = json.dumps(body, ensure_ascii=False, indent=1).encode()
+    write_if_unchanged(path, data, expect=read_file(path).stamp, root=root)
 
 
 def to_content(data: bytes) -> FileContent:
