@@ -47,7 +47,7 @@ def judged(events: list[Event], by: Profile) -> list[tuple[Candidate, Verdict]]:
             episode.stop,
             profile=by,
             lexicon=words,
-            scope=lambda directory: project_scope(FOLDER + project_root(directory)),
+            scope=project_scope(FOLDER + project_root(events[episode.start].project)),
         ):
             verdict = judge(candidate, by, lexicon=words)
             if isinstance(verdict, Accepted) and not is_grounded(candidate, texts):

@@ -73,7 +73,7 @@ def main() -> None:
             for episode in segment(events, way.buffer):
                 words = choose_lexicon(events[max(0, episode.start - LOOKBACK) : episode.stop], way.languages)
                 made = extract_candidates(
-                    events, episode.start, episode.stop, profile=way, lexicon=words, scope=lambda _: "project:benchmark"
+                    events, episode.start, episode.stop, profile=way, lexicon=words, scope="project:benchmark"
                 )
                 for each in made:
                     verdict = judge(each, way, lexicon=words)

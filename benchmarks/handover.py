@@ -287,7 +287,7 @@ def is_certain(passage: Handed, turn: Row) -> bool:
         )
         for place, (kind, author, text, tool) in enumerate(said)
     ]
-    made = propose_handed_over(events, 0, len(events), profile=load_profile("coding"), scope=lambda _: "project:replay")
+    made = propose_handed_over(events, 0, len(events), profile=load_profile("coding"), scope="project:replay")
     return any(candidate.trigger == CAUSE and candidate.confidence > 0.9 for candidate in made)
 
 

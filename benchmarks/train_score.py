@@ -77,9 +77,7 @@ def rows_of(turns: Sequence[AnnotatedTurn]) -> list[Row]:
         words = choose_lexicon([event], by.languages)
         proposed = {
             candidate.content: candidate
-            for candidate in propose_prompt_tellings(
-                events, place, place + 1, profile=by, lexicon=words, scope=lambda _: "project:annotated"
-            )
+            for candidate in propose_prompt_tellings(events, place, place + 1, profile=by, lexicon=words, scope="project:annotated")
         }
         for span in typed_spans(event):
             for sentence in split_sentences(event.text, span.start, span.end):

@@ -26,7 +26,7 @@ def shell(command):
 
 def handed(*turns):
     events = talk(*turns)
-    return propose_handed_over(events, 0, len(events), profile=PROFILE, scope=lambda _: "project:shop")
+    return propose_handed_over(events, 0, len(events), profile=PROFILE, scope="project:shop")
 
 
 def only(*turns):
@@ -161,7 +161,7 @@ def test_what_was_handed_over_is_for_its_project_unless_the_words_say_everywhere
 
 def test_words_of_another_session_support_nothing():
     events = [*talk(user(RULE), session="s2"), *talk(user("go on"), suggest(RULE))]
-    (made,) = propose_handed_over(events, 0, len(events), profile=PROFILE, scope=lambda _: "project:shop")
+    (made,) = propose_handed_over(events, 0, len(events), profile=PROFILE, scope="project:shop")
     assert made.trigger == REWORDED
 
 
@@ -266,8 +266,8 @@ def test_an_agent_without_the_tool_can_say_by_the_command_that_words_end_with_th
 
 def test_what_is_read_in_parts_is_what_is_read_at_once():
     events = talk(user(RULE), agent("ok"), suggest(RULE), user("go on"), agent(f'fine\nkept: "{RULE}"'))
-    whole = propose_handed_over(events, 0, len(events), profile=PROFILE, scope=lambda _: "project:shop")
-    parts = [propose_handed_over(events, a, b, profile=PROFILE, scope=lambda _: "project:shop") for a, b in ((0, 3), (3, 5))]
+    whole = propose_handed_over(events, 0, len(events), profile=PROFILE, scope="project:shop")
+    parts = [propose_handed_over(events, a, b, profile=PROFILE, scope="project:shop") for a, b in ((0, 3), (3, 5))]
     assert (*parts[0], *parts[1]) == whole
 
 
@@ -337,7 +337,7 @@ def test_an_option_that_the_agent_worded_waits():
         replace(event, label_reason="answer") if event.kind is EventKind.PROMPT else event
         for event in talk(user(RULE), suggest(RULE))
     ]
-    (made,) = propose_handed_over(events, 0, len(events), profile=PROFILE, scope=lambda _: "project:shop")
+    (made,) = propose_handed_over(events, 0, len(events), profile=PROFILE, scope="project:shop")
     assert waits(made)
 
 

@@ -41,6 +41,6 @@ def test_cues_are_asked_about_bounded_text_and_a_bounded_number_of_times(monkeyp
     vast = seed * (60_000 // len(seed))
     events = talk(user(vast), agent(vast), edit("src/a.py"), output(vast), user("yes"))
     events = [replace(each, label_reason="memory-folder") for each in events] if way == "journal" else events
-    extract_candidates(events, 0, len(events), profile=load_profile(way), lexicon=LEXICON, scope=lambda _: "project:x")
+    extract_candidates(events, 0, len(events), profile=load_profile(way), lexicon=LEXICON, scope="project:x")
     assert max(lengths, default=0) <= 2 * LONGEST
     assert len(lengths) <= QUESTIONS, len(lengths)

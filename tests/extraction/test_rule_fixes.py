@@ -76,10 +76,7 @@ def events_of(*turns: Turn, shell: str = "Bash", exits: bool = False, session: s
 
 
 def proposed(events: tuple[Event, ...], start: int = 0) -> list[Candidate]:
-    return [
-        found
-        for _, found in propose_fixes(events, actions_of(events), profile=PROFILE, scope=lambda _: "project:shop", start=start)
-    ]
+    return [found for _, found in propose_fixes(events, actions_of(events), profile=PROFILE, scope="project:shop", start=start)]
 
 
 def around(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
@@ -309,7 +306,7 @@ def test_another_session_of_the_project_counts_where_what_helped_names_what_was_
     failed = events_of(("run", "npm start", "Error: Cannot find module 'sharp'", 1), session="a")
     for command, count in (("npm install sharp", 1), ("npm install", 0)):
         later = events_of(("run", command, "added", 0), ("run", "npm start", "ok", 0), session="b")
-        found = propose_fixes_across(failed, later, profile=PROFILE, scope=lambda _: "project:shop")
+        found = propose_fixes_across(failed, later, profile=PROFILE, scope="project:shop")
         assert len(found) == count
 
 
@@ -322,7 +319,7 @@ def test_nothing_follows_from_a_failure_of_another_session_read_as_one() -> None
 def test_a_profile_without_the_category_gets_nothing() -> None:
     bare = Profile(id="notes", title="", summary="", categories=(Category(id="idea", title="", belongs="", excludes=""),))
     events = events_of(*FIXES["service"][1])
-    assert propose_fixes(events, actions_of(events), profile=bare, scope=lambda _: "user") == ()
+    assert propose_fixes(events, actions_of(events), profile=bare, scope="user") == ()
 
 
 def test_a_failure_repeated_before_its_success_gives_one_fix() -> None:
@@ -337,12 +334,12 @@ STORIES = st.lists(st.sampled_from([turns for _, turns in FIXES.values()] + list
 @given(STORIES, st.integers(1, 30))
 def test_pieces_that_overlap_give_what_the_whole_gives(stories: list[tuple[Turn, ...]], size: int) -> None:
     events = events_of(*(turn for turns in stories for turn in turns))
-    whole = [(place, found.id) for place, found in propose_fixes(events, actions_of(events), profile=PROFILE, scope=lambda _: "p")]
+    whole = [(place, found.id) for place, found in propose_fixes(events, actions_of(events), profile=PROFILE, scope="p")]
     pieces = []
     for start in range(0, len(events), size):
         base = max(0, start - REACH - 1)
         part = events[base : start + size + AHEAD]
-        found = propose_fixes(part, actions_of(part), profile=PROFILE, scope=lambda _: "p", start=start - base)
+        found = propose_fixes(part, actions_of(part), profile=PROFILE, scope="p", start=start - base)
         pieces += [(base + place, one.id) for place, one in found if base + place < start + size]
     assert pieces == whole
 

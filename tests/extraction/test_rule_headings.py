@@ -17,7 +17,7 @@ JOURNAL = load_profile("journal")
 def listed(text, name="journal", author=Author.HUMAN):
     events = [replace(talk(user(text, author))[0], label_reason="daily-note")]
     rules = load_profile(name)
-    candidates = extract_candidates(events, 0, 1, profile=rules, lexicon=load_lexicon(("en",)), scope=lambda _: "project:log")
+    candidates = extract_candidates(events, 0, 1, profile=rules, lexicon=load_lexicon(("en",)), scope="project:log")
     return [(each.category, each.content) for each in candidates if each.trigger == "heading"]
 
 
@@ -65,7 +65,7 @@ def test_an_item_of_what_may_be_somebody_elses_waits():
     (note,) = talk(user("## Decisions\n- We keep SQLite for `state.db`.\n"))
     found = {
         reason: extract_candidates(
-            [replace(note, label_reason=reason)], 0, 1, profile=JOURNAL, lexicon=LEXICON, scope=lambda _: "project:log"
+            [replace(note, label_reason=reason)], 0, 1, profile=JOURNAL, lexicon=LEXICON, scope="project:log"
         )
         for reason in ("daily-note", "unconfirmed:daily-note")
     }
@@ -79,5 +79,5 @@ def test_a_profile_names_its_own_headings():
     category = replace(rules.categories[0], headings=("Surprises",))
     events = [replace(talk(user("## Surprises\n- `make -j` was slower than `make`\n"))[0], label_reason="daily-note")]
     mine = replace(rules, categories=(category, *rules.categories[1:]))
-    candidates = extract_candidates(events, 0, 1, profile=mine, lexicon=load_lexicon(("en",)), scope=lambda _: "project:log")
+    candidates = extract_candidates(events, 0, 1, profile=mine, lexicon=load_lexicon(("en",)), scope="project:log")
     assert [each.content for each in candidates if each.trigger == "heading"] == ["`make -j` was slower than `make`"]

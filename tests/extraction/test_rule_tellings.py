@@ -23,7 +23,7 @@ def told(text, language="en", name="coding"):
     """The tellings of one prompt: verdict and passage."""
     words, rules = load_lexicon((language,)), load_profile(name)
     events = talk(user(text))
-    candidates = extract_candidates(events, 0, len(events), profile=rules, lexicon=words, scope=lambda _: "project:shop")
+    candidates = extract_candidates(events, 0, len(events), profile=rules, lexicon=words, scope="project:shop")
     verdicts = ((NAMES[type(judge(each, rules, lexicon=words))], each.content) for each in candidates)
     return [each for each in verdicts if each[0] != "none"]
 
@@ -49,7 +49,7 @@ def test_no_pattern_of_a_telling_runs_out_of_memory(capfd):
 def test_no_profile_loses_a_telling(name, language, sentence, expected, passage):
     events = talk(user(sentence))
     rules = load_profile(name)
-    candidates = extract_candidates(events, 0, 1, profile=rules, lexicon=load_lexicon((language,)), scope=lambda _: "project:shop")
+    candidates = extract_candidates(events, 0, 1, profile=rules, lexicon=load_lexicon((language,)), scope="project:shop")
     assert passage in [each.content for each in candidates]
 
 
@@ -131,7 +131,7 @@ def test_a_telling_that_points_at_nothing_waits():
 )
 def test_a_memory_of_a_telling_is_one_contiguous_passage_of_the_typed_words(text):
     events = talk(user(text))
-    candidates = extract_candidates(events, 0, 1, profile=PROFILE, lexicon=load_lexicon(("en",)), scope=lambda _: "project:shop")
+    candidates = extract_candidates(events, 0, 1, profile=PROFILE, lexicon=load_lexicon(("en",)), scope="project:shop")
     assert candidates
     typed = [one_line(text[span.start : span.end]) for span in typed_spans(events[0])]
     assert all(any(one_line(each.content) in words for words in typed) for each in candidates)
@@ -161,7 +161,7 @@ def test_a_standing_wish_said_once_is_refused_and_says_why():
 )
 def test_an_order_for_a_note_without_words_to_keep_is_refused_and_says_why(text):
     events = talk(user(text))
-    (candidate,) = extract_candidates(events, 0, 1, profile=PROFILE, lexicon=load_lexicon(("en",)), scope=lambda _: "project:shop")
+    (candidate,) = extract_candidates(events, 0, 1, profile=PROFILE, lexicon=load_lexicon(("en",)), scope="project:shop")
     assert judge(candidate, PROFILE, lexicon=load_lexicon(("en",))) == Refused(reason=ERRAND)
 
 
@@ -315,7 +315,7 @@ def test_a_telling_that_is_quoted_struck_out_or_asked_about_is_not_active(said):
 
 def test_a_telling_that_the_agent_worded_as_an_option_is_not_active():
     events = [replace(event, label_reason="answer") for event in talk(user("From now on, always run the harbor script."))]
-    (made,) = extract_candidates(events, 0, 1, profile=PROFILE, lexicon=load_lexicon(("en",)), scope=lambda _: "project:shop")
+    (made,) = extract_candidates(events, 0, 1, profile=PROFILE, lexicon=load_lexicon(("en",)), scope="project:shop")
     assert isinstance(judge(made, PROFILE, lexicon=load_lexicon(("en",))), Held)
 
 
@@ -333,7 +333,7 @@ def test_a_telling_that_the_agent_worded_as_an_option_is_not_active():
 def test_a_pronoun_or_a_program_is_filed_as_nobody_in_the_speakers_life(text, people):
     rules = load_profile("companion")
     events = talk(user(text))
-    found = extract_candidates(events, 0, 1, profile=rules, lexicon=load_lexicon(rules.languages), scope=lambda _: "project:shop")
+    found = extract_candidates(events, 0, 1, profile=rules, lexicon=load_lexicon(rules.languages), scope="project:shop")
     assert [each.category == "people" for each in found] == [people]
 
 
@@ -433,9 +433,7 @@ def test_a_telling_waits_behind_a_prompt_that_brings_it_or_breaks_off(before):
 
 def told_after(before, text):
     events = talk(user(before), agent("Sure."), user(text))
-    candidates = extract_candidates(
-        events, 0, len(events), profile=PROFILE, lexicon=load_lexicon(("en",)), scope=lambda _: "project:shop"
-    )
+    candidates = extract_candidates(events, 0, len(events), profile=PROFILE, lexicon=load_lexicon(("en",)), scope="project:shop")
     return [(NAMES[type(judge(each, PROFILE, lexicon=load_lexicon(("en",))))], each.content) for each in candidates]
 
 
@@ -584,9 +582,7 @@ def test_a_telling_is_active_behind_a_sentence_that_only_begins_alike(lead):
 )
 def test_a_withdrawal_names_what_it_takes_back_for_the_project_and_the_person(language, sentence, named):
     events = talk(user(sentence))
-    made = extract_candidates(
-        events, 0, 1, profile=load_profile("coding"), lexicon=load_lexicon((language,)), scope=lambda _: "project:x"
-    )
+    made = extract_candidates(events, 0, 1, profile=load_profile("coding"), lexicon=load_lexicon((language,)), scope="project:x")
     assert [(each.trigger, each.replaces, each.doubt) for each in made] == [(WITHDRAWAL, named, TAKES_BACK)] * 2
     assert {each.scope for each in made} == {USER_SCOPE, "project:x"}
 
@@ -606,7 +602,7 @@ def test_a_withdrawal_names_what_it_takes_back_for_the_project_and_the_person(la
 )
 def test_an_order_not_to_forget_takes_nothing_back(language, sentence):
     events, lexicon = talk(user(sentence)), load_lexicon((language,))
-    made = extract_candidates(events, 0, 1, profile=load_profile("coding"), lexicon=lexicon, scope=lambda _: "project:x")
+    made = extract_candidates(events, 0, 1, profile=load_profile("coding"), lexicon=lexicon, scope="project:x")
     assert made
     assert WITHDRAWAL not in {each.trigger for each in made}
 

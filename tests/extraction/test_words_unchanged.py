@@ -28,7 +28,7 @@ def test_every_memory_of_a_telling_stands_verbatim_in_one_typed_span_of_its_even
             continue
         events = [event for piece in source.read(path, Cursor()) for event in piece.events]
         by_key = {event.key: event for event in events}
-        for candidate in propose_prompt_tellings(events, 0, len(events), profile=rules, lexicon=words, scope=lambda _: "project:x"):
+        for candidate in propose_prompt_tellings(events, 0, len(events), profile=rules, lexicon=words, scope="project:x"):
             event = by_key[candidate.evidence[0].event]
             spans = [one_line(event.text[span.start : span.end]) for span in typed_spans(event)]
             whole = one_line(event.text) if candidate.trigger == "command" else ""
@@ -46,7 +46,7 @@ def test_every_listed_item_stands_verbatim_in_its_note(shared, every):
             continue
         events = [event for piece in source.read(path, Cursor()) for event in piece.events]
         by_key = {event.key: event for event in events}
-        made = extract_candidates(events, 0, len(events), profile=rules, lexicon=load_lexicon(("en",)), scope=lambda _: "project:x")
+        made = extract_candidates(events, 0, len(events), profile=rules, lexicon=load_lexicon(("en",)), scope="project:x")
         for candidate in made:
             if candidate.trigger == HEADING:
                 assert candidate.content in by_key[candidate.evidence[0].event].text

@@ -56,7 +56,7 @@ def talk(*turns: tuple[EventKind, Author, str, ToolUse | None], session: str = "
 
 def found(*turns: tuple[EventKind, Author, str, ToolUse | None], lexicon=LEXICON) -> tuple[Candidate, ...]:
     events = talk(*turns)
-    return extract_candidates(events, 0, len(events), profile=PROFILE, lexicon=lexicon, scope=lambda _: "project:shop")
+    return extract_candidates(events, 0, len(events), profile=PROFILE, lexicon=lexicon, scope="project:shop")
 
 
 def active(*turns: tuple[EventKind, Author, str, ToolUse | None], lexicon=LEXICON) -> list[str]:

@@ -169,9 +169,7 @@ def remembered(tmp_path, *records):
     return [
         each.content
         for episode in segment(events, PROFILE.buffer)
-        for each in extract_candidates(
-            events, episode.start, episode.stop, profile=PROFILE, lexicon=words, scope=lambda _: "project:x"
-        )
+        for each in extract_candidates(events, episode.start, episode.stop, profile=PROFILE, lexicon=words, scope="project:x")
         if isinstance(judge(each, PROFILE, lexicon=words), Accepted)
     ]
 

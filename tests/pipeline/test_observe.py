@@ -8,7 +8,7 @@ from kept.extraction.segment import segment
 from kept.pipeline.observe import LIVE, ExtractionContext, ObservedConversation, observe_event
 from talk import LEXICON, PROFILE, agent, edit, output, talk, user
 
-ENGINE = ExtractionContext(profile=PROFILE, scope=lambda _: "project:shop")
+ENGINE = ExtractionContext(profile=PROFILE, scope="project:shop")
 TURNS = st.lists(
     st.sampled_from(
         [

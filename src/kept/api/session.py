@@ -55,7 +55,7 @@ class Session:
         self._workspace, self.directory, self._most, self._keep = workspace, directory, most, keep
         self._cursor, self._watched = Cursor(), ObservedConversation()
         self.profile = workspace.profile_for(GENERIC, directory, str(path))
-        self._engine = ExtractionContext(profile=self.profile, scope=lambda _: self.scope)
+        self._engine = ExtractionContext(profile=self.profile, scope=self.scope)
         self._clean = partial(clean, redact=partial(redact, key=workspace.store.key("redaction")), limits=Limits())
         self.read_new()
 

@@ -118,7 +118,7 @@ class SessionPairing:
             event.key: event for thread in earlier for event in self._last_events(thread) if event.key not in known
         }  # events that are copied from an earlier session do not count
         before = tuple(ends.values())
-        found = fixes_across(before, events, profile=rules.profile, scope=lambda _: rules.scope)
+        found = fixes_across(before, events, profile=rules.profile, scope=rules.scope)
         both = (*before, *events) if found else ()
         words = choose_lexicon(events, rules.profile.languages)
         by_key, said = {event.key: event for event in both}, texts_by_key(both)

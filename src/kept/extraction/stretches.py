@@ -100,7 +100,7 @@ def _judge_episode(events: Sequence[Event], start: int, stop: int, rules: Rules)
         stop,
         profile=rules.profile,
         lexicon=words,
-        scope=lambda _: rules.scope,
+        scope=rules.scope,
         suggested=rules.handover,
     )
     if not candidates:
@@ -121,7 +121,7 @@ def _judge_fixes(window: Window, done: Done, stop: int) -> list[tuple[int, Candi
     if rules.live:
         return []
     found: list[tuple[int, CandidateVerdict]] = []
-    for place, candidate in fixes_of(events, done, profile=rules.profile, scope=lambda _: rules.scope, start=window.place - base):
+    for place, candidate in fixes_of(events, done, profile=rules.profile, scope=rules.scope, start=window.place - base):
         if base + place < stop:
             seen = events[max(0, place - LOOKBACK) : place + 1]
             words = choose_lexicon(seen, rules.profile.languages)

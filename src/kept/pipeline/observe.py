@@ -5,8 +5,6 @@ because later events may change their words. The candidates of a closed episode 
 transcript. Nothing is stored here.
 """
 
-from collections.abc import Callable
-
 from kept.core.event import Event
 from kept.core.memory import Accepted, Candidate
 from kept.core.value import dataclass
@@ -22,10 +20,10 @@ from kept.profiles.profile import Profile
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExtractionContext:
-    """What extraction needs besides events: the profile, and a function from a raw working directory to its scope."""
+    """What extraction needs besides events: the profile and the scope of the project."""
 
     profile: Profile
-    scope: Callable[[str], str]
+    scope: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,7 +7,7 @@ trust of the note's author; the rest of a note is ignored. Knows nothing of tool
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import PurePosixPath
 
@@ -69,7 +69,7 @@ class _Prompt:
 
 
 def propose_prompt_tellings(
-    events: Sequence[Event], start: int, stop: int, *, profile: Profile, lexicon: Lexicon, scope: Callable[[str], str]
+    events: Sequence[Event], start: int, stop: int, *, profile: Profile, lexicon: Lexicon, scope: str
 ) -> tuple[Candidate, ...]:
     """The candidates of the prompts in ``[start, stop)``, in order."""
     found: dict[str, Candidate] = {}
@@ -77,7 +77,7 @@ def propose_prompt_tellings(
         event = events[index]
         if is_prompt(event):
             before = events[max(0, index - LOOKBACK) : index]
-            prompt = _Prompt(event=event, before=before, profile=profile, lexicon=lexicon, scope=scope(event.project))
+            prompt = _Prompt(event=event, before=before, profile=profile, lexicon=lexicon, scope=scope)
             made = [candidate for telling in _tellings(event, lexicon) for candidate in _candidates(prompt, telling)]
             # If one telling of a prompt may be quoted, the others may belong to the same quoted text.
             framed = any(candidate.doubt in tuple(Frame) for candidate in made)
@@ -298,9 +298,7 @@ class ListItem:
     under: str
 
 
-def propose_heading_items(
-    events: Sequence[Event], start: int, stop: int, *, profile: Profile, scope: Callable[[str], str]
-) -> tuple[Candidate, ...]:
+def propose_heading_items(events: Sequence[Event], start: int, stop: int, *, profile: Profile, scope: str) -> tuple[Candidate, ...]:
     """The candidates of the notes in ``[start, stop)``, in order. Empty if the profile names no headings."""
     named = {name.casefold(): category for category in profile.categories for name in category.headings}
     if not named:
@@ -310,7 +308,7 @@ def propose_heading_items(
         for item in find_list_items(event.text, frozenset(named)) if is_note(event) else ():
             category = named[item.under]
             content = event.text[item.start : item.end]
-            where, doubt = USER_SCOPE if category.user_wide else scope(event.project), authorship_doubt(event)
+            where, doubt = USER_SCOPE if category.user_wide else scope, authorship_doubt(event)
             candidate = Candidate(
                 id=digest(profile.id, category.id, where, HEADING, event.key, content),
                 profile=profile.id,
@@ -418,7 +416,7 @@ def extract_candidates(
     *,
     profile: Profile,
     lexicon: Lexicon,
-    scope: Callable[[str], str],
+    scope: str,
     suggested: bool = True,
 ) -> tuple[Candidate, ...]:
     """The candidates of the events ``[start, stop)`` of a session, in order. Looks back before ``start``, never past ``stop``.

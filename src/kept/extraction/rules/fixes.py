@@ -5,7 +5,7 @@ slots: the error, the command and the change. A variant has other options, varia
 program in its place. Whether a candidate becomes a memory is decided elsewhere.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from kept.core.codec import digest
 from kept.core.error_fingerprint import error_message, fingerprint_error, fingerprint_errors, linter_rule, score_error_line
@@ -194,20 +194,19 @@ class Fix:
 
 
 def propose_fixes(
-    events: Sequence[Event], done: Done, *, profile: Profile, scope: Callable[[str], str], start: int = 0
+    events: Sequence[Event], done: Done, *, profile: Profile, scope: str, start: int = 0
 ) -> tuple[tuple[int, Candidate], ...]:
     """The fixes whose success lies in ``events[start:]``, each with the index of the success, in order; empty if the profile has no
     category for fixes. ``done`` are the :func:`actions_of` the events.
 
     The failure is at most ``REACH`` events before its success, and what undoes it at most ``AHEAD`` after. So reading a session in
-    pieces with that much overlap gives the same result as reading it at once. ``scope`` returns the scope of a raw working
-    directory.
+    pieces with that much overlap gives the same result as reading it at once.
     """
     return _candidates(_fixes(events, done), profile, scope, start)
 
 
 def propose_fixes_across(
-    before: Sequence[Event], events: Sequence[Event], *, profile: Profile, scope: Callable[[str], str]
+    before: Sequence[Event], events: Sequence[Event], *, profile: Profile, scope: str
 ) -> tuple[tuple[int, Candidate], ...]:
     """The fixes of failures in earlier sessions of a project (``before``, the latest last) that first passed in this one."""
     both = (*before, *events)
@@ -319,9 +318,7 @@ def _find_fix(failure: Failure, later: Sequence[Command], done: Done, *, apart: 
     return other
 
 
-def _candidates(
-    found: Iterator[Fix], profile: Profile, scope: Callable[[str], str], start: int
-) -> tuple[tuple[int, Candidate], ...]:
+def _candidates(found: Iterator[Fix], profile: Profile, scope: str, start: int) -> tuple[tuple[int, Candidate], ...]:
     category = profile.category_for(CATEGORY)
     if category is None:
         return ()
@@ -333,7 +330,7 @@ def _candidates(
     return tuple(sorted(made, key=lambda pair: pair[0]))
 
 
-def _candidate(fix: Fix, profile: Profile, category: str, scope: Callable[[str], str]) -> Candidate | None:
+def _candidate(fix: Fix, profile: Profile, category: str, scope: str) -> Candidate | None:
     whole = error_message(fix.failure.error).rstrip(" .:")
     step = strip_redirections(fix.failure.step.text)
     error, command = named_error(whole), plain_command(step)
@@ -348,12 +345,11 @@ def _candidate(fix: Fix, profile: Profile, category: str, scope: Callable[[str],
     if len(content) > _LINE_CHARS or len(evidence) < len(quotes):
         return None
     event = fix.success.output
-    where = scope(event.project)
     return Candidate(
-        id=digest(profile.id, CATEGORY, where, TRIGGER, event.key, content),
+        id=digest(profile.id, CATEGORY, scope, TRIGGER, event.key, content),
         profile=profile.id,
         category=category,
-        scope=where,
+        scope=scope,
         content=content,
         confidence=CERTAIN,
         doubt=DANGEROUS if any(map(is_harmful_command, done)) else UNNAMED if _places_other(fix, done) else "",

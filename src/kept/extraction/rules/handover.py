@@ -8,7 +8,7 @@ transcript is read. If its words are one contiguous passage that the person type
 
 import json
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
@@ -182,9 +182,7 @@ _KINDS = (
 )
 
 
-def propose_handed_over(
-    events: Sequence[Event], start: int, stop: int, *, profile: Profile, scope: Callable[[str], str]
-) -> tuple[Candidate, ...]:
+def propose_handed_over(events: Sequence[Event], start: int, stop: int, *, profile: Profile, scope: str) -> tuple[Candidate, ...]:
     """The candidates handed over in the events ``[start, stop)``, in order. Looks back before ``start``, never past ``stop``."""
     if next(find_suggestions(events, start, stop), None) is None:
         return ()
@@ -203,13 +201,11 @@ def propose_handed_over(
     return tuple(made for suggestion, _, made in earlier if suggestion.place >= start)
 
 
-def _candidate(
-    suggestion: Suggestion, passage: Passage | None, category: Category, profile: Profile, scope: Callable[[str], str]
-) -> Candidate:
+def _candidate(suggestion: Suggestion, passage: Passage | None, category: Category, profile: Profile, scope: str) -> Candidate:
     content = one_line(passage.words if passage else suggestion.text)
     event = passage.event if passage else suggestion.event
     lexicon = load_lexicon(profile.languages)
-    where = choose_scope(content, category, scope(event.project), lexicon.spoken)
+    where = choose_scope(content, category, scope, lexicon.spoken)
     doubt = _suggestion_doubt(passage, content) or suggestion.doubt
     agrees = lexicon.agreement and compile_pattern(lexicon.agreement).match(content)
     if agrees and not doubt and not suggestion.said_alone and not (passage and passage.answer):
