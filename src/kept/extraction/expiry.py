@@ -15,8 +15,6 @@ from kept.profiles.lexicons import calendar_words, join_alternatives, number_wor
 
 _TEXT_CHARS = 1_000
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
-
-
 _WEEKDAYS, _MONTHS = calendar_words("weekdays"), calendar_words("months")
 _UNITS = {word: unit for unit in _DAYS for word in join_alternatives("expiry", unit, spaced=True).split("|")}
 _UNIT = "|".join(map(re.escape, _UNITS))
@@ -38,10 +36,10 @@ _WORD = compile_late(r"[\w-]+")
 def find_end(text: str, at: datetime | None, zone: ZoneInfo) -> datetime | None:
     """When a statement made at ``at`` ends by its own words; None if they name no end, or one that had already passed."""
     match = _END.search(text[:_TEXT_CHARS].lower()) if at is not None else None
-    if match is None or at is None or _REPEATS.search(text) or (match["day"] and _parse_count(text, _WEEKDAYS) > 1):
+    if match is None or at is None or _REPEATS.search(text) or (match["day"] and _count_weekdays(text) > 1):
         return None
     try:
-        last = _last_day(match, at.astimezone(zone).date())
+        last = _find_last_day(match, at.astimezone(zone).date())
         end = datetime.combine(last + timedelta(days=1), time(), zone).astimezone(UTC) if last is not None else None
     except OverflowError:  # "until 9999-12-31": no end
         return None
@@ -53,29 +51,26 @@ def add_end(candidate: Candidate, zone: ZoneInfo) -> Candidate:
     return candidate if candidate.valid_until else replace(candidate, valid_until=find_end(candidate.content, candidate.at, zone))
 
 
-def _parse_count(text: str, words: dict[str, int]) -> int:
-    return sum(item.casefold() in words for item in _WORD.findall(text[:_TEXT_CHARS]))
+def _count_weekdays(text: str) -> int:
+    return sum(word.casefold() in _WEEKDAYS for word in _WORD.findall(text[:_TEXT_CHARS]))
 
 
-def _last_day(found: re.Match[str], today: date) -> date | None:
-    if found["unit"]:
-        count = number_words().get(found["count"], found["count"]) if found["count"] else "1"
-        return today + timedelta(days=int(count) * _DAYS[_UNITS[found["unit"]]])
-    if found["day"]:
-        return today + timedelta(days=(_WEEKDAYS[found["day"]] - today.weekday()) % 7)
-    if found["whole"]:
-        return _end_of(_UNITS[found["whole"]], today)
-    if found["iso"]:
-        year, month, day = map(int, found["iso"].split("-"))
-        return _day(year, month, day)
-    name, day_text, year_text = (
-        found[one] or found[other] for one, other in (("month", "month2"), ("first", "second"), ("year", "year2"))
-    )
-    named = _day(int(year_text or today.year), _MONTHS[name], int(day_text))
-    return _day(named.year + 1, named.month, named.day) if named is not None and named < today and not year_text else named
+def _find_last_day(match: re.Match[str], today: date) -> date | None:
+    if match["unit"]:
+        count = number_words().get(match["count"], match["count"]) if match["count"] else "1"
+        return today + timedelta(days=int(count) * _DAYS[_UNITS[match["unit"]]])
+    if match["day"]:
+        return today + timedelta(days=(_WEEKDAYS[match["day"]] - today.weekday()) % 7)
+    if match["whole"]:
+        return _find_period_end(_UNITS[match["whole"]], today)
+    if match["iso"]:
+        return _build_date(*map(int, match["iso"].split("-")))
+    month, day, year = match["month"] or match["month2"], match["first"] or match["second"], match["year"] or match["year2"]
+    named = _build_date(int(year or today.year), _MONTHS[month], int(day))
+    return _build_date(named.year + 1, named.month, named.day) if named is not None and named < today and not year else named
 
 
-def _end_of(unit: str, today: date) -> date | None:
+def _find_period_end(unit: str, today: date) -> date | None:
     match unit:
         case "week":
             return today + timedelta(days=6 - today.weekday())
@@ -87,7 +82,7 @@ def _end_of(unit: str, today: date) -> date | None:
             return today
 
 
-def _day(year: int, month: int, day: int) -> date | None:
+def _build_date(year: int, month: int, day: int) -> date | None:
     try:
         return date(year, month, day)
     except ValueError:
