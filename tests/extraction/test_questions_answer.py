@@ -9,8 +9,9 @@ from kept.core.event import Author, EventKind, Origin, ToolUse
 from kept.core.memory import ALLUDES, DISMISSED, DOUBTED, HELPFUL, PASSING, Accepted, Frame, Held, Refused
 from kept.extraction.gate import judge
 from kept.extraction.questions.answer import read_answer
+from kept.extraction.questions.claims import ChunkReading
 from kept.extraction.questions.question import Excerpt, build_question_ask, name_hints, split_reply
-from kept.extraction.questions.reading import ChunkReading, read_rewordings
+from kept.extraction.questions.rewording import read_rewordings
 from kept.extraction.questions.support import find_verbatim
 from kept.extraction.questions.turns import cut_chunks
 from kept.extraction.rules.framing import find_frame

@@ -3,7 +3,7 @@
 import pytest
 
 from kept.core.summary import SummaryPoint
-from kept.extraction.questions.reading import build_condense_ask, merge_points, read_condensed_points
+from kept.extraction.questions.points import build_condense_ask, merge_points, read_condensed_points
 from kept.profiles.prompts import question_text
 
 DECIDED = "The importer keeps amounts as integers in cents because floats lose money."
@@ -54,8 +54,8 @@ def test_a_reply_of_another_form_is_no_reply():
 
 
 def test_the_question_holds_every_point_and_nothing_of_the_conversation():
-    text, version = question_text("outcome")
-    ask = build_condense_ask(POINTS, system=text, version=version, about=("s",))
+    _, version = question_text("outcome")
+    ask = build_condense_ask(POINTS, about=("s",))
     assert (ask.purpose, ask.version, ask.about) == ("summary", version, ("s",))
     assert ask.prompt.splitlines()[3] == f"p4 (decisions): {DECIDED}"
     assert len(ask.prompt.splitlines()) == len(POINTS)

@@ -6,7 +6,7 @@ from kept.core.event import Author, Event, EventKind, Origin, ToolUse
 from kept.core.memory import Accepted, Held
 from kept.extraction.gate import judge
 from kept.extraction.questions.answer import Answer, read_answer
-from kept.extraction.questions.reading import ChunkReading
+from kept.extraction.questions.claims import ChunkReading
 from kept.extraction.questions.trust import is_agreement
 from kept.extraction.questions.turns import cut_chunks
 from kept.profiles.lexicons import load_lexicon

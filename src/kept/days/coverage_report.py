@@ -8,11 +8,11 @@ from kept.core.event import Event
 from kept.core.memory import USER_SCOPE
 from kept.core.value import dataclass
 from kept.extraction.coverage import Coverage, MemoryCoverage, Topic, collect_coverage, find_topics, mark_topics
+from kept.extraction.segment import WINDOW
 from kept.profiles.language import choose_lexicon
 from kept.store.values import Thread
 from kept.workspace import Workspace
 
-WINDOW = 4_000  # events that are processed together: bounds memory for sessions of any length
 _MISSED_KEPT = 50
 
 

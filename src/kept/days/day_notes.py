@@ -20,6 +20,7 @@ from kept.core.value import dataclass, replace
 from kept.days.llm_summaries import DaySummary, load_day_summaries
 from kept.days.summaries import build_notes, condense_bullets, memory_bullet, order_bullets, part_of_category, to_bullets
 from kept.extraction.coverage import Topic, find_topics
+from kept.extraction.segment import WINDOW
 from kept.local.batches import split_batches
 from kept.local.progress import Progress, ignore_progress
 from kept.local.workers import Workers, map_ahead
@@ -36,7 +37,6 @@ PARTS = {
     "decisions": SummaryPart.DECIDED,
     "questions": SummaryPart.OPEN,
 }
-WINDOW = 4_000  # events that are processed together, which bounds memory; windows begin at multiples of this
 
 
 Take = Callable[[Thread, Sequence[Event], Sequence[Topic]], None]

@@ -13,7 +13,7 @@ from kept.core.fingerprint import is_known_statement
 from kept.core.summary import Passage, PassageForm, SummaryPoint
 from kept.core.times import ALWAYS
 from kept.core.value import dataclass, replace
-from kept.extraction.questions.reading import build_condense_ask, merge_points, read_condensed_points
+from kept.extraction.questions.points import build_condense_ask, merge_points, read_condensed_points
 from kept.llm.ask import Ask, Asking, CompleteReply
 from kept.profiles.prompts import question_text
 from kept.store.values import ThreadPoint
@@ -52,14 +52,14 @@ def write_day_summaries(workspace: Workspace, asking: Asking, *, by: str) -> Day
     stale = [(day, scope) for day, scope in made if day is not None and (day, scope) not in noted]
     if not waiting and not stale:
         return DaySummaryReport()
-    text, version = question_text("outcome")
+    _, version = question_text("outcome")
     asks: list[tuple[Place, Sequence[SummaryPoint], Ask]] = []
     for place, points in waiting.items():
         whole = merge_points(passage.point for passage in points)
         about = tuple(sorted({session for passage in points for session in passage.sessions}))
         for start in range(0, len(whole), _MOST) if len(whole) > _FEW else ():
             some = whole[start : start + _MOST]
-            asks.append((place, some, build_condense_ask(some, system=text, version=version, about=about)))
+            asks.append((place, some, build_condense_ask(some, about=about)))
     replies = asking([ask for _, _, ask in asks]) if asks else ()
     found: dict[Place, list[SummaryPoint]] = defaultdict(list)
     failed: set[Place] = set()

@@ -25,6 +25,7 @@ from kept.extraction.rules.commands import actions_of
 from kept.extraction.rules.fixes import AHEAD, has_open_failure
 from kept.extraction.rules.fixes import propose_fixes_across as fixes_across
 from kept.extraction.rules.patterns import LOOKBACK
+from kept.extraction.segment import WINDOW
 from kept.extraction.stretches import EVENTS, Stretch, Window, analyse_window, analyse_windows
 from kept.extraction.verdicts import Rules, commit_span, judge_candidate, place_proposals, rules_for, texts_by_key
 from kept.local.batches import split_batches
@@ -145,9 +146,6 @@ class SessionPairing:
 
     def _last_events(self, thread: Thread) -> tuple[Event, ...]:
         return self.workspace.store.archive.events(thread.id, max(0, thread.events - EVENTS), thread.events)
-
-
-WINDOW = 4_000  # events that are processed together: bounds memory for sessions of any length
 
 
 @dataclass(kw_only=True, slots=True)

@@ -5,7 +5,7 @@ wait for the next run, which finds every paid reply in the cache. Knows no model
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import islice
@@ -24,33 +24,29 @@ from kept.extraction.extract_threads import Within
 from kept.extraction.gate import judge
 from kept.extraction.question_plan import Question, ThreadPart, list_pending_threads, plan_questions
 from kept.extraction.questions.answer import Answer, read_answer
+from kept.extraction.questions.claims import ChunkReading, Claim
 from kept.extraction.questions.question import split_reply
-from kept.extraction.questions.reading import (
-    ChunkReading,
-    Claim,
-    build_rewording_ask,
-    is_unclear,
-    read_rewordings,
-    without_allusion,
-)
+from kept.extraction.questions.rewording import build_rewording_ask, is_unclear, read_rewordings, without_allusion
+from kept.extraction.questions.turns import Chunk
 from kept.extraction.verdicts import commit_span, place_proposals
 from kept.llm.ask import Asking, CompleteReply, PendingReply, Reply, TokenLimits
 from kept.local.progress import Late, Progress, ignore_progress, never_late
 from kept.profiles.profile import Occasion
-from kept.profiles.prompts import Prompt, question_text
+from kept.profiles.prompts import Prompt
 from kept.store.values import MODEL, Span, Thread
 from kept.workspace import Workspace
 
 _TOGETHER = 24  # questions per call of ``asking``
 _REDACTED = "[redacted:"
+_AnsweredPart = tuple[ThreadPart, Answer | None]
 
 
 class Trust(Enum):
     """Which of a model's claims may become active without review."""
 
-    CLAIMS = "all"  # every accepted claim: for a model that passed its trial
-    NOTHING = "of one that did not: it also changes nothing that rules found"
-    PASSAGES = "what the person typed, word for word, and no rule doubts"
+    CLAIMS = "claims"  # every accepted claim: for a model that passed its trial
+    NOTHING = "nothing"  # for a model that did not; it also changes nothing that rules found
+    PASSAGES = "passages"  # only what the person typed, word for word, if no rule doubts it
 
 
 @dataclass(kw_only=True, slots=True)
@@ -154,100 +150,92 @@ class _LlmExtraction:
     forgotten: frozenset[str]
     blocked: set[int] = field(default_factory=set)
 
-    def ask_questions(self, planned: Sequence[Question]) -> None:
+    def ask_questions(self, questions: Sequence[Question]) -> None:
         """Ask some questions, and commit the results thread by thread."""
-        gathered = [part for question in planned for part in question.parts]
-        answers = self._cleared(planned, self._ask_for_answers(planned))
-        points = [to_passages(part, answer, self._format_pass_note(part)) for part, answer in zip(gathered, answers, strict=True)]
-        judged = [self._judge_answer(part, answer) for part, answer in zip(gathered, answers, strict=True)]
-        for thread in dict.fromkeys(thread_part.thread.id for thread_part in gathered):
-            own = [n for n, thread_part in enumerate(gathered) if thread_part.thread.id == thread]
-            self._commit_answers(
-                [gathered[n] for n in own],
-                [judged[n] for n in own],
-                [answers[n] is not None for n in own],
-                [points[n] for n in own],
-            )
+        parts = [part for question in questions for part in question.parts]
+        answers = self._reword_unclear_claims(questions, self._ask_for_answers(questions))
+        by_thread: dict[int, list[_AnsweredPart]] = {}
+        for part, answer in zip(parts, answers, strict=True):
+            by_thread.setdefault(part.thread.id, []).append((part, answer))
+        for answered in by_thread.values():
+            self._commit_answers(answered)
 
-    def _ask_for_answers(self, planned: Sequence[Question]) -> list[Answer | None]:
+    def _ask_for_answers(self, questions: Sequence[Question]) -> list[Answer | None]:
         """The answers to the parts of the questions, in order; None if there is no usable reply."""
-        asks = [question.ask for question in planned if question.ask is not None]
+        asks = [question.ask for question in questions if question.ask is not None]
         replies = iter(self.asking(asks) if asks else ())
         return [
             answer
-            for question in planned
+            for question in questions
             for answer in self._read_reply(question.parts, next(replies) if question.ask is not None else None)
         ]
 
-    def _read_reply(self, some: Sequence[ThreadPart], reply: Reply | None) -> Iterator[Answer | None]:
-        parts = [part for part in some if part.worth_asking]
-        bodies = iter(split_reply(reply.body, [part.excerpt for part in parts]) if isinstance(reply, CompleteReply) else [])
-        for part in some:
+    def _read_reply(self, parts: Sequence[ThreadPart], reply: Reply | None) -> Iterator[Answer | None]:
+        excerpts = [part.excerpt for part in parts if part.worth_asking]
+        bodies = iter(split_reply(reply.body, excerpts) if isinstance(reply, CompleteReply) else ())
+        for part in parts:
             body = next(bodies, None) if part.worth_asking else None
-            answer = read_answer(body, part.reading) if body is not None else None if part.worth_asking else Answer()
+            answer = read_answer(body, part.reading) if body is not None else None
             self.report.dropped.update(answer.dropped if answer else {})
-            yield answer
+            yield answer if part.worth_asking else Answer()
 
-    def _cleared(self, planned: Sequence[Question], answers: Sequence[Answer | None]) -> list[Answer | None]:
-        """The answers after unclear claims were sent back once for rewording, all claims of a reply in one question. While that
-        reply is pending, its parts count as unanswered. Claims that will be held anyway are not sent back.
+    def _reword_unclear_claims(self, questions: Sequence[Question], answers: Sequence[Answer | None]) -> list[Answer | None]:
+        """The answers after unclear claims were sent back once for rewording, all claims of a reply in one question.
+
+        While the reply to that question is pending, its parts count as unanswered. Claims that will be held anyway are not sent
+        back.
         """
-        found = list(answers)
-        text, version = question_text("rewording")
-        places = iter(range(len(found)))
-        sent = [
+        reworded = list(answers)
+        places = iter(range(len(answers)))
+        unclear = [
             [
                 (at, claim, part.reading)
                 for part, at in zip(question.parts, places, strict=False)
-                for claim in self._unclear(found[at], part.reading)
+                for claim in self._find_unclear_claims(answers[at], part.reading)
             ]
-            for question in planned
+            for question in questions
         ]
-        sent = [some for some in sent if some]
-        asks = [
-            build_rewording_ask(
-                [item[1:] for item in some], system=text, version=version, about=_sessions_of(claim for _, claim, _ in some)
-            )
-            for some in sent
-        ]
-        for some, reply in zip(sent, self.asking(asks) if asks else (), strict=True):
-            better = read_rewordings(reply.body, [item[1:] for item in some]) if isinstance(reply, CompleteReply) else {}
-            for place, claim in better.items():
-                at, before, _ = some[place]
-                if (made := found[at]) is not None:
-                    found[at] = replace(made, claims=tuple(claim if item is before else item for item in made.claims))
-            if isinstance(reply, PendingReply):
-                for at, _, _ in some:
-                    found[at] = None
-        return found
+        batches = [batch for batch in unclear if batch]
+        contexts = [[(claim, reading) for _, claim, reading in batch] for batch in batches]
+        replies = self.asking(list(map(build_rewording_ask, contexts))) if batches else ()
+        for batch, context, reply in zip(batches, contexts, replies, strict=True):
+            better = read_rewordings(reply.body, context) if isinstance(reply, CompleteReply) else {}
+            for number, (at, before, _) in enumerate(batch):
+                answer = reworded[at]
+                if isinstance(reply, PendingReply):
+                    reworded[at] = None
+                elif answer is not None and number in better:
+                    claims = tuple(better[number] if claim is before else claim for claim in answer.claims)
+                    reworded[at] = replace(answer, claims=claims)
+        return reworded
 
-    def _unclear(self, made: Answer | None, reading: ChunkReading) -> list[Claim]:
+    def _find_unclear_claims(self, answer: Answer | None, reading: ChunkReading) -> list[Claim]:
         """The claims that would become active but cannot be understood on their own."""
         return [
             claim
-            for claim in (made.claims if made is not None and self.trust is Trust.CLAIMS else ())
+            for claim in (answer.claims if answer is not None and self.trust is Trust.CLAIMS else ())
             if not claim.refusal
             and is_unclear(claim.candidate, reading.lexicon)
             and isinstance(judge(without_allusion(claim.candidate), reading.profile, lexicon=reading.lexicon), Accepted)
         ]
 
-    def _judge_answer(self, part: ThreadPart, found: Answer | None) -> list[tuple[int, CandidateVerdict]]:
-        if found is None:
-            return []
-        good = {claim.candidate.id for claim in found.claims if not claim.refusal}
-        claims = [
+    def _judge_answer(self, part: ThreadPart, answer: Answer) -> list[tuple[int, CandidateVerdict]]:
+        good = {claim.candidate.id for claim in answer.claims if not claim.refusal}
+        judged = [
             (
                 claim.ordinal,
-                CandidateVerdict(
-                    candidate=add_end(claim.candidate, self.workspace.zone),
-                    verdict=self._verdict(part, claim.candidate, claim.refusal),
+                _refuse_secrets(
+                    self.workspace,
+                    CandidateVerdict(
+                        candidate=add_end(claim.candidate, self.workspace.zone),
+                        verdict=self._judge_claim(part, claim.candidate, claim.refusal),
+                    ),
                 ),
             )
-            for claim in found.claims
+            for claim in answer.claims
             if not claim.refusal or claim.candidate.id not in good  # the same words claimed twice are one claim
         ]
-        overruled = () if self.trust is Trust.NOTHING else found.overruled
-        return [*((place, _refuse_secrets(self.workspace, judged)) for place, judged in claims), *overruled]
+        return [*judged, *(() if self.trust is Trust.NOTHING else answer.overruled)]
 
     def _is_held_by_rules(self, thread: Thread, candidate: Candidate) -> bool:
         """True if the rules hold back a candidate that contains this claim or is part of it."""
@@ -259,7 +247,7 @@ class _LlmExtraction:
         )
         return any(words in said or said in words for words in held)
 
-    def _verdict(self, part: ThreadPart, candidate: Candidate, refusal: str) -> Verdict:
+    def _judge_claim(self, part: ThreadPart, candidate: Candidate, refusal: str) -> Verdict:
         if refusal:
             return Refused(reason=refusal)
         if self._is_forgotten(candidate.content):
@@ -276,83 +264,69 @@ class _LlmExtraction:
     def _is_forgotten(self, words: str) -> bool:
         return bool(self.forgotten) and is_known_statement(words, self.forgotten, self.workspace.store.key("forget"))
 
-    def _format_pass_note(self, part: ThreadPart) -> str:
-        return f"{self.by}, {format_prompt_source(part.prompt)}"
-
-    def _commit_answers(
-        self,
-        own: Sequence[ThreadPart],
-        judged: Sequence[list[tuple[int, CandidateVerdict]]],
-        answered: Sequence[bool],
-        points: Sequence[list[Passage]],
-    ) -> None:
-        """Commit what was answered about a thread, and up to where it was read without a gap."""
-        thread, start, stop = own[0].thread, own[0].reading.chunk.start, own[-1].reading.chunk.stop
-        holes = [part.reading.chunk for part, good in zip(own, answered, strict=True) if not good]
-        self.report.chunks += sum(good and bool(part.worth_asking) for part, good in zip(own, answered, strict=True))
-        for other in (item for entry in judged for item in entry):
-            if other[1].candidate.trigger == UNDERSTOOD:
-                self.report.count(other[1])
+    def _commit_answers(self, parts: Sequence[_AnsweredPart]) -> None:
+        """Commit what was answered about the parts of a thread, and up to where it was read without a gap."""
+        first, last = parts[0][0], parts[-1][0].reading.chunk
+        thread, start = first.thread, first.reading.chunk.start
+        note = f"{self.by}, {format_prompt_source(first.prompt)}"
+        gaps = [part.reading.chunk for part, answer in parts if answer is None]
+        judged = [item for part, answer in parts if answer is not None for item in self._judge_answer(part, answer)]
+        self.report.chunks += sum(answer is not None and part.worth_asking for part, answer in parts)
+        for _, verdict in judged:
+            if verdict.candidate.trigger == UNDERSTOOD:
+                self.report.count(verdict)
             else:
                 self.report.overruled += 1
         with self.workspace.store.transaction():
-            if any(answered):
+            if len(gaps) < len(parts):
                 before = self.workspace.store.log.thread_proposals(thread.id, start, MODEL)
                 kept = [
                     (place, verdict)
                     for place, verdict in place_proposals(before)
-                    if place >= stop or any(hole.start <= place < hole.stop for hole in holes)
+                    if place >= last.stop or any(gap.start <= place < gap.stop for gap in gaps)
                 ]
-                found = [item for entry in judged for item in entry]
-                span = Span(thread=thread.id, start=start, judged=(*found, *kept))
-                commit_span(self.workspace, self.run, thread, span, before, stage=MODEL, note=self._format_pass_note(own[0]))
-                for chunk, found_points in zip((thread_part.reading.chunk for thread_part in own), points, strict=True):
-                    if chunk not in holes:
-                        fresh = [passage for passage in found_points if not self._is_forgotten(passage.text)]
-                        self.workspace.store.days.save_points(thread.id, chunk.start, chunk.stop, fresh)
-            self._save_progress(thread, own, answered)
+                span = Span(thread=thread.id, start=start, judged=(*judged, *kept))
+                commit_span(self.workspace, self.run, thread, span, before, stage=MODEL, note=note)
+            for part, answer in parts:
+                if answer is not None:
+                    passages = [item for item in _build_passages(part, answer, note) if not self._is_forgotten(item.text)]
+                    chunk = part.reading.chunk
+                    self.workspace.store.days.save_points(thread.id, chunk.start, chunk.stop, passages)
+            self._save_progress(thread, last, gaps)
 
-    def _save_progress(self, thread: Thread, own: Sequence[ThreadPart], answered: Sequence[bool]) -> None:
+    def _save_progress(self, thread: Thread, last: Chunk, gaps: Sequence[Chunk]) -> None:
         if thread.id in self.blocked:
             return
-        first = next((part.reading.chunk for part, good in zip(own, answered, strict=True) if not good), None)
-        if first is not None:
+        if gaps:
             self.blocked.add(thread.id)
-            self.workspace.store.archive.save_llm_progress(thread.id, closed=first.start, seen=first.start)
-            return
-        last = own[-1].reading.chunk
-        self.workspace.store.archive.save_llm_progress(thread.id, closed=last.stop if last.closed else last.start, seen=last.stop)
+            closed = seen = gaps[0].start
+        else:
+            closed, seen = last.stop if last.closed else last.start, last.stop
+        self.workspace.store.archive.save_llm_progress(thread.id, closed=closed, seen=seen)
 
 
-def _sessions_of(claims: Iterable[Claim]) -> list[str]:
-    return [item.session for claim in claims for item in claim.candidate.evidence]
-
-
-def to_passages(part: ThreadPart, found: Answer | None, by: str) -> list[Passage]:
-    """The points of a reply, as stored day passages; points without a known time are dropped, because they belong to no day."""
+def _build_passages(part: ThreadPart, answer: Answer, by: str) -> Iterator[Passage]:
+    """Yield the points of a reply as passages of a day; points without a known time are dropped, because they belong to no day."""
+    chunk = part.reading.chunk
     events = {event.key: (place, event) for place, event in part.reading.events.items()}
-    made: list[Passage] = []
-    for point in found.points if found else ():
+    for point in answer.points:
         cited = [events[key] for key in point.events if key in events]
         times = [event.at for _, event in cited if event.at is not None]
-        place = max((place for place, _ in cited), default=part.reading.chunk.start)
-        place = min(max(place, part.reading.chunk.start), part.reading.chunk.stop - 1)
-        if times:
-            made.append(
-                Passage(
-                    id=digest(str(part.thread.id), str(place), point.kind, point.text, size=7),
-                    form=PassageForm.POINT,
-                    kind=point.kind,
-                    text=point.text,
-                    at=max(times),
-                    events=point.events,
-                    sessions=(part.thread.session,),
-                    thread=part.thread.id,
-                    ordinal=place,
-                    by=by,
-                )
-            )
-    return made
+        if not times:
+            continue
+        place = min(max(chunk.start, *(place for place, _ in cited)), chunk.stop - 1)
+        yield Passage(
+            id=digest(str(part.thread.id), str(place), point.kind, point.text, size=7),
+            form=PassageForm.POINT,
+            kind=point.kind,
+            text=point.text,
+            at=max(times),
+            events=point.events,
+            sessions=(part.thread.session,),
+            thread=part.thread.id,
+            ordinal=place,
+            by=by,
+        )
 
 
 def format_prompt_source(prompt: Prompt) -> str:

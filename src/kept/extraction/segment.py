@@ -11,6 +11,7 @@ from kept.core.event import Author, Event, EventKind
 from kept.core.value import dataclass
 from kept.profiles.profile import Buffer
 
+WINDOW = 4_000  # events of a thread that are processed together: bounds memory for sessions of any length
 # An episode with this many times ``buffer.most`` events is split within an exchange, to bound memory.
 TEAR = 20
 # A split waits at most this many events for a place that is not between a tool call and its output.

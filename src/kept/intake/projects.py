@@ -9,8 +9,9 @@ from kept.core.memory import Actor, Candidate, CandidateVerdict, Memory, Status
 from kept.core.operation import Move
 from kept.core.project import Project, directory_name
 from kept.core.value import dataclass, replace
-from kept.extraction.extract_threads import WINDOW, reextract_thread
+from kept.extraction.extract_threads import reextract_thread
 from kept.extraction.revalidate import move_proposals
+from kept.extraction.segment import WINDOW
 from kept.intake.directories import record_directory
 from kept.intake.kinship import collect_branches, count_remotes, derive_identities, first_commits, save_branches
 from kept.intake.reading import ReadingReport

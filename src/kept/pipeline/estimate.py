@@ -19,9 +19,8 @@ from kept.curation.advice import SCHEMA as CHANGES
 from kept.days.llm_summaries import Place
 from kept.extraction.extract_threads import Within
 from kept.extraction.question_plan import ThreadPart, list_pending_threads, plan_questions
-from kept.extraction.questions.reading import MOST_TOKENS as SENTENCES_TOKENS
-from kept.extraction.questions.reading import REWORD, build_condense_ask
-from kept.extraction.questions.reading import SCHEMA as SENTENCES
+from kept.extraction.questions.points import build_condense_ask
+from kept.extraction.questions.rewording import complete_rewording_ask
 from kept.llm.ask import Ask
 from kept.llm.available import AvailableModel
 from kept.llm.budget import Estimate, price_of
@@ -96,17 +95,8 @@ def _estimate_sessions(
 
 
 def _rewording_asks(count: int) -> Iterator[Ask]:
-    """Yield questions of the size that is typical for unclear claims."""
-    text, version = question_text("rewording")
-    for number in range(count):
-        yield Ask(
-            purpose=REWORD,
-            version=version,
-            system=text,
-            prompt=f"{number}".ljust(_SENT_CHARS, "."),
-            schema=SENTENCES,
-            most=SENTENCES_TOKENS,
-        )
+    """Questions of the size that is typical for unclear claims."""
+    return (complete_rewording_ask(f"{number}".ljust(_SENT_CHARS, ".")) for number in range(count))
 
 
 def _add_day_tokens(workspace: Workspace, part: ThreadPart, days: Counter[Place]) -> None:
@@ -118,7 +108,6 @@ def _add_day_tokens(workspace: Workspace, part: ThreadPart, days: Counter[Place]
 
 
 def _day_summary_asks(workspace: Workspace, days: Counter[Place]) -> Iterator[Ask]:
-    text, version = question_text("outcome")
     today = workspace.clock().astimezone(workspace.zone).date()
     for (day, scope), weight in sorted(days.items()):
         if weight >= _DAY_TOKENS and day < today:
@@ -126,7 +115,7 @@ def _day_summary_asks(workspace: Workspace, days: Counter[Place]) -> Iterator[As
             points = [
                 SummaryPoint(kind="decisions", text=f"{_POINT}, {day} {scope} {number}", events=()) for number in range(count)
             ]
-            yield build_condense_ask(points, system=text, version=version)
+            yield build_condense_ask(points)
 
 
 def _curation_asks(workspace: Workspace, waiting: Iterable[Thread]) -> Iterator[Ask]:

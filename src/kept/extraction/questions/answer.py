@@ -31,17 +31,10 @@ from kept.core.statement import is_same_statement, parse_statement
 from kept.core.summary import SummaryPoint
 from kept.core.text import jaccard_similarity, one_line, tokenize
 from kept.core.value import dataclass, field, replace
-from kept.extraction.questions.question import Citation, Hint, HintVerdict, NotePoint, Notes, ProposedMemory, ReplyForm
-from kept.extraction.questions.reading import (
-    CEILING,
-    KINDS,
-    SUPPORT,
-    WEIGHTS,
-    ChunkReading,
-    Claim,
-    compute_confidence,
-    stands_alone,
-)
+from kept.extraction.questions.claims import CEILING, SUPPORT, WEIGHTS, ChunkReading, Claim, compute_confidence
+from kept.extraction.questions.points import read_points
+from kept.extraction.questions.question import Citation, Hint, HintVerdict, ProposedMemory, ReplyForm
+from kept.extraction.questions.rewording import stands_alone
 from kept.extraction.questions.support import (
     QUOTE_CHARS,
     complete_passage,
@@ -71,8 +64,6 @@ _PASSING = 1  # the worth of what matters only for the task at hand
 _MOST_CITED = 8
 _CONTENT_CHARS = 1_000  # a longer content is refused anyway; this much of it is stored for inspection
 _REASON_CHARS = 120
-_POINT_CHARS = 240
-_MOST_POINTS = 12
 _OVERLAP = 0.6
 _ENOUGH = 4  # words of a passage that can replace a rewording
 _OUTSIDE = Pattern(r"[^\w-]")
@@ -100,7 +91,7 @@ def read_answer(body: Mapping[str, Any], reading: ChunkReading) -> Answer:
     for memory in filled.memories[:MOST]:
         claims.append(_build_claim(memory, reading, claims))
     dropped["more than a reply may claim"] += len(filled.memories[MOST:])
-    points = _points(filled.notes, reading, dropped)
+    points, dropped["point without ground"] = read_points(filled.notes, reading)
     kept = {claim.candidate.rewords for claim in claims}
     return Answer(
         claims=tuple(claims),
@@ -340,22 +331,6 @@ def _is_repeated(candidate: Candidate, before: Sequence[Claim]) -> bool:
         or (other.category == candidate.category and _has_overlap(candidate.evidence, other.evidence))
         for other in others
     )
-
-
-def _points(notes: Notes, reading: ChunkReading, dropped: Counter[str]) -> tuple[SummaryPoint, ...]:
-    """The supported points, in the order of the last event that each cites."""
-    found = [_point(kind, item, reading) for kind in KINDS for item in getattr(notes, kind)[:_MOST_POINTS]]
-    dropped["point without ground"] += found.count(None)
-    return tuple(point for _, point in sorted((item for item in found if item is not None), key=lambda each: each[0]))
-
-
-def _point(kind: str, noted: NotePoint, reading: ChunkReading) -> tuple[int, SummaryPoint] | None:
-    text = one_line(noted.text)
-    places = [place for event in noted.events if (place := reading.ordinal(event)) is not None]
-    if not text or len(text) > _POINT_CHARS or len(places) < len(noted.events) or not reading.has_support(text, places):
-        return None
-    keys = tuple(dict.fromkeys(reading.events[place].key for place in places))
-    return max(places), SummaryPoint(kind=kind, text=text, events=keys)
 
 
 def apply_overrulings(judged: Iterable[CandidateVerdict]) -> tuple[CandidateVerdict, ...]:

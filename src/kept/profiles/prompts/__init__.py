@@ -16,6 +16,7 @@ Knows where prompts are, not how replies are used.
 """
 
 from collections.abc import Mapping
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -61,6 +62,7 @@ def default_prompt_text() -> str:
     return Path(__file__).with_name("extraction.md").read_text(encoding="utf-8")
 
 
+@cache
 def question_text(name: str) -> tuple[str, str]:
     """The stable text of a kind of question (``outcome``, ``journal``, ``curation``, …), and its version."""
     text = Path(__file__).with_name(f"{name}.md").read_text(encoding="utf-8")
