@@ -279,6 +279,11 @@ def test_a_category_that_nobody_declared_is_named_in_sixty_characters():
     assert verdict(category="h" * 70) == Refused(reason="unknown category", detail="h" * 60)
 
 
+@pytest.mark.parametrize("word", ["\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\U0001f469\u200d\U0001f4bb"])
+def test_a_joiner_that_a_script_or_an_emoji_needs_is_not_invisible_text(word):
+    assert verdict(content=f"Never write {word} into `orders.sql` from the worker.") == Accepted()
+
+
 @pytest.mark.parametrize("char", ["\u2060", "\ue000", "\ufff0", "\u2028", "\u2029", "\u3164", "\u115f", "\u1160", "\uffa0"])
 def test_each_kind_of_invisible_character_is_refused(char):
     assert verdict(content=f"Never write to `orders.sql`{char} from the worker.") == Refused(reason="invisible text")

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from kept.core.artifact import find_artifacts
 from kept.core.event import FORGOTTEN_MARK, Origin
+from kept.core.invisible import strip_invisible
 from kept.core.memory import DECIDED, SAID_ONCE, Accepted, Candidate, Held, Refused, Verdict
 from kept.core.pattern import Pattern
 from kept.core.sentences import is_status_report
@@ -20,7 +21,8 @@ from kept.profiles.lexicons import Lexicon
 from kept.profiles.profile import Category, Profile, Writer
 
 LONGEST = 480  # characters; a line of the memory file has 500
-_QUOTED = 390
+_QUOTED = 390  # characters; a quote this long may hold only the beginning of its passage
+_UNSEEN = ("Cn", "Co", "Zl", "Zp")  # unassigned and private-use characters, separators of lines and paragraphs
 # A capitalized word inside a sentence: a name.
 _NAME = Pattern(r"[a-z,] ([A-Z][a-z]+)\b")
 
@@ -30,12 +32,12 @@ def judge(candidate: Candidate, profile: Profile, *, lexicon: Lexicon) -> Verdic
     category = profile.category(candidate.category)
     if category is None:
         return Refused(reason="unknown category", detail=candidate.category[:60])
-    held = _refusal(candidate, category, lexicon) or _hold(candidate, category) or Accepted()
-    if isinstance(held, Held) and candidate.confidence < category.review:
+    verdict = _find_refusal(candidate, category, lexicon) or _find_hold(candidate, category) or Accepted()
+    if isinstance(verdict, Held) and candidate.confidence < category.review:
         return Refused(
             reason="not sure enough to ask", detail=f"confidence {candidate.confidence:.2f} is below {category.review:.2f}"
         )
-    return held
+    return verdict
 
 
 def is_grounded(candidate: Candidate, texts: Mapping[str, str]) -> bool:
@@ -49,20 +51,20 @@ def is_grounded(candidate: Candidate, texts: Mapping[str, str]) -> bool:
         if not quote or quote not in one_line(texts.get(entry.event, "")):
             return False
     cited = "\n".join(one_line(texts[item.event]) for item in candidate.evidence).casefold()
-    names = (name.casefold().removesuffix(" …") for name in find_artifacts(candidate.content))  # the name may be abbreviated
-    missing = [name for name in names if name not in cited]
+    names = (name.casefold().removesuffix(" …") for name in find_artifacts(candidate.content))  # a name may be abbreviated
+    missing = [name for name in names if name not in cited]  # usually none, so that the neighbours are not searched
     return bool(candidate.evidence) and all(any(name in one_line(text).casefold() for text in texts.values()) for name in missing)
 
 
-def _refusal(candidate: Candidate, category: Category, lexicon: Lexicon) -> Refused | None:
+def _find_refusal(candidate: Candidate, category: Category, lexicon: Lexicon) -> Refused | None:
     text = candidate.content
     journal = not category.users_words or candidate.origin is not Origin.USER
     decided = candidate.origin is Origin.USER and candidate.trigger == DECIDED  # may be a decision about software that has memories
     checks = (
         ("no evidence", not any(item.quote.strip() for item in candidate.evidence)),
-        ("forgotten words", any(FORGOTTEN_MARK in said for said in (text, *(item.quote for item in candidate.evidence)))),
+        ("forgotten words", any(FORGOTTEN_MARK in words for words in (text, *(item.quote for item in candidate.evidence)))),
         ("untrusted author", _is_untrusted(candidate, category)),
-        ("invisible text", any(_is_invisible(char) for char in text)),
+        ("invisible text", strip_invisible(text)[1] > 0 or any(unicodedata.category(char) in _UNSEEN for char in text)),
         ("too long", len(text) > (LONGEST_PASSAGE if _is_passage(candidate) else LONGEST)),
         (candidate.doubt, candidate.doubt in (SAID_ONCE, ERRAND)),
         ("self-reference", not category.self_reference and not decided and has_match(lexicon.agent_talk, text)),
@@ -72,7 +74,7 @@ def _refusal(candidate: Candidate, category: Category, lexicon: Lexicon) -> Refu
     return next((Refused(reason=reason) for reason, broken in checks if broken), None)
 
 
-def _hold(candidate: Candidate, category: Category) -> Held | None:
+def _find_hold(candidate: Candidate, category: Category) -> Held | None:
     if category.users_words and not any(item.origin is Origin.USER and item.quote.strip() for item in candidate.evidence):
         return Held(reason="not the user's words", detail="nothing the user said themselves supports it")
     if category.users_words and candidate.origin is not Origin.USER:
@@ -105,7 +107,3 @@ def _is_passage(candidate: Candidate) -> bool:
 def _is_specific(text: str) -> bool:
     """True if a text names something concrete: a file, a function, a setting, a command, a version, or a proper name."""
     return bool(find_artifacts(text)) or _NAME.search(text) is not None
-
-
-def _is_invisible(char: str) -> bool:
-    return unicodedata.category(char) in ("Cf", "Co", "Cs", "Cn") or char in "\u2028\u2029\u3164\u115f\u1160\uffa0"
