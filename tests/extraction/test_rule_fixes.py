@@ -13,9 +13,9 @@ from kept.core.error_fingerprint import fingerprint_error
 from kept.core.event import Author, Cursor, Event, EventKind, Origin, Pointer, Precision, ToolUse
 from kept.core.memory import LASTING, Accepted, Candidate, Held
 from kept.extraction.gate import is_grounded, judge
-from kept.extraction.rules.commands import actions_of, steps_of
+from kept.extraction.rules.commands import find_actions, parse_steps
 from kept.extraction.rules.fixes import AHEAD, REACH, propose_fixes, propose_fixes_across
-from kept.extraction.verdicts import texts_by_key
+from kept.extraction.verdicts import collect_texts
 from kept.local.files.walking import find_files
 from kept.profiles import load_profile
 from kept.profiles.lexicons import load_lexicon
@@ -76,7 +76,7 @@ def events_of(*turns: Turn, shell: str = "Bash", exits: bool = False, session: s
 
 
 def proposed(events: tuple[Event, ...], start: int = 0) -> list[Candidate]:
-    return [found for _, found in propose_fixes(events, actions_of(events), profile=PROFILE, scope="project:shop", start=start)]
+    return [found for _, found in propose_fixes(events, find_actions(events), profile=PROFILE, scope="project:shop", start=start)]
 
 
 def around(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
@@ -179,7 +179,7 @@ def test_a_fix_of_an_error_that_is_shown_in_part_or_behind_a_label_is_grounded_i
     events = events_of(*turns)
     (found,) = proposed(events)
     assert found.content.startswith(f"`{shown}` when")
-    assert is_grounded(found, texts_by_key(events))
+    assert is_grounded(found, collect_texts(events))
 
 
 def test_an_error_of_nothing_but_words_of_a_tool_gives_no_fix() -> None:
@@ -319,7 +319,7 @@ def test_nothing_follows_from_a_failure_of_another_session_read_as_one() -> None
 def test_a_profile_without_the_category_gets_nothing() -> None:
     bare = Profile(id="notes", title="", summary="", categories=(Category(id="idea", title="", belongs="", excludes=""),))
     events = events_of(*FIXES["service"][1])
-    assert propose_fixes(events, actions_of(events), profile=bare, scope="user") == ()
+    assert propose_fixes(events, find_actions(events), profile=bare, scope="user") == ()
 
 
 def test_a_failure_repeated_before_its_success_gives_one_fix() -> None:
@@ -334,19 +334,19 @@ STORIES = st.lists(st.sampled_from([turns for _, turns in FIXES.values()] + list
 @given(STORIES, st.integers(1, 30))
 def test_pieces_that_overlap_give_what_the_whole_gives(stories: list[tuple[Turn, ...]], size: int) -> None:
     events = events_of(*(turn for turns in stories for turn in turns))
-    whole = [(place, found.id) for place, found in propose_fixes(events, actions_of(events), profile=PROFILE, scope="p")]
+    whole = [(place, found.id) for place, found in propose_fixes(events, find_actions(events), profile=PROFILE, scope="p")]
     pieces = []
     for start in range(0, len(events), size):
         base = max(0, start - REACH - 1)
         part = events[base : start + size + AHEAD]
-        found = propose_fixes(part, actions_of(part), profile=PROFILE, scope="p", start=start - base)
+        found = propose_fixes(part, find_actions(part), profile=PROFILE, scope="p", start=start - base)
         pieces += [(base + place, one.id) for place, one in found if base + place < start + size]
     assert pieces == whole
 
 
 @given(st.text(max_size=300))
 def test_any_command_line_splits_into_pieces_of_itself(command: str) -> None:
-    assert all(step.text in command.replace("\\\n", "  ") for step in steps_of(command))
+    assert all(step.text in command.replace("\\\n", "  ") for step in parse_steps(command))
 
 
 @pytest.mark.parametrize("output", ["x" * 100_000, "error: " * 15_000, "a/b:1:1: bad (rule)\n" * 5_000, "(" * 100_000])

@@ -7,7 +7,7 @@ import pytest
 
 from kept.core.memory import Accepted, Refused
 from kept.extraction.rules.assertion import WITHDRAWN
-from kept.extraction.verdicts import Rules, judge_candidate, texts_by_key
+from kept.extraction.verdicts import Rules, judge_candidate
 from talk import LEXICON, PROFILE, agent, found, talk, user
 
 RULES = Rules(profile=PROFILE, scope="project:shop", forgotten=frozenset(), key=b"key", zone=ZoneInfo("UTC"))
@@ -17,7 +17,7 @@ SAID = "We always use pnpm in this project, never npm."
 def tried(**changes):
     (candidate,) = found(user(SAID))
     events = talk(user(SAID))
-    return judge_candidate(RULES, replace(candidate, **changes), {each.key: each for each in events}, texts_by_key(events), LEXICON)
+    return judge_candidate(RULES, replace(candidate, **changes), events, LEXICON)
 
 
 def test_a_candidate_whose_words_are_there_is_accepted():
@@ -40,7 +40,7 @@ def doubt_after(*later):
     """Why a telling waits once these turns follow it."""
     events = talk(user(SAID), *later)
     (candidate,) = found(user(SAID))
-    return judge_candidate(RULES, candidate, {each.key: each for each in events}, texts_by_key(events), LEXICON).candidate.doubt
+    return judge_candidate(RULES, candidate, events, LEXICON).candidate.doubt
 
 
 @pytest.mark.parametrize(

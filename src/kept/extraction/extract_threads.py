@@ -11,7 +11,7 @@ reading does not matter: a session is paired with earlier ones when it is read, 
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from datetime import datetime, timedelta
 from itertools import dropwhile
@@ -21,13 +21,12 @@ from kept.core.errors import SourceError, isolate_errors
 from kept.core.event import Event
 from kept.core.memory import Accepted, CandidateVerdict, Held, Refused, Verdict
 from kept.core.value import dataclass, field, replace
-from kept.extraction.rules.commands import actions_of
-from kept.extraction.rules.fixes import AHEAD, has_open_failure
-from kept.extraction.rules.fixes import propose_fixes_across as fixes_across
+from kept.extraction.rules.commands import find_actions
+from kept.extraction.rules.fixes import AHEAD, has_open_failure, propose_fixes_across
 from kept.extraction.rules.patterns import LOOKBACK
 from kept.extraction.segment import WINDOW
 from kept.extraction.stretches import EVENTS, Stretch, Window, analyse_window, analyse_windows
-from kept.extraction.verdicts import Rules, commit_span, judge_candidate, place_proposals, rules_for, texts_by_key
+from kept.extraction.verdicts import Rules, commit_span, judge_candidate, load_rules, place_proposals
 from kept.local.batches import split_batches
 from kept.local.progress import Late, Progress, ignore_progress, never_late
 from kept.local.workers import Workers, map_ahead
@@ -111,20 +110,14 @@ class SessionPairing:
         earlier = tuple(dropwhile(lambda each: not self._is_left_failing(each), self._earlier_threads(thread, begun)))
         if not earlier:
             return
-        log, key = self.workspace.store.log, self.workspace.store.key("forget")
-        rules = rules_for(self.workspace, thread, log.forgotten_fingerprints(), key)
+        rules = load_rules(self.workspace, thread, self.workspace.store.log.forgotten_fingerprints())
         events = self.workspace.store.archive.events(thread.id, 0, EVENTS)
-        known = {event.key for event in events}
-        ends = {
-            event.key: event for thread in earlier for event in self._last_events(thread) if event.key not in known
-        }  # events that are copied from an earlier session do not count
+        own = {event.key for event in events}  # events that are copied from an earlier session do not count
+        ends = {event.key: event for thread in earlier for event in self._last_events(thread) if event.key not in own}
         before = tuple(ends.values())
-        found = fixes_across(before, events, profile=rules.profile, scope=rules.scope)
-        both = (*before, *events) if found else ()
         words = choose_lexicon(events, rules.profile.languages)
-        by_key, said = {event.key: event for event in both}, texts_by_key(both)
-        for place, candidate in found:
-            yield place, judge_candidate(rules, candidate, by_key, said, words)
+        for place, candidate in propose_fixes_across(before, events, profile=rules.profile, scope=rules.scope):
+            yield place, judge_candidate(rules, candidate, (*before, *events), words)
 
     def _earlier_threads(self, thread: Thread, begun: datetime) -> tuple[Thread, ...]:
         """The sessions that ended before a thread began, latest last; copies of the thread itself are left out."""
@@ -136,7 +129,7 @@ class SessionPairing:
     def _is_left_failing(self, thread: Thread) -> bool:
         at = (thread.id, thread.events)
         if at not in self._failing:
-            self._note_failing(thread, failing=has_open_failure(actions_of(self._last_events(thread))[0]))
+            self._note_failing(thread, failing=has_open_failure(find_actions(self._last_events(thread))[0]))
         return self._failing[at]
 
     def _note_failing(self, thread: Thread, *, failing: bool) -> None:
@@ -243,17 +236,17 @@ class _OpenThread:
 
 
 def _prepare_batches(
-    workspace: Workspace, threads: Mapping[int, int], *, live: bool, from_start: Collection[int], loaded: bool
+    workspace: Workspace, threads: Iterable[int], *, live: bool, from_start: Collection[int], loaded: bool
 ) -> Iterator[tuple[list[_OpenThread], list[Window | None] | None]]:
     """Yield the threads in batches, with the first window of each thread if another process is to analyse it (``loaded``)."""
-    forgotten, key = workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget")
+    forgotten = workspace.store.log.forgotten_fingerprints()
     for batch in split_batches(workspace.store.archive.threads_by_id(threads), attrgetter("events"), WINDOW):
         with workspace.store.transaction():
             opened = [
                 _OpenThread(
                     thread=thread,
                     place=_open_thread(workspace, thread, force=thread.id in from_start),
-                    rules=replace(rules_for(workspace, thread, forgotten, key), live=live),
+                    rules=replace(load_rules(workspace, thread, forgotten), live=live),
                 )
                 for thread in batch
             ]
@@ -269,9 +262,7 @@ def _load_first(workspace: Workspace, opened: _OpenThread) -> Window | None:
 def threads_to_extract(
     workspace: Workspace, occasion: Occasion, *, from_start: Collection[int] = (), within: Within | None = None
 ) -> Mapping[int, int]:
-    """The threads to extract on an ``occasion``: those that grew, and those in ``from_start``; only with a profile that is
-    extracted
-    then.
+    """The threads to extract on an ``occasion``: those that grew and those in ``from_start``, if their profile is extracted then.
 
     Maps thread ids, in the order of their first events, to the ordinal of the first open episode. ``within`` selects threads with
     events in [start, stop).
@@ -295,7 +286,7 @@ def reextract_thread(
     ``coming`` are the threads that are still to be extracted. Raises StoreError.
     """
     before = _load_proposals(workspace, thread)
-    rules = rules_for(workspace, thread, workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget"))
+    rules = load_rules(workspace, thread, workspace.store.log.forgotten_fingerprints())
     sequels = SessionPairing(workspace=workspace, run=lambda: run, coming=set(coming))
     opened = _OpenThread(thread=thread, place=_open_thread(workspace, thread, force=True), rules=rules)
     for _ in _extract_thread(workspace, lambda: run, opened, sequels):

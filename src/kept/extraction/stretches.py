@@ -7,12 +7,11 @@ from kept.core.event import Event
 from kept.core.memory import Accepted, CandidateVerdict
 from kept.core.value import dataclass
 from kept.extraction.rules.candidates import extract_candidates
-from kept.extraction.rules.commands import Done, actions_of
-from kept.extraction.rules.fixes import AHEAD, has_open_failure
-from kept.extraction.rules.fixes import propose_fixes as fixes_of
+from kept.extraction.rules.commands import Actions, find_actions
+from kept.extraction.rules.fixes import AHEAD, has_open_failure, propose_fixes
 from kept.extraction.rules.patterns import LOOKBACK
 from kept.extraction.segment import segment
-from kept.extraction.verdicts import Rules, judge_candidate, texts_by_key
+from kept.extraction.verdicts import Rules, judge_candidate
 from kept.profiles.language import choose_lexicon
 from kept.store.values import Span
 
@@ -52,23 +51,19 @@ class Stretch:
 
 def analyse_windows(windows: Sequence[Window | None]) -> tuple[Stretch | str | None, ...]:
     """Analyse each window; the result is a stretch, an error message, or None for no window."""
-    return tuple(_analyse_or_tell(window) if window else None for window in windows)
+    return tuple(_analyse_or_report(window) if window else None for window in windows)
 
 
-def _analyse_or_tell(window: Window) -> Stretch | str:
+def _analyse_or_report(window: Window) -> Stretch | str:
     try:
-        return analyse_window(window)
+        with isolate_errors("it cannot be analysed", window.path):
+            return analyse_window(window)
     except SourceError as error:
         return error.what
 
 
 def analyse_window(window: Window) -> Stretch:
-    """Find and judge the candidates of a window. Raises SourceError."""
-    with isolate_errors("it cannot be analysed", window.path):
-        return _analyse(window)
-
-
-def _analyse(window: Window) -> Stretch:
+    """Find and judge the candidates of a window."""
     events, base, place, stop, rules = window.events, window.base, window.place, window.stop, window.rules
     episodes = segment(events[place - base : stop - base], rules.profile.buffer)
     usable = [episode for episode in episodes if episode.closed or stop == window.length] or list(episodes)
@@ -77,7 +72,7 @@ def _analyse(window: Window) -> Stretch:
         for episode in usable
         for verdict in _judge_episode(events, episode.start + place - base, episode.stop + place - base, rules)
     ]
-    done = actions_of(events)
+    done = find_actions(events)
     judged += _judge_fixes(window, done, place + usable[-1].stop)
     settled = window.length - AHEAD
     unsettled = (episode.start for episode in usable if not episode.closed or place + episode.stop > settled)
@@ -103,16 +98,13 @@ def _judge_episode(events: Sequence[Event], start: int, stop: int, rules: Rules)
         scope=rules.scope,
         suggested=rules.handover,
     )
-    if not candidates:
-        return
-    by_key, said = {event.key: event for event in seen}, texts_by_key(seen)
-    for item in candidates:
-        judged = judge_candidate(rules, item, by_key, said, words)
+    for candidate in candidates:
+        judged = judge_candidate(rules, candidate, seen, words)
         if not rules.live or (isinstance(judged.verdict, Accepted) and judged.candidate.confidence >= LIVE):
             yield judged
 
 
-def _judge_fixes(window: Window, done: Done, stop: int) -> list[tuple[int, CandidateVerdict]]:
+def _judge_fixes(window: Window, done: Actions, stop: int) -> list[tuple[int, CandidateVerdict]]:
     """Return the judged fixes whose success lies in a window before the ordinal ``stop``.
 
     Empty while a session is going on, because a fix is proven by what comes after it.
@@ -121,10 +113,9 @@ def _judge_fixes(window: Window, done: Done, stop: int) -> list[tuple[int, Candi
     if rules.live:
         return []
     found: list[tuple[int, CandidateVerdict]] = []
-    for place, candidate in fixes_of(events, done, profile=rules.profile, scope=rules.scope, start=window.place - base):
+    for place, candidate in propose_fixes(events, done, profile=rules.profile, scope=rules.scope, start=window.place - base):
         if base + place < stop:
             seen = events[max(0, place - LOOKBACK) : place + 1]
             words = choose_lexicon(seen, rules.profile.languages)
-            by_key = {event.key: event for event in seen}
-            found.append((base + place, judge_candidate(rules, candidate, by_key, texts_by_key(seen), words)))
+            found.append((base + place, judge_candidate(rules, candidate, seen, words)))
     return found

@@ -1,12 +1,12 @@
-"""Complete a thread's candidates with their evidence, and attach a verdict to each."""
+"""Judge the candidates of a thread by the gate and by what the store knows, and commit them with their verdicts."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from zoneinfo import ZoneInfo
 
 from kept.core.event import Author, Event, EventKind
 from kept.core.fingerprint import is_known_statement
 from kept.core.invisible import strip_invisible
-from kept.core.memory import MOST_REQUESTS, Accepted, Actor, Candidate, CandidateVerdict, Evidence, Memory, Refused, Verdict
+from kept.core.memory import MOST_REQUESTS, Accepted, Actor, Candidate, CandidateVerdict, Refused
 from kept.core.pattern import Pattern
 from kept.core.redact import redact
 from kept.core.spans import typed_text
@@ -17,14 +17,13 @@ from kept.extraction.expiry import add_end
 from kept.extraction.gate import is_grounded, judge
 from kept.extraction.rules.assertion import WITHDRAWN, is_correction, is_denial, is_retraction
 from kept.extraction.rules.harms import is_harmful_command
-from kept.extraction.rules.patterns import has_match
+from kept.extraction.rules.patterns import has_match, list_texts
 from kept.profiles.lexicons import Lexicon
 from kept.profiles.profile import Profile
 from kept.sources.base import ENTRY
 from kept.store.values import Draft, Proposal, Span, Thread
 from kept.workspace import Workspace
 
-FORGOTTEN = Refused(reason="forgotten")
 _QUESTION = ("?", "？")
 _LONGEST_REQUEST = 160  # characters, enough for a line of an error
 _MARKUP = Pattern(r"</?\w|<!|```|\[(?:forgotten\]|redacted:)")
@@ -34,11 +33,12 @@ REPEATED = Refused(reason="an entry says what is or was remembered of its projec
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rules:
-    """What the candidates of a thread are found and judged with. ``live``: only very certain candidates count, the rest waits for
-    the batch.
+    """What the candidates of a thread are found and judged with.
 
-    ``zone`` is the person's time zone, ``handover`` enables what agents hand over. ``other_scope_texts`` are, in normal form, the
-    memories of other scopes: a journal entry that kept wrote from them only repeats them.
+    ``forgotten`` are the fingerprints of forgotten statements and ``key`` their key. ``zone`` is the person's time zone. ``live``:
+    only very certain candidates count, the rest waits for the batch. ``handover`` enables what agents hand over.
+    ``other_scope_texts`` are, in normal form, the memories of other scopes: a journal entry that kept wrote from them only repeats
+    them.
     """
 
     profile: Profile
@@ -51,65 +51,50 @@ class Rules:
     other_scope_texts: frozenset[str] = frozenset()
 
 
-def rules_for(workspace: Workspace, thread: Thread, forgotten: frozenset[str], key: bytes) -> Rules:
-    """The rules of a thread: its profile and its scope."""
+def load_rules(workspace: Workspace, thread: Thread, forgotten: frozenset[str]) -> Rules:
+    """The rules of a thread: its profile, its scope, and what the store knows. ``forgotten`` are the store's fingerprints."""
     profile = workspace.profile_for(thread.source, thread.project, thread.path)
     scope = workspace.scope(thread.project, thread.path)
-    other_scope_texts = (
-        frozenset(
-            normal_form(memory.content) for memory in workspace.store.log.memories() if _is_in_other_scope(memory, profile, scope)
-        )
-        if thread.source == ENTRY
-        else frozenset()
-    )
-    handover = workspace.settings.handover != "off"
+    memories = workspace.store.log.memories() if thread.source == ENTRY else ()
     return Rules(
         profile=profile,
         scope=scope,
         forgotten=forgotten,
-        key=key,
+        key=workspace.store.key("forget"),
         zone=workspace.zone,
-        handover=handover,
-        other_scope_texts=other_scope_texts,
+        handover=workspace.settings.handover != "off",
+        other_scope_texts=frozenset(
+            normal_form(memory.content)
+            for memory in memories
+            if memory.content and memory.profile == profile.id and memory.scope != scope
+        ),
     )
 
 
-def _is_in_other_scope(memory: Memory, profile: Profile, scope: str) -> bool:
-    return bool(memory.content) and memory.profile == profile.id and memory.scope != scope
-
-
-def verdict_on(rules: Rules, candidate: Candidate, said: Mapping[str, str], words: Lexicon) -> Verdict:
-    """The verdict on a candidate: the gate's, unless its statement was forgotten, only repeats a memory of another scope
-    (``rules.other_scope_texts``), or is accepted by the gate without being grounded in the texts; then it is refused.
+def judge_candidate(rules: Rules, candidate: Candidate, events: Sequence[Event], lexicon: Lexicon) -> CandidateVerdict:
+    """Judge a candidate from some events. A content that looks like a secret is refused and stored redacted. Of a forgotten
+    statement no word is stored.
     """
-    if rules.forgotten and is_known_statement(candidate.content, rules.forgotten, rules.key):
-        return FORGOTTEN
-    if normal_form(candidate.content) in rules.other_scope_texts:
-        return REPEATED
-    verdict = judge(candidate, rules.profile, lexicon=words)
-    return Refused(reason="ungrounded") if isinstance(verdict, Accepted) and not is_grounded(candidate, said) else verdict
-
-
-def judge_candidate(
-    rules: Rules, candidate: Candidate, by_key: Mapping[str, Event], said: Mapping[str, str], words: Lexicon
-) -> CandidateVerdict:
-    """Complete the evidence of a candidate and judge it. A content that looks like a secret is refused and stored redacted. Of a
-    forgotten statement no word is stored.
-    """
-    requests = usable_requests(candidate.needed_for, words, rules.forgotten, rules.key)
-    found = replace(add_end(locate_evidence(candidate, by_key), rules.zone), needed_for=requests)
-    clean = redact(found.content, key=rules.key)
+    requests = select_requests(candidate.needed_for, lexicon, rules.forgotten, rules.key)
+    candidate = replace(add_end(candidate, rules.zone), needed_for=requests)
+    clean = redact(candidate.content, key=rules.key)
     if clean.found:
-        return CandidateVerdict(candidate=replace(found, content=clean.text), verdict=Refused(reason="secret"))
-    if _is_retracted(found, by_key):  # stored in the candidate, so that it is considered again if a model confirms the candidate
-        found = replace(found, doubt=found.doubt or WITHDRAWN)
-    verdict = verdict_on(rules, found, said, words)
-    return CandidateVerdict(candidate=_strip_words(found) if verdict == FORGOTTEN else found, verdict=verdict)
+        return CandidateVerdict(candidate=replace(candidate, content=clean.text), verdict=Refused(reason="secret"))
+    if _is_retracted(candidate, events):  # stored in the candidate, so that it is considered again if a model confirms it
+        candidate = replace(candidate, doubt=candidate.doubt or WITHDRAWN)
+    if rules.forgotten and is_known_statement(candidate.content, rules.forgotten, rules.key):
+        return CandidateVerdict(candidate=_strip_words(candidate), verdict=Refused(reason="forgotten"))
+    if normal_form(candidate.content) in rules.other_scope_texts:
+        return CandidateVerdict(candidate=candidate, verdict=REPEATED)
+    verdict = judge(candidate, rules.profile, lexicon=lexicon)
+    if isinstance(verdict, Accepted) and not is_grounded(candidate, collect_texts(events)):
+        verdict = Refused(reason="ungrounded")
+    return CandidateVerdict(candidate=candidate, verdict=verdict)
 
 
-def usable_requests(requests: Iterable[str], lexicon: Lexicon, forgotten: frozenset[str], key: bytes) -> tuple[str, ...]:
+def select_requests(requests: Iterable[str], lexicon: Lexicon, forgotten: frozenset[str], key: bytes) -> tuple[str, ...]:
     """The first :data:`MOST_REQUESTS` requests that are short and without markup, invisible characters, secrets, forgotten words,
-    talk about the assistant and commands that could do harm. They are an agent's words.
+    talk about the assistant and commands that could do harm. Requests are an agent's words.
     """
     usable = (
         text
@@ -125,14 +110,14 @@ def usable_requests(requests: Iterable[str], lexicon: Lexicon, forgotten: frozen
     return tuple(dict.fromkeys(usable))[:MOST_REQUESTS]
 
 
-def _is_retracted(candidate: Candidate, by_key: Mapping[str, Event]) -> bool:
+def _is_retracted(candidate: Candidate, events: Sequence[Event]) -> bool:
     """True if the next prompt after a cited one retracts or (unless the reply asked) denies it, or a later prompt does and names
     it.
     """
     cited = {item.event for item in candidate.evidence}
     content = find_content(candidate.content)
     following, asked = 0, False  # the number of prompts since the cited one, and whether the last reply asks a question
-    for event in by_key.values():
+    for event in events:
         if event.key in cited and event.kind is EventKind.PROMPT:
             following, asked = 1, False
         elif event.kind is EventKind.RESPONSE and event.text.strip():
@@ -154,25 +139,9 @@ def _strip_words(candidate: Candidate) -> Candidate:
     return replace(candidate, content="", subject="", about="", needed_for=(), artifacts=(), evidence=evidence)
 
 
-def locate_evidence(candidate: Candidate, by_key: Mapping[str, Event]) -> Candidate:
-    """Complete the evidence of a candidate with the session, file, time, author and origin of the cited events."""
-    evidence = tuple(_locate_quote(item, by_key[item.event]) if item.event in by_key else item for item in candidate.evidence)
-    return replace(candidate, evidence=evidence)
-
-
-def _locate_quote(evidence: Evidence, event: Event) -> Evidence:
-    return replace(
-        evidence, session=event.session, path=event.pointer.path, at=event.at, author=event.author.value, origin=event.origin
-    )
-
-
-def texts_by_key(events: Sequence[Event]) -> dict[str, str]:
+def collect_texts(events: Sequence[Event]) -> dict[str, str]:
     """The text of each event, including its tool call, by key: quotes and artifacts are searched in these."""
-    return {event.key: "\n".join(filter(None, (event.text, *_tool_text(event)))) for event in events}
-
-
-def _tool_text(event: Event) -> tuple[str, ...]:
-    return (event.tool.target, event.tool.detail) if event.tool else ()
+    return {event.key: "\n".join(list_texts(event)) for event in events}
 
 
 def commit_span(

@@ -16,7 +16,7 @@ from kept.core.operation import Add, Pass
 from kept.core.pattern import Pattern
 from kept.core.text import normal_form
 from kept.core.value import dataclass, replace
-from kept.extraction.rules.commands import find_output, steps_of, unquote_word
+from kept.extraction.rules.commands import find_output, parse_steps, unquote_word
 from kept.store.values import Draft, Thread
 from kept.workspace import Workspace
 
@@ -119,7 +119,7 @@ def _find_calls(workspace: Workspace, thread: Thread, start: int, moments: Seque
         begin, end = event.at - _SLACK, ((output.at if output else None) or event.at + _UNENDED) + _SLACK
         if not _has_moment(moments, begin, end):
             continue
-        if all(_READS.fullmatch(step.program) for step in steps_of(written)):
+        if all(_READS.fullmatch(step.program) for step in parse_steps(written)):
             continue
         called = "|".join(map(re.escape, sorted(names)))
         verbs = re.findall(rf"(?<!\w)(?:{called})\b[^\n;|&]{{0,300}}?[\s(\[]({_VERBS})\b", command)

@@ -16,7 +16,7 @@ from kept.core.markup import parse_fact
 from kept.core.pattern import compile_late
 from kept.core.text import normal_form, tokenize
 from kept.core.value import dataclass, replace
-from kept.extraction.rules.commands import find_output, is_reading, is_shell, steps_of, unquote_word
+from kept.extraction.rules.commands import find_output, is_reading, is_shell, parse_steps, unquote_word
 from kept.local.files import FileStamp
 from kept.outputs.render import ViewEdits, ViewEntry
 from kept.outputs.targets import Target
@@ -126,7 +126,7 @@ def _is_opaque_write(call: Event, path: Path) -> bool:
     """True if a call's command may write a file without showing what it writes."""
     command = call.tool.target if call.tool else ""
     script = command.partition("<<")[2]
-    for step in steps_of(command):
+    for step in parse_steps(command):
         words = [unquote_word(word) for word in step.words]
         if any(_is_path(item, path) for item in _INTO.findall(step.text)):
             return True

@@ -22,8 +22,9 @@ from kept.core.text import normal_form, one_line
 from kept.core.times import parse_instant
 from kept.core.value import dataclass, field
 from kept.days.day_notes import summarize_threads
-from kept.extraction.questions.support import event_fields, find_verbatim, supported_share
-from kept.extraction.verdicts import usable_requests
+from kept.extraction.questions.support import find_verbatim, supported_share
+from kept.extraction.rules.patterns import list_texts
+from kept.extraction.verdicts import select_requests
 from kept.local import files
 from kept.local.files import hold_lock
 from kept.memories.backups import record_backup, recorded_backups
@@ -369,7 +370,7 @@ def _parse_memory(workspace: Workspace, body: Mapping[str, Any]) -> Memory | str
         valid_until=parse_instant(body.get("valid_until")),
         trigger=IMPORTED,
         about=about,
-        needed_for=usable_requests(
+        needed_for=select_requests(
             _parse_texts(body.get("needed_for")),
             load_lexicon(profile.languages),
             workspace.store.log.forgotten_fingerprints(),
@@ -387,7 +388,7 @@ def _is_quoted(workspace: Workspace, content: str, evidence: Sequence[Evidence],
         event = workspace.store.archive.event(entry.event)
         if event is None or event.origin is not entry.origin or not find_verbatim(entry.quote, event):
             return False
-        texts[entry.event] = "\n".join(event_fields(event))
+        texts[entry.event] = "\n".join(list_texts(event))
     users = origin is Origin.USER and any(item.origin is Origin.USER for item in evidence)
     if not users and (own_words or origin is Origin.USER):
         return False

@@ -38,7 +38,6 @@ from kept.extraction.questions.rewording import stands_alone
 from kept.extraction.questions.support import (
     QUOTE_CHARS,
     complete_passage,
-    event_fields,
     failure_fingerprint,
     quote_doubt,
     supported_share,
@@ -53,7 +52,7 @@ from kept.extraction.questions.trust import (
     is_disputed,
     is_turned_down,
 )
-from kept.extraction.rules.patterns import choose_scope, count_mass, evidence_of
+from kept.extraction.rules.patterns import choose_scope, count_mass, evidence_of, list_texts
 from kept.llm.reply import parse_as
 from kept.profiles.profile import Profile
 
@@ -170,7 +169,7 @@ def _build_claim(said: ProposedMemory, reading: ChunkReading, before: Sequence[C
     carried = (
         1.0
         if origin is Origin.USER
-        else supported_share(content, *(text for place in places for text in event_fields(reading.events[place])))
+        else supported_share(content, *(text for place in places for text in list_texts(reading.events[place])))
     )
     graded = (f"worth {said.worth}",) if said.worth else ()
     candidate = Candidate(
@@ -225,7 +224,7 @@ def _evidence_doubt(content: str, evidence: Sequence[Evidence], reading: ChunkRe
 
 def _alludes(content: str, wording: str, places: Sequence[int], reading: ChunkReading) -> bool:
     """True if a passage used in place of a rewording supports little of it, although the cited events do support it."""
-    said = (text for place in places for text in event_fields(reading.events[place]))
+    said = (text for place in places for text in list_texts(reading.events[place]))
     return supported_share(wording, content) < SUPPORT <= supported_share(wording, *said)
 
 

@@ -9,9 +9,10 @@ from kept.core.memory import UNDERSTOOD, Candidate, Evidence
 from kept.core.text import one_line
 from kept.core.value import dataclass, replace
 from kept.extraction.questions.question import Hint, event_ordinal
-from kept.extraction.questions.support import event_fields, is_in_question, locate, supported_share
+from kept.extraction.questions.support import is_in_question, locate, supported_share
 from kept.extraction.questions.trust import nearby_events, nearby_texts, next_prompt_place
 from kept.extraction.questions.turns import Chunk
+from kept.extraction.rules.patterns import list_texts
 from kept.profiles.lexicons import Lexicon
 from kept.profiles.profile import Profile
 
@@ -72,9 +73,9 @@ class ChunkReading:
     def has_support(self, text: str, places: Sequence[int]) -> bool:
         """True if the events at some ordinals support a text, and its artifacts occur nearby."""
         cited = {place: self.events[place] for place in places}
-        said = [part for event in cited.values() for part in event_fields(event)]
+        said = [part for event in cited.values() for part in list_texts(event)]
         close = one_line(
-            "\n".join(part for event in nearby_events(self.events, cited).values() for part in event_fields(event))
+            "\n".join(part for event in nearby_events(self.events, cited).values() for part in list_texts(event))
         ).casefold()
         return supported_share(text, *said) >= SUPPORT and all(one_line(name).casefold() in close for name in find_artifacts(text))
 

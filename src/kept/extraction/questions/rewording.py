@@ -13,9 +13,9 @@ from kept.core.spans import typed_text
 from kept.core.text import one_line
 from kept.core.value import dataclass, replace
 from kept.extraction.questions.claims import ChunkReading, Claim
-from kept.extraction.questions.support import event_fields, locate
+from kept.extraction.questions.support import locate
 from kept.extraction.questions.trust import claim_authority, find_trust_fault
-from kept.extraction.rules.patterns import compile_pattern, count_mass, has_match
+from kept.extraction.rules.patterns import compile_pattern, count_mass, has_match, list_texts
 from kept.llm.ask import Ask
 from kept.llm.reply import parse_as, schema_of
 from kept.profiles.lexicons import Lexicon, TellingPatterns
@@ -105,7 +105,7 @@ def complete_rewording_ask(prompt: str, *, about: Iterable[str] = ()) -> Ask:
 def _place_of_words(claim: Claim, reading: ChunkReading) -> int:
     """The ordinal of the event that contains a claim's words, or else of the last event it cites."""
     cited = reading.cited_places(claim.candidate)
-    holds = (place for place in cited if any(locate(claim.candidate.content, text) for text in event_fields(reading.events[place])))
+    holds = (place for place in cited if any(locate(claim.candidate.content, text) for text in list_texts(reading.events[place])))
     return next(holds, claim.ordinal)
 
 

@@ -21,7 +21,7 @@ from kept.core.text import is_cjk
 from kept.core.value import dataclass
 from kept.extraction.rules.assertion import ASKED, is_clipped, is_disowned, unasserted_reason
 from kept.extraction.rules.framing import find_frame
-from kept.extraction.rules.patterns import authorship_doubt
+from kept.extraction.rules.patterns import authorship_doubt, list_texts
 from kept.profiles.lexicons import join_alternatives, number_words, word_list
 
 _TEXT_CHARS = 4_000
@@ -249,12 +249,6 @@ _ANSWER = re.compile(r"(?i)^\W*(?:no|nope|nein|non|não|yes|ok|okay|ja|sí|oui|s
 _LEFT_OUT = re.compile(r"[\[(]?(?:…|\.{3,})[\])]?")
 
 
-def event_fields(event: Event) -> tuple[str, ...]:
-    """The texts of an event: its words, and its tool call's target and detail."""
-    tool = (event.tool.target, event.tool.detail) if event.tool else ()
-    return tuple(item for item in (event.text, *tool) if item)
-
-
 def find_verbatim(quote: str, event: Event) -> str:
     """The quote as it occurs in the event, at most 400 characters; empty if it does not occur. Only letters and digits are
     compared. What counts is the event's own text.
@@ -264,7 +258,7 @@ def find_verbatim(quote: str, event: Event) -> str:
 
 def find_full_passage(quote: str, event: Event) -> str:
     """The whole quote as it occurs in the event; empty if it does not occur."""
-    for text in event_fields(event) if len(quote) <= _QUOTE_READ else ():
+    for text in list_texts(event) if len(quote) <= _QUOTE_READ else ():
         if found := locate(quote, text):
             return text[found[0] : found[1]].strip()
     return ""
@@ -272,7 +266,7 @@ def find_full_passage(quote: str, event: Event) -> str:
 
 def complete_passage(quote: str, event: Event) -> str:
     """The quote as it occurs in the event, widened to whole sentences if the part that was cut off denies, restricts or asks."""
-    for text in event_fields(event) if len(quote) <= _QUOTE_READ else ():
+    for text in list_texts(event) if len(quote) <= _QUOTE_READ else ():
         if found := locate(quote, text):
             start, end = found
             lead, first, last = _sentences_around(text, start, end)
@@ -371,7 +365,7 @@ def _letters(text: str, *, marks: bool = True) -> tuple[str, list[int]]:
 
 def whole_sentences(quote: str, event: Event) -> str:
     """The whole sentences that contain a quote, with the lead-in line of a list: what was cut off may reverse it."""
-    for text in event_fields(event):
+    for text in list_texts(event):
         if found := locate(quote, text):
             return text[slice(*sentences_around(text, *found))].strip()
     return quote

@@ -18,7 +18,6 @@ from kept.core.statement import find_content
 from kept.core.text import is_cjk, one_line
 from kept.extraction.questions.support import (
     drops_markers,
-    event_fields,
     find_distortion,
     has_other_order,
     is_qualified,
@@ -28,7 +27,7 @@ from kept.extraction.questions.support import (
     whole_sentences,
 )
 from kept.extraction.rules.harms import is_harmful_command, is_spoken, named_error, places_unnamed
-from kept.extraction.rules.patterns import compile_pattern, skip_filler
+from kept.extraction.rules.patterns import compile_pattern, list_texts, skip_filler
 from kept.profiles.lexicons import Lexicon, number_words
 
 _PASSAGE = Pattern(r"`([^`\n]{2,300})`")
@@ -160,7 +159,7 @@ def find_trust_fault(
     keys = {item.event for item in evidence}
     cited = {place: event for place, event in events.items() if event.key in keys}
     words = one_line(content).casefold()
-    verbatim = bool(words) and any(words in one_line(text).casefold() for event in cited.values() for text in event_fields(event))
+    verbatim = bool(words) and any(words in one_line(text).casefold() for event in cited.values() for text in list_texts(event))
     own = all(item.origin is Origin.USER for item in evidence)
     # the wording of a fix that the session proves need not occur in anybody's words
     worded = not verbatim and (own or category != FIX)
@@ -179,7 +178,7 @@ def _support_fault(content: str, evidence: Sequence[Evidence], cited: Mapping[in
     """Return UNSUPPORTED if the events do not say what is claimed. For the person's own quotes a small share of common words is
     enough.
     """
-    said = [text for event in cited.values() for text in event_fields(event)]
+    said = [text for event in cited.values() for text in list_texts(event)]
     if all(item.origin is Origin.USER for item in evidence):
         holds = supported_share(content, *said, *nearby_texts(events, cited)) >= _COMMON and supported_share(content, *said) > 0
     else:
@@ -191,7 +190,7 @@ def _unsaid_fault(content: str, cited: Mapping[int, Event], events: Mapping[int,
     """Return a fault if too many words were said nowhere nearby: other words may mean something else, and a passage could be used
     instead.
     """
-    said = [text for event in cited.values() for text in event_fields(event)]
+    said = [text for event in cited.values() for text in list_texts(event)]
     if any(map(is_cjk, content)) != any(is_cjk(char) for text in said for char in text):
         return "another language than that of the words it cites"
     words, known = (
@@ -211,9 +210,9 @@ def _is_inflected(word: str, other: str) -> bool:
 def _name_fault(content: str, cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
     """Return a fault if a name occurs nowhere nearby. A tool's text may supply names but no commands."""
     said = one_line(
-        "\n".join((*(text for event in cited.values() for text in event_fields(event)), *nearby_texts(events, cited, 99)))
+        "\n".join((*(text for event in cited.values() for text in list_texts(event)), *nearby_texts(events, cited, 99)))
     )
-    shown = one_line("\n".join(text for event in nearby_events(events, cited).values() for text in event_fields(event)))
+    shown = one_line("\n".join(text for event in nearby_events(events, cited).values() for text in list_texts(event)))
     for name in find_artifacts(content):
         known = f"{said} {shown}" if _NAME.fullmatch(name) and "://" not in name else said
         if one_line(name).casefold() not in known.casefold():
@@ -239,7 +238,7 @@ def _polarity_fault(content: str, evidence: Sequence[Evidence], cited: Mapping[i
     """How a claim distorts the sentences that it quotes; empty if it does not."""
     by_key = {event.key: event for event in cited.values()}
     sentences = [whole_sentences(item.quote, by_key[item.event]) for item in evidence if item.event in by_key]
-    around = [text for event in cited.values() for text in event_fields(event)]
+    around = [text for event in cited.values() for text in list_texts(event)]
     kind = find_distortion(content, sentences, around, tuple(nearby_texts(events, cited)))
     return f"{kind} is not that of the words it cites" if kind else ""
 
@@ -264,7 +263,7 @@ def nearby_texts(events: Mapping[int, Event], places: Mapping[int, Event], reach
         if event.kind is EventKind.PROMPT:
             yield typed_text(event)
         elif event.author is Author.ASSISTANT:
-            yield from event_fields(event)
+            yield from list_texts(event)
 
 
 def claim_authority(

@@ -55,7 +55,7 @@ _CHANGES = ("edit", "write", "create", "patch", "replace", "update", "insert")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Prompt:
-    """A prompt with the events before it, the profile and lexicon to read it with, and its scope."""
+    """A prompt with the events before it, the profile and lexicon to read it with, and the scope of its project."""
 
     event: Event
     before: Sequence[Event]
@@ -124,7 +124,7 @@ def _candidates(prompt: _Prompt, telling: Telling) -> tuple[Candidate, ...]:
 def _candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
     event, profile, spoken = prompt.event, prompt.profile, prompt.spoken_patterns(telling)
     content = event.text[telling.start : telling.end]
-    intent, category = _choose_category(content, telling, prompt, spoken)
+    kind, category = _choose_category(content, telling, prompt, spoken)
     if category is None:
         return None
     about = _resolve_reference(prompt, content, telling, spoken)
@@ -140,9 +140,9 @@ def _candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
     doubt = SAID_ONCE if telling.trigger == WISH and not unsure else doubt
     where = choose_scope(content, category, prompt.scope, spoken, around=event.text)
     return Candidate(
-        id=digest(profile.id, intent, where, telling.trigger, event.key, content),
+        id=digest(profile.id, kind, where, telling.trigger, event.key, content),
         profile=profile.id,
-        category=intent,
+        category=category.id,
         scope=where,
         content=content,
         confidence=WAITING if doubt else CERTAIN,
@@ -156,7 +156,7 @@ def _candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
         ),
         about=about or "",
         doubt=doubt,
-        subject=_person_of(content, prompt.lexicon.tellings) if intent == "person" and category.shape is Shape.DOSSIER else "",
+        subject=_person_of(content, prompt.lexicon.tellings) if kind == "person" and category.shape is Shape.DOSSIER else "",
     )
 
 
@@ -193,24 +193,24 @@ def _choose_category(
     Facts about people may be in another language than the telling words ("Remember: ich wohne in …").
     """
     profile, every = prompt.profile, prompt.lexicon.tellings
-    told = _without_change(content)
+    lasting = _without_change(content)
     kinds = [
         ("decision", telling.trigger == DECIDED or any(has_match(patterns.decided, content) for patterns in spoken)),
-        ("person", _is_about_person(told, every)),
+        ("person", _is_about_person(lasting, every)),
         ("goal", any(has_match(patterns.goal, content) for patterns in spoken)),
         ("preference", any(has_match(patterns.preference, content) for patterns in spoken)),
-        ("identity", bool(find_languages("person", told))),
+        ("identity", bool(find_languages("person", lasting))),
         ("convention", any(has_match(patterns.ours, content) for patterns in spoken)),
-        ("constraint", any(has_match(patterns.rule, told) for patterns in spoken)),
+        ("constraint", any(has_match(patterns.rule, lasting) for patterns in spoken)),
         ("convention", any(has_match(patterns.convention, content) for patterns in spoken)),
         ("project_fact", True),
     ]
-    likely = [intent for intent, holds in kinds if holds]
+    likely = [kind for kind, holds in kinds if holds]
     spare = ["project_fact", "constraint", "preference", "decision"] if telling.trigger != WISH else []
-    for intent in (*likely, *spare):
-        category = profile.category_for(intent)
+    for kind in (*likely, *spare):
+        category = profile.category_for(kind)
         if category is not None:
-            return intent, category
+            return kind, category
     return "", None
 
 
@@ -423,13 +423,6 @@ def extract_candidates(
 
     ``suggested`` includes what the session's agent handed over.
     """
-    candidates = propose_prompt_tellings(events, start, stop, profile=profile, lexicon=lexicon, scope=scope)
-    listed = propose_heading_items(events, start, stop, profile=profile, scope=scope)
-    handed = propose_handed_over(events, start, stop, profile=profile, scope=scope) if suggested else ()
-    return (*handed, *(_place_in_category(candidate, profile) for candidate in (*candidates, *listed)))
-
-
-def _place_in_category(candidate: Candidate, profile: Profile) -> Candidate:
-    """Put the candidate into the profile's category for its kind."""
-    category = profile.category(candidate.category) if candidate.trigger == HEADING else profile.category_for(candidate.category)
-    return candidate if category is None else replace(candidate, category=category.id)
+    handed_over = propose_handed_over(events, start, stop, profile=profile, scope=scope) if suggested else ()
+    tellings = propose_prompt_tellings(events, start, stop, profile=profile, lexicon=lexicon, scope=scope)
+    return (*handed_over, *tellings, *propose_heading_items(events, start, stop, profile=profile, scope=scope))

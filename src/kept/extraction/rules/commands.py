@@ -132,10 +132,11 @@ def find_output(events: Sequence[Event], number: int) -> Event | None:
 
 def is_reading(command: str) -> bool:
     """True if a command line only prepares, reads and prints: every step is known to, and no part of it writes."""
-    return not _MAY_WRITE.search(command) and all(step.trivial or LOOKERS.fullmatch(step.program) for step in steps_of(command))
+    return not _MAY_WRITE.search(command) and all(step.trivial or LOOKERS.fullmatch(step.program) for step in parse_steps(command))
 
 
-def steps_of(command: str) -> tuple[Step, ...]:
+@lru_cache(maxsize=2048)
+def parse_steps(command: str) -> tuple[Step, ...]:
     """Split a command line into steps, in order; comments and everything after a here-document are left out."""
     text = command[:COMMAND_CHARS].replace("\\\n", "  ")
     steps: list[Step] = []
@@ -239,7 +240,7 @@ def _append_word(words: list[str], word: str, *, skip: bool) -> bool:
     return False
 
 
-def main_step(steps: tuple[Step, ...]) -> Step | None:
+def _find_main_step(steps: tuple[Step, ...]) -> Step | None:
     """The main step of a chain: the last one that neither prepares nor filters."""
     return next((step for step in reversed(steps) if not step.trivial and not step.filters), None)
 
@@ -302,7 +303,7 @@ class Command:
         """The step that failed, where that can be told; that of a command that passed is the one it was run for."""
         if self.passed is False:
             return _find_culprit(self.steps, self.errors, failed=self._is_stated_failure)
-        return main_step(self.steps)
+        return _find_main_step(self.steps)
 
     @property
     def _is_stated_failure(self) -> bool:
@@ -320,10 +321,10 @@ class Edit:
     new: str
 
 
-Done = tuple[tuple[Command, ...], tuple[Edit, ...]]
+Actions = tuple[tuple[Command, ...], tuple[Edit, ...]]
 
 
-def actions_of(events: Sequence[Event]) -> Done:
+def find_actions(events: Sequence[Event]) -> Actions:
     """The commands and edits whose output is among the events, in order."""
     calls: dict[tuple[str, str], Event] = {}
     commands: list[Command] = []
@@ -387,32 +388,22 @@ def _find_errors(target: str, text: str, *, failed: bool, stated: bool) -> tuple
     if failed or not errors:
         return errors
     steps = parse_steps(target)
-    return errors if (not stated or _hides_status(steps)) and _is_masked_failure(steps, errors) else ()
-
-
-@lru_cache(maxsize=2048)
-def parse_steps(command: str) -> tuple[Step, ...]:
-    """The steps of a command line, cached."""
-    return steps_of(command)
-
-
-def _hides_status(steps: tuple[Step, ...]) -> bool:
-    """True if the shell may report the exit status of another step than the main one."""
-    return any(step.joint in ("|", "||", ";") for step in steps)
+    hides_status = any(step.joint in ("|", "||", ";") for step in steps)  # the status may be that of another step
+    return errors if (not stated or hides_status) and _is_masked_failure(steps, errors) else ()
 
 
 def _is_masked_failure(steps: tuple[Step, ...], errors: tuple[str, ...]) -> bool:
     """True if a command failed although its status says otherwise: one of its programs reports an error, or an error is
     uncaught. ``errors`` is not empty.
     """
-    if complaining_step(steps, errors) is not None:
+    if _find_complaining_step(steps, errors) is not None:
         return True
-    main = main_step(steps)
+    main = _find_main_step(steps)
     prints = main is not None and (main.program in _PRINTERS or LOOKERS.fullmatch(main.program))
     return main is not None and not prints and score_error_line(errors[0]) >= _TELLING
 
 
-def complaining_step(steps: tuple[Step, ...], errors: tuple[str, ...]) -> Step | None:
+def _find_complaining_step(steps: tuple[Step, ...], errors: tuple[str, ...]) -> Step | None:
     """The step whose own program reports an error (``grep: invalid option``, ``command not found: jq``)."""
     for line in errors:
         head = line.split(": ", 1)[0].rsplit("/", 1)[-1].strip()
@@ -433,8 +424,8 @@ def _find_culprit(steps: tuple[Step, ...], errors: tuple[str, ...], *, failed: b
     missed = next(
         (step for step in steps if step.trivial and any(word in line for word in step.words[1:] for line in errors)), None
     )
-    command_step = missed or complaining_step(steps, errors)
+    command_step = missed or _find_complaining_step(steps, errors)
     if command_step is not None or not failed:
-        return command_step or main_step(steps)
+        return command_step or _find_main_step(steps)
     serious = [step for step in steps if not step.trivial and not step.filters]
     return next(reversed(serious), None)

@@ -26,17 +26,17 @@ from kept.extraction.rules.commands import (
     TAKES_AWAY,
     TRANSIENT,
     VERSIONED,
+    Actions,
     Command,
-    Done,
     Edit,
     Step,
-    actions_of,
     compare_steps,
+    find_actions,
     is_setting,
     unquote_word,
 )
 from kept.extraction.rules.harms import is_harmful_command, is_spoken, named_error, places_unnamed, plain_command, requires_unnamed
-from kept.extraction.rules.patterns import evidence_of
+from kept.extraction.rules.patterns import evidence_of, list_texts
 from kept.extraction.rules.remedies import (
     CHANGE_CHARS,
     PASSING,
@@ -194,10 +194,10 @@ class Fix:
 
 
 def propose_fixes(
-    events: Sequence[Event], done: Done, *, profile: Profile, scope: str, start: int = 0
+    events: Sequence[Event], done: Actions, *, profile: Profile, scope: str, start: int = 0
 ) -> tuple[tuple[int, Candidate], ...]:
     """The fixes whose success lies in ``events[start:]``, each with the index of the success, in order; empty if the profile has no
-    category for fixes. ``done`` are the :func:`actions_of` the events.
+    category for fixes. ``done`` are the :func:`find_actions` the events.
 
     The failure is at most ``REACH`` events before its success, and what undoes it at most ``AHEAD`` after. So reading a session in
     pieces with that much overlap gives the same result as reading it at once.
@@ -210,7 +210,7 @@ def propose_fixes_across(
 ) -> tuple[tuple[int, Candidate], ...]:
     """The fixes of failures in earlier sessions of a project (``before``, the latest last) that first passed in this one."""
     both = (*before, *events)
-    found = _candidates(_fixes(both, actions_of(both), border=len(before)), profile, scope, len(before))
+    found = _candidates(_fixes(both, find_actions(both), border=len(before)), profile, scope, len(before))
     return tuple((place - len(before), candidate) for place, candidate in found)
 
 
@@ -218,12 +218,14 @@ def has_open_failure(commands: Sequence[Command], start: int = 0) -> bool:
     """True if a command at or after the index ``start`` failed and was not fixed, so that a later session may fix it."""
     for index, command in enumerate(commands):
         failure = _failure(command) if command.place >= start else None
-        if failure and not any(_check_retry(failure.step, later) == (True, True) for later in commands[index + 1 :]):
+        if failure and not any(
+            later.passed is not False and _has_same_step(later, failure.step) for later in commands[index + 1 :]
+        ):
             return True
     return False
 
 
-def _fixes(events: Sequence[Event], done: Done, *, border: int | None = None) -> Iterator[Fix]:
+def _fixes(events: Sequence[Event], done: Actions, *, border: int | None = None) -> Iterator[Fix]:
     """Yield the fixes of failed commands in the order of the failures, one for each error and success.
 
     The events are of one session. If ``border`` is given, events before that index are of earlier sessions, and only failures
@@ -276,12 +278,11 @@ def _own_error_line(command: Command, step: Step) -> str:
     return next((line.strip()[:_LINE_CHARS] for line in lines if step.program and line.startswith(f"{step.program}: ")), "")
 
 
-def _check_retry(failed: Step, later: Command) -> tuple[bool, bool]:
-    """Return (whether a later command repeats the failed step, whether it passed)."""
-    return any(is_same_step(failed, step) for step in later.steps), later.passed is not False
+def _has_same_step(later: Command, failed: Step) -> bool:
+    return any(is_same_step(failed, step) for step in later.steps)
 
 
-def _find_fix(failure: Failure, later: Sequence[Command], done: Done, *, apart: bool) -> Fix | None:
+def _find_fix(failure: Failure, later: Sequence[Command], done: Actions, *, apart: bool) -> Fix | None:
     """Find what made the failed step pass when it was repeated, or else the first variant that passed."""
     mark = fingerprint_error(failure.error)
     other: Fix | None = None
@@ -293,8 +294,8 @@ def _find_fix(failure: Failure, later: Sequence[Command], done: Done, *, apart: 
             if is_same_step(failure.step, step) or is_variant(failure.step, step)
         ):
             continue  # its success proves nothing
-        again, passed = _check_retry(failure.step, command)
-        passed = passed and mark not in fingerprint_errors(command.output.text)
+        again = _has_same_step(command, failure.step)
+        passed = command.passed is not False and mark not in fingerprint_errors(command.output.text)
         if again and not passed:
             return other  # the later failure is treated on its own
         if again:
@@ -384,8 +385,7 @@ def _shorten_passage(text: str, limit: int, *, whole: bool) -> str:
 def _evidence(event: Event, quote: str) -> Evidence | None:
     """The quote as evidence; None if the event does not contain it verbatim."""
     short = quote.strip()[:400]
-    texts = (event.text, event.tool.target, event.tool.detail) if event.tool else (event.text,)
-    return evidence_of(event, short) if short and any(short in text for text in texts) else None
+    return evidence_of(event, short) if short and any(short in text for text in list_texts(event)) else None
 
 
 # --- What was undone after it seemed to help
@@ -415,8 +415,6 @@ def _is_reversed_later(done: Remedy, later: Sequence[Command], edits: Sequence[E
     if isinstance(action, Edit):
         reverted = any(_is_reversal(action, edit) for edit in edits if edit.place > action.place)
         return reverted or any(_is_restore_of(step, action.path) for command in later for step in command.steps)
-    if action is None:
-        return False
     ran = [step for step in action.steps if has_side_effects(step)]
     return any(
         _is_removal_of(step, earlier)

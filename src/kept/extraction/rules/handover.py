@@ -19,13 +19,13 @@ from kept.core.pattern import Pattern
 from kept.core.text import normal_form, one_line, tokenize
 from kept.core.value import dataclass, replace
 from kept.extraction.rules.assertion import is_clipped, is_disowned, unasserted_reason
+from kept.extraction.rules.commands import find_output, is_shell
 from kept.extraction.rules.framing import find_frame, is_announced, sets_apart
 from kept.extraction.rules.passages import LEAST, LONGEST_PASSAGE, Passage, count_content_words, find_passage, widen_to_sentences
 from kept.extraction.rules.patterns import LOOKBACK, authorship_doubt, choose_scope, compile_pattern, evidence_of
 from kept.profiles.lexicons import load_lexicon, word_list
 from kept.profiles.profile import Category, Profile
 
-_SHELLS = ("bash", "shell", "terminal", "exec", "command", "cmd")
 _COMMAND = "kept suggest"
 _PASSAGE_CHARS = 2_000  # characters of a passage
 _QUOTE = 400
@@ -125,7 +125,7 @@ def _arguments(tool: ToolUse) -> dict[str, str]:
         if isinstance(requests := body.get(_NEEDED), list):
             body[_NEEDED] = "\n".join(one_line(each) for each in requests if isinstance(each, str))
         return {name: value for name, value in body.items() if isinstance(value, str)}
-    if _COMMAND in tool.target and any(part in tool.name.casefold() for part in _SHELLS):
+    if _COMMAND in tool.target and is_shell(tool):
         return _parse_suggest_command(tool.target)
     return {}
 
@@ -166,13 +166,11 @@ def _options(words: Sequence[str]) -> dict[str, str]:
 
 def _is_refused(events: Sequence[Event], place: int, stop: int) -> bool:
     """True if the call did not run because the person or their settings refused it."""
-    call = events[place].tool
-    for event in events[place + 1 : stop]:
-        if event.kind is EventKind.TOOL_OUTPUT and event.tool and call and call.call and event.tool.call == call.call:
-            return event.label_reason.endswith("not-run") or event.text.startswith(_REFUSED)
-    return False
+    call, output = events[place].tool, find_output(events[:stop], place)
+    return bool(call and call.call and output and (output.label_reason.endswith("not-run") or output.text.startswith(_REFUSED)))
 
 
+HandedOver = tuple[Suggestion, Passage | None, Candidate]
 _BINDS = word_list("assertion", "binds") - {"no", "not", "only", "dont", "don't"}
 _SURE, _UNSURE = 0.95, 0.5
 _KINDS = (
@@ -186,7 +184,7 @@ def propose_handed_over(events: Sequence[Event], start: int, stop: int, *, profi
     """The candidates handed over in the events ``[start, stop)``, in order. Looks back before ``start``, never past ``stop``."""
     if next(find_suggestions(events, start, stop), None) is None:
         return ()
-    earlier: list[tuple[Suggestion, Passage | None, Candidate]] = []
+    earlier: list[HandedOver] = []
     for suggestion in find_suggestions(events, max(0, start - LOOKBACK), stop):
         found = find_passage(suggestion.text, events, max(0, start - LOOKBACK), suggestion.place, suggestion.event.session)
         passage = _complete_sentences(found) if found else None
@@ -277,10 +275,7 @@ def category_of(text: str, named: str, profile: Profile) -> Category | None:
     return None
 
 
-Earlier = Sequence[tuple[Suggestion, Passage | None, Candidate]]
-
-
-def _is_repeat(suggestion: Suggestion, passage: Passage | None, earlier: Earlier) -> bool:
+def _is_repeat(suggestion: Suggestion, passage: Passage | None, earlier: Sequence[HandedOver]) -> bool:
     """True if the same words, or a passage that contains them, were handed over before."""
     form = normal_form(suggestion.text)
     return any(
@@ -293,7 +288,7 @@ def _has_inner_passage(outer: Passage, inner: Passage) -> bool:
     return outer.event.key == inner.event.key and outer.start <= inner.start and inner.end <= outer.end
 
 
-def _link_earlier(made: Candidate, suggestion: Suggestion, passage: Passage | None, earlier: Earlier) -> Candidate:
+def _link_earlier(made: Candidate, suggestion: Suggestion, passage: Passage | None, earlier: Sequence[HandedOver]) -> Candidate:
     """Link a candidate to the earlier one that it extends (``rewords``), and to the earlier one that it replaces (``replaces``)."""
     shorter = next((before.id for _, other, before in earlier if other and passage and _has_inner_passage(passage, other)), "")
     words = normal_form(suggestion.replaces)

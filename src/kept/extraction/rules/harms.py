@@ -25,7 +25,7 @@ from kept.extraction.rules.commands import (
     UNTELLING,
     WEAKENS,
     Step,
-    steps_of,
+    parse_steps,
     unquote_word,
 )
 from kept.profiles.lexicons import word_list
@@ -90,8 +90,8 @@ def is_harmful_command(command: str) -> bool:
         WEAKENS.search(command)
         or DESTROYS.search(command)
         or any(not _HERE.match(address) for address in _ADDRESS.findall(command))
-        or any(map(_is_harmful, steps_of(command)))
-        or any(_is_harmful(step) for inner in _INNER.findall(command) for step in steps_of(inner))
+        or any(map(_is_harmful, parse_steps(command)))
+        or any(_is_harmful(step) for inner in _INNER.findall(command) for step in parse_steps(inner))
     )
 
 
@@ -211,7 +211,7 @@ def _fetched(command: str) -> Iterator[tuple[str, bool]]:
     not count.
     """
     for line in (command, *_INNER.findall(command)):
-        for step in steps_of(line):
+        for step in parse_steps(line):
             yield from _of_step(step)
     yield from ((path, False) for path in _WRITTEN.findall(command) if MANIFEST.fullmatch(path.rsplit("/", 1)[-1]))
 

@@ -97,6 +97,12 @@ def evidence_of(event: Event, quote: str, *, by_span: bool = False) -> Evidence:
     )
 
 
+def list_texts(event: Event) -> tuple[str, ...]:
+    """The texts of an event: its words, and its tool call's target and detail."""
+    tool = (event.tool.target, event.tool.detail) if event.tool else ()
+    return tuple(filter(None, (event.text, *tool)))
+
+
 def turn_before(events: Sequence[Event], event: Event) -> tuple[str, str]:
     """The text of the previous prompt of an event's session, and of the last reply to it; each is empty if there is none."""
     prompt = reply = ""

@@ -63,7 +63,7 @@ class Remedy:
     clause: str
     proof: tuple[tuple[Event, str], ...]
     rank: int
-    action: Command | Edit | None = None
+    action: Command | Edit
     edit: Edit | None = None
 
 
@@ -99,18 +99,14 @@ def find_remedy(failure: Failure, between: Sequence[Command], edits: Sequence[Ed
         return step or change
     if change.rank < _NAMED:
         return step
-    if step.rank > _KIND or _remedy_place(change) > _remedy_place(step):
-        return step if _remedy_place(step) > _remedy_place(change) else change
+    if step.rank > _KIND or change.action.place > step.action.place:
+        return step if step.action.place > change.action.place else change
     # A manifest was edited and then installed from: both are needed.
     clause = f"{change.clause}, then {step.clause.removesuffix(' first')}"
     return Remedy(clause=clause, proof=(*change.proof, *step.proof), rank=change.rank, action=step.action, edit=change.edit)
 
 
 _KIND, _NAMED, _ADVISED = 1, 2, 3
-
-
-def _remedy_place(done: Remedy) -> int:
-    return done.action.place if done.action else -1
 
 
 def _command_remedy(failure: Failure, command: Command, own: set[str], *, last: bool) -> Remedy | None:
