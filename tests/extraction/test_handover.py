@@ -8,7 +8,7 @@ import pytest
 from kept.core.event import Author, EventKind, ToolUse
 from kept.core.handover import CAUSE, REWORDED, is_suggestion_tool
 from kept.core.memory import ALLUDES, HELPFUL, PASSING, USER_SCOPE, Accepted, Held
-from kept.extraction.rules.handover import propose_handed_over, reply_lines
+from kept.extraction.rules.handover import find_reply_passages, propose_handed_over
 from kept.extraction.rules.passages import count_content_words
 from talk import LEXICON, PROFILE, agent, judge, output, talk, user
 
@@ -277,9 +277,9 @@ def test_a_tool_of_another_name_is_not_kepts(name):
 
 
 def test_at_most_three_last_lines_of_a_reply_are_read():
-    assert reply_lines('a\nkept: "one"\n\nkept: "two"') == ("two",)
-    assert reply_lines('kept: "one"\nkept: "two"\n') == ("one", "two")
-    assert reply_lines("nothing kept: here") == ()
+    assert find_reply_passages('a\nkept: "one"\n\nkept: "two"') == ("two",)
+    assert find_reply_passages('kept: "one"\nkept: "two"\n') == ("one", "two")
+    assert find_reply_passages("nothing kept: here") == ()
 
 
 def test_a_short_quoted_name_inside_of_a_typed_sentence_is_part_of_it_and_a_quoted_sentence_is_not():

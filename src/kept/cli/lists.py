@@ -133,13 +133,13 @@ def changed_line(workspace: Workspace, memory: Memory, mark: str = "") -> Line:
 def operations_body(history: History) -> list[dict[str, Any]]:
     """The history of a memory as JSON, with the event time and the added evidence of each operation."""
 
-    def evidence_of(operation: Operation) -> list[str]:
+    def build_evidence(operation: Operation) -> list[str]:
         facts, value = getattr(operation, "facts", None), getattr(operation, "value", None)
         return [evidence.event for evidence in getattr(facts, "added", ()) or getattr(value, "evidence", ())]
 
     return [
         json_fields(made, "run", "stage", "actor", "recorded_at", **{"pass": "id"})
-        | {"kind": operation_name(operation), "evidence": evidence_of(operation)}
+        | {"kind": operation_name(operation), "evidence": build_evidence(operation)}
         | json_fields(operation, "memory", "at", "reason")
         for made, operation in history
     ]

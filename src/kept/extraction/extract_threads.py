@@ -36,18 +36,18 @@ from kept.store.threads import find_abandoned
 from kept.store.values import SEQUEL, Proposal, Span, Thread
 from kept.workspace import Workspace
 
-SESSIONS = 3
-REACH = timedelta(days=14)
-_KNOWN = 10_000
+_PAIRED_SESSIONS = 3
+_PAIRING_REACH = timedelta(days=14)
+_CACHED_THREADS = 10_000
 
 
 @dataclass(kw_only=True, slots=True)
-class SessionPairing:
-    """Pairs sessions to find fixes that span them; ``coming`` are the threads that are still to be paired."""
+class _SessionPairing:
+    """Pairs sessions to find fixes that span them; ``unpaired`` are the threads that are still to be paired."""
 
     workspace: Workspace
     run: Callable[[], int]
-    coming: set[int]
+    unpaired: set[int]
     _directories: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _failing: dict[tuple[int, int], bool] = field(default_factory=dict)
     _verdicts: list[Verdict] = field(default_factory=list)
@@ -63,14 +63,14 @@ class SessionPairing:
 
         Raises StoreError.
         """
-        self.coming.discard(thread.id)
-        self._note_failing(thread, failing=failing)
+        self.unpaired.discard(thread.id)
+        self._save_failing(thread, failing=failing)
         begun, ended = thread.first_at, thread.last_at
         if not thread.project or begun is None or ended is None:
             return
         self._pair(thread, begun)
         for item in tuple(self._later_threads(thread, begun, ended)):
-            if item.id not in self.coming and item.first_at is not None:
+            if item.id not in self.unpaired and item.first_at is not None:
                 self._pair(item, item.first_at)
 
     def _later_threads(self, thread: Thread, begun: datetime, ended: datetime) -> Iterator[Thread]:
@@ -79,11 +79,11 @@ class SessionPairing:
         """
         moments: list[datetime] = []
         for item in self.workspace.store.archive.threads_started_between(
-            self._directories_of_project(thread), begun, ended + REACH
+            self._directories_of_project(thread), begun, ended + _PAIRING_REACH
         ):
             if item.first_at is None or item.last_at is None:
                 continue
-            if sum(ended < last < item.first_at for last in moments) >= SESSIONS:
+            if sum(ended < last < item.first_at for last in moments) >= _PAIRED_SESSIONS:
                 return
             moments.append(item.last_at)
             if item.id != thread.id:
@@ -101,12 +101,12 @@ class SessionPairing:
 
     def _pair(self, thread: Thread, begun: datetime) -> None:
         before = self.workspace.store.log.thread_proposals(thread.id, 0, SEQUEL)
-        found = tuple(self._judge_fixes(thread, begun))
+        found = tuple(self._judge_fixes_across(thread, begun))
         was = place_proposals(before)
         self._verdicts += [judged.verdict for place, judged in found if (place, judged) not in was]
         commit_span(self.workspace, self.run, thread, Span(thread=thread.id, start=0, judged=found), before, stage=SEQUEL)
 
-    def _judge_fixes(self, thread: Thread, begun: datetime) -> Iterator[tuple[int, CandidateVerdict]]:
+    def _judge_fixes_across(self, thread: Thread, begun: datetime) -> Iterator[tuple[int, CandidateVerdict]]:
         earlier = tuple(dropwhile(lambda each: not self._is_left_failing(each), self._earlier_threads(thread, begun)))
         if not earlier:
             return
@@ -122,18 +122,18 @@ class SessionPairing:
     def _earlier_threads(self, thread: Thread, begun: datetime) -> tuple[Thread, ...]:
         """The sessions that ended before a thread began, latest last; copies of the thread itself are left out."""
         threads = self.workspace.store.archive.threads_ended_between(
-            self._directories_of_project(thread), begun - REACH, begun, SESSIONS
+            self._directories_of_project(thread), begun - _PAIRING_REACH, begun, _PAIRED_SESSIONS
         )
         return tuple(item for item in reversed(threads) if item.session != thread.session)
 
     def _is_left_failing(self, thread: Thread) -> bool:
         at = (thread.id, thread.events)
         if at not in self._failing:
-            self._note_failing(thread, failing=has_open_failure(find_actions(self._last_events(thread))[0]))
+            self._save_failing(thread, failing=has_open_failure(find_actions(self._last_events(thread))[0]))
         return self._failing[at]
 
-    def _note_failing(self, thread: Thread, *, failing: bool) -> None:
-        if len(self._failing) >= _KNOWN:
+    def _save_failing(self, thread: Thread, *, failing: bool) -> None:
+        if len(self._failing) >= _CACHED_THREADS:
             self._failing.clear()
         self._failing[thread.id, thread.events] = failing
 
@@ -196,7 +196,7 @@ def extract_pending(
     threads = threads_to_extract(workspace, occasion, from_start=from_start, within=within)
     result = report or ExtractionReport()
     result.threads += len(threads)
-    sequels = SessionPairing(workspace=workspace, run=run, coming=set(threads))
+    pairing = _SessionPairing(workspace=workspace, run=run, unpaired=set(threads))
     number = 0
     for batch, done in map_ahead(
         workers,
@@ -214,11 +214,11 @@ def extract_pending(
                 number += 1
                 try:
                     first = done[order] if done else None
-                    for stretch in _extract_thread(workspace, run, thread, sequels, first):
+                    for stretch in _extract_thread(workspace, run, thread, pairing, first):
                         result.episodes += stretch.episodes
                         for _, judged in stretch.span.judged:
                             result.count(judged.verdict)
-                    for verdict in sequels.take_new_verdicts():
+                    for verdict in pairing.take_new_verdicts():
                         result.count(verdict)
                 except SourceError as error:
                     result.broken.append((thread.thread.path, error.what))
@@ -245,7 +245,7 @@ def _prepare_batches(
             opened = [
                 _OpenThread(
                     thread=thread,
-                    place=_open_thread(workspace, thread, force=thread.id in from_start),
+                    place=_find_open_episode(workspace, thread, force=thread.id in from_start),
                     rules=replace(load_rules(workspace, thread, forgotten), live=live),
                 )
                 for thread in batch
@@ -279,17 +279,17 @@ def threads_to_extract(
 
 
 def reextract_thread(
-    workspace: Workspace, run: int, thread: Thread, coming: Collection[int] = ()
+    workspace: Workspace, run: int, thread: Thread, unpaired: Collection[int] = ()
 ) -> tuple[tuple[Proposal, ...], tuple[CandidateVerdict, ...]]:
     """Extract a thread from its start, inside a transaction. Returns the rules' proposals before and after.
 
-    ``coming`` are the threads that are still to be extracted. Raises StoreError.
+    ``unpaired`` are the threads that are still to be extracted. Raises StoreError.
     """
     before = _load_proposals(workspace, thread)
     rules = load_rules(workspace, thread, workspace.store.log.forgotten_fingerprints())
-    sequels = SessionPairing(workspace=workspace, run=lambda: run, coming=set(coming))
-    opened = _OpenThread(thread=thread, place=_open_thread(workspace, thread, force=True), rules=rules)
-    for _ in _extract_thread(workspace, lambda: run, opened, sequels):
+    pairing = _SessionPairing(workspace=workspace, run=lambda: run, unpaired=set(unpaired))
+    opened = _OpenThread(thread=thread, place=_find_open_episode(workspace, thread, force=True), rules=rules)
+    for _ in _extract_thread(workspace, lambda: run, opened, pairing):
         pass
     return before, tuple(proposal.judged for proposal in _load_proposals(workspace, thread))
 
@@ -306,7 +306,7 @@ def has_events_within(thread: Thread, within: Within) -> bool:
     )
 
 
-def _open_thread(workspace: Workspace, thread: Thread, *, force: bool) -> int:
+def _find_open_episode(workspace: Workspace, thread: Thread, *, force: bool) -> int:
     """Mark the thread's abandoned events; return the ordinal from which to extract."""
     changed = _mark_branches(workspace, thread)
     place = 0 if force else changed
@@ -316,7 +316,7 @@ def _open_thread(workspace: Workspace, thread: Thread, *, force: bool) -> int:
 
 
 def _extract_thread(
-    workspace: Workspace, run: Callable[[], int], opened: _OpenThread, sequels: SessionPairing, first: Stretch | str | None = None
+    workspace: Workspace, run: Callable[[], int], opened: _OpenThread, pairing: _SessionPairing, first: Stretch | str | None = None
 ) -> Iterator[Stretch]:
     """Analyse a thread from its first open episode and commit it stretch by stretch; after the last stretch, pair it with other
     sessions. ``first`` is the result for the first window if another process analysed it, or its error. Raises SourceError.
@@ -337,7 +337,7 @@ def _extract_thread(
                 workspace.store.archive.save_extraction_progress(thread.id, extracted=closed, seen=stretch.stop)
             if last and not rules.live:
                 with isolate_errors("it cannot be paired with other sessions", thread.path):
-                    sequels.pair_thread(thread, failing=stretch.failing)
+                    pairing.pair_thread(thread, failing=stretch.failing)
         yield stretch
         place = stretch.stop
 

@@ -18,7 +18,7 @@ from kept.core.operation import Reaffirm, to_facts
 from kept.core.text import normal_form
 from kept.core.value import dataclass, field, replace
 from kept.extraction.rules.handover import find_suggestions
-from kept.extraction.rules.patterns import evidence_of
+from kept.extraction.rules.patterns import build_evidence
 from kept.intake.clean import CleanedEvent
 from kept.intake.cleaned_files import (
     CleanedFile,
@@ -274,7 +274,7 @@ def _claim_suggestions(workspace: Workspace, events: Sequence[Event], sessions: 
     with these sessions: a suggestion does not record its session.
     """
     called = {
-        normal_form(suggestion.text): evidence_of(suggestion.event, "")
+        normal_form(suggestion.text): build_evidence(suggestion.event, "")
         for suggestion in find_suggestions(events, 0, len(events))
         if suggestion.event.session in sessions
     }

@@ -22,7 +22,7 @@ from kept.core.text import normal_form, one_line
 from kept.core.times import parse_instant
 from kept.core.value import dataclass, field
 from kept.days.day_notes import summarize_threads
-from kept.extraction.questions.support import find_verbatim, supported_share
+from kept.extraction.questions.support import find_verbatim, measure_support
 from kept.extraction.rules.patterns import list_texts
 from kept.extraction.verdicts import select_requests
 from kept.local import files
@@ -392,7 +392,7 @@ def _is_quoted(workspace: Workspace, content: str, evidence: Sequence[Evidence],
     users = origin is Origin.USER and any(item.origin is Origin.USER for item in evidence)
     if not users and (own_words or origin is Origin.USER):
         return False
-    if supported_share(content, *(item.quote for item in evidence)) < _CARRIED:
+    if measure_support(content, *(item.quote for item in evidence)) < _CARRIED:
         return False
     words = one_line("\n".join(texts.values())).casefold()
     return bool(evidence) and all(name.casefold() in words for name in find_artifacts(content))

@@ -38,21 +38,21 @@ from kept.extraction.questions.rewording import stands_alone
 from kept.extraction.questions.support import (
     QUOTE_CHARS,
     complete_passage,
-    failure_fingerprint,
-    quote_doubt,
-    supported_share,
-    whole_sentences,
+    find_quote_doubt,
+    find_whole_sentences,
+    fingerprint_failure,
+    measure_support,
 )
 from kept.extraction.questions.trust import (
     FIX,
     UNSUPPORTED,
-    claim_authority,
+    find_claim_author,
     find_trust_fault,
     holds_harmful_command,
     is_disputed,
     is_turned_down,
 )
-from kept.extraction.rules.patterns import choose_scope, count_mass, evidence_of, list_texts
+from kept.extraction.rules.patterns import build_evidence, choose_scope, count_mass, list_texts
 from kept.llm.reply import parse_as
 from kept.profiles.profile import Profile
 
@@ -164,12 +164,12 @@ def _build_claim(said: ProposedMemory, reading: ChunkReading, before: Sequence[C
         wording, passages, category, evidence, reading, doubted=told if evidence else "", needed=needed
     )
     hint = _find_matching_hint(content, evidence, reading, before)
-    origin, signals = claim_authority(content, evidence, reading.events, reading.lexicon)
+    origin, signals = find_claim_author(content, evidence, reading.events, reading.lexicon)
     signals += reading.signals(category, evidence) + (("rules found it too",) if hint else ())
     carried = (
         1.0
         if origin is Origin.USER
-        else supported_share(content, *(text for place in places for text in list_texts(reading.events[place])))
+        else measure_support(content, *(text for place in places for text in list_texts(reading.events[place])))
     )
     graded = (f"worth {said.worth}",) if said.worth else ()
     candidate = Candidate(
@@ -188,8 +188,8 @@ def _build_claim(said: ProposedMemory, reading: ChunkReading, before: Sequence[C
         fingerprint=_find_fingerprint(places, reading) if category == FIX else "",
         rewords=hint.candidate.id if hint else "",
         about=about,
-        doubt=_grade_doubt(said.worth, reading.profile)
-        or _evidence_doubt(content, evidence, reading)
+        doubt=_find_grade_doubt(said.worth, reading.profile)
+        or _find_evidence_doubt(content, evidence, reading)
         or (ALLUDES if needed and _alludes(content, wording, places, reading) else "")
         or (DANGEROUS if origin is not Origin.USER and holds_harmful_command(content) else ""),
     )
@@ -207,25 +207,25 @@ def _build_claim(said: ProposedMemory, reading: ChunkReading, before: Sequence[C
     return reading.make_claim(candidate, next((found for check in faults if (found := check())), ""))
 
 
-def _grade_doubt(worth: int, profile: Profile) -> str:
+def _find_grade_doubt(worth: int, profile: Profile) -> str:
     """Why a claim with this grade is held; empty for a reply without grades."""
     if not worth or worth >= profile.worth:
         return ""
     return PASSING if worth == _PASSING else HELPFUL
 
 
-def _evidence_doubt(content: str, evidence: Sequence[Evidence], reading: ChunkReading) -> str:
+def _find_evidence_doubt(content: str, evidence: Sequence[Evidence], reading: ChunkReading) -> str:
     """Why the person's words may not be meant as they stand; quotes that only express agreement are not examined."""
     by_key = {event.key: event for event in reading.events.values()}
-    cited = (item for item in evidence if item.event in by_key and supported_share(content, item.quote))
-    reasons = (quote_doubt(item.quote, by_key[item.event]) for item in cited)
+    cited = (item for item in evidence if item.event in by_key and measure_support(content, item.quote))
+    reasons = (find_quote_doubt(item.quote, by_key[item.event]) for item in cited)
     return next(filter(None, reasons), "")
 
 
 def _alludes(content: str, wording: str, places: Sequence[int], reading: ChunkReading) -> bool:
     """True if a passage used in place of a rewording supports little of it, although the cited events do support it."""
     said = (text for place in places for text in list_texts(reading.events[place]))
-    return supported_share(wording, content) < SUPPORT <= supported_share(wording, *said)
+    return measure_support(wording, content) < SUPPORT <= measure_support(wording, *said)
 
 
 def _choose_wording(
@@ -247,7 +247,9 @@ def _choose_wording(
     # A wording that is part of an event is a passage, whatever the model calls it, and must not be cut out of its sentence.
     cited = {event.key: event for event in reading.events.values() if event.key in {item.event for item in evidence}}
     wording = next(filter(None, (complete_passage(wording, event) for event in cited.values() if wording)), wording)
-    whole = [whole_sentences(quote, cited[each.event]) for quote, each in zip(passages, evidence, strict=True)] if wording else []
+    whole = (
+        [find_whole_sentences(quote, cited[each.event]) for quote, each in zip(passages, evidence, strict=True)] if wording else []
+    )
     enough = 0 if len(evidence) == 1 and category != FIX else _ENOUGH
     choices = list(filter(None, (wording, *(item for item in whole if count_mass(item) >= enough)))) if wording else passages
     faults = [find_trust_fault(choice, category, evidence, reading.events, reading.lexicon) for choice in choices]
@@ -263,7 +265,7 @@ def _choose_wording(
 
 def _find_fingerprint(places: Sequence[int], reading: ChunkReading) -> str:
     outputs = (reading.events[place] for place in places if reading.events[place].kind is EventKind.TOOL_OUTPUT)
-    return next((mark for event in outputs if (mark := failure_fingerprint(event))), "")
+    return next((mark for event in outputs if (mark := fingerprint_failure(event))), "")
 
 
 def _check_evidence(said: ProposedMemory, reading: ChunkReading) -> tuple[list[int], tuple[Evidence, ...], list[str], str]:
@@ -285,7 +287,7 @@ def _check_evidence(said: ProposedMemory, reading: ChunkReading) -> tuple[list[i
             continue
         places.append(place)
         passages.append(passage)
-        evidence.append(evidence_of(reading.events[place], passage[:QUOTE_CHARS].strip(), by_span=True))
+        evidence.append(build_evidence(reading.events[place], passage[:QUOTE_CHARS].strip(), by_span=True))
     good = [number for number, each in enumerate(evidence) if not is_turned_down(each, evidence, reading.events)]
     told = faults[0] if faults else "" if evidence else "no evidence"
     return (

@@ -8,9 +8,9 @@ from kept.core.event import Author, Event, EventKind, Origin
 from kept.core.memory import UNDERSTOOD, Candidate, Evidence
 from kept.core.text import one_line
 from kept.core.value import dataclass, replace
-from kept.extraction.questions.question import Hint, event_ordinal
-from kept.extraction.questions.support import is_in_question, locate, supported_share
-from kept.extraction.questions.trust import nearby_events, nearby_texts, next_prompt_place
+from kept.extraction.questions.question import Hint, parse_event_ordinal
+from kept.extraction.questions.support import is_in_question, locate, measure_support
+from kept.extraction.questions.trust import find_nearby_events, find_nearby_texts, find_next_prompt
 from kept.extraction.questions.turns import Chunk
 from kept.extraction.rules.patterns import list_texts
 from kept.profiles.lexicons import Lexicon
@@ -53,7 +53,7 @@ class ChunkReading:
 
     def ordinal(self, name: str) -> int | None:
         """The ordinal of an event that was shown, from the id in a reply; None if it was not shown."""
-        place = event_ordinal(name)
+        place = parse_event_ordinal(name)
         shown = any(turn.ordinal == place and turn.text for turn in (*self.chunk.lead, *self.chunk.turns))
         return place if shown and place in self.events else None
 
@@ -75,16 +75,16 @@ class ChunkReading:
         cited = {place: self.events[place] for place in places}
         said = [part for event in cited.values() for part in list_texts(event)]
         close = one_line(
-            "\n".join(part for event in nearby_events(self.events, cited).values() for part in list_texts(event))
+            "\n".join(part for event in find_nearby_events(self.events, cited).values() for part in list_texts(event))
         ).casefold()
-        return supported_share(text, *said) >= SUPPORT and all(one_line(name).casefold() in close for name in find_artifacts(text))
+        return measure_support(text, *said) >= SUPPORT and all(one_line(name).casefold() in close for name in find_artifacts(text))
 
     def resolve_subject(self, about: str, places: Sequence[int]) -> str:
         """Return the claimed subject of a passage if a nearby text contains it; else empty."""
         words = one_line(about)
         if not 0 < len(words) <= _ABOUT_CHARS:
             return ""
-        said = nearby_texts(self.events, {place: self.events[place] for place in places})
+        said = find_nearby_texts(self.events, {place: self.events[place] for place in places})
         return words if any(locate(words, text) for text in said) else ""
 
     def signals(self, category: str, evidence: Sequence[Evidence]) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ class ChunkReading:
 
     def _is_followed_by_work(self, place: int) -> bool:
         """True if the assistant called a tool after a prompt, before the person's next prompt."""
-        stop = next_prompt_place(place, self.events)
+        stop = find_next_prompt(place, self.events)
         return any(
             event.kind is EventKind.TOOL_CALL and event.author is Author.ASSISTANT
             for at, event in self.events.items()

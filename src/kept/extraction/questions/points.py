@@ -15,7 +15,7 @@ from kept.core.text import one_line
 from kept.core.value import dataclass
 from kept.extraction.questions.claims import ChunkReading
 from kept.extraction.questions.question import NotePoint, Notes
-from kept.extraction.questions.support import supported_share
+from kept.extraction.questions.support import measure_support
 from kept.llm.ask import Ask
 from kept.llm.reply import parse_as, schema_of
 from kept.profiles.prompts import question_text
@@ -94,7 +94,7 @@ def merge_points(points: Iterable[SummaryPoint]) -> tuple[SummaryPoint, ...]:
 
 
 def _is_answer_to(later: SummaryPoint, question: SummaryPoint) -> bool:
-    return later.kind in ("decisions", "solutions") and supported_share(question.text, later.text) >= _SETTLED
+    return later.kind in ("decisions", "solutions") and measure_support(question.text, later.text) >= _SETTLED
 
 
 def _is_same_statement(left: Statement, right: Statement) -> bool:
@@ -136,7 +136,7 @@ def read_condensed_points(body: Mapping[str, Any], points: Sequence[SummaryPoint
             words = " ".join(summary_point.text for summary_point in own)
             names = all(name.casefold() in words.casefold() for name in find_artifacts(text))
             fits = own and len(own) == len(named) and len(text) <= _POINT_CHARS and not is_status_report(text)
-            if not fits or not names or supported_share(text, words) < _SUPPORT:
+            if not fits or not names or measure_support(text, words) < _SUPPORT:
                 refused += 1
             else:
                 events = tuple(dict.fromkeys(event for summary_point in own for event in summary_point.events))

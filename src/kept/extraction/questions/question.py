@@ -137,12 +137,12 @@ def name_hints(candidates: Sequence[Candidate]) -> tuple[Hint, ...]:
 def build_question_ask(excerpts: Sequence[Excerpt], prompt: Prompt, *, about: Sequence[str] = (), most: int = MOST_TOKENS) -> Ask:
     """Build the question about excerpts of the sessions ``about``. ``most`` limits the reply, in tokens."""
     first = excerpts[0].chunk
-    lines = ["Read before, only to be understood by:", *_texts(first.lead, 0), ""] if first.lead else []
+    lines = ["Read before, only to be understood by:", *_render_turns(first.lead, 0), ""] if first.lead else []
     found: list[str] = []
     lines.append("<conversation>")
     for number, (excerpt, shift) in enumerate(zip(excerpts, _ordinal_shifts(excerpts), strict=True)):
         lines += [_DIVIDER] if number else []
-        lines += _texts(excerpt.chunk.turns, shift)
+        lines += _render_turns(excerpt.chunk.turns, shift)
         for hint in excerpt.hints:
             found.append(f"h{len(found) + 1} ({hint.candidate.category}): {hint.candidate.content}")
     lines.append(END)
@@ -196,12 +196,12 @@ def _ordinal_shifts(excerpts: Sequence[Excerpt]) -> list[int]:
     return found
 
 
-def _texts(turns: Sequence[Any], shift: int) -> list[str]:
+def _render_turns(turns: Sequence[Any], shift: int) -> list[str]:
     texts = (turn.text for turn in turns if turn.text)
     return [_NAME.sub(lambda match: f"[e{int(match[1]) + shift}]", text) if shift else text for text in texts]
 
 
-def event_ordinal(name: str) -> int | None:
+def parse_event_ordinal(name: str) -> int | None:
     """The first event number in a name, in any notation ("e3", "[3]", "e3, e4")."""
     found = _NUMBER.match(name)
     return int(found[1]) if found else None
@@ -209,7 +209,7 @@ def event_ordinal(name: str) -> int | None:
 
 def _find_excerpt(name: str, excerpts: Sequence[Excerpt], shifts: Sequence[int]) -> int | None:
     """The index of the excerpt that contains an event."""
-    place = event_ordinal(name)
+    place = parse_event_ordinal(name)
     if place is None:
         return None
     if place < excerpts[0].chunk.start:
@@ -226,5 +226,5 @@ def _find_owner(names: Sequence[str], excerpts: Sequence[Excerpt], shifts: Seque
 
 def _own_event_name(name: str, owner: int, excerpts: Sequence[Excerpt], shifts: Sequence[int]) -> str:
     """The name of an event within its own conversation; empty if it is in another one."""
-    place = event_ordinal(name)
+    place = parse_event_ordinal(name)
     return f"e{place - shifts[owner]}" if place is not None and _find_excerpt(name, excerpts, shifts) == owner else ""

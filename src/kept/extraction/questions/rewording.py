@@ -14,7 +14,7 @@ from kept.core.text import one_line
 from kept.core.value import dataclass, replace
 from kept.extraction.questions.claims import ChunkReading, Claim
 from kept.extraction.questions.support import locate
-from kept.extraction.questions.trust import claim_authority, find_trust_fault
+from kept.extraction.questions.trust import find_claim_author, find_trust_fault
 from kept.extraction.rules.patterns import compile_pattern, count_mass, has_match, list_texts
 from kept.llm.ask import Ask
 from kept.llm.reply import parse_as, schema_of
@@ -59,7 +59,7 @@ def without_allusion(candidate: Candidate) -> Candidate:
 
 def _is_understood(text: str, about: str, lexicon: Lexicon) -> bool:
     """True if a sentence is not too long, and either names its subject or refers to nothing outside in its first words."""
-    return len(text) <= _LONG_PASSAGE and (bool(about) or not any(_leans(text, patterns) for patterns in lexicon.spoken))
+    return len(text) <= _LONG_PASSAGE and (bool(about) or not any(_refers_outside(text, patterns) for patterns in lexicon.spoken))
 
 
 def stands_alone(text: str, about: str, lexicon: Lexicon) -> bool:
@@ -67,7 +67,7 @@ def stands_alone(text: str, about: str, lexicon: Lexicon) -> bool:
     return count_mass(text) >= _ENOUGH and not about and _is_understood(text, about, lexicon)
 
 
-def _leans(text: str, words: TellingPatterns) -> bool:
+def _refers_outside(text: str, words: TellingPatterns) -> bool:
     """True if one of the first words refers outside; "in this project" does not, since it applies to every memory of a project."""
     text = compile_pattern(words.here).sub(" ", text) if words.here else text
     return has_match(words.outside, " ".join(text.split()[:_LEADING_WORDS]) if words.spaced else text[: 2 * _LEADING_WORDS])
@@ -77,12 +77,12 @@ def build_rewording_ask(items: Sequence[ClaimInContext]) -> Ask:
     """Build the question that sends claims back for rewording, each with its context."""
     lines: list[str] = []
     for number, (claim, reading) in enumerate(items, 1):
-        place = _place_of_words(claim, reading)
+        place = _find_place(claim, reading)
         before = reading.events.get(place - 1)
         lines.append(f"{number} ({claim.candidate.category}): {one_line(claim.candidate.content)}")
         if before is not None and before.kind in (EventKind.RESPONSE, EventKind.PROMPT):
             lines.append(f"   said after: {one_line(before.text)[-_BEFORE:]}")
-        lines.append(f"   said in: {_around(claim.candidate.content, reading.events[place])}")
+        lines.append(f"   said in: {_cut_around(claim.candidate.content, reading.events[place])}")
     sessions = (item.session for claim, _ in items for item in claim.candidate.evidence)
     return complete_rewording_ask("\n".join(lines), about=sessions)
 
@@ -102,14 +102,14 @@ def complete_rewording_ask(prompt: str, *, about: Iterable[str] = ()) -> Ask:
     )
 
 
-def _place_of_words(claim: Claim, reading: ChunkReading) -> int:
+def _find_place(claim: Claim, reading: ChunkReading) -> int:
     """The ordinal of the event that contains a claim's words, or else of the last event it cites."""
     cited = reading.cited_places(claim.candidate)
     holds = (place for place in cited if any(locate(claim.candidate.content, text) for text in list_texts(reading.events[place])))
     return next(holds, claim.ordinal)
 
 
-def _around(words: str, event: Event) -> str:
+def _cut_around(words: str, event: Event) -> str:
     text = typed_text(event) or event.text
     found = locate(words, text)
     middle = sum(found) // 2 if found else 0
@@ -122,12 +122,12 @@ def read_rewordings(body: Mapping[str, Any], items: Sequence[ClaimInContext]) ->
     found: dict[int, Claim] = {}
     for sentence in parse_as(RewordingReply, body).sentences:
         place, text = sentence.id - 1, one_line(sentence.text)
-        if 0 <= place < len(items) and text and (claim := _reworded(text, *items[place])) is not None:
+        if 0 <= place < len(items) and text and (claim := _reword_claim(text, *items[place])) is not None:
             found[place] = claim
     return found
 
 
-def _reworded(text: str, claim: Claim, reading: ChunkReading) -> Claim | None:
+def _reword_claim(text: str, claim: Claim, reading: ChunkReading) -> Claim | None:
     candidate = claim.candidate
     made = replace(
         without_allusion(candidate),
@@ -136,7 +136,7 @@ def _reworded(text: str, claim: Claim, reading: ChunkReading) -> Claim | None:
         reasoning=f"{candidate.reasoning}; reworded, for it was not clear alone: {one_line(candidate.content)[:160]}",
     )
     told = find_trust_fault(text, candidate.category, candidate.evidence, reading.events, reading.lexicon)
-    origin, _ = claim_authority(text, candidate.evidence, reading.events, reading.lexicon)
+    origin, _ = find_claim_author(text, candidate.evidence, reading.events, reading.lexicon)
     if told or origin is not candidate.origin or is_unclear(made, reading.lexicon):
         return None
     return reading.make_claim(made, claim.refusal)

@@ -19,9 +19,9 @@ from kept.core.sentences import split_sentences
 from kept.core.statement import find_content
 from kept.core.text import is_cjk
 from kept.core.value import dataclass
-from kept.extraction.rules.assertion import ASKED, is_clipped, is_disowned, unasserted_reason
+from kept.extraction.rules.assertion import ASKED, find_unasserted_reason, is_clipped, is_disowned
 from kept.extraction.rules.framing import find_frame
-from kept.extraction.rules.patterns import authorship_doubt, list_texts
+from kept.extraction.rules.patterns import find_authorship_doubt, list_texts
 from kept.profiles.lexicons import join_alternatives, number_words, word_list
 
 _TEXT_CHARS = 4_000
@@ -143,12 +143,13 @@ def _is_reversed(markers: Sequence[_Marker], other: _MarkedText, others: Sequenc
     """True if a clause of the other text says mostly the same words without a marker that follow a marker here."""
     theirs = frozenset[str]().union(*(marker.scope for marker in others))
     return any(
-        not marker.scope & theirs and any(marker.heads & clause and _is_near(marker.clause, clause) for clause in other.clauses)
+        not marker.scope & theirs
+        and any(marker.heads & clause and _is_similar_clause(marker.clause, clause) for clause in other.clauses)
         for marker in markers
     )
 
 
-def _is_near(left: frozenset[str], right: frozenset[str]) -> bool:
+def _is_similar_clause(left: frozenset[str], right: frozenset[str]) -> bool:
     common = len(left & right)
     return common >= _SAME_CLAUSE_SHARE * min(len(left), len(right)) and (
         2 * common >= min(len(left), _MANY) or (right <= left and common > 1)
@@ -160,17 +161,17 @@ def _parse_marked_text(text: str) -> _MarkedText:
     clauses: list[frozenset[str]] = []
     denied: list[_Marker] = []
     restricted: list[_Marker] = []
-    for clause in _clauses(_IDIOMS.sub(" ", text)):
+    for clause in _split_clauses(_IDIOMS.sub(" ", text)):
         spans = [(match.start(), match.end(), _word_stem(match[0])) for match in _TOKEN.finditer(clause)]
         telling = [(start, end, word) for start, end, word in spans if word and not _is_marker(clause[start:end])]
         whole = frozenset(word for _, _, word in telling)
         clauses.append(whole)
         for pattern, marks in ((_DENIES, denied), (_RESTRICTS, restricted)):
-            marks += [_marker(match, telling, whole) for match in pattern.finditer(clause)]
+            marks += [_build_marker(match, telling, whole) for match in pattern.finditer(clause)]
     return _MarkedText(clauses=tuple(clauses), denied=tuple(denied), restricted=tuple(restricted))
 
 
-def _marker(match: "re.Match[str]", telling: list[tuple[int, int, str]], clause: frozenset[str]) -> _Marker:
+def _build_marker(match: "re.Match[str]", telling: list[tuple[int, int, str]], clause: frozenset[str]) -> _Marker:
     """The scope of a marker: the first words after it, or before it in languages that put it last."""
     behind = [word for start, _, word in telling if start >= match.end()][:_SCOPE]
     ahead = [word for _, end, word in telling if end <= match.start()][::-1][:_SCOPE]
@@ -179,7 +180,7 @@ def _marker(match: "re.Match[str]", telling: list[tuple[int, int, str]], clause:
     return _Marker(heads=heads, scope=frozenset((*before, *behind)), clause=clause)
 
 
-def _clauses(text: str) -> Iterator[str]:
+def _split_clauses(text: str) -> Iterator[str]:
     return (clause for clause in _CLAUSE.split(text) if clause and clause.strip())
 
 
@@ -200,9 +201,9 @@ def _word_stem(token: str) -> str:
 
 def _has_different_numbers(claim: str, sources: Iterable[str], around: Sequence[str]) -> bool:
     """True if a claim contains a number that occurs nowhere, or attaches a cited one to other words."""
-    cited = [pair for text in sources for pair in _numbers(text)]
+    cited = [pair for text in sources for pair in _find_numbers(text)]
     known = "\n".join(around)
-    for number, words in _numbers(_CODE.sub(" ", claim)):  # numbers in code are parts of names
+    for number, words in _find_numbers(_CODE.sub(" ", claim)):  # numbers in code are parts of names
         near = [others for same, others in cited if same == number]
         if (
             not near
@@ -217,7 +218,7 @@ def _has_different_numbers(claim: str, sources: Iterable[str], around: Sequence[
 
 
 @lru_cache(maxsize=256)
-def _numbers(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
+def _find_numbers(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
     """The numbers of a text, each with the content words of its clause."""
     found: list[tuple[str, frozenset[str]]] = []
     for clause in _COUNTED.split(text):
@@ -302,20 +303,20 @@ def _locate(quote: str, text: str, after: int) -> tuple[int, int] | None:
     """
     bare = _HEAD.sub("", _TAG.sub("", html.unescape(quote)))
     widened: tuple[int, int] | None = None
-    for words in filter(None, dict.fromkeys((_letters(quote)[0], _letters(bare)[0]))):
-        for letters, places in (_letters(text), _letters(text, marks=False)):
+    for words in filter(None, dict.fromkeys((_fold_letters(quote)[0], _fold_letters(bare)[0]))):
+        for letters, places in (_fold_letters(text), _fold_letters(text, marks=False)):
             at = letters.find(words, bisect_left(places, after))
             while at >= 0:
                 start, end = places[at], places[at + len(words) - 1] + 1
-                whole = _whole_words(text, start, end)
+                whole = _widen_to_words(text, start, end)
                 if whole == (start, end):
-                    return _with_marks(text, start, end)
-                widened = widened or _with_marks(text, *whole)
+                    return _include_marks(text, start, end)
+                widened = widened or _include_marks(text, *whole)
                 at = letters.find(words, at + 1)
     return widened
 
 
-def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
+def _widen_to_words(text: str, start: int, end: int) -> tuple[int, int]:
     """Widen a span to whole words and names, because half of one may say the opposite."""
     while start > 0 and _is_joining_char(text[start - 1]) and _is_joining_char(text[start]):
         start -= 1
@@ -326,16 +327,16 @@ def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
     return first, max((name.end() for name in names if name.start() < end < name.end()), default=end)
 
 
-def _with_marks(text: str, start: int, end: int) -> tuple[int, int]:
+def _include_marks(text: str, start: int, end: int) -> tuple[int, int]:
     """Widen a span by the marks and the full stop that belong to it."""
     while start > 0 and text[start - 1] in _WRAPS:
         start -= 1
-    while end < len(text) and (text[end] in _WRAPS or text[end] in _ENDS or _closes(text, start, end)):
+    while end < len(text) and (text[end] in _WRAPS or text[end] in _ENDS or _closes_bracket(text, start, end)):
         end += 1
     return start, end
 
 
-def _closes(text: str, start: int, end: int) -> bool:
+def _closes_bracket(text: str, start: int, end: int) -> bool:
     """True if a bracket opened in the passage is closed by the next character."""
     opening = _BRACKETS.get(text[end], "")
     return bool(opening) and text.count(opening, start, end) > text.count(text[end], start, end)
@@ -346,7 +347,7 @@ def _is_joining_char(char: str) -> bool:
 
 
 @lru_cache(maxsize=128)
-def _letters(text: str, *, marks: bool = True) -> tuple[str, list[int]]:
+def _fold_letters(text: str, *, marks: bool = True) -> tuple[str, list[int]]:
     """The letters and digits of a text, folded for case and accents, with the index of each; without list markers and link targets
     if ``marks`` is False.
     """
@@ -363,7 +364,7 @@ def _letters(text: str, *, marks: bool = True) -> tuple[str, list[int]]:
     return "".join(chars), places
 
 
-def whole_sentences(quote: str, event: Event) -> str:
+def find_whole_sentences(quote: str, event: Event) -> str:
     """The whole sentences that contain a quote, with the lead-in line of a list: what was cut off may reverse it."""
     for text in list_texts(event):
         if found := locate(quote, text):
@@ -391,28 +392,28 @@ def _sentences_around(text: str, start: int, end: int) -> tuple[tuple[int, int],
     return ((lead.start, lead.end) if lead and text[lead.end - 1] in ":：" else (first, first)), first, last
 
 
-def quote_doubt(quote: str, event: Event) -> str:
+def find_quote_doubt(quote: str, event: Event) -> str:
     """Why the author of a prompt may not mean a quote from it; empty if nothing suggests it."""
     found = locate(quote, event.text)
     if event.kind is not EventKind.PROMPT or found is None:
         return ""
-    return authorship_doubt(event) or find_frame(event.text, *found) or ""
+    return find_authorship_doubt(event) or find_frame(event.text, *found) or ""
 
 
 def is_in_question(quote: str, event: Event) -> bool:
     """True if a quote is part of a question that is not a request."""
     found = locate(quote, event.text)
-    return found is not None and unasserted_reason(event.text, *found) == ASKED
+    return found is not None and find_unasserted_reason(event.text, *found) == ASKED
 
 
-def supported_share(content: str, *texts: str) -> float:
+def measure_support(content: str, *texts: str) -> float:
     """The share of a sentence's content words that occur in the texts, from 0 to 1."""
     words = find_content(content)
     known = {word for text in texts for word in find_content(text[:_QUOTE_READ])}
     return len(words & known) / len(words) if words else 0.0
 
 
-def failure_fingerprint(event: Event) -> str:
+def fingerprint_failure(event: Event) -> str:
     """The fingerprint of the first error in an event's text; empty if there is none."""
     lines = find_error_lines(event.text)
     return fingerprint_error(lines[0]) if lines else ""

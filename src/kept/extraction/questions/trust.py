@@ -19,14 +19,14 @@ from kept.core.text import is_cjk, one_line
 from kept.extraction.questions.support import (
     drops_markers,
     find_distortion,
+    find_whole_sentences,
     has_other_order,
     is_qualified,
     locate,
+    measure_support,
     opens_with_denial,
-    supported_share,
-    whole_sentences,
 )
-from kept.extraction.rules.harms import is_harmful_command, is_spoken, named_error, places_unnamed
+from kept.extraction.rules.harms import cut_error_prose, is_harmful_command, is_spoken, places_unnamed
 from kept.extraction.rules.patterns import compile_pattern, list_texts, skip_filler
 from kept.profiles.lexicons import Lexicon, number_words
 
@@ -65,7 +65,7 @@ def is_unproven_fix(
     foreign = (name for name in names if name not in known and not _is_error(name, events))
     shown = [name for name in _PASSAGE.findall(content) or [content] if one_line(name).casefold() not in said]
     if any(
-        is_harmful_command(name) or (name != content and is_spoken(name) and named_error(name) != name.rstrip(" .:,;=([{"))
+        is_harmful_command(name) or (name != content and is_spoken(name) and cut_error_prose(name) != name.rstrip(" .:,;=([{"))
         for name in shown
     ):
         return True
@@ -80,7 +80,7 @@ def is_unproven_fix(
     parts = {word for name in names for word in (name, *name.split()) if len(word) > 2}
     parts |= {match.casefold() for match in _ORDERED.findall(one_line(content).replace("`", ""))}
     made = any(part in call.casefold() and part not in before for call in helped for part in parts)
-    again = any(name in call.casefold() for call in helped for name in names if " " in name and name not in _last_call(failed))
+    again = any(name in call.casefold() for call in helped for name in names if " " in name and name not in _find_last_call(failed))
     return not (stated or made or again or any(part in said for part in parts))
 
 
@@ -89,7 +89,7 @@ def holds_harmful_command(content: str) -> bool:
     return any(map(is_harmful_command, _PASSAGE.findall(content) or [content]))
 
 
-def _last_call(calls: Sequence[str]) -> str:
+def _find_last_call(calls: Sequence[str]) -> str:
     return calls[-1].casefold() if calls else ""
 
 
@@ -164,29 +164,31 @@ def find_trust_fault(
     # the wording of a fix that the session proves need not occur in anybody's words
     worded = not verbatim and (own or category != FIX)
     checks: tuple[Callable[[], str], ...] = (
-        lambda: "" if verbatim else _support_fault(content, evidence, cited, events),
-        lambda: "" if verbatim else _name_fault(content, cited, events),
-        lambda: _remedy_fault(content, evidence, cited, events, lexicon) if category == FIX else "",
-        lambda: _unsaid_fault(content, cited, events) if worded else "",
-        lambda: _polarity_fault(content, evidence, cited, events) if worded else "",
-        lambda: _order_fault(content, evidence) if worded else "",
+        lambda: "" if verbatim else _find_support_fault(content, evidence, cited, events),
+        lambda: "" if verbatim else _find_name_fault(content, cited, events),
+        lambda: _find_remedy_fault(content, evidence, cited, events, lexicon) if category == FIX else "",
+        lambda: _find_unsaid_fault(content, cited, events) if worded else "",
+        lambda: _find_polarity_fault(content, evidence, cited, events) if worded else "",
+        lambda: _find_order_fault(content, evidence) if worded else "",
     )
     return next((told for check in checks if (told := check())), "")
 
 
-def _support_fault(content: str, evidence: Sequence[Evidence], cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
+def _find_support_fault(content: str, evidence: Sequence[Evidence], cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
     """Return UNSUPPORTED if the events do not say what is claimed. For the person's own quotes a small share of common words is
     enough.
     """
     said = [text for event in cited.values() for text in list_texts(event)]
     if all(item.origin is Origin.USER for item in evidence):
-        holds = supported_share(content, *said, *nearby_texts(events, cited)) >= _COMMON and supported_share(content, *said) > 0
+        holds = (
+            measure_support(content, *said, *find_nearby_texts(events, cited)) >= _COMMON and measure_support(content, *said) > 0
+        )
     else:
-        holds = bool(said) and supported_share(content, *said) >= _SUPPORT
+        holds = bool(said) and measure_support(content, *said) >= _SUPPORT
     return "" if holds else UNSUPPORTED
 
 
-def _unsaid_fault(content: str, cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
+def _find_unsaid_fault(content: str, cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
     """Return a fault if too many words were said nowhere nearby: other words may mean something else, and a passage could be used
     instead.
     """
@@ -195,7 +197,7 @@ def _unsaid_fault(content: str, cited: Mapping[int, Event], events: Mapping[int,
         return "another language than that of the words it cites"
     words, known = (
         find_content(content),
-        {word for text in (*said, *nearby_texts(events, cited)) for word in find_content(text[:_TEXT_CHARS])},
+        {word for text in (*said, *find_nearby_texts(events, cited)) for word in find_content(text[:_TEXT_CHARS])},
     )
     unsaid = [word for word in words - known if not any(_is_inflected(word, other) for other in known)]
     return "other words than those that were said" if len(unsaid) > _UNSAID * len(words) else ""
@@ -207,12 +209,12 @@ def _is_inflected(word: str, other: str) -> bool:
     return same >= _STEM and same >= _STEM_SHARE * max(len(word), len(other))
 
 
-def _name_fault(content: str, cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
+def _find_name_fault(content: str, cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
     """Return a fault if a name occurs nowhere nearby. A tool's text may supply names but no commands."""
     said = one_line(
-        "\n".join((*(text for event in cited.values() for text in list_texts(event)), *nearby_texts(events, cited, 99)))
+        "\n".join((*(text for event in cited.values() for text in list_texts(event)), *find_nearby_texts(events, cited, 99)))
     )
-    shown = one_line("\n".join(text for event in nearby_events(events, cited).values() for text in list_texts(event)))
+    shown = one_line("\n".join(text for event in find_nearby_events(events, cited).values() for text in list_texts(event)))
     for name in find_artifacts(content):
         known = f"{said} {shown}" if _NAME.fullmatch(name) and "://" not in name else said
         if one_line(name).casefold() not in known.casefold():
@@ -220,12 +222,12 @@ def _name_fault(content: str, cited: Mapping[int, Event], events: Mapping[int, E
     return ""
 
 
-def _remedy_fault(
+def _find_remedy_fault(
     content: str, evidence: Sequence[Evidence], cited: Mapping[int, Event], events: Mapping[int, Event], lexicon: Lexicon
 ) -> str:
     ordered = [events[place] for place in sorted(events)]
     own = [item for item in evidence if item.origin is Origin.USER]
-    granted = _granted_quotes(evidence, events, lexicon)  # the person says that the assistant's suggestion helped
+    granted = _find_granted_quotes(evidence, events, lexicon)  # the person says that the assistant's suggestion helped
     told = (len(own) == len(evidence) and _carries(content, own, _CARRIED)) or (
         bool(granted) and _rests_on(content, (*own, *granted), evidence)
     )
@@ -234,16 +236,18 @@ def _remedy_fault(
     return "nothing shows that it helped" if is_unproven_fix(content, cited.values(), ordered, stated=told, agreed=agreed) else ""
 
 
-def _polarity_fault(content: str, evidence: Sequence[Evidence], cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
+def _find_polarity_fault(
+    content: str, evidence: Sequence[Evidence], cited: Mapping[int, Event], events: Mapping[int, Event]
+) -> str:
     """How a claim distorts the sentences that it quotes; empty if it does not."""
     by_key = {event.key: event for event in cited.values()}
-    sentences = [whole_sentences(item.quote, by_key[item.event]) for item in evidence if item.event in by_key]
+    sentences = [find_whole_sentences(item.quote, by_key[item.event]) for item in evidence if item.event in by_key]
     around = [text for event in cited.values() for text in list_texts(event)]
-    kind = find_distortion(content, sentences, around, tuple(nearby_texts(events, cited)))
+    kind = find_distortion(content, sentences, around, tuple(find_nearby_texts(events, cited)))
     return f"{kind} is not that of the words it cites" if kind else ""
 
 
-def _order_fault(content: str, evidence: Sequence[Evidence]) -> str:
+def _find_order_fault(content: str, evidence: Sequence[Evidence]) -> str:
     """Return a fault that a comparison of the words alone does not show: a dropped marker, or another order."""
     quotes = [item.quote for item in evidence]
     if drops_markers(content, quotes):
@@ -251,22 +255,22 @@ def _order_fault(content: str, evidence: Sequence[Evidence]) -> str:
     return "another order of the words it cites" if any(has_other_order(content, quote) for quote in quotes) else ""
 
 
-def nearby_events(events: Mapping[int, Event], places: Mapping[int, Event], reach: int = _NEIGHBOURS) -> dict[int, Event]:
+def find_nearby_events(events: Mapping[int, Event], places: Mapping[int, Event], reach: int = _NEIGHBOURS) -> dict[int, Event]:
     """The events within ``reach`` of some ordinals, in order."""
     close = {place + step for place in places for step in range(-reach, reach + 1)}
     return {place: events[place] for place in sorted(close & events.keys())}
 
 
-def nearby_texts(events: Mapping[int, Event], places: Mapping[int, Event], reach: int = _NEIGHBOURS) -> Iterator[str]:
+def find_nearby_texts(events: Mapping[int, Event], places: Mapping[int, Event], reach: int = _NEIGHBOURS) -> Iterator[str]:
     """Yield the nearby texts that people typed and assistants wrote, and the arguments of tool calls."""
-    for event in nearby_events(events, places, reach).values():
+    for event in find_nearby_events(events, places, reach).values():
         if event.kind is EventKind.PROMPT:
             yield typed_text(event)
         elif event.author is Author.ASSISTANT:
             yield from list_texts(event)
 
 
-def claim_authority(
+def find_claim_author(
     content: str, evidence: Sequence[Evidence], events: Mapping[int, Event], lexicon: Lexicon
 ) -> tuple[Origin, tuple[str, ...]]:
     """Who is the author of a claim, and the signals for it. The person, if their quotes support it, or support it together with the
@@ -278,7 +282,7 @@ def claim_authority(
     own = [item for item in evidence if item.origin is Origin.USER]
     if own and (len(own) == len(evidence) or _carries(content, own, _CARRIED)):
         return Origin.USER, ("the user's words",)
-    granted = _granted_quotes(evidence, events, lexicon)
+    granted = _find_granted_quotes(evidence, events, lexicon)
     if granted and _rests_on(content, (*own, *granted), evidence):
         return Origin.USER, ("agreed to by the user",)
     origins = [Origin.TOOL if _is_repeated(item, events) else item.origin for item in evidence]
@@ -289,7 +293,7 @@ def claim_authority(
 
 
 def _carries(content: str, quotes: Iterable[Evidence], share: float) -> bool:
-    return supported_share(content, *(item.quote for item in quotes)) >= share
+    return measure_support(content, *(item.quote for item in quotes)) >= share
 
 
 def _rests_on(content: str, quotes: Sequence[Evidence], evidence: Sequence[Evidence]) -> bool:
@@ -297,7 +301,7 @@ def _rests_on(content: str, quotes: Sequence[Evidence], evidence: Sequence[Evide
     return len(quotes) == len(evidence) or _carries(content, quotes, _WHOLE)
 
 
-def _granted_quotes(evidence: Sequence[Evidence], events: Mapping[int, Event], lexicon: Lexicon) -> list[Evidence]:
+def _find_granted_quotes(evidence: Sequence[Evidence], events: Mapping[int, Event], lexicon: Lexicon) -> list[Evidence]:
     """The assistant's quotes that the person's next prompt (which is cited too) agrees to or says work."""
     places = {event.key: place for place, event in events.items()}
     own = {places[item.event] for item in evidence if item.origin is Origin.USER and item.event in places}
@@ -306,7 +310,7 @@ def _granted_quotes(evidence: Sequence[Evidence], events: Mapping[int, Event], l
         for item in evidence
         if item.origin is Origin.ASSISTANT
         and (place := places.get(item.event)) is not None
-        and (answer := next_prompt_place(place, events)) in own
+        and (answer := find_next_prompt(place, events)) in own
         and is_agreement(events[answer], lexicon, events[place].text, item.quote)
         and not _is_repeated(item, events)
     ]
@@ -329,7 +333,7 @@ def is_disputed(evidence: Sequence[Evidence], events: Mapping[int, Event], lexic
     """
     keys = {item.event for item in evidence}
     last = max((place for place, event in events.items() if event.key in keys), default=-1)
-    following = next_prompt_place(last, events)
+    following = find_next_prompt(last, events)
     if following < 0:
         return False
     own = all(item.origin is Origin.USER for item in evidence)
@@ -347,11 +351,11 @@ def is_turned_down(each: Evidence, beside: Sequence[Evidence], events: Mapping[i
     """True if an assistant's quote supports nothing: the prompt that answers it opens with a denial, and is cited too."""
     own = {other.event for other in beside if other.origin is Origin.USER}
     place = next((place for place, event in events.items() if event.key == each.event and event.author is Author.ASSISTANT), -1)
-    following = next_prompt_place(place, events) if place >= 0 else -1
+    following = find_next_prompt(place, events) if place >= 0 else -1
     return following >= 0 and events[following].key in own and opens_with_denial(typed_text(events[following]))
 
 
-def next_prompt_place(place: int, events: Mapping[int, Event]) -> int:
+def find_next_prompt(place: int, events: Mapping[int, Event]) -> int:
     """The ordinal of the person's next prompt; -1 if there is none."""
     prompts = (
         event

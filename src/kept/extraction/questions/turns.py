@@ -54,14 +54,14 @@ def render_turn(event: Event, ordinal: int) -> str:
 def _render_event(event: Event) -> str:
     match event.kind:
         case EventKind.PROMPT:
-            return f"person: {words}" if (words := _prompt(event)) else ""
+            return f"person: {words}" if (words := _render_prompt(event)) else ""
         case EventKind.RESPONSE:
-            return f"{'note' if is_note(event) else 'assistant'}: {words}" if (words := _response(event)) else ""
+            return f"{'note' if is_note(event) else 'assistant'}: {words}" if (words := _render_response(event)) else ""
         case EventKind.TOOL_CALL:
-            return "" if _is_tool_kind(event.tool, _READING) else f"call {_call(event.tool, event.text)}"
+            return "" if _is_tool_kind(event.tool, _READING) else f"call {_render_call(event.tool, event.text)}"
         case EventKind.TOOL_OUTPUT:
-            words = _output(event)
-            return f"output{_outcome(event.tool)}: {_escape_forged_tags(words)}" if words else ""
+            words = _render_output(event)
+            return f"output{_format_outcome(event.tool)}: {_escape_forged_tags(words)}" if words else ""
 
 
 def is_worth_asking(event: Event) -> bool:
@@ -69,7 +69,7 @@ def is_worth_asking(event: Event) -> bool:
     return is_note(event) or bool(typed_text(event))
 
 
-def _prompt(event: Event) -> str:
+def _render_prompt(event: Event) -> str:
     """Render a prompt: typed text in full, other text shortened in tags that name its kind."""
     parts = []
     for span in event_spans(event):
@@ -83,29 +83,29 @@ def _prompt(event: Event) -> str:
     return "\n".join(parts)
 
 
-def _response(event: Event) -> str:
+def _render_response(event: Event) -> str:
     """Render what an assistant said, without code, or wrote into a journal."""
     if is_note(event):
         text = _FENCED.sub("", event.text).strip()
-        return _escape_forged_tags(_prose(text, _NOTE_CHARS)) if _word_count(text) >= _LEAST_WORDS else ""
+        return _escape_forged_tags(_select_prose(text, _NOTE_CHARS)) if _count_plain_words(text) >= _LEAST_WORDS else ""
     text = _FENCED.sub(lambda match: f"[{match[2].count(chr(10))} lines of code]\n", event.text).strip()
     return _escape_forged_tags(_cut_text(text, _SAID_HEAD, _SAID_TAIL))
 
 
-def _word_count(text: str) -> int:
+def _count_plain_words(text: str) -> int:
     """The number of plain words in a note, without headings and names; each character of a dense script counts as one."""
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     return sum(len(_WORD.findall(line)) + (0 if line.isascii() else sum(map(is_cjk, line))) for line in lines)
 
 
-def _prose(text: str, most: int) -> str:
+def _select_prose(text: str, most: int) -> str:
     """The sentences and lines of a text that fit into ``most`` characters, in order; prose is preferred to lists of names."""
     parts = [part for part in _SENTENCE.split(text) if part.strip()]
-    if _length(text) <= most + 40 or not parts:
+    if _count_chars(text) <= most + 40 or not parts:
         return text
     taken, left = set[int](), most
     for place in sorted(range(len(parts)), key=lambda place: (-min(_PROSE_WORDS, len(_WORD.findall(parts[place]))), place)):
-        if (length := _length(parts[place])) <= left:
+        if (length := _count_chars(parts[place])) <= left:
             taken.add(place)
             left -= length + 1
     return "\n".join(parts[place].strip() for place in sorted(taken)) or _cut_text(text, most, 0)
@@ -115,7 +115,7 @@ def _escape_forged_tags(text: str) -> str:
     return _FORGED.sub("(", text.strip())
 
 
-def _call(tool: ToolUse | None, text: str) -> str:
+def _render_call(tool: ToolUse | None, text: str) -> str:
     if tool is None:
         return _escape_forged_tags(_cut_text(text, _TARGET, 0))
     parts = (
@@ -130,7 +130,7 @@ def _is_tool_kind(tool: ToolUse | None, kinds: Sequence[str]) -> bool:
     return tool is not None and any(word in tool.name.lower() for word in kinds)
 
 
-def _outcome(tool: ToolUse | None) -> str:
+def _format_outcome(tool: ToolUse | None) -> str:
     if tool is None or not _has_failed(tool):
         return ""
     return f" (failed, exit status {tool.exit_code})" if tool.exit_code else " (failed)"
@@ -140,7 +140,7 @@ def _has_failed(tool: ToolUse | None) -> bool:
     return tool is not None and (tool.ok is False or bool(tool.exit_code))
 
 
-def _output(event: Event) -> str:
+def _render_output(event: Event) -> str:
     text = event.text.strip()
     if _has_failed(event.tool):
         return _cut_text(text, _FAILED_HEAD, _FAILED_TAIL)
@@ -157,19 +157,19 @@ def _cut_text(text: str, head: int, tail: int) -> str:
     """
     text = text.strip()
     if not text.isascii():
-        head, tail = _fitting_length(text[:head], head), _fitting_length(text[len(text) - tail :][::-1], tail)
+        head, tail = _count_fitting(text[:head], head), _count_fitting(text[len(text) - tail :][::-1], tail)
     left = len(text) - head - tail
     if left <= 40:
         return text
     return f"{text[:head].rstrip()} […] {text[len(text) - tail :].lstrip() if tail else ''}".rstrip()
 
 
-def _length(text: str) -> int:
+def _count_chars(text: str) -> int:
     """The number of characters of a text; one of a dense script counts as three."""
     return len(text) + (0 if text.isascii() else (_CHARS_A_TOKEN - 1) * sum(map(is_cjk, text)))
 
 
-def _fitting_length(text: str, limit: int) -> int:
+def _count_fitting(text: str, limit: int) -> int:
     """How many characters of a text fit into ``limit``."""
     left = limit
     for number, char in enumerate(text):
@@ -231,29 +231,29 @@ def cut_chunks(events: Sequence[Event], *, offset: int, start: int, limit: int) 
     """
     if limit < 200:
         raise ValueError("a chunk needs at least 200 tokens")
-    units = [unit for place in range(start - offset, len(events)) for unit in _units(events[place], place + offset, limit)]
+    units = [unit for place in range(start - offset, len(events)) for unit in _split_units(events[place], place + offset, limit)]
     found: list[Chunk] = []
     first = 0
-    for stop in _bounds(units, events, offset, limit):
-        found.append(_chunk(units[first:stop], events, offset, limit, closed=True))
+    for stop in _find_ends(units, events, offset, limit):
+        found.append(_build_chunk(units[first:stop], events, offset, limit, closed=True))
         first = stop
     if first < len(units):
-        found.append(_chunk(units[first:], events, offset, limit, closed=not units[-1].whole))
+        found.append(_build_chunk(units[first:], events, offset, limit, closed=not units[-1].whole))
     return tuple(found)
 
 
-def _chunk(units: Sequence[_Unit], events: Sequence[Event], offset: int, limit: int, *, closed: bool) -> Chunk:
+def _build_chunk(units: Sequence[_Unit], events: Sequence[Event], offset: int, limit: int, *, closed: bool) -> Chunk:
     start = units[0].turn.ordinal
     return Chunk(
         start=start,
         stop=units[-1].turn.ordinal + 1,
         closed=closed,
         turns=tuple(unit.turn for unit in units),
-        lead=_lead(events, start - offset, offset, limit),
+        lead=_build_lead(events, start - offset, offset, limit),
     )
 
 
-def _lead(events: Sequence[Event], place: int, offset: int, limit: int) -> tuple[Turn, ...]:
+def _build_lead(events: Sequence[Event], place: int, offset: int, limit: int) -> tuple[Turn, ...]:
     turns: list[Turn] = []
     left = limit * _LEAD_SHARE
     for item in range(place - 1, max(-1, place - 1 - _LEAD_EVENTS), -1):
@@ -267,20 +267,20 @@ def _lead(events: Sequence[Event], place: int, offset: int, limit: int) -> tuple
     return tuple(reversed(turns))
 
 
-def _units(event: Event, ordinal: int, limit: int) -> Iterator[_Unit]:
+def _split_units(event: Event, ordinal: int, limit: int) -> Iterator[_Unit]:
     """Yield the whole event, or parts that each fill a chunk if it is larger than one."""
     text = render_turn(event, ordinal)
     size = estimate_tokens_high(text)
     if size <= limit:
         yield _Unit(turn=Turn(ordinal=ordinal, text=text), size=size, whole=True)
         return
-    parts = list(_parts(text, limit - _PART_HEAD))
+    parts = list(_split_text(text, limit - _PART_HEAD))
     for number, part in enumerate(parts, 1):
         head = f"[e{ordinal}] part {number} of {len(parts)}: " if number > 1 else ""
         yield _Unit(turn=Turn(ordinal=ordinal, text=head + part), size=limit, whole=False)
 
 
-def _parts(text: str, limit: int) -> Iterator[str]:
+def _split_text(text: str, limit: int) -> Iterator[str]:
     """Split a text into pieces of at most ``limit`` tokens, between words if possible."""
     at = 0
     while at < len(text):
@@ -293,7 +293,7 @@ def _parts(text: str, limit: int) -> Iterator[str]:
         at = stop
 
 
-def _bounds(units: Sequence[_Unit], events: Sequence[Event], offset: int, limit: int) -> Iterator[int]:
+def _find_ends(units: Sequence[_Unit], events: Sequence[Event], offset: int, limit: int) -> Iterator[int]:
     """Yield the unit indices at which closed chunks end. Looks at nothing after the unit that makes a chunk overflow."""
     first = size = 0
     place = 0
@@ -301,7 +301,9 @@ def _bounds(units: Sequence[_Unit], events: Sequence[Event], offset: int, limit:
         unit = units[place]
         torn = place > first and not (unit.whole and units[place - 1].whole)
         if torn or (
-            place > first and size >= limit * _LEAST_CHUNK_SHARE and _pause(events, unit.turn.ordinal - offset) >= PAUSE_SECONDS
+            place > first
+            and size >= limit * _LEAST_CHUNK_SHARE
+            and _measure_pause(events, unit.turn.ordinal - offset) >= PAUSE_SECONDS
         ):
             yield place
             first, size = place, 0
@@ -324,24 +326,24 @@ def _find_best_end(units: Sequence[_Unit], events: Sequence[Event], offset: int,
         event = events[units[place].turn.ordinal - offset]
         if place > first and size >= total * _EARLIEST:
             if event.kind is EventKind.PROMPT and event.author is Author.HUMAN:
-                found.append((topic_shift(events, units[place].turn.ordinal - offset), place))
+                found.append((_measure_topic_shift(events, units[place].turn.ordinal - offset), place))
             elif event.kind is not EventKind.TOOL_OUTPUT:
                 fallback = place
         size += units[place].size
     return max(found)[1] if found else fallback
 
 
-def topic_shift(events: Sequence[Event], place: int) -> float:
+def _measure_topic_shift(events: Sequence[Event], place: int) -> float:
     """How much a prompt changes the topic, from 0 to 2: the share of its words that are new, plus the length of the pause before
     it.
     """
     known = {word for event in events[max(0, place - _RECENT) : place] for word in find_content(event.text[:_EVENT_CHARS])}
     words = find_content(events[place].text[:_EVENT_CHARS])
     fresh = len(words - known) / len(words) if words else 0.0
-    return fresh + min(1.0, _pause(events, place) / _SHORT_PAUSE)
+    return fresh + min(1.0, _measure_pause(events, place) / _SHORT_PAUSE)
 
 
-def _pause(events: Sequence[Event], place: int) -> float:
+def _measure_pause(events: Sequence[Event], place: int) -> float:
     """Seconds between a person's prompt and the event before it; 0 if either is unknown."""
     event = events[place]
     if place == 0 or event.kind is not EventKind.PROMPT or event.author is not Author.HUMAN:

@@ -90,7 +90,7 @@ _CLOSING = " \t\r\n\"'`”’)*_"
 _COLONS = (":", "：")
 
 
-def unasserted_reason(text: str, start: int, end: int) -> str:
+def find_unasserted_reason(text: str, start: int, end: int) -> str:
     """Why the author of a prompt does not assert the characters ``[start, end)``; empty if nothing suggests it."""
     whole = tuple(
         span for span in split_sentences(text, 0, len(text)) if not span.parenthetical and span.start < end and span.end > start

@@ -21,15 +21,15 @@ from kept.core.spans import typed_spans, typed_text
 from kept.core.statement import find_content
 from kept.core.text import one_line
 from kept.core.value import dataclass, replace
-from kept.extraction.rules.assertion import unasserted_reason
+from kept.extraction.rules.assertion import find_unasserted_reason
 from kept.extraction.rules.framing import is_announced
 from kept.extraction.rules.handover import propose_handed_over
 from kept.extraction.rules.patterns import (
     LOOKBACK,
-    authorship_doubt,
+    build_evidence,
     choose_scope,
     compile_pattern,
-    evidence_of,
+    find_authorship_doubt,
     find_languages,
     has_match,
     is_prompt,
@@ -78,7 +78,9 @@ def propose_prompt_tellings(
         if is_prompt(event):
             before = events[max(0, index - LOOKBACK) : index]
             prompt = _Prompt(event=event, before=before, profile=profile, lexicon=lexicon, scope=scope)
-            made = [candidate for telling in _tellings(event, lexicon) for candidate in _candidates(prompt, telling)]
+            made = [
+                candidate for telling in _find_prompt_tellings(event, lexicon) for candidate in _build_candidates(prompt, telling)
+            ]
             # If one telling of a prompt may be quoted, the others may belong to the same quoted text.
             framed = any(candidate.doubt in tuple(Frame) for candidate in made)
             for candidate in made:
@@ -89,7 +91,7 @@ def propose_prompt_tellings(
     return tuple(found.values())
 
 
-def _tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
+def _find_prompt_tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
     text = event.text[:_PROMPT_CHARS]
     given = parse_memory_command(text)
     if given is not None:
@@ -106,29 +108,29 @@ def _tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
     return [told[place] for place in sorted(told)]
 
 
-def _candidates(prompt: _Prompt, telling: Telling) -> tuple[Candidate, ...]:
+def _build_candidates(prompt: _Prompt, telling: Telling) -> tuple[Candidate, ...]:
     """The candidates of a telling. A withdrawal applies to the project and to the person; but it yields none if an earlier prompt
     of the session that is not a telling contains what it names, because it is then about that prompt.
     """
-    made = _candidate(prompt, telling)
+    made = _build_candidate(prompt, telling)
     if made is None or telling.trigger != WITHDRAWAL:
         return (made,) if made else ()
     named = find_content(telling.withdrawn)
     before = (event for event in prompt.before if is_prompt(event) and named <= find_content(typed_text(event)))
-    if not named or any(not _tellings(event, prompt.lexicon) for event in before):
+    if not named or any(not _find_prompt_tellings(event, prompt.lexicon) for event in before):
         return ()
     made = replace(made, replaces=telling.withdrawn, doubt=made.doubt or TAKES_BACK, confidence=WAITING)
     return tuple(replace(made, scope=scope, id=digest(made.id, scope)) for scope in {prompt.scope: 0, USER_SCOPE: 0})
 
 
-def _candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
+def _build_candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
     event, profile, spoken = prompt.event, prompt.profile, prompt.spoken_patterns(telling)
     content = event.text[telling.start : telling.end]
     kind, category = _choose_category(content, telling, prompt, spoken)
     if category is None:
         return None
     about = _resolve_reference(prompt, content, telling, spoken)
-    unsure = authorship_doubt(event)
+    unsure = find_authorship_doubt(event)
     doubt = (
         unsure
         or telling.doubt
@@ -136,7 +138,7 @@ def _candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
         or (Frame.LED if is_announced((*prompt.before, event), event) else "")
     )
     if not doubt and telling.trigger not in (COMMAND, WISH):
-        doubt = unasserted_reason(event.text, telling.start, telling.end)
+        doubt = find_unasserted_reason(event.text, telling.start, telling.end)
     doubt = SAID_ONCE if telling.trigger == WISH and not unsure else doubt
     where = choose_scope(content, category, prompt.scope, spoken, around=event.text)
     return Candidate(
@@ -150,17 +152,17 @@ def _candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
         at=event.at,
         origin=event.origin,
         artifacts=find_artifacts(content),
-        evidence=(evidence_of(event, content),),
+        evidence=(build_evidence(event, content),),
         reasoning=", ".join(
             filter(None, (telling.trigger, telling.language, "names artifacts" if find_artifacts(content) else ""))
         ),
         about=about or "",
         doubt=doubt,
-        subject=_person_of(content, prompt.lexicon.tellings) if kind == "person" and category.shape is Shape.DOSSIER else "",
+        subject=_find_person(content, prompt.lexicon.tellings) if kind == "person" and category.shape is Shape.DOSSIER else "",
     )
 
 
-def _person_of(content: str, spoken: Sequence[TellingPatterns]) -> str:
+def _find_person(content: str, spoken: Sequence[TellingPatterns]) -> str:
     """The name of the person in the speaker's life that a passage is about; empty if it names nobody."""
     for patterns in spoken:
         kin = compile_pattern(patterns.kin).search(content) if patterns.kin else None
@@ -168,8 +170,8 @@ def _person_of(content: str, spoken: Sequence[TellingPatterns]) -> str:
             continue
         said = kin[0].strip(" \"'“«(*_>,;:")
         if compile_pattern(patterns.kin).search(said.casefold()) is None:  # the match begins with the name
-            return _given_name(said)
-        return _given_name(content[kin.end() :] if content.startswith(said) else content)
+            return _read_name(said)
+        return _read_name(content[kin.end() :] if content.startswith(said) else content)
     return ""
 
 
@@ -179,7 +181,7 @@ def _is_about_person(content: str, spoken: Sequence[TellingPatterns]) -> bool:
     return any(_WORD.findall(kin[0])[0].casefold() not in _NO_ONE for kin in found if kin)
 
 
-def _given_name(text: str) -> str:
+def _read_name(text: str) -> str:
     """The name at the beginning of a text; empty if it begins with another word."""
     name = _NAME.match(text)
     return name[1] if name else ""
@@ -308,7 +310,7 @@ def propose_heading_items(events: Sequence[Event], start: int, stop: int, *, pro
         for item in find_list_items(event.text, frozenset(named)) if is_note(event) else ():
             category = named[item.under]
             content = event.text[item.start : item.end]
-            where, doubt = USER_SCOPE if category.user_wide else scope, authorship_doubt(event)
+            where, doubt = USER_SCOPE if category.user_wide else scope, find_authorship_doubt(event)
             candidate = Candidate(
                 id=digest(profile.id, category.id, where, HEADING, event.key, content),
                 profile=profile.id,
@@ -320,8 +322,8 @@ def propose_heading_items(events: Sequence[Event], start: int, stop: int, *, pro
                 at=event.at,
                 origin=event.origin,
                 artifacts=find_artifacts(content),
-                evidence=(evidence_of(event, content),),
-                subject=_subject(content) if category.shape is Shape.DOSSIER else "",
+                evidence=(build_evidence(event, content),),
+                subject=_find_bold_name(content) if category.shape is Shape.DOSSIER else "",
                 reasoning=f"under the heading “{item.under}”",
                 doubt=doubt,
             )
@@ -329,7 +331,7 @@ def propose_heading_items(events: Sequence[Event], start: int, stop: int, *, pro
     return tuple(found.values())
 
 
-def _subject(content: str) -> str:
+def _find_bold_name(content: str) -> str:
     """The person that an item is about: the bold name at its beginning."""
     name = _BOLD_NAME.match(content)
     return name[1].strip(" @:") if name else ""
@@ -355,7 +357,7 @@ def find_list_items(text: str, names: frozenset[str]) -> Iterator[ListItem]:
         fenced ^= fence
         if fenced or fence or not bare or bare.startswith(_NOT_PROSE):
             continue
-        title = _title(line)
+        title = _read_heading(line)
         if title is not None:
             under, listed = title if title in names else "", False
             continue
@@ -364,7 +366,7 @@ def find_list_items(text: str, names: frozenset[str]) -> Iterator[ListItem]:
         open_item = _start_item(line, start, under if point or not listed else "", names)
 
 
-def _title(line: str) -> str | None:
+def _read_heading(line: str) -> str | None:
     """The name of a heading in lower case, without number, time and markup; None for any other line."""
     match = _TITLE.match(line.rstrip()) or _BARE.match(line.rstrip())
     words = next((group for group in match.groups() if group), None) if match else None
@@ -392,7 +394,7 @@ def _start_item(line: str, start: int, under: str, names: frozenset[str]) -> Lis
 def _continues_item(line: str) -> bool:
     """True if a line continues the item before it: indented, or wrapped by an editor."""
     bare = line.strip()
-    if not bare or _ITEM.match(line.rstrip()) or _title(line) is not None or bare.startswith(_NOT_PROSE):
+    if not bare or _ITEM.match(line.rstrip()) or _read_heading(line) is not None or bare.startswith(_NOT_PROSE):
         return False
     return line.startswith("  ") or bare[0].islower() or bare[0] in "`(\"'"
 

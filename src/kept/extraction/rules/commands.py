@@ -181,7 +181,7 @@ def _is_redirection(text: str, place: int) -> bool:
 
 
 def _append_step(found: list[Step], raw: str, joint: str) -> None:
-    words = list(_command_words(raw))
+    words = list(_split_command_words(raw))
     settings: list[str] = []
     while words and (words[0] in _KEYWORDS or words[0] in _WRAPPERS or is_setting(words[0])):
         word = words.pop(0)
@@ -205,7 +205,7 @@ def is_setting(word: str) -> bool:
     return bool(equals) and name.isidentifier()
 
 
-def _command_words(raw: str) -> list[str]:
+def _split_command_words(raw: str) -> list[str]:
     words: list[str] = []
     word, quote, depth, skip = "", "", 0, False
     if not _GROUPS.search(raw):
@@ -339,7 +339,7 @@ def find_actions(events: Sequence[Event]) -> Actions:
             call = calls.get((event.session, tool.call), event)
             if is_edit(call.tool or tool):
                 if tool.ok is not False and not _is_not_run(event):
-                    edits.append(_edit(place, call, call.tool or tool))
+                    edits.append(_build_edit(place, call, call.tool or tool))
             elif is_shell(tool if tool.name or call.tool is None else call.tool) and not _is_not_run(event):
                 target = (call.tool or tool).target or tool.target  # an API's result identifies only its call
                 commands.append(Command(place=place, call=call, output=event, text=target, code=tool.exit_code, ok=tool.ok))
@@ -367,7 +367,7 @@ def _is_not_run(event: Event) -> bool:
     return event.label_reason.endswith("not-run") or _NOT_RUN.search(event.text[:_NOT_RUN_CHARS]) is not None
 
 
-def _edit(place: int, call: Event, tool: ToolUse) -> Edit:
+def _build_edit(place: int, call: Event, tool: ToolUse) -> Edit:
     if is_shell(tool) or PATCH_FILE in tool.target:
         named = next((line for line in tool.target.splitlines() if PATCH_FILE in line), "")
         gone, come = (

@@ -35,8 +35,15 @@ from kept.extraction.rules.commands import (
     is_setting,
     unquote_word,
 )
-from kept.extraction.rules.harms import is_harmful_command, is_spoken, named_error, places_unnamed, plain_command, requires_unnamed
-from kept.extraction.rules.patterns import evidence_of, list_texts
+from kept.extraction.rules.harms import (
+    cut_command_prose,
+    cut_error_prose,
+    is_harmful_command,
+    is_spoken,
+    places_unnamed,
+    requires_unnamed,
+)
+from kept.extraction.rules.patterns import build_evidence, list_texts
 from kept.extraction.rules.remedies import (
     CHANGE_CHARS,
     PASSING,
@@ -61,7 +68,7 @@ def is_variant(failed: Step, passed: Step) -> bool:
         return False
     if failed.program != passed.program:
         return False
-    gone, new = _differences(failed, passed)
+    gone, new = _compare_words(failed, passed)
     if not gone and not new:
         return failed.words[0] != passed.words[0]
     if _is_version_change(failed.program, gone, new) or _is_requoted(gone, new):
@@ -70,7 +77,7 @@ def is_variant(failed: Step, passed: Step) -> bool:
     return not spoken and _is_only_options(failed, gone) and _is_only_options(passed, new)
 
 
-def _differences(failed: Step, passed: Step) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _compare_words(failed: Step, passed: Step) -> tuple[tuple[str, ...], tuple[str, ...]]:
     gone, new = compare_steps(failed, passed)
     if failed.words[:1] != passed.words[:1]:
         gone, new = (tuple(word for word in words if word not in (failed.words[0], passed.words[0])) for words in (gone, new))
@@ -127,19 +134,19 @@ def find_variant_remedy(failure: Failure, success: Command, step: Step) -> Remed
     failed = failure.step
     if is_weakened(failed, step):
         return None
-    gone, new = _differences(failed, step)
+    gone, new = _compare_words(failed, step)
     error = failure.error
     complains = MISUSED.search(error) is not None or error.startswith(f"{failed.program}:")
     flags = [word for word in (*gone, *new) if word.startswith("-") or is_setting(word)]
     if flags and all(CHOOSES.fullmatch(word) for word in flags) and not complains:
         return None
     if _is_requoted(gone, new):
-        return _replacement_remedy(success, step) if any(unquote_word(word) in error for word in new) else None
+        return _build_replacement(success, step) if any(unquote_word(word) in error for word in new) else None
     if LOOKERS.fullmatch(failed.program) and not complains and not LACKING.search(error):
         return None
     if gone and not new and not any(unquote_word(word).split("=", 1)[0] in failure.command.output.text for word in gone):
         return None
-    return _replacement_remedy(success, step)
+    return _build_replacement(success, step)
 
 
 def find_replacement(failure: Failure, later: Command) -> Remedy | None:
@@ -159,11 +166,11 @@ def find_replacement(failure: Failure, later: Command) -> Remedy | None:
             and not (is_weakened(failed, step) or is_muffled(later, step))
             and (shares or (step.joint == "|" and rest & beside))
         ):
-            return _replacement_remedy(later, step)
+            return _build_replacement(later, step)
     return None
 
 
-def _replacement_remedy(success: Command, step: Step) -> Remedy | None:
+def _build_replacement(success: Command, step: Step) -> Remedy | None:
     text = strip_redirections(step.text)
     if len(text) > CHANGE_CHARS or "\n" in text or PASSING.search(text):
         return None
@@ -202,7 +209,7 @@ def propose_fixes(
     The failure is at most ``REACH`` events before its success, and what undoes it at most ``AHEAD`` after. So reading a session in
     pieces with that much overlap gives the same result as reading it at once.
     """
-    return _candidates(_fixes(events, done), profile, scope, start)
+    return _build_candidates(_find_fixes(events, done), profile, scope, start)
 
 
 def propose_fixes_across(
@@ -210,14 +217,14 @@ def propose_fixes_across(
 ) -> tuple[tuple[int, Candidate], ...]:
     """The fixes of failures in earlier sessions of a project (``before``, the latest last) that first passed in this one."""
     both = (*before, *events)
-    found = _candidates(_fixes(both, find_actions(both), border=len(before)), profile, scope, len(before))
+    found = _build_candidates(_find_fixes(both, find_actions(both), border=len(before)), profile, scope, len(before))
     return tuple((place - len(before), candidate) for place, candidate in found)
 
 
 def has_open_failure(commands: Sequence[Command], start: int = 0) -> bool:
     """True if a command at or after the index ``start`` failed and was not fixed, so that a later session may fix it."""
     for index, command in enumerate(commands):
-        failure = _failure(command) if command.place >= start else None
+        failure = _find_failure(command) if command.place >= start else None
         if failure and not any(
             later.passed is not False and _has_same_step(later, failure.step) for later in commands[index + 1 :]
         ):
@@ -225,7 +232,7 @@ def has_open_failure(commands: Sequence[Command], start: int = 0) -> bool:
     return False
 
 
-def _fixes(events: Sequence[Event], done: Actions, *, border: int | None = None) -> Iterator[Fix]:
+def _find_fixes(events: Sequence[Event], done: Actions, *, border: int | None = None) -> Iterator[Fix]:
     """Yield the fixes of failed commands in the order of the failures, one for each error and success.
 
     The events are of one session. If ``border`` is given, events before that index are of earlier sessions, and only failures
@@ -234,7 +241,7 @@ def _fixes(events: Sequence[Event], done: Actions, *, border: int | None = None)
     commands, edits = done
     seen: set[tuple[int, str]] = set()
     for index, command in enumerate(commands):
-        failure = _failure(command)
+        failure = _find_failure(command)
         if failure is None or (border is not None and command.place >= border):
             continue
         later = [
@@ -259,20 +266,20 @@ def _fixes(events: Sequence[Event], done: Actions, *, border: int | None = None)
             yield fix
 
 
-def _failure(command: Command) -> Failure | None:
+def _find_failure(command: Command) -> Failure | None:
     """The failure of a command, if a change can fix it; None for failed tests of the code and for transient errors."""
     step = command.culprit
     if command.passed is not False or step is None or step.trivial:
         return None
-    error = next((line for line in command.errors if command.stated or score_error_line(line) >= _TELLING), "") or _own_error_line(
-        command, step
-    )
+    error = next(
+        (line for line in command.errors if command.stated or score_error_line(line) >= _TELLING), ""
+    ) or _find_own_error_line(command, step)
     if not error or linter_rule(error) or any(TRANSIENT.search(line) or ASSERTS.search(line) for line in command.errors):
         return None
     return Failure(command=command, error=error, step=step)
 
 
-def _own_error_line(command: Command, step: Step) -> str:
+def _find_own_error_line(command: Command, step: Step) -> str:
     """The first line in which a failed program reports under its own name (``go: …``)."""
     lines = command.output.text[: _LINE_CHARS * 10].splitlines() if command.stated else []
     return next((line.strip()[:_LINE_CHARS] for line in lines if step.program and line.startswith(f"{step.program}: ")), "")
@@ -319,22 +326,22 @@ def _find_fix(failure: Failure, later: Sequence[Command], done: Actions, *, apar
     return other
 
 
-def _candidates(found: Iterator[Fix], profile: Profile, scope: str, start: int) -> tuple[tuple[int, Candidate], ...]:
+def _build_candidates(found: Iterator[Fix], profile: Profile, scope: str, start: int) -> tuple[tuple[int, Candidate], ...]:
     category = profile.category_for(CATEGORY)
     if category is None:
         return ()
     made = [
         (fix.success.place, candidate)
         for fix in found
-        if fix.success.place >= start and (candidate := _candidate(fix, profile, category.id, scope)) is not None
+        if fix.success.place >= start and (candidate := _build_candidate(fix, profile, category.id, scope)) is not None
     ]
     return tuple(sorted(made, key=lambda pair: pair[0]))
 
 
-def _candidate(fix: Fix, profile: Profile, category: str, scope: str) -> Candidate | None:
+def _build_candidate(fix: Fix, profile: Profile, category: str, scope: str) -> Candidate | None:
     whole = error_message(fix.failure.error).rstrip(" .:")
     step = strip_redirections(fix.failure.step.text)
-    error, command = named_error(whole), plain_command(step)
+    error, command = cut_error_prose(whole), cut_command_prose(step)
     done = [passage for _, passage in fix.remedy.proof]
     if any(map(is_spoken, done)) or (error != whole and len(error.split()) < _LEAST_ERROR_WORDS) or not command:
         return None
@@ -342,7 +349,7 @@ def _candidate(fix: Fix, profile: Profile, category: str, scope: str) -> Candida
     command = _shorten_passage(command, _COMMAND_CHARS, whole=command == step)
     content = f"{format_code(error)} when running {format_code(command)}: {fix.remedy.clause}."
     quotes = ((fix.failure.command.output, fix.failure.error), (fix.failure.command.call, fix.failure.step.text), *fix.remedy.proof)
-    evidence = tuple(each for event, quote in quotes if (each := _evidence(event, quote)) is not None)
+    evidence = tuple(each for event, quote in quotes if (each := _build_evidence(event, quote)) is not None)
     if len(content) > _LINE_CHARS or len(evidence) < len(quotes):
         return None
     event = fix.success.output
@@ -353,7 +360,7 @@ def _candidate(fix: Fix, profile: Profile, category: str, scope: str) -> Candida
         scope=scope,
         content=content,
         confidence=CERTAIN,
-        doubt=DANGEROUS if any(map(is_harmful_command, done)) else UNNAMED if _places_other(fix, done) else "",
+        doubt=DANGEROUS if any(map(is_harmful_command, done)) else UNNAMED if _installs_unnamed(fix, done) else "",
         trigger=TRIGGER,
         at=event.at,
         origin=least_trusted(tuple(item.origin for item in evidence)),
@@ -364,7 +371,7 @@ def _candidate(fix: Fix, profile: Profile, category: str, scope: str) -> Candida
     )
 
 
-def _places_other(fix: Fix, done: Sequence[str]) -> bool:
+def _installs_unnamed(fix: Fix, done: Sequence[str]) -> bool:
     """True if what helped installs a package that the failure does not name."""
     errors = (fix.failure.error, *fix.failure.command.errors)
     edit = fix.remedy.edit
@@ -382,10 +389,10 @@ def _shorten_passage(text: str, limit: int, *, whole: bool) -> str:
     return f"{line[: limit - 2].rsplit(' ', 1)[0].rstrip(' ,;:')} …"
 
 
-def _evidence(event: Event, quote: str) -> Evidence | None:
+def _build_evidence(event: Event, quote: str) -> Evidence | None:
     """The quote as evidence; None if the event does not contain it verbatim."""
     short = quote.strip()[:400]
-    return evidence_of(event, short) if short and any(short in text for text in list_texts(event)) else None
+    return build_evidence(event, short) if short and any(short in text for text in list_texts(event)) else None
 
 
 # --- What was undone after it seemed to help

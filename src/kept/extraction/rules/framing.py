@@ -23,7 +23,7 @@ from kept.extraction.rules.assertion import (
     is_limit,
     is_restriction,
 )
-from kept.extraction.rules.patterns import EDGE, SPACE, compile_pattern, has_match, match_words, skip_filler, turn_before
+from kept.extraction.rules.patterns import EDGE, SPACE, compile_pattern, find_turn_before, has_match, match_words, skip_filler
 from kept.profiles.lexicons import TellingPatterns, join_alternatives, list_fragments, load_telling_patterns, word_list
 
 _PARTS = 8
@@ -133,17 +133,17 @@ def _number_sentences(text: str, spans: Sequence[SentenceSpan], start: int, end:
     """
     before = [span for span in spans if span.end <= start]
     behind = [span for span in spans if span.start >= end][:_NEAR_SENTENCES]
-    yield from ((place, _words(text, span), False) for place, span in enumerate(before, -len(before)))
-    yield from ((0, _words(text, span), False) for span in spans if span.end > start and span.start < end)
+    yield from ((place, _sentence_text(text, span), False) for place, span in enumerate(before, -len(before)))
+    yield from ((0, _sentence_text(text, span), False) for span in spans if span.end > start and span.start < end)
     for place, span in enumerate(behind, 1):
-        yield place, _words(text, span), any(not line.strip() for line in text[end : span.start].split("\n")[1:-1])
+        yield place, _sentence_text(text, span), any(not line.strip() for line in text[end : span.start].split("\n")[1:-1])
 
 
 def is_announced(events: Sequence[Event], event: Event) -> bool:
     """True if what precedes a prompt makes it quoted text: the previous prompt introduces a text or breaks off after a negation, or
     the last reply asks for a text.
     """
-    earlier, reply = turn_before(events, event)
+    earlier, reply = find_turn_before(events, event)
     words = tokenize(earlier)
     cut = len(words) <= _CUT and not _ENDED.search(earlier.rstrip()) and _DENIES.search(earlier.rstrip()) is not None
     return cut or _BRINGS.search(earlier[-_LAST:]) is not None or _asks_for_text(reply)
@@ -153,8 +153,8 @@ def _asks_for_text(reply: str) -> bool:
     """True if a reply ends by asking for a text: a question word or an order, followed by a word for a text."""
     end = len(reply.rstrip())
     last = [span for span in split_sentences(reply, max(0, end - _LAST), end) if not span.parenthetical][-1:]
-    asked = _ELICITS.search(_words(reply, last[0])) if last else None
-    return asked is not None and any(pattern.search(_words(reply, last[0])[asked.end() - 1 :]) for pattern in _TEXTS)
+    asked = _ELICITS.search(_sentence_text(reply, last[0])) if last else None
+    return asked is not None and any(pattern.search(_sentence_text(reply, last[0])[asked.end() - 1 :]) for pattern in _TEXTS)
 
 
 def sets_apart(lead: str) -> bool:
@@ -194,7 +194,7 @@ def _is_free(text: str, telling: TellingPosition) -> bool:
     return not (
         not _can_begin_after(before, next_line=after.count("\n") == 1)
         or _POINTS_UP.match(text[spans[telling.last].end :][:_MARK])
-        or _is_spoken_of(_words(text, spans[telling.place]), telling.spoken)
+        or _is_spoken_of(_sentence_text(text, spans[telling.place]), telling.spoken)
     )
 
 
@@ -271,15 +271,17 @@ def _is_spoken_of(words: str, patterns: TellingPatterns) -> bool:
         rest = "" if _is_only_filler(lead.rstrip(" ,;"), patterns) else lead[skip_filler(lead, patterns) :].strip()
         asked = compile_pattern(patterns.request).match(rest) if patterns.request else None
         ordered = rest[asked.end(1) :].lstrip(SPACE) if asked else rest
-        if not rest or any(has_match(source, some) for source in _sources(patterns) for some in (lead, ordered)):
+        if not rest or any(has_match(source, some) for source in _list_telling_sources(patterns) for some in (lead, ordered)):
             continue
         aside = words[start] == "(" and not _EXPLAINS.search(lead)
-        if not inner or (not aside and any(source and compile_pattern(source).match(inner) for source in _sources(patterns))):
+        if not inner or (
+            not aside and any(source and compile_pattern(source).match(inner) for source in _list_telling_sources(patterns))
+        ):
             return True
     return False
 
 
-def _sources(patterns: TellingPatterns) -> list[str]:
+def _list_telling_sources(patterns: TellingPatterns) -> list[str]:
     return [getattr(patterns, name) for name in _TELLS]
 
 
@@ -297,5 +299,5 @@ def _is_only_filler(line: str, patterns: TellingPatterns) -> bool:
     return skip_filler(f"{line} x", patterns) == len(line) + 1
 
 
-def _words(text: str, span: SentenceSpan) -> str:
+def _sentence_text(text: str, span: SentenceSpan) -> str:
     return text[span.start : span.end]

@@ -18,11 +18,11 @@ from kept.core.memory import ALLUDES, HELPFUL, PASSING, Candidate, Frame
 from kept.core.pattern import Pattern
 from kept.core.text import normal_form, one_line, tokenize
 from kept.core.value import dataclass, replace
-from kept.extraction.rules.assertion import is_clipped, is_disowned, unasserted_reason
+from kept.extraction.rules.assertion import find_unasserted_reason, is_clipped, is_disowned
 from kept.extraction.rules.commands import find_output, is_shell
 from kept.extraction.rules.framing import find_frame, is_announced, sets_apart
 from kept.extraction.rules.passages import LEAST, LONGEST_PASSAGE, Passage, count_content_words, find_passage, widen_to_sentences
-from kept.extraction.rules.patterns import LOOKBACK, authorship_doubt, choose_scope, compile_pattern, evidence_of
+from kept.extraction.rules.patterns import LOOKBACK, build_evidence, choose_scope, compile_pattern, find_authorship_doubt
 from kept.profiles.lexicons import load_lexicon, word_list
 from kept.profiles.profile import Category, Profile
 
@@ -76,15 +76,15 @@ def find_suggestions(events: Sequence[Event], start: int, stop: int) -> Iterator
         if event.author is not Author.ASSISTANT:
             continue
         if event.kind is EventKind.RESPONSE and event.text:
-            for words in reply_lines(event.text):
+            for words in find_reply_passages(event.text):
                 yield Suggestion(place=place, event=event, text=words, replaces="", kind="", doubt="", quote=words[:_QUOTE])
         elif event.kind is EventKind.TOOL_CALL and event.tool is not None:
-            given = _arguments(event.tool)
+            given = _read_arguments(event.tool)
             if given.get("text", "").strip() and not _is_refused(events, place, stop):
-                yield _suggestion(place, event, event.tool, given)
+                yield _build_suggestion(place, event, event.tool, given)
 
 
-def reply_lines(reply: str) -> tuple[str, ...]:
+def find_reply_passages(reply: str) -> tuple[str, ...]:
     """The passages that the last lines of a reply hand over, each as ``kept: "exact words"``, in order."""
     passages: list[str] = []
     for line in reversed(reply.rstrip().rsplit("\n", _MOST_LINES)[-_MOST_LINES:]):
@@ -95,7 +95,7 @@ def reply_lines(reply: str) -> tuple[str, ...]:
     return tuple(reversed(passages))
 
 
-def _suggestion(place: int, event: Event, tool: ToolUse, given: dict[str, str]) -> Suggestion:
+def _build_suggestion(place: int, event: Event, tool: ToolUse, given: dict[str, str]) -> Suggestion:
     text = given["text"][:_PASSAGE_CHARS]
     written = json.dumps(text, ensure_ascii=False)[1:-1]
     quote = next((words for words in (text, written) if words in tool.target), tool.target)
@@ -113,7 +113,7 @@ def _suggestion(place: int, event: Event, tool: ToolUse, given: dict[str, str]) 
     )
 
 
-def _arguments(tool: ToolUse) -> dict[str, str]:
+def _read_arguments(tool: ToolUse) -> dict[str, str]:
     """The arguments of a suggestion call; empty for any other call."""
     if is_suggestion_tool(tool.name):
         try:
@@ -141,11 +141,11 @@ def _parse_suggest_command(command: str) -> dict[str, str]:
         return {}
     for at in range(len(words) - 1):
         if words[at].rsplit("/", 1)[-1] == "kept" and words[at + 1] == "suggest" and (at == 0 or words[at - 1] in _ENDS):
-            return _options(words[at + 2 :])
+            return _parse_options(words[at + 2 :])
     return {}
 
 
-def _options(words: Sequence[str]) -> dict[str, str]:
+def _parse_options(words: Sequence[str]) -> dict[str, str]:
     given: dict[str, str] = {}
     name = ""
     for word in words:
@@ -191,7 +191,7 @@ def propose_handed_over(events: Sequence[Event], start: int, stop: int, *, profi
         category = category_of(found.words if found else suggestion.text, suggestion.kind, profile)
         if category is None or _is_repeat(suggestion, passage, earlier):
             continue
-        made = _candidate(suggestion, passage, category, profile, scope)
+        made = _build_candidate(suggestion, passage, category, profile, scope)
         if passage and not made.doubt and is_announced(events[max(0, start - LOOKBACK) : stop], passage.event):
             made = replace(made, doubt=Frame.LED, confidence=_UNSURE)
         made = _link_earlier(made, suggestion, passage, earlier)
@@ -199,19 +199,21 @@ def propose_handed_over(events: Sequence[Event], start: int, stop: int, *, profi
     return tuple(made for suggestion, _, made in earlier if suggestion.place >= start)
 
 
-def _candidate(suggestion: Suggestion, passage: Passage | None, category: Category, profile: Profile, scope: str) -> Candidate:
+def _build_candidate(
+    suggestion: Suggestion, passage: Passage | None, category: Category, profile: Profile, scope: str
+) -> Candidate:
     content = one_line(passage.words if passage else suggestion.text)
     event = passage.event if passage else suggestion.event
     lexicon = load_lexicon(profile.languages)
     where = choose_scope(content, category, scope, lexicon.spoken)
-    doubt = _suggestion_doubt(passage, content) or suggestion.doubt
+    doubt = _find_suggestion_doubt(passage, content) or suggestion.doubt
     agrees = lexicon.agreement and compile_pattern(lexicon.agreement).match(content)
     if agrees and not doubt and not suggestion.said_alone and not (passage and passage.answer):
         doubt = ALLUDES  # it answers a question that the line does not contain; readers wanted none of twelve such lines
     trigger = CAUSE if passage else REWORDED
-    evidence = [evidence_of(event, passage.words)] if passage else [evidence_of(event, suggestion.quote)]
+    evidence = [build_evidence(event, passage.words)] if passage else [build_evidence(event, suggestion.quote)]
     if passage and passage.answer:
-        evidence.append(evidence_of(passage.answer, passage.answer.text.strip()))
+        evidence.append(build_evidence(passage.answer, passage.answer.text.strip()))
     return Candidate(
         id=digest(profile.id, category.id, where, trigger, suggestion.event.key, content),
         profile=profile.id,
@@ -236,7 +238,11 @@ def _complete_sentences(passage: Passage) -> Passage:
     Unchanged if the rest shows that the person does not assert it, or was not typed by them.
     """
     text, start, end = passage.event.text, passage.start, passage.end
-    if not (passage.cut or is_clipped(text, start, end)) or unasserted_reason(text, start, end) or is_disowned(text, start, end):
+    if (
+        not (passage.cut or is_clipped(text, start, end))
+        or find_unasserted_reason(text, start, end)
+        or is_disowned(text, start, end)
+    ):
         return passage
     whole = widen_to_sentences(passage)
     if whole is None or len(whole.words) > LONGEST_PASSAGE or sets_apart(text[whole.start : start]):
@@ -244,11 +250,11 @@ def _complete_sentences(passage: Passage) -> Passage:
     return whole
 
 
-def _suggestion_doubt(passage: Passage | None, content: str) -> str:
+def _find_suggestion_doubt(passage: Passage | None, content: str) -> str:
     """Why a suggestion is held; empty if it is certain."""
     if passage is None:
         return "the words are not one unbroken passage that the person typed"
-    if unsure := authorship_doubt(passage.answer or passage.event):
+    if unsure := find_authorship_doubt(passage.answer or passage.event):
         return unsure
     if passage.cut:
         return "the words just before the passage deny it"
@@ -258,7 +264,9 @@ def _suggestion_doubt(passage: Passage | None, content: str) -> str:
         return "the agent worded it as a rule" if not _BINDS.isdisjoint(tokenize(content)) else ""
     text, start, end = passage.event.text, passage.start, passage.end
     return (
-        unasserted_reason(text, start, end) or (Frame.PART if is_clipped(text, start, end) else find_frame(text, start, end)) or ""
+        find_unasserted_reason(text, start, end)
+        or (Frame.PART if is_clipped(text, start, end) else find_frame(text, start, end))
+        or ""
     )
 
 

@@ -60,7 +60,7 @@ _OPENED = Pattern(
 _PIECES = Pattern(r"[A-Za-z]+")
 
 
-def named_error(line: str) -> str:
+def cut_error_prose(line: str) -> str:
     """The part of an error line without prose: up to the first quoted text that is not a name, the first markup, or the end of its
     first sentence.
     """
@@ -72,7 +72,7 @@ def named_error(line: str) -> str:
     return f"{head}{rest[: min(ends, default=len(rest))]}".rstrip(" .:,;=([{")
 
 
-def plain_command(command: str) -> str:
+def cut_command_prose(command: str) -> str:
     """A command up to the first text for a reader: a comment, markup, or several words in a row."""
     ends = [match.start() for match in _ARGUMENT.finditer(command) if _SPOKEN.search(match[0])][:1]
     ends += [found.start() for pattern in (_REMARK, _MARKUP, _TOLD, _IN_A_ROW) if (found := pattern.search(command))]
@@ -81,7 +81,7 @@ def plain_command(command: str) -> str:
 
 def is_spoken(passage: str) -> bool:
     """True if a command or a changed line contains a comment or words for a reader."""
-    return plain_command(passage) != passage.rstrip()
+    return cut_command_prose(passage) != passage.rstrip()
 
 
 def is_harmful_command(command: str) -> bool:
@@ -189,12 +189,12 @@ _ASKED = Pattern(
 
 def places_unnamed(passages: Iterable[str], errors: Sequence[str], failed: str) -> bool:
     """True if a command or line installs a package that neither ``errors`` nor the ``failed`` command name."""
-    fetched = [item for passage in passages for item in _fetched(_RUN.sub("", passage))]
+    fetched = [item for passage in passages for item in _find_fetched(_RUN.sub("", passage))]
     if not fetched:
         return False
-    known = _missing(errors) | {_bare_name(name) for name, _ in _fetched(failed)}
+    known = _find_missing(errors) | {_normalize_package(name) for name, _ in _find_fetched(failed)}
     pieces = {piece for line in errors for piece in _PIECE.findall(line.casefold())}
-    return not all(_bare_name(name) in known or (runs and _bare_name(name) in pieces) for name, runs in fetched)
+    return not all(_normalize_package(name) in known or (runs and _normalize_package(name) in pieces) for name, runs in fetched)
 
 
 def requires_unnamed(name: str, old: str, new: str, errors: Sequence[str]) -> bool:
@@ -202,21 +202,23 @@ def requires_unnamed(name: str, old: str, new: str, errors: Sequence[str]) -> bo
     if not MANIFEST.fullmatch(name.rsplit("/", 1)[-1]):
         return False
     lines = new.splitlines()
-    known = _missing(errors) | {_bare_name(item) for line in old.splitlines() for item in _required(line)}
-    return not all(_bare_name(item) in known for line in lines if line not in old.splitlines() for item in _required(line))
+    known = _find_missing(errors) | {_normalize_package(item) for line in old.splitlines() for item in _find_required(line)}
+    return not all(
+        _normalize_package(item) in known for line in lines if line not in old.splitlines() for item in _find_required(line)
+    )
 
 
-def _fetched(command: str) -> Iterator[tuple[str, bool]]:
+def _find_fetched(command: str) -> Iterator[tuple[str, bool]]:
     """Yield the packages that a command fetches, as written, and whether it only runs them. Packages listed in a project file do
     not count.
     """
     for line in (command, *_INNER.findall(command)):
         for step in parse_steps(line):
-            yield from _of_step(step)
+            yield from _find_fetched_by_step(step)
     yield from ((path, False) for path in _WRITTEN.findall(command) if MANIFEST.fullmatch(path.rsplit("/", 1)[-1]))
 
 
-def _of_step(step: Step) -> Iterator[tuple[str, bool]]:
+def _find_fetched_by_step(step: Step) -> Iterator[tuple[str, bool]]:
     words = [unquote_word(word) for word in step.words]
     for place, word in enumerate(words):
         program = _ENDING.sub("", word.rsplit("/", 1)[-1])
@@ -226,17 +228,17 @@ def _of_step(step: Step) -> Iterator[tuple[str, bool]]:
         if program in NAMES["foreign"] or (at >= 0 and step.program in ("xargs", "parallel")):
             yield " ".join(words), False
         elif program in _RUNNERS or (at >= 0 and rest[at] in _RUNS):
-            named = [*_by_option(rest, {*NAMES["naming"]})] or [*_operands(rest[at + 1 :])][:1]
+            named = [*_find_by_option(rest, {*NAMES["naming"]})] or [*_find_operands(rest[at + 1 :])][:1]
             yield from ((name, True) for name in named)
         elif verbs:
-            yield from ((name, False) for name in _by_option(rest, NAMES["naming"] - {"-p"}))
-            yield from ((name, False) for name in _operands(rest[at + 1 :]) if at >= 0)
+            yield from ((name, False) for name in _find_by_option(rest, NAMES["naming"] - {"-p"}))
+            yield from ((name, False) for name in _find_operands(rest[at + 1 :]) if at >= 0)
         else:
             continue
         return
 
 
-def _by_option(words: Sequence[str], options: Iterable[str]) -> Iterator[str]:
+def _find_by_option(words: Sequence[str], options: Iterable[str]) -> Iterator[str]:
     """Yield the packages that options name."""
     for before, word in zip(("", *words), words, strict=False):
         option, equals, value = word.partition("=")
@@ -244,7 +246,7 @@ def _by_option(words: Sequence[str], options: Iterable[str]) -> Iterator[str]:
             yield value if option in options else word
 
 
-def _operands(words: Sequence[str]) -> Iterator[str]:
+def _find_operands(words: Sequence[str]) -> Iterator[str]:
     """Yield the packages after a subcommand."""
     for before, word in zip(("", *words), words, strict=False):
         if before in NAMES["files"] and CONFIG.fullmatch(word.rsplit("/", 1)[-1]):
@@ -253,7 +255,7 @@ def _operands(words: Sequence[str]) -> Iterator[str]:
             yield word
 
 
-def _required(line: str) -> Iterator[str]:
+def _find_required(line: str) -> Iterator[str]:
     """Yield the packages that a manifest line requires; the whole line if it uses another source, because no error names that."""
     text = line.strip().rstrip(",")
     pair = _PAIR.fullmatch(text)
@@ -266,11 +268,11 @@ def _required(line: str) -> Iterator[str]:
         yield next(filter(None, asked.groups()))
 
 
-def _missing(errors: Sequence[str]) -> frozenset[str]:
+def _find_missing(errors: Sequence[str]) -> frozenset[str]:
     """What error lines report as missing, under the names that its package may have."""
     found: set[str] = set()
     for name in (name for line in errors for shape in _MISSING for name in shape.findall(line)):
-        parts = _bare_name(name.rstrip(".:,;")).split("/")
+        parts = _normalize_package(name.rstrip(".:,;")).split("/")
         if parts[0].startswith("@"):
             found.add("/".join(parts[:2]))
         elif "." in parts[0] and len(parts) > 1:  # a Go module, or a package in one
@@ -282,7 +284,7 @@ def _missing(errors: Sequence[str]) -> frozenset[str]:
     return frozenset(found | others | {f"@types/{name}" for name in found})
 
 
-def _bare_name(package: str) -> str:
+def _normalize_package(package: str) -> str:
     """The name of a package without its version, normalized as registries compare names."""
     whole = _PACKAGE.fullmatch(package)
     return str(whole.group(1) if whole else package).casefold().replace("_", "-")

@@ -70,7 +70,7 @@ def find_passage(words: str, events: Sequence[Event], first: int, place: int, se
     """Find the words of a suggestion at ``place`` in the prompts before it, latest first, back to the event ``first``; same session
     only.
     """
-    needle = _needle(words)
+    needle = _normalize_quote(words)
     if not needle:
         return None
     for at in range(place - 1, first - 1, -1):
@@ -110,7 +110,7 @@ def content_words(text: str) -> frozenset[str]:
 
 
 def _find_in_prompt(needle: str, event: Event, place: int) -> Passage | None:
-    found = _search(needle, _mask_foreign(event))
+    found = _find_words(needle, _mask_foreign(event))
     if found is None:
         return None
     return Passage(place=place, start=found[0], end=found[1], event=event, cut=_is_denied(event.text, found[0]))
@@ -122,18 +122,18 @@ def _find_in_choice(needle: str, events: Sequence[Event], first: int, place: int
     text = answer.text.strip()
     if len(text) > _ANSWER or "?" in text:
         return None
-    at, reply = _reply(events, first, place)
+    at, reply = _find_reply(events, first, place)
     if reply is None:
         return None
     for start, end in _find_chosen_spans(text, reply.text):
-        found = _search(needle, _FOREIGN * start + reply.text[start:end])
+        found = _find_words(needle, _FOREIGN * start + reply.text[start:end])
         if found is not None:
             cut = _is_denied(reply.text, found[0])
             return Passage(place=at, start=found[0], end=found[1], event=reply, answer=answer, cut=cut)
     return None
 
 
-def _reply(events: Sequence[Event], first: int, place: int) -> tuple[int, Event | None]:
+def _find_reply(events: Sequence[Event], first: int, place: int) -> tuple[int, Event | None]:
     """The last reply before an answer, if no prompt lies in between, and its index."""
     for at in range(place - 1, first - 1, -1):
         event = events[at]
@@ -151,7 +151,7 @@ def _find_chosen_spans(answer: str, reply: str) -> Iterator[tuple[int, int]]:
         items = [(match.group("mark").casefold(), match.start()) for match in _ITEM.finditer(reply)]
         for number, (mark, start) in enumerate(items):
             if mark == chosen.group("mark").casefold():
-                following = items[number + 1][1] if number + 1 < len(items) else _paragraph_end(reply, start)
+                following = items[number + 1][1] if number + 1 < len(items) else _find_paragraph_end(reply, start)
                 yield start, following
     elif _AGREED.match(answer):
         end = len(reply.rstrip())
@@ -159,12 +159,12 @@ def _find_chosen_spans(answer: str, reply: str) -> Iterator[tuple[int, int]]:
             yield max(span.start for span in split_sentences(reply, 0, end) if not span.parenthetical), end
 
 
-def _paragraph_end(text: str, start: int) -> int:
+def _find_paragraph_end(text: str, start: int) -> int:
     end = text.find("\n\n", start)
     return end if end >= 0 else len(text)
 
 
-def _needle(words: str) -> str:
+def _normalize_quote(words: str) -> str:
     return _fold(words.strip(_ENCLOSING))[0].strip(_ENCLOSING).rstrip(_STOPS)
 
 
@@ -196,7 +196,7 @@ def _fold(text: str) -> tuple[str, list[int]]:
     return "".join(folded), places
 
 
-def _search(needle: str, text: str) -> tuple[int, int] | None:
+def _find_words(needle: str, text: str) -> tuple[int, int] | None:
     """The span ``[start, end)`` in the text where ``needle`` occurs as whole words; None if it does not."""
     folded, places = _fold(text)
     at = folded.find(needle)

@@ -44,13 +44,13 @@ def has_match(source: str, text: str) -> bool:
 
 
 @cache
-def _set_of(name: str) -> PatternSet:
+def _compile_set(name: str) -> PatternSet:
     return PatternSet([getattr(patterns, name) for patterns in load_telling_patterns()], memory=_BYTES)
 
 
 def find_languages(name: str, text: str) -> tuple[TellingPatterns, ...]:
     """The languages whose pattern ``name`` (a field of TellingPatterns) matches somewhere in ``text``."""
-    return tuple(load_telling_patterns()[place] for place in _set_of(name).find(text))
+    return tuple(load_telling_patterns()[place] for place in _compile_set(name).find(text))
 
 
 def skip_filler(words: str, patterns: TellingPatterns) -> int:
@@ -79,12 +79,12 @@ def is_prompt(event: Event) -> bool:
     return event.kind is EventKind.PROMPT and event.author is Author.HUMAN
 
 
-def authorship_doubt(event: Event) -> str:
+def find_authorship_doubt(event: Event) -> str:
     """Why a prompt's words may not be the person's own, however often they are repeated; empty if nothing suggests it."""
     return CHOSEN if is_choice(event) else UNCONFIRMED if is_unconfirmed(event) else ""
 
 
-def evidence_of(event: Event, quote: str, *, by_span: bool = False) -> Evidence:
+def build_evidence(event: Event, quote: str, *, by_span: bool = False) -> Evidence:
     """Build evidence from a passage of an event, with the event's origin, or (``by_span``) the origin of the passage itself."""
     return Evidence(
         quote=quote,
@@ -103,7 +103,7 @@ def list_texts(event: Event) -> tuple[str, ...]:
     return tuple(filter(None, (event.text, *tool)))
 
 
-def turn_before(events: Sequence[Event], event: Event) -> tuple[str, str]:
+def find_turn_before(events: Sequence[Event], event: Event) -> tuple[str, str]:
     """The text of the previous prompt of an event's session, and of the last reply to it; each is empty if there is none."""
     prompt = reply = ""
     for item in events:

@@ -91,7 +91,7 @@ def find_remedy(failure: Failure, between: Sequence[Command], edits: Sequence[Ed
     """
     own = {step.text for step in failure.command.steps}
     remedies = [
-        done for command in (*between, success) if (done := _command_remedy(failure, command, own, last=command is success))
+        done for command in (*between, success) if (done := _find_command_remedy(failure, command, own, last=command is success))
     ]
     step = max(reversed(remedies), key=lambda done: done.rank, default=None)  # the last of equal rank
     change = _find_edit_remedy(failure, edits, alone=step is None and not any(_has_effect(command) for command in between))
@@ -109,7 +109,7 @@ def find_remedy(failure: Failure, between: Sequence[Command], edits: Sequence[Ed
 _KIND, _NAMED, _ADVISED = 1, 2, 3
 
 
-def _command_remedy(failure: Failure, command: Command, own: set[str], *, last: bool) -> Remedy | None:
+def _find_command_remedy(failure: Failure, command: Command, own: set[str], *, last: bool) -> Remedy | None:
     """The remedy in a command between failure and success: the steps that are related to the failure. In the success itself only
     steps before the check count.
     """
@@ -123,7 +123,7 @@ def _command_remedy(failure: Failure, command: Command, own: set[str], *, last: 
     rank = max((_rate_relevance(failure, step) for step in changing), default=0)
     if not rank:
         return None
-    text = _passage(command, changing)
+    text = _find_passage(command, changing)
     if not text or len(text) > CHANGE_CHARS or "\n" in text:
         best = next(step for step in reversed(changing) if _rate_relevance(failure, step) == rank)
         text = strip_redirections(best.text)
@@ -137,7 +137,7 @@ def is_dry_run(step: Step) -> bool:
     return any(REHEARSES.fullmatch(word) for word in step.words[1:])
 
 
-def _passage(command: Command, changing: Sequence[Step]) -> str:
+def _find_passage(command: Command, changing: Sequence[Step]) -> str:
     """The part of the command line from the first to the last changing step, including the pipe or ``cd`` before it."""
     first = command.steps.index(changing[0])
     while first and (command.steps[first].joint == "|" or (command.steps[first - 1].program == "cd" and changing[0].where)):
@@ -187,11 +187,11 @@ def _rate_relevance(failure: Failure, step: Step) -> int:
     if len(text) >= 8 and text in output:
         return _ADVISED
     lines = "\n".join(failure.command.errors) or failure.error
-    verbs = _verbs(step)
+    verbs = _find_verbs(step)
     kinds = [verb for symptom, verb in KINDS if symptom.search(lines)]
     fits = any(verb.fullmatch(word) for verb in kinds for word in verbs)
-    names = _telling_names(failure) if fits else frozenset(name for name in _telling_names(failure) if _NAME.search(name))
-    named = bool(names & _words(step.text)) or any(len(name) > _TELLING and name in step.text.casefold() for name in names)
+    names = _find_telling_names(failure) if fits else frozenset(name for name in _find_telling_names(failure) if _NAME.search(name))
+    named = bool(names & _find_words(step.text)) or any(len(name) > _TELLING and name in step.text.casefold() for name in names)
     if named and (fits or not kinds or step.trivial or step.settings):
         return _NAMED
     if step.program == failure.step.program and not GENERAL.fullmatch(step.program) and step.family != failure.step.family:
@@ -200,7 +200,7 @@ def _rate_relevance(failure: Failure, step: Step) -> int:
 
 
 @lru_cache(maxsize=1024)
-def _verbs(step: Step) -> frozenset[str]:
+def _find_verbs(step: Step) -> frozenset[str]:
     """The words that say what a step does: its program and its first words, also split into their parts."""
     words = [unquote_word(word) for word in (*step.words[:7], *step.settings) if len(word) <= 60]
     whole = {word.rsplit("/", 1)[-1] for word in words}
@@ -211,7 +211,7 @@ def _verbs(step: Step) -> frozenset[str]:
 
 
 @lru_cache(maxsize=256)
-def _words(text: str) -> frozenset[str]:
+def _find_words(text: str) -> frozenset[str]:
     found: set[str] = set()
     for token in _SPLIT.split(text[:1_000].casefold()):
         word = token.strip(".-@/\\")
@@ -221,10 +221,10 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(word for word in found if len(word) >= _SHORTEST and not UNTELLING.fullmatch(word))
 
 
-def _telling_names(failure: Failure) -> frozenset[str]:
+def _find_telling_names(failure: Failure) -> frozenset[str]:
     """The names in an error that the failed command does not contain."""
     lines = "\n".join(error_message(line) for line in failure.command.errors) or error_message(failure.error)
-    return _words(lines) - _words(failure.step.text) - {failure.step.program.casefold()}
+    return _find_words(lines) - _find_words(failure.step.text) - {failure.step.program.casefold()}
 
 
 # --- What was edited in between
@@ -236,21 +236,21 @@ def _find_edit_remedy(failure: Failure, edits: Sequence[Edit], *, alone: bool) -
     """
     settings = [edit for edit in edits if CONFIG.fullmatch(file_name(edit.path))]
     for edit in reversed(settings):
-        clause = _clause(edit)
+        clause = _describe_edit(edit)
         name = file_name(edit.path).casefold()
         named = _is_edit_named(failure, edit) or (len(name) >= _TELLING and name in failure.error.casefold())
         if clause and named:
-            return _edit_remedy(edit, clause, _NAMED)
+            return _build_edit_remedy(edit, clause, _NAMED)
     if settings or not alone or len(edits) != 1:
         return None
     edit = edits[0]
     lines = "\n".join((failure.error, *failure.command.errors))
     pointed = file_name(error_location(failure.error)) in ("", file_name(edit.path)) or _is_edit_named(failure, edit)
-    clause = _clause(edit) if pointed and edit.old and _CODED.search(lines) and PRESCRIBES.search(lines) else None
-    return _edit_remedy(edit, clause, _KIND) if clause else None
+    clause = _describe_edit(edit) if pointed and edit.old and _CODED.search(lines) and PRESCRIBES.search(lines) else None
+    return _build_edit_remedy(edit, clause, _KIND) if clause else None
 
 
-def _edit_remedy(edit: Edit, clause: tuple[str, tuple[str, ...]], rank: int) -> Remedy:
+def _build_edit_remedy(edit: Edit, clause: tuple[str, tuple[str, ...]], rank: int) -> Remedy:
     return Remedy(clause=clause[0], proof=tuple((edit.call, line) for line in clause[1]), rank=rank, action=edit, edit=edit)
 
 
@@ -258,10 +258,10 @@ def _is_edit_named(failure: Failure, edit: Edit) -> bool:
     changed = [line for line in lines_of(edit.new) if line not in lines_of(edit.old)] + [
         line for line in lines_of(edit.old) if line not in lines_of(edit.new)
     ]
-    return any(_telling_names(failure) & _words(line) for line in changed[:6])
+    return any(_find_telling_names(failure) & _find_words(line) for line in changed[:6])
 
 
-def _clause(edit: Edit) -> tuple[str, tuple[str, ...]] | None:
+def _describe_edit(edit: Edit) -> tuple[str, tuple[str, ...]] | None:
     """A one-line edit as a clause with its quoted passages; None if it changed more."""
     old, new = lines_of(edit.old), lines_of(edit.new)
     gone, come = [line for line in old if line not in new], [line for line in new if line not in old]

@@ -71,7 +71,7 @@ def find_tellings(
     for place in range(len(spans)):
         if place in taken:
             continue
-        for number, telling in _tellings_of_sentence(text, spans, place, patterns, around):
+        for number, telling in _find_sentence_tellings(text, spans, place, patterns, around):
             if number not in taken:
                 taken.add(number)
                 yield number, telling
@@ -91,7 +91,7 @@ def is_command(text: str) -> bool:
     return _OTHER_COMMAND.match(text) is not None
 
 
-def _tellings_of_sentence(
+def _find_sentence_tellings(
     text: str, spans: Sequence[SentenceSpan], place: int, patterns: Sequence[TellingPatterns], around: Sequence[TellingPatterns]
 ) -> Iterator[tuple[int, Telling]]:
     words = text[spans[place].start : spans[place].end]
@@ -116,15 +116,15 @@ def _read_sentence(
     head = skip_filler(words, patterns)
     back = _find_back_reference(words, head, patterns)
     if back is not None and (place or back >= _min_passage_chars(patterns)):
-        yield from _passage_before(text, spans, place, back, patterns)
+        yield from _find_passage_before(text, spans, place, back, patterns)
         return
     remembered = _find_memory_verb(words, head, patterns)
     if remembered is not None:
         at, doubt = remembered
-        yield from _passage_after(text, spans, place, (at, Frame.QUOTED if reported else doubt), patterns)
+        yield from _find_passage_after(text, spans, place, (at, Frame.QUOTED if reported else doubt), patterns)
         return
     withdrawn = _find_withdrawn(words[head:], patterns)
-    trigger, doubt = (WITHDRAWAL, "") if withdrawn else _rule(words, head, patterns)
+    trigger, doubt = (WITHDRAWAL, "") if withdrawn else _find_rule(words, head, patterns)
     if reported and trigger not in (NOTE, WITHDRAWAL):
         return
     if span.bullet and _NUMBER.search(text[max(0, span.start - 8) : span.start]):
@@ -149,7 +149,7 @@ def _find_withdrawn(rest: str, patterns: TellingPatterns) -> str:
 
 def _find_memory_verb(words: str, head: int, patterns: TellingPatterns) -> tuple[int, str] | None:
     """The position of the passage after a memory verb, and the reason for doubt; None without such a verb."""
-    for number, start in enumerate(_clauses(words, head, patterns)):
+    for number, start in enumerate(_find_clauses(words, head, patterns)):
         order = _find_order(words, start, patterns)
         if order is None:
             continue
@@ -173,10 +173,12 @@ def _points_outside(words: str, patterns: TellingPatterns) -> bool:
 
 def _is_memory_refusal(words: str, patterns: TellingPatterns) -> bool:
     """True if a sentence, or a clause of it, asks not to remember."""
-    return any(has_match(patterns.refuse, words[start:]) for start in (0, *_clauses(words, skip_filler(words, patterns), patterns)))
+    return any(
+        has_match(patterns.refuse, words[start:]) for start in (0, *_find_clauses(words, skip_filler(words, patterns), patterns))
+    )
 
 
-def _clauses(words: str, head: int, patterns: TellingPatterns) -> tuple[int, ...]:
+def _find_clauses(words: str, head: int, patterns: TellingPatterns) -> tuple[int, ...]:
     """The start positions of a sentence's clauses; the first one is after the filler."""
     return (head, *(cut.end() for cut in (_CLAUSE if patterns.spaced else _DENSE_CLAUSE).finditer(words)))
 
@@ -199,7 +201,7 @@ def _find_passage_behind(words: str, verb_at: int, behind: int, patterns: Tellin
     return (verb_at, "") if has_match(patterns.goes_on, rest.lstrip()) else (verb_at, UNSURE)
 
 
-def _passage_after(
+def _find_passage_after(
     text: str, spans: Sequence[SentenceSpan], place: int, found: tuple[int, str], patterns: TellingPatterns
 ) -> Iterator[tuple[int, Telling]]:
     """Yield the passage that a memory verb introduces: the rest of its sentence, or if that is empty, the following list items or
@@ -229,7 +231,7 @@ def _find_back_reference(words: str, head: int, patterns: TellingPatterns) -> in
         return int(match.start(1))
     if words.rstrip().endswith((":", "：")):
         return None
-    start = _clauses(words, head, patterns)[-1]
+    start = _find_clauses(words, head, patterns)[-1]
     order = _find_order(words, start, patterns)
     return start if order is not None and _is_tail(words[order[1] :], patterns) else None
 
@@ -262,7 +264,7 @@ def _is_tail(rest: str, patterns: TellingPatterns) -> bool:
     return True
 
 
-def _passage_before(
+def _find_passage_before(
     text: str, spans: Sequence[SentenceSpan], place: int, back: int, patterns: TellingPatterns
 ) -> Iterator[tuple[int, Telling]]:
     """Yield the passage that "remember this" refers to: the text before it in its sentence, or the previous sentence."""
@@ -280,7 +282,7 @@ def _min_passage_chars(patterns: TellingPatterns) -> int:
     return 12 if patterns.spaced else 5
 
 
-def _rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, str]:
+def _find_rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, str]:
     """The trigger that makes a sentence a lasting rule (empty: none), and the reason for doubt."""
     rest = words[head:]
     asks = _asks(rest, patterns) or is_question(rest.rstrip(" ?？"))  # also a question without a question mark
@@ -316,7 +318,7 @@ def _rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, str]:
 
 def _is_reminder(words: str, head: int, patterns: TellingPatterns) -> bool:
     """True if a clause says that it is a reminder, a rule, or an order that was given before."""
-    clauses = (words[start:] for start in dict.fromkeys((0, *_clauses(words, head, patterns))))
+    clauses = (words[start:] for start in dict.fromkeys((0, *_find_clauses(words, head, patterns))))
     return any(has_match(patterns.note, clause) and not has_match(patterns.no_ban, clause) for clause in clauses)
 
 
