@@ -9,7 +9,7 @@ from kept.extraction.prompt_override import (
     load_prompt_state,
     remove_category,
     remove_own_prompt,
-    save,
+    save_own_prompt,
 )
 from kept.paths import find_paths
 from kept.profiles.prompts import default_prompt_text
@@ -44,7 +44,7 @@ def declared(draft):
 def test_the_first_save_creates_the_override_and_it_is_told(place):
     draft = load_prompt_state(place)
     assert not draft.overridden
-    saved = save(place, "", f"Calmly now.\n{draft.text}", if_match=draft.revision)
+    saved = save_own_prompt(place, "", f"Calmly now.\n{draft.text}", if_match=draft.revision)
     assert saved.overridden
     assert saved.own.is_file()
     assert any(each.startswith("+Calmly now.") for each in diff_prompt(saved))
@@ -52,17 +52,17 @@ def test_the_first_save_creates_the_override_and_it_is_told(place):
 
 def test_a_text_for_a_prompt_that_changed_meanwhile_is_refused(place):
     draft = load_prompt_state(place)
-    save(place, "", draft.text + "one\n", if_match=draft.revision)
+    save_own_prompt(place, "", draft.text + "one\n", if_match=draft.revision)
     with pytest.raises(StaleError):
-        save(place, "", draft.text + "two\n", if_match=draft.revision)
+        save_own_prompt(place, "", draft.text + "two\n", if_match=draft.revision)
     with pytest.raises(StaleError):
         remove_own_prompt(place, if_match=draft.revision)
     assert load_prompt_state(place).text.endswith("one\n")
 
 
 def test_what_is_saved_over_or_reset_is_put_aside(place):
-    saved = save(place, "", default_prompt_text() + "one\n", if_match=load_prompt_state(place).revision)
-    saved = save(place, "", default_prompt_text() + "two\n", if_match=saved.revision)
+    saved = save_own_prompt(place, "", default_prompt_text() + "one\n", if_match=load_prompt_state(place).revision)
+    saved = save_own_prompt(place, "", default_prompt_text() + "two\n", if_match=saved.revision)
     remove_own_prompt(place, if_match=saved.revision)
     aside = {each.read_text()[-4:] for each in (place.state / "prompts").iterdir()}
     assert aside == {"one\n", "two\n"}
@@ -73,7 +73,7 @@ def test_what_is_saved_over_or_reset_is_put_aside(place):
 def test_a_text_that_cannot_be_followed_is_not_saved(place, text):
     draft = load_prompt_state(place)
     with pytest.raises(ConfigError):
-        save(place, "", text, if_match=draft.revision)
+        save_own_prompt(place, "", text, if_match=draft.revision)
     assert load_prompt_state(place) == draft
 
 
@@ -84,7 +84,7 @@ def test_a_prompt_broken_on_disk_is_shown_with_what_is_wrong_and_can_be_mended(p
     broken = load_prompt_state(place)
     assert broken.prompt is None
     assert "letters, digits" in broken.problem
-    assert save(place, "", "Read on.", if_match=broken.revision).prompt is not None
+    assert save_own_prompt(place, "", "Read on.", if_match=broken.revision).prompt is not None
 
 
 def test_a_declared_category_is_one_of_the_profiles(place):
@@ -117,10 +117,10 @@ def test_only_the_lines_of_the_category_change():
 @pytest.mark.parametrize("form", ["{health: What concerns it.}", "\n- id: health\n  belongs: What concerns it."])
 def test_categories_in_another_form_are_kept(place, form):
     text = with_category(f"---\ncategories: {form}\n---\nRead.", "garden", {"belongs": "What grows."})
-    assert declared(save(place, "", text, if_match=load_prompt_state(place).revision)) == ["health", "garden"]
+    assert declared(save_own_prompt(place, "", text, if_match=load_prompt_state(place).revision)) == ["health", "garden"]
 
 
 def test_a_category_again_takes_the_place_of_the_one_before(place):
     text = with_category(with_category("Read.", "a", {"belongs": "One."}), "a", {"belongs": "Two: more."})
-    (category,) = save(place, "", text, if_match=load_prompt_state(place).revision).prompt.declared
+    (category,) = save_own_prompt(place, "", text, if_match=load_prompt_state(place).revision).prompt.declared
     assert category.belongs == "Two: more."

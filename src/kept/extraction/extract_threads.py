@@ -1,7 +1,7 @@
 """Extract threads that grew. Judged candidates go into the log, one pass for each stretch of a thread.
 
 A thread is read from its first open episode, with a bounded look back. So an appended line costs only its own episode, and the
-result equals that of reading the whole thread at once. An episode stays open until enough events follow it that none of them can
+result equals that of reading the whole thread at once. An episode stays open until so many events follow it that no later event can
 undo a fix in it. A long thread commits stretch by stretch and short threads commit in batches, so an interrupted run continues
 after the last commit.
 
@@ -25,7 +25,7 @@ from kept.extraction.rules.commands import find_actions
 from kept.extraction.rules.fixes import AHEAD, has_open_failure, propose_fixes_across
 from kept.extraction.rules.patterns import LOOKBACK
 from kept.extraction.segment import WINDOW
-from kept.extraction.stretches import EVENTS, Stretch, Window, analyse_window, analyse_windows
+from kept.extraction.stretches import PAIRED_EVENTS, Stretch, Window, analyse_window, analyse_windows
 from kept.extraction.verdicts import Rules, commit_span, judge_candidate, load_rules, place_proposals
 from kept.local.batches import split_batches
 from kept.local.progress import Late, Progress, ignore_progress, never_late
@@ -43,7 +43,7 @@ _CACHED_THREADS = 10_000
 
 @dataclass(kw_only=True, slots=True)
 class _SessionPairing:
-    """Pairs sessions to find fixes that span them; ``unpaired`` are the threads that are still to be paired."""
+    """Pairs sessions to find fixes that span them. ``unpaired`` are the threads that this run has yet to pair."""
 
     workspace: Workspace
     run: Callable[[], int]
@@ -54,8 +54,8 @@ class _SessionPairing:
 
     def take_new_verdicts(self) -> list[Verdict]:
         """Return and clear the verdicts on candidates found since the last call."""
-        found, self._verdicts = self._verdicts, []
-        return found
+        verdicts, self._verdicts = self._verdicts, []
+        return verdicts
 
     def pair_thread(self, thread: Thread, *, failing: bool) -> None:
         """Pair a thread with those before it, and pair those after it again, inside a transaction. ``failing``: it ends with an
@@ -101,17 +101,17 @@ class _SessionPairing:
 
     def _pair(self, thread: Thread, begun: datetime) -> None:
         before = self.workspace.store.log.thread_proposals(thread.id, 0, SEQUEL)
-        found = tuple(self._judge_fixes_across(thread, begun))
-        was = place_proposals(before)
-        self._verdicts += [judged.verdict for place, judged in found if (place, judged) not in was]
-        commit_span(self.workspace, self.run, thread, Span(thread=thread.id, start=0, judged=found), before, stage=SEQUEL)
+        fixes = tuple(self._judge_fixes_across(thread, begun))
+        stored = place_proposals(before)
+        self._verdicts += [fix[1].verdict for fix in fixes if fix not in stored]
+        commit_span(self.workspace, self.run, thread, Span(thread=thread.id, start=0, judged=fixes), before, stage=SEQUEL)
 
     def _judge_fixes_across(self, thread: Thread, begun: datetime) -> Iterator[tuple[int, CandidateVerdict]]:
-        earlier = tuple(dropwhile(lambda each: not self._is_left_failing(each), self._earlier_threads(thread, begun)))
+        earlier = tuple(dropwhile(lambda before: not self._is_left_failing(before), self._earlier_threads(thread, begun)))
         if not earlier:
             return
         rules = load_rules(self.workspace, thread, self.workspace.store.log.forgotten_fingerprints())
-        events = self.workspace.store.archive.events(thread.id, 0, EVENTS)
+        events = self.workspace.store.archive.events(thread.id, 0, PAIRED_EVENTS)
         own = {event.key for event in events}  # events that are copied from an earlier session do not count
         ends = {event.key: event for thread in earlier for event in self._last_events(thread) if event.key not in own}
         before = tuple(ends.values())
@@ -138,7 +138,7 @@ class _SessionPairing:
         self._failing[thread.id, thread.events] = failing
 
     def _last_events(self, thread: Thread) -> tuple[Event, ...]:
-        return self.workspace.store.archive.events(thread.id, max(0, thread.events - EVENTS), thread.events)
+        return self.workspace.store.archive.events(thread.id, max(0, thread.events - PAIRED_EVENTS), thread.events)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -283,7 +283,7 @@ def reextract_thread(
 ) -> tuple[tuple[Proposal, ...], tuple[CandidateVerdict, ...]]:
     """Extract a thread from its start, inside a transaction. Returns the rules' proposals before and after.
 
-    ``unpaired`` are the threads that are still to be extracted. Raises StoreError.
+    ``unpaired`` are the threads that are still to be extracted, and will then be paired. Raises StoreError.
     """
     before = _load_proposals(workspace, thread)
     rules = load_rules(workspace, thread, workspace.store.log.forgotten_fingerprints())

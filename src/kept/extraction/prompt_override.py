@@ -1,6 +1,6 @@
 """Extraction prompts of a home: the active prompt of each profile, the user's own version, and the categories it declares.
 
-Needs no store, so that an invalid prompt can be repaired.
+Needs no store, so it works even if the prompt is invalid.
 """
 
 from collections.abc import Mapping
@@ -94,7 +94,7 @@ def create_own_prompt(home: Paths, profile: str = "") -> Path:
     return own
 
 
-def save(home: Paths, profile: str, text: str, *, if_match: str) -> PromptState:
+def save_own_prompt(home: Paths, profile: str, text: str, *, if_match: str) -> PromptState:
     """Save a text as the user's own prompt, if the prompt still has the revision ``if_match``. The old text is put aside.
 
     Raises StaleError if the revision is different, ConfigError if the text is invalid (nothing is changed then), ChangedError.
@@ -111,7 +111,9 @@ def save(home: Paths, profile: str, text: str, *, if_match: str) -> PromptState:
 def _check_revision(home: Paths, profile: str, if_match: str) -> PromptState:
     draft = load_prompt_state(home, profile)
     if draft.revision != if_match:
-        raise StaleError("the prompt was changed meanwhile", where=draft.origin, hint="nothing was saved; look, then say again")
+        raise StaleError(
+            "the prompt was changed meanwhile", where=draft.origin, hint="nothing was saved; load it and change it again"
+        )
     return draft
 
 
@@ -127,32 +129,34 @@ def _write_prompt(home: Paths, draft: PromptState, text: str, before: FileConten
     files.write_if_unchanged(draft.own, text.encode("utf-8", "replace"), expect=before.stamp, root=home.root)
 
 
-def declare_category(home: Paths, profile: str, name: str, told: Mapping[str, str | bool], *, if_match: str) -> PromptState:
-    """Declare a category in the user's own prompt, which is created if necessary. Raises UsageError and what :func:`save`
-    raises.
+def declare_category(home: Paths, profile: str, name: str, declaration: Mapping[str, str | bool], *, if_match: str) -> PromptState:
+    """Declare a category in the user's own prompt, which is created if necessary.
+
+    Raises UsageError and what :func:`save_own_prompt` raises.
     """
     if not name.strip():
         raise UsageError("a category needs a name", hint="letters, digits and _")
-    return save(home, profile, with_category(_load_valid_text(home, profile), name.strip(), told), if_match=if_match)
+    return save_own_prompt(
+        home, profile, with_category(_load_valid_text(home, profile), name.strip(), declaration), if_match=if_match
+    )
 
 
 def remove_category(home: Paths, profile: str, name: str, *, if_match: str) -> PromptState:
-    """Remove a category from the user's own prompt; its memories stay. Raises MissingError if the prompt does not declare it, and
-    what :func:`save` raises.
+    """Remove a category from the user's own prompt; its memories stay.
+
+    Raises MissingError if the prompt does not declare it, and what :func:`save_own_prompt` raises.
     """
     text = _load_valid_text(home, profile)
     left = without_category(text, name)
     if left == text:
         raise MissingError(f"the prompt declares no category {name!r}", where=profile)
-    return save(home, profile, left, if_match=if_match)
+    return save_own_prompt(home, profile, left, if_match=if_match)
 
 
 def _load_valid_text(home: Paths, profile: str) -> str:
     draft = load_prompt_state(home, profile)
     if draft.prompt is None:
-        raise ConfigError(
-            "the prompt cannot be followed as it is", where=draft.origin, hint=f"mend its text first: {draft.problem}"
-        )
+        raise ConfigError("the prompt is invalid", where=draft.origin, hint=f"correct its text first: {draft.problem}")
     return draft.text
 
 
@@ -167,7 +171,7 @@ def remove_own_prompt(home: Paths, profile: str = "", *, if_match: str = "") -> 
     if content.stamp == files.MISSING:
         raise UsageError("there is no prompt of your own", where=str(own))
     if if_match not in ("", content.stamp.digest):
-        raise StaleError("the prompt was changed meanwhile", where=str(own), hint="nothing was changed; look, then say again")
+        raise StaleError("the prompt was changed meanwhile", where=str(own), hint="nothing was changed; load it and try again")
     kept = files.copy_to_quarantine(own, into=home.state / "prompts")
     files.delete_if_unchanged(own, expect=content.stamp, root=home.root)
     return kept

@@ -30,7 +30,8 @@ def _revalidate_proposal(workspace: Workspace, thread: Thread, proposal: Proposa
     (anchor,) = workspace.store.archive.events(thread.id, proposal.ordinal, proposal.ordinal + 1) or (None,)
     events = [workspace.store.archive.event(item.event) for item in judged.candidate.evidence]
     stands = all(
-        event is not None and find_verbatim(one.quote, event) for one, event in zip(judged.candidate.evidence, events, strict=True)
+        event is not None and find_verbatim(item.quote, event)
+        for item, event in zip(judged.candidate.evidence, events, strict=True)
     )
     if stands and anchor is not None and anchor.author is not Author.ABANDONED:
         return judged
@@ -54,12 +55,12 @@ def move_proposals(
 def _move_proposal(
     workspace: Workspace, thread: Thread, proposal: Proposal, renamed: dict[str, CandidateVerdict], scopes: tuple[str, str]
 ) -> CandidateVerdict:
-    judged, each = proposal.judged, proposal.judged.candidate
-    if each.trigger != UNDERSTOOD:
-        return replace(judged, candidate=renamed[each.id].candidate) if each.id in renamed else judged
-    if each.scope != scopes[0]:
+    judged, candidate = proposal.judged, proposal.judged.candidate
+    if candidate.trigger != UNDERSTOOD:
+        return replace(judged, candidate=renamed[candidate.id].candidate) if candidate.id in renamed else judged
+    if candidate.scope != scopes[0]:
         return judged
     anchor = next((event.key for event in workspace.store.archive.events(thread.id, proposal.ordinal, proposal.ordinal + 1)), "")
-    number = digest(each.profile, each.category, scopes[1], UNDERSTOOD, anchor, each.content)
-    rewords = renamed[each.rewords].candidate.id if each.rewords in renamed else each.rewords
-    return replace(judged, candidate=replace(each, id=number, scope=scopes[1], rewords=rewords))
+    number = digest(candidate.profile, candidate.category, scopes[1], UNDERSTOOD, anchor, candidate.content)
+    rewords = renamed[candidate.rewords].candidate.id if candidate.rewords in renamed else candidate.rewords
+    return replace(judged, candidate=replace(candidate, id=number, scope=scopes[1], rewords=rewords))

@@ -15,15 +15,17 @@ from kept.extraction.verdicts import Rules, judge_candidate
 from kept.profiles.language import choose_lexicon
 from kept.store.values import Span
 
-EVENTS = 120  # at the end of one session and at the start of the next, within which a fix across both is searched
+PAIRED_EVENTS = 120  # at the end of one session and at the start of the next, in which a fix that spans both is searched
 # While a session is still going on, a candidate needs more confidence than in a finished one.
 LIVE = 0.85
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Window:
-    """A part of a thread to analyse, from ordinal ``place`` up to ``stop``. ``events`` start at ordinal ``base`` and include some
-    before and after that part; ``length`` is the number of events of the thread.
+    """A part of a thread to analyse: the ordinals ``[place, stop)``.
+
+    ``events`` begin at ordinal ``base`` and include some before and after that part. ``length`` is the number of events of the
+    thread.
     """
 
     thread: int
@@ -81,7 +83,7 @@ def analyse_window(window: Window) -> Stretch:
         closed=place + next(unsettled, usable[-1].stop),
         stop=place + usable[-1].stop,
         episodes=len(usable),
-        failing=place + usable[-1].stop == window.length and has_open_failure(done[0], len(events) - EVENTS),
+        failing=place + usable[-1].stop == window.length and has_open_failure(done[0], len(events) - PAIRED_EVENTS),
     )
 
 

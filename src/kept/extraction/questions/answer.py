@@ -140,28 +140,25 @@ def _confirm_candidate(candidate: Candidate) -> Candidate:
 def _reword_candidate(candidate: Candidate, content: str, reading: ChunkReading) -> Claim:
     """A rules' candidate in the model's wording, or in its own if that wording fails the trust checks or is not needed."""
     words = content.strip()[:_CONTENT_CHARS]
-    told = find_trust_fault(words, candidate.category, candidate.evidence, reading.events, reading.lexicon)
-    if not told and stands_alone(candidate.content, candidate.about, reading.lexicon):
-        told = "it stands by itself"
-    if told:
-        return reading.make_claim(
-            replace(_confirm_candidate(candidate), reasoning=f"{candidate.reasoning}; the model's wording: {told}")
-        )
+    fault = find_trust_fault(words, candidate.category, candidate.evidence, reading.events, reading.lexicon)
+    if not fault and stands_alone(candidate.content, candidate.about, reading.lexicon):
+        fault = "it stands by itself"
+    confirmed = _confirm_candidate(candidate)
+    if fault:
+        return reading.make_claim(replace(confirmed, reasoning=f"{candidate.reasoning}; the model's wording: {fault}"))
     reasoning = f"{candidate.reasoning}; put in other words by the model"
-    return reading.make_claim(
-        replace(_confirm_candidate(candidate), content=words, artifacts=find_artifacts(words), reasoning=reasoning)
-    )
+    return reading.make_claim(replace(confirmed, content=words, artifacts=find_artifacts(words), reasoning=reasoning))
 
 
-def _build_claim(said: ProposedMemory, reading: ChunkReading, before: Sequence[Claim]) -> Claim:
-    category = str(_OUTSIDE.sub("", said.category))[:40]
-    places, evidence, passages, told = _check_evidence(said, reading)
-    wording = said.rewording.strip()[:_CONTENT_CHARS]
-    about = reading.resolve_subject(said.about, places)
+def _build_claim(proposed: ProposedMemory, reading: ChunkReading, before: Sequence[Claim]) -> Claim:
+    category = str(_OUTSIDE.sub("", proposed.category))[:40]
+    places, evidence, passages, fault = _check_evidence(proposed, reading)
+    wording = proposed.rewording.strip()[:_CONTENT_CHARS]
+    about = reading.resolve_subject(proposed.about, places)
     single = len(evidence) == 1 and evidence[0].origin is Origin.USER and category != FIX
     needed = not single or not stands_alone(passages[0], about, reading.lexicon)
     content, untrusted, remarks = _choose_wording(
-        wording, passages, category, evidence, reading, doubted=told if evidence else "", needed=needed
+        wording, passages, category, evidence, reading, doubted=fault if evidence else "", needed=needed
     )
     hint = _find_matching_hint(content, evidence, reading, before)
     origin, signals = find_claim_author(content, evidence, reading.events, reading.lexicon)
@@ -171,7 +168,7 @@ def _build_claim(said: ProposedMemory, reading: ChunkReading, before: Sequence[C
         if origin is Origin.USER
         else measure_support(content, *(text for place in places for text in list_texts(reading.events[place])))
     )
-    graded = (f"worth {said.worth}",) if said.worth else ()
+    graded = (f"worth {proposed.worth}",) if proposed.worth else ()
     candidate = Candidate(
         id="",
         profile=reading.profile.id,
@@ -188,13 +185,13 @@ def _build_claim(said: ProposedMemory, reading: ChunkReading, before: Sequence[C
         fingerprint=_find_fingerprint(places, reading) if category == FIX else "",
         rewords=hint.candidate.id if hint else "",
         about=about,
-        doubt=_find_grade_doubt(said.worth, reading.profile)
+        doubt=_find_grade_doubt(proposed.worth, reading.profile)
         or _find_evidence_doubt(content, evidence, reading)
         or (ALLUDES if needed and _alludes(content, wording, places, reading) else "")
         or (DANGEROUS if origin is not Origin.USER and holds_harmful_command(content) else ""),
     )
     faults: tuple[Callable[[], str], ...] = (
-        lambda: "" if evidence else told,
+        lambda: "" if evidence else fault,
         lambda: PASSING if category == TASK and reading.profile.category(TASK) is None else "",
         lambda: "unknown category" if reading.profile.category(category) is None else "",
         lambda: "" if any(reading.chunk.start <= place < reading.chunk.stop for place in places) else "belongs to another part",
@@ -238,9 +235,10 @@ def _choose_wording(
     doubted: str,
     needed: bool,
 ) -> tuple[str, str, tuple[str, ...]]:
-    """Choose the content of a claim. Returns the content, its fault (empty: none), and remarks. The model's wording is used if it
-    is ``needed`` and passes the trust checks, else a passage that says enough. ``doubted`` is a fault of the citations that also
-    counts against the wording.
+    """Choose the content of a claim. Returns the content, its fault (empty: none), and remarks.
+
+    The content is the model's wording if that is ``needed`` and passes the trust checks, else a passage that says enough.
+    ``doubted`` is a fault of the citations that also counts against the wording.
     """
     if wording and not needed and not find_trust_fault(passages[0], category, evidence, reading.events, reading.lexicon):
         return passages[0], "", (() if wording in passages else ("the passage stands by itself",))
@@ -257,7 +255,7 @@ def _choose_wording(
         faults[0] = faults[0] or doubted
     if wording and faults[0] == UNSUPPORTED:  # then the passage was not chosen for what it says
         return wording, UNSUPPORTED, ()
-    good = next((number for number, told in enumerate(faults) if not told), None)
+    good = next((number for number, fault in enumerate(faults) if not fault), None)
     if good is None:
         return (choices[0], faults[0], ()) if choices else ("", "no evidence", ())
     return choices[good], "", ((f"the model's wording: {faults[0]}",) if wording and good else ())
@@ -268,33 +266,34 @@ def _find_fingerprint(places: Sequence[int], reading: ChunkReading) -> str:
     return next((mark for event in outputs if (mark := fingerprint_failure(event))), "")
 
 
-def _check_evidence(said: ProposedMemory, reading: ChunkReading) -> tuple[list[int], tuple[Evidence, ...], list[str], str]:
-    """The ordinals, evidence and passages of the valid citations, and the first fault. Citations with a fault or that the person
-    turned down next are skipped; but if the main passage is invalid and has no rewording, reading stops there.
+def _check_evidence(proposed: ProposedMemory, reading: ChunkReading) -> tuple[list[int], tuple[Evidence, ...], list[str], str]:
+    """The ordinals, evidence and passages of the valid citations, and the first fault (empty: none).
+
+    Citations that have a fault, or that the person's next prompt turned down, are left out. If the main passage has a fault and
+    there is no rewording, the other citations are not read.
     """
     places: list[int] = []
     evidence: list[Evidence] = []
     passages: list[str] = []
     faults: list[str] = []
-    own = [Citation(event=said.event, quote=said.passage)] if said.event or said.passage else []
-    for cited in (*own, *said.quotes[:_MOST_CITED]):
+    own = [Citation(event=proposed.event, quote=proposed.passage)] if proposed.event or proposed.passage else []
+    for cited in (*own, *proposed.quotes[:_MOST_CITED]):
         place = reading.ordinal(cited.event)
         passage = complete_passage(cited.quote, reading.events[place]) if place is not None else ""
         if place is None or not passage:
             faults.append("words that are not there" if place is not None else "unknown event")
-            if cited in own and not said.rewording.strip():
+            if cited in own and not proposed.rewording.strip():
                 break
             continue
         places.append(place)
         passages.append(passage)
         evidence.append(build_evidence(reading.events[place], passage[:QUOTE_CHARS].strip(), by_span=True))
     good = [number for number, each in enumerate(evidence) if not is_turned_down(each, evidence, reading.events)]
-    told = faults[0] if faults else "" if evidence else "no evidence"
     return (
         [places[number] for number in good],
         tuple(evidence[number] for number in good),
         [passages[number] for number in good],
-        told,
+        faults[0] if faults else "" if evidence else "no evidence",
     )
 
 

@@ -1,7 +1,7 @@
 """Candidates from a person's prompts, from lists in notes, and from what the session's agent handed over.
 
 Prompts yield explicit tellings, and standing wishes (which count once several sessions contain them). The content of a candidate is
-one contiguous passage of the typed words; if it does not say what it is about, that is stored beside it. Notes and journals yield
+one contiguous passage of the typed words. If the passage does not name its subject, ``about`` does. Notes and journals yield
 the list items under headings that a profile names (decisions, open questions, themes, learnings), with their markup and with the
 trust of the note's author; the rest of a note is ignored. Knows nothing of tools, errors and fixes, and judges nothing.
 """
@@ -42,7 +42,7 @@ CERTAIN = 0.95  # an explicit telling is not a guess
 WAITING = 0.5  # confidence of a held candidate
 POINTS_OUTSIDE = "points at something outside of its words"
 _PROMPT_CHARS = 20_000  # characters of a prompt that are read
-_SENTENCES = 400
+_SENTENCES = 400  # of a prompt that are read
 _ABOUT = 160  # characters of the preceding line that are stored as what a passage is about
 _LEADING_WORDS = 5  # if one of this many first words refers outside, the passage depends on what precedes it
 # The part of a sentence before a passage does not explain the passage.
@@ -109,18 +109,21 @@ def _find_prompt_tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
 
 
 def _build_candidates(prompt: _Prompt, telling: Telling) -> tuple[Candidate, ...]:
-    """The candidates of a telling. A withdrawal applies to the project and to the person; but it yields none if an earlier prompt
-    of the session that is not a telling contains what it names, because it is then about that prompt.
+    """The candidates of a telling; those of a withdrawal apply to the project and to the person.
+
+    A withdrawal yields none if an earlier prompt of the session contains what it names and is not a telling: it is then about that
+    prompt.
     """
-    made = _build_candidate(prompt, telling)
-    if made is None or telling.trigger != WITHDRAWAL:
-        return (made,) if made else ()
+    candidate = _build_candidate(prompt, telling)
+    if candidate is None or telling.trigger != WITHDRAWAL:
+        return (candidate,) if candidate else ()
     named = find_content(telling.withdrawn)
     before = (event for event in prompt.before if is_prompt(event) and named <= find_content(typed_text(event)))
     if not named or any(not _find_prompt_tellings(event, prompt.lexicon) for event in before):
         return ()
-    made = replace(made, replaces=telling.withdrawn, doubt=made.doubt or TAKES_BACK, confidence=WAITING)
-    return tuple(replace(made, scope=scope, id=digest(made.id, scope)) for scope in {prompt.scope: 0, USER_SCOPE: 0})
+    candidate = replace(candidate, replaces=telling.withdrawn, doubt=candidate.doubt or TAKES_BACK, confidence=WAITING)
+    scopes = dict.fromkeys((prompt.scope, USER_SCOPE))
+    return tuple(replace(candidate, scope=scope, id=digest(candidate.id, scope)) for scope in scopes)
 
 
 def _build_candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
@@ -222,7 +225,7 @@ def _change_pattern() -> re.Pattern[str]:
 
 
 def _without_change(content: str) -> str:
-    """A passage without the words for what no longer holds: they forbid nothing."""
+    """A passage without the words that say what no longer holds, because these words forbid nothing."""
     return " ".join(_change_pattern().sub(" ", content).split())
 
 

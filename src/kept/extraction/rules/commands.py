@@ -49,7 +49,7 @@ NAMES: dict[str, frozenset[str]] = {name: frozenset(words) for name, words in _W
 PACKAGES: dict[str, str] = _WORDS["packages"]
 
 
-COMMAND_CHARS = 2_000
+COMMAND_CHARS = 2_000  # of a command line that are read
 STEPS_KEPT = 24
 WORDS_KEPT = 60
 
@@ -131,7 +131,7 @@ def find_output(events: Sequence[Event], number: int) -> Event | None:
 
 
 def is_reading(command: str) -> bool:
-    """True if a command line only prepares, reads and prints: every step is known to, and no part of it writes."""
+    """True if every step of a command line is known to only prepare, read or print, and no part of it writes."""
     return not _MAY_WRITE.search(command) and all(step.trivial or LOOKERS.fullmatch(step.program) for step in parse_steps(command))
 
 
@@ -285,22 +285,22 @@ class Command:
 
     @property
     def stated(self) -> bool:
-        """Whether its tool says how it ended."""
+        """True if its tool says whether it passed."""
         return self.code is not None or self.ok is not None
 
     @property
     def passed(self) -> bool | None:
-        """How it ended; None where the transcript does not say."""
+        """True if it passed, False if it failed; None if the transcript does not say."""
         return False if self.errors or self._is_stated_failure else True if self.stated else None
 
     @property
     def errors(self) -> tuple[str, ...]:
-        """Verbatim lines of its output that tell how it failed, the most telling first."""
+        """Verbatim lines of its output that say how it failed, the most specific first."""
         return _find_errors(self.text, self.output.text, failed=self._is_stated_failure, stated=self.stated)
 
     @property
     def culprit(self) -> Step | None:
-        """The step that failed, where that can be told; that of a command that passed is the one it was run for."""
+        """The step that failed, if that is known; for a command that passed, its main step."""
         if self.passed is False:
             return _find_culprit(self.steps, self.errors, failed=self._is_stated_failure)
         return _find_main_step(self.steps)

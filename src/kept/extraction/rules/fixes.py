@@ -179,12 +179,12 @@ def _build_replacement(success: Command, step: Step) -> Remedy | None:
 
 CATEGORY = "known_fix"
 TRIGGER = "error_fix"
-REACH = 280  # events between a failure and its success; less than extraction looks back, so that the failed call is visible too
+REACH = 280  # events between a failure and its success; fewer than extraction looks back, so that it still sees the failed call
 AHEAD = 150  # events after a success in which it can be undone
-CERTAIN = 0.9
+CERTAIN = 0.9  # confidence of a fix
 _COMMANDS = 60  # commands after a failure in which its success is searched
 _REPLACED = 4  # commands after a failure that can be its replacement by another program
-_TELLING = 3
+_TELLING = 3  # score from which an error line says what failed
 _LEAST_ERROR_WORDS = 3  # words that an error must keep if its rest is left out
 _LINE_CHARS = 300
 _ERROR_CHARS = 110
@@ -235,8 +235,8 @@ def has_open_failure(commands: Sequence[Command], start: int = 0) -> bool:
 def _find_fixes(events: Sequence[Event], done: Actions, *, border: int | None = None) -> Iterator[Fix]:
     """Yield the fixes of failed commands in the order of the failures, one for each error and success.
 
-    The events are of one session. If ``border`` is given, events before that index are of earlier sessions, and only failures
-    before it with a success after it count.
+    A failure and its success are in one session. If ``border`` is given, events before that index are of earlier sessions, and only
+    failures before it with a success after it count.
     """
     commands, edits = done
     seen: set[tuple[int, str]] = set()

@@ -42,8 +42,11 @@ _REFUSED = ("The user doesn't want to", "Permission to use ", "[Request interrup
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Suggestion:
-    """What was handed over: the text, what it replaces, its kind or category, the reason to hold it that follows from the agent's
-    own assessment (empty: none), the quote in the event at ``place``, and the requests that should bring it.
+    """What the agent handed over in the event at ``place``.
+
+    ``replaces`` is the text that it replaces, ``kind`` its kind or category, ``doubt`` the reason to hold it that follows from the
+    agent's own assessment (empty: none), ``quote`` its words as the event contains them. ``needed_for`` are the requests that
+    should bring it.
     """
 
     place: int
@@ -53,7 +56,7 @@ class Suggestion:
     kind: str
     doubt: str
     quote: str
-    said_alone: bool = False  # the agent says that the text can be understood on its own
+    is_said_clear: bool = False  # the agent says that the text can be understood on its own
     needed_for: tuple[str, ...] = ()
 
 
@@ -108,7 +111,7 @@ def _build_suggestion(place: int, event: Event, tool: ToolUse, given: dict[str, 
         kind=kind,
         doubt=find_doubt(kind, given.get("lasts", ""), given.get("alone", "")),
         quote=quote[:_QUOTE],
-        said_alone=given.get("alone") == "yes",
+        is_said_clear=given.get("alone") == "yes",
         needed_for=tuple(given.get(_NEEDED, "").splitlines()),
     )
 
@@ -208,7 +211,7 @@ def _build_candidate(
     where = choose_scope(content, category, scope, lexicon.spoken)
     doubt = _find_suggestion_doubt(passage, content) or suggestion.doubt
     agrees = lexicon.agreement and compile_pattern(lexicon.agreement).match(content)
-    if agrees and not doubt and not suggestion.said_alone and not (passage and passage.answer):
+    if agrees and not doubt and not suggestion.is_said_clear and not (passage and passage.answer):
         doubt = ALLUDES  # it answers a question that the line does not contain; readers wanted none of twelve such lines
     trigger = CAUSE if passage else REWORDED
     evidence = [build_evidence(event, passage.words)] if passage else [build_evidence(event, suggestion.quote)]

@@ -85,7 +85,7 @@ def is_spoken(passage: str) -> bool:
 
 
 def is_harmful_command(command: str) -> bool:
-    """True if a command destroys, opens permissions, downloads, or disables a check, so that only a person may pass it on."""
+    """True if a command destroys, opens permissions, downloads, or disables a check: then only a person may pass it on."""
     return bool(
         WEAKENS.search(command)
         or DESTROYS.search(command)
@@ -198,7 +198,7 @@ def places_unnamed(passages: Iterable[str], errors: Sequence[str], failed: str) 
 
 
 def requires_unnamed(name: str, old: str, new: str, errors: Sequence[str]) -> bool:
-    """True if new lines in the file ``name`` require a package that neither ``errors`` nor the old lines name."""
+    """True if new lines of a manifest, the file ``name``, require a package that neither ``errors`` nor the old lines name."""
     if not MANIFEST.fullmatch(name.rsplit("/", 1)[-1]):
         return False
     lines = new.splitlines()

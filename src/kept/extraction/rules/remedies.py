@@ -41,8 +41,8 @@ _LOOP = Pattern(r"(?:for|while|until|if|case|do|then)\b")
 _CODED = Pattern(
     r"\b[A-Z]{1,5}-?\d{3,5}\b|\[[a-z]+-[\w-]+\]$|site-packages|dist-packages|/lib/python|node_modules|module '\w+' has no attribute"
 )
-_TELLING = 4
-_SHORTEST = 3
+_TELLING = 4  # letters from which a name is searched inside of words
+_SHORTEST = 3  # letters of a name
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,8 +56,10 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Remedy:
-    """What helped, as a clause with verbatim code, and the calls and passages that prove it; ``rank`` says how closely it is
-    related to the failure.
+    """What helped, as a clause with verbatim code, and the calls and passages that prove it.
+
+    ``rank`` says how closely it is related to the failure. ``action`` is the last command or edit of it, ``edit`` the edit if there
+    is one.
     """
 
     clause: str

@@ -101,9 +101,9 @@ def _find_sentence_tellings(
             return
         if found:
             numbers = [place, *(number for number, _ in found)]
-            told = TellingPosition(sentences=spans, place=place, first=min(numbers), last=max(numbers), spoken=pattern)
+            position = TellingPosition(sentences=spans, place=place, first=min(numbers), last=max(numbers), spoken=pattern)
             for number, telling in found:
-                yield number, replace(telling, doubt=telling.doubt or find_frame(text, telling.start, telling.end, told) or "")
+                yield number, replace(telling, doubt=telling.doubt or find_frame(text, telling.start, telling.end, position) or "")
             return
 
 
@@ -390,10 +390,10 @@ def _can_continue(text: str, end: int, patterns: TellingPatterns) -> bool:
 def find_wishes(
     text: str, spans: Sequence[tuple[int, SentenceSpan]], patterns: Sequence[TellingPatterns], lexicon: Lexicon
 ) -> Iterator[tuple[int, Telling]]:
-    """Yield the numbered sentences that are standing wishes: they want something always, never, or in general. A wish that was said
-    once says nothing about later sessions; it counts once three sessions contain it.
+    """Yield the numbered sentences that are standing wishes: they want something always, never, or in general.
 
-    ``patterns`` are those with a word of a wish in the prompt.
+    A wish counts once three sessions contain it, because a single one says nothing about later sessions. ``patterns`` are those
+    with a word of a wish in the prompt.
     """
     for place, span in spans:
         words = text[span.start : span.end]

@@ -89,7 +89,9 @@ def save_prompt(request: Request, answer: Response, profile: Which, body: Prompt
     """Replace the prompt by the person's own. An invalid text is not saved; the previous one is kept as a copy."""
     home = request_home(request)
     with web_context(request).writing:
-        return _prompt_response(answer, prompt_override.save(home, profile, body.text, if_match=parse_if_match(if_match)))
+        return _prompt_response(
+            answer, prompt_override.save_own_prompt(home, profile, body.text, if_match=parse_if_match(if_match))
+        )
 
 
 @router.post("/prompts/{profile}/reset", response_model=PromptOut)
