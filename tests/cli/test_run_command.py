@@ -64,6 +64,16 @@ def test_what_waits_is_one_number_for_every_run_the_state_and_the_review(capsys,
     assert numbers == {str(len(told(capsys, "review")))}
 
 
+def test_a_run_lists_what_it_holds_only_if_the_review_would_show_it_and_shows_it_once(capsys, home, projects):
+    likely, unlikely = "In this repo we want to commit the harbor.lock file.", "Can you check the pier in the future again?"
+    transcript(projects / "a.jsonl", likely, unlikely)
+    _, out, _ = kept(capsys, "run", "--no-llm")
+    assert "Held for you: 1 memory" in out
+    assert out.count("harbor.lock") == 1
+    assert "the pier" not in out
+    assert "the pier" in kept(capsys, "review", "--all")[1]
+
+
 def test_the_json_report_is_one_object_with_the_fixed_names(capsys, home, projects):
     transcript(projects / "a.jsonl", RULE, day="2026-01-05")
     transcript(projects / "b.jsonl", OTHER, day="2026-01-07")

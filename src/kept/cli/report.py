@@ -1,6 +1,6 @@
 """Format the report of a run. Pure: a report in, lines out."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -14,13 +14,12 @@ from kept.core.times import format_minute
 from kept.days.coverage_report import CoverageReport
 from kept.extraction.llm_extraction import LlmExtractionReport
 from kept.memories.history import describe_counts
-from kept.memories.waiting import best_of_all, best_of_each_scope, describe_set_aside, list_pending_proposals
+from kept.memories.waiting import PendingProposal, best_of_all, best_of_each_scope, describe_set_aside
 from kept.pipeline.run import RunOptions
 from kept.pipeline.run_report import RunReport
 from kept.profiles.profile import Profile
 from kept.profiles.prompts import BUILT_IN
 from kept.sources.files import SkipReason
-from kept.workspace import Workspace
 
 _NEW_SHOWN = 20
 _BEST_SHOWN = 3
@@ -36,8 +35,9 @@ def report_lines(
     names: Mapping[str, str],
     zone: ZoneInfo,
     verbose: bool = False,
+    worth_asking: Container[str] | None = None,
 ) -> Iterator[Line]:
-    """The report of a run, for a person."""
+    """The report of a run, for a person. Of the held memories it lists those in ``worth_asking``; all if that is None."""
     if options.dry:
         yield line(("Dry run: this is what would change; nothing was changed.", "yellow"))
     if report.resumed:
@@ -52,6 +52,8 @@ def report_lines(
         yield line((told, "yellow"), (f" → kept review --all; kept undo r{report.run} takes back all that this run brought", "dim"))
     yield from _new_memory_lines("New", report.new, "kept list", names=names, profiles=profiles, zone=zone)
     held = tuple(memory for memory in report.asked_about if not memory.reason.endswith(UNTRIED))
+    if worth_asking is not None:
+        held = tuple(memory for memory in held if memory.id in worth_asking)
     yield from _new_memory_lines("Held for you", held, "kept review --all", names=names, profiles=profiles, zone=zone)
     yield from _hand_edit_lines(report.written.operations)
     if withdrawn := report.curated.operations["retire"]:
@@ -69,14 +71,13 @@ def report_lines(
     yield line((f"{format_count(report.active, 'memory', 'memories')} · {report.seconds:.1f} s", "dim"))
 
 
-def pending_lines(workspace: Workspace) -> Iterator[Line]:
-    """The number of proposals held for the person, and the best of them."""
-    pool = list_pending_proposals(workspace)
+def pending_lines(pool: Sequence[PendingProposal], listed: Container[str] = ()) -> Iterator[Line]:
+    """The number of proposals held for the person, and the best of those that are not ``listed`` already."""
     if not pool:
         return
     chosen = best_of_each_scope(pool)
     yield pending_line(len(pool), len(chosen))
-    for item in best_of_all(chosen, _BEST_SHOWN):
+    for item in best_of_all([item for item in chosen if item.memory.id not in listed], _BEST_SHOWN):
         yield hanging_line([("  ", "")], format_memory_line(item.memory.content, item.memory.about, _LINE))
 
 

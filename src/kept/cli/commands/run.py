@@ -26,7 +26,7 @@ from kept.install.setup import record_program_path
 from kept.local.agents_shell import agent_variable
 from kept.local.queue import SESSION
 from kept.local.workers import count_processors
-from kept.memories.waiting import count_pending_proposals
+from kept.memories.waiting import best_of_each_scope, count_pending_proposals, list_pending_proposals
 from kept.paths import Paths, sample_home
 from kept.pipeline.backfill import backfill as read_archive
 from kept.pipeline.follow_roots import add_root as follow_root
@@ -203,12 +203,20 @@ def _print_report(workspace: Workspace, report: RunReport, options: RunOptions, 
     elif is_idle(report):
         show.write_lines([idle_line(report, count_pending_proposals(workspace)[1]), *outdated_lines(report)])
     else:
+        pool = () if options.dry else list_pending_proposals(workspace)  # a dry run's proposals are not in the store
         lines = report_lines(
-            report, options, profiles=workspace.profiles, names=workspace.scope_names(), zone=workspace.zone, verbose=call.verbose
+            report,
+            options,
+            profiles=workspace.profiles,
+            names=workspace.scope_names(),
+            zone=workspace.zone,
+            verbose=call.verbose,
+            worth_asking=None if options.dry else {item.memory.id for item in best_of_each_scope(pool)},
         )
         show.write_lines(lines)
-        if not options.dry:  # these count what is there now, which a dry run's report does not
-            show.write_lines([*pending_lines(workspace), searchable_line(workspace)])
+        if not options.dry:
+            listed = {memory.id for memory in report.asked_about}
+            show.write_lines([*pending_lines(pool, listed), searchable_line(workspace)])
             show.write_lines(filter(None, [without_model_line(workspace, first=report.run == 1)]))
     return int(report.partly)
 
