@@ -43,7 +43,7 @@ class TextFiles:
                 files.delete_if_unchanged(path, expect=content.stamp, root=self.root)
             else:
                 files.write_if_unchanged(
-                    path, _erase_words(path, text, words).encode("utf-8", "replace"), expect=content.stamp, root=self.root
+                    path, erase_from_file_text(path, text, words).encode("utf-8", "replace"), expect=content.stamp, root=self.root
                 )
             count += 1
         return count
@@ -94,8 +94,8 @@ class SampleHome:
         return any(next(traces(path, words), None) is not None for path in paths)
 
 
-def _erase_words(path: Path, text: str, words: ErasureWords) -> str:
-    """A file's text without the words. JSON remains valid JSON, so that its reader still works."""
+def erase_from_file_text(path: Path, text: str, words: ErasureWords) -> str:
+    """A file's text without the words. Valid JSON remains valid JSON, so that its reader still works."""
     match path.suffix:
         case ".json":
             return _erase_from_json(text, words)

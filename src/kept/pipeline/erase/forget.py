@@ -212,8 +212,9 @@ def forget(
         found = Counter(place.holder for place in before if not place.near or place.id in also)
         left = _list_out_of_reach(workspace, request, words, transcripts)
         if left and words.lasting:
-            for run in workspace.store.log.runs(1, command="forget"):
-                workspace.store.log.end_run(run.id, workspace.clock(), {**run.report, _LEFT: left})
+            for run in workspace.store.log.runs(1, command="forget"):  # an earlier one if nothing was left to forget in the store
+                known = run.report.get(_LEFT, ())
+                workspace.store.log.end_run(run.id, workspace.clock(), {**run.report, _LEFT: [*dict.fromkeys((*known, *left))]})
         return ErasureReport(
             memories=tuple(sorted(gone & (standing | (gone - ids)))),
             sessions=tuple(sorted(words.sessions)),
@@ -264,7 +265,7 @@ def erase_forgotten(
 ) -> tuple[str, ...]:
     """Erase from every holder what the person forgot on another machine or since a backup. Returns the problems."""
     words = collect_words(workspace, memories, said=said, events=events)
-    return _erase(workspace, words) if memories or said or events else ()
+    return _erase(workspace, words) if words else ()
 
 
 def _erase(workspace: Workspace, words: ErasureWords) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from kept.core.erasure import ErasureMatch, ErasureWords
 from kept.local import files
 from kept.outputs.targets import list_editable_targets, section_bytes
 from kept.outputs.view_file import is_as_written, list_views
+from kept.pipeline.erase.files import erase_from_file_text
 from kept.pipeline.erase.store import erase_from_outputs
-from kept.store.erasing import erase_from_json
 from kept.workspace import Workspace
 
 
@@ -37,18 +37,16 @@ class OutputFiles:
         """Remove every line that holds the words, even a person's own. Raises KeptError if a file cannot be written."""
         count = 0
         for path, content, inside in self._own_parts():
-            text = inside.decode("utf-8", "surrogateescape")
-            held = words.flag_lines(text)
+            held = words.flag_lines(inside.decode("utf-8", "replace"))
             if any(held):
-                left = "\n".join(line for line, holds in zip(text.split("\n"), held, strict=True) if not holds)
-                self._replace_file(path, content, content.data.replace(inside, left.encode("utf-8", "surrogateescape"), 1))
+                left = b"\n".join(line for line, holds in zip(inside.split(b"\n"), held, strict=True) if not holds)
+                self._replace_file(path, content, content.data.replace(inside, left, 1))
                 count += sum(held)
         for path, content in self._view_files():
-            data = erase_from_json(content.data.decode("utf-8", "surrogateescape"), words).encode("utf-8", "surrogateescape")
-            if data != content.data and not is_as_written(
-                self.workspace, path, content
-            ):  # a view in the state kept wrote is simply rewritten later
-                self._replace_file(path, content, data)
+            text = content.data.decode("utf-8", "replace")
+            # A view in the state kept wrote is simply rewritten later.
+            if words.is_in_text(text) and not is_as_written(self.workspace, path, content):
+                self._replace_file(path, content, erase_from_file_text(path, text, words).encode("utf-8", "replace"))
                 count += 1
         return count + erase_from_outputs(self.workspace.store, words)
 
@@ -65,6 +63,4 @@ class OutputFiles:
 
     def _view_files(self) -> Iterator[tuple[Path, files.FileContent]]:
         for path, _ in list_views(self.workspace):
-            content = files.read_file(path)
-            if content.data:
-                yield path, content
+            yield path, files.read_file(path)

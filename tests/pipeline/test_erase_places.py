@@ -1,0 +1,132 @@
+"""Single places that forgetting reaches: views, damaged files, folders, spans of days, and what the report says of them."""
+
+import json
+from datetime import date
+
+import pytest
+
+from kept.memories import person
+from kept.pipeline.erase.forget import erase_forgotten, find_erasure_places, forget, list_left, make_erasure_request
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.pipeline.write_journal import make_entry_options, write_journal_entry
+from talking import say
+
+SAID = "Never deploy the harbour service on Fridays, because the tide crew is away."
+OTHER = "Never use pip in this repo, always use `uv sync` instead."
+
+
+def read_and_forget(workspace, said=SAID):
+    run_pipeline(workspace, [], RunOptions())
+    return forget(workspace, make_erasure_request(workspace, said=[said]))
+
+
+def test_what_is_left_is_listed_where_words_are_forgotten_once_more_that_another_session_says(home, desk_at):
+    says, other = say(home, "a", SAID), say(home, "b", OTHER)
+    with desk_at(home) as workspace:
+        read_and_forget(workspace)
+        forget(workspace, make_erasure_request(workspace, said=[OTHER]))
+        again = say(home, "c", SAID, day="2026-01-06")
+        read_and_forget(workspace)
+        newest, oldest = list_left(workspace).values()
+        assert [path for path in (says, other, again) if any(str(path) in told for told in newest)] == [says, other, again]
+        assert [path for path in (says, other, again) if any(str(path) in told for told in oldest)] == [says]
+
+
+def test_two_memories_that_begin_alike_leave_nothing_of_their_common_words(home, desk_at):
+    begin = "the old grey heron of the harbour"
+    with desk_at(home) as workspace:
+        both = [person.create_memory(workspace, f"Photograph {begin} {end}", "constraint") for end in ("at noon", "by the crane")]
+        log = workspace.paths.state / "night.log"
+        log.write_text(f"before {begin} behind\n")
+        gone = forget(workspace, make_erasure_request(workspace, both))
+        assert (gone.problems, gone.remains) == ((), ())
+        assert begin not in log.read_text()
+
+
+def test_words_go_out_of_a_memory_file_in_another_encoding(home, desk_at):
+    say(home, "a", SAID)
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        memory_file = home / ".claude" / "rules" / "memory.md"
+        memory_file.write_bytes(memory_file.read_bytes() + "\nMy café.\n".encode("latin-1"))
+        gone = forget(workspace, make_erasure_request(workspace, said=[SAID]))
+    assert all("was not taken as an edit" in problem for problem in gone.problems), gone.problems
+    assert gone.problems
+    assert gone.remains == ()
+    assert [path for path in home.rglob("memory.md*") if SAID.encode() in path.read_bytes()] == []
+
+
+@pytest.mark.parametrize("content", ["", f'{{"mine": "{SAID}'])
+def test_a_view_that_a_person_emptied_or_broke_hinders_no_forgetting(home, desk_at, content):
+    with desk_at(home, also=("journal",)) as workspace:
+        person.create_memory(workspace, SAID, "journal.insights")
+        run_pipeline(workspace, [], RunOptions())
+        view = home / "kept" / "journal.json"
+        assert SAID in view.read_text()
+        view.write_text(content)
+        gone = forget(workspace, make_erasure_request(workspace, said=[SAID]))
+    assert all("was not taken as an edit" in problem for problem in gone.problems), gone.problems
+    assert gone.problems
+    assert gone.remains == ()
+    assert [path for path in home.rglob("*.json*") if SAID in path.read_text()] == []
+
+
+def test_the_report_counts_a_file_once_of_which_one_line_went(home, desk_at):
+    say(home, "a", SAID)
+    with desk_at(home) as workspace:
+        assert read_and_forget(workspace).places["the files kept writes"] == 1
+
+
+def test_the_entry_of_the_day_after_a_span_is_not_named(home, desk_at):
+    say(home, "a", SAID, day="2026-01-05")
+    say(home, "b", OTHER, day="2026-01-06")
+    with desk_at(home, also=("journal",)) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        for day in (5, 6):
+            write_journal_entry(workspace, make_entry_options(workspace), date(2026, 1, day))
+        gone = forget(workspace, make_erasure_request(workspace, until=workspace.day_bounds(date(2026, 1, 5))[1]))
+    named = [told for told in gone.out_of_reach if "journal entry" in told]
+    assert ["2026-01-05.md" in told for told in named] == [True]
+
+
+def test_words_go_out_of_files_in_folders_and_the_folders_are_no_problem(home, desk_at):
+    with desk_at(home) as workspace:
+        deep = workspace.paths.state / "agents" / "one" / "log.jsonl"
+        deep.parent.mkdir(parents=True)
+        deep.write_text(json.dumps({"text": SAID}) + "\n")
+        (workspace.paths.state / "aside" / "old").mkdir(parents=True)
+        gone = forget(workspace, make_erasure_request(workspace, said=[SAID]))
+        assert (gone.problems, gone.remains) == ((), ())
+    assert json.loads(deep.read_text()) == {"text": "[forgotten]."}
+
+
+def test_a_sentence_that_another_machine_forgot_goes_although_it_never_was_a_memory(home, desk_at):
+    said = "Why does the crane inspector come on the second Tuesday only?"
+    say(home, "a", said)
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        assert erase_forgotten(workspace, (), said=[said]) == ()
+        archive = workspace.store.archive
+        assert [event.text for thread in archive.threads() for event in archive.events(thread.id, 0, 9)] == [
+            "[forgotten]?",
+            "Done.",
+        ]
+
+
+def test_a_recording_with_bytes_that_are_no_text_loses_the_words_and_is_counted(home, desk_at):
+    (home / ".config" / "kept").mkdir(parents=True)
+    (home / ".config" / "kept" / "config.toml").write_text(f'[llm]\nrecording = "{home / "recording.jsonl"}"\n')
+    (home / "recording.jsonl").write_bytes(b'{"key": "a", "text": "caf\xe9"}\n' + json.dumps({"key": "b", "text": SAID}).encode())
+    with desk_at(home) as workspace:
+        gone = forget(workspace, make_erasure_request(workspace, said=[SAID]))
+    assert (gone.problems, gone.places["the recording of a model"]) == ((), 1)
+    assert [line["key"] for line in map(json.loads, (home / "recording.jsonl").read_text("utf-8").splitlines())] == ["a"]
+
+
+def test_what_was_worked_on_is_a_place_where_the_task_alone_has_the_words(home, desk_at):
+    said = "Rewrite the tide reader of the harbour in `tides.py` so that it reads all gauges."
+    say(home, "a", said, "Thanks.")
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        places = find_erasure_places(workspace, make_erasure_request(workspace, said=[said]))
+    assert "what was worked on, 2026-01-05" in [place.where for place in places]
