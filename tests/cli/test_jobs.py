@@ -301,3 +301,18 @@ def test_an_entry_of_the_journal_that_was_written_without_a_model_is_a_job_and_i
     text = entry.read_text()
     assert "The tide tables were added to the export of the harbour." in text != before
     assert "the user's own agent" in text
+
+
+def test_a_question_is_shown_whole_before_any_model_is_asked_and_as_it_is_asked(capsys, world):
+    shown = told(capsys, "llm", "question")
+    printed = kept(capsys, "llm", "question")[1]
+    asked = [Path(each["path"]).read_text() for each in told(capsys, "jobs", "prepare")["jobs"]]
+    assert LOST in shown["prompt"] or FACT in shown["prompt"]
+    assert all(each.strip() in printed for each in (*shown["system"].splitlines(), *shown["prompt"].splitlines()))
+    assert any(shown["system"].strip() in each and shown["prompt"].strip() in each for each in asked)
+
+
+def test_a_question_that_is_not_asked_is_not_shown(capsys, world):
+    code, out, err = kept(capsys, "llm", "question", "900")
+    assert (code, out) == (2, "")
+    assert "asks fewer than 900 questions" in err

@@ -109,7 +109,7 @@ class LlmClient:
             for _ in asks:
                 self.tally.count_outcome(unreachable_reply)
             return [unreachable_reply for _ in asks]
-        safe = [self._redact_ask(ask) for ask in asks]
+        safe = [self.redact_ask(ask) for ask in asks]
         keys = [ask.key(model.name) for ask in safe]
         self._load_spent()
         if not self.dry:
@@ -143,7 +143,7 @@ class LlmClient:
 
     def estimate(self, asks: Sequence[Ask]) -> Estimate:
         """Estimate the cost of asking, even if a key or library is missing. Asks nothing. Raises StoreError."""
-        made = {ask.key(self._name): ask for ask in map(self._redact_ask, asks)}
+        made = {ask.key(self._name): ask for ask in map(self.redact_ask, asks)}
         waiting = [OpenQuestion(key=key, ask=ask) for key, ask in made.items() if self._replies.find_reply(key) is None]
         return self._estimate(waiting) + Estimate(cached=len(made) - len(waiting))
 
@@ -153,12 +153,12 @@ class LlmClient:
 
     def stored_replies(self, asks: Sequence[Ask]) -> list[Reply]:
         """The stored replies to questions. Asks nothing. Raises StoreError."""
-        keys = [self._redact_ask(ask).key(self._name) for ask in asks]
+        keys = [self.redact_ask(ask).key(self._name) for ask in asks]
         return [self._find_known_reply(key, set()) or PendingReply(reason="not asked yet") for key in keys]
 
     def drop_replies(self, asks: Sequence[Ask]) -> None:
         """Delete the stored replies to questions, so that they are asked again. Raises StoreError."""
-        self._replies.drop_replies(self._redact_ask(ask).key(self._name) for ask in asks)
+        self._replies.drop_replies(self.redact_ask(ask).key(self._name) for ask in asks)
 
     def resume(self) -> None:
         """Resume asking after several questions in a row failed although the model was reached: it may answer another kind of
@@ -193,8 +193,8 @@ class LlmClient:
             self._price = self._price or price_of(self._model.name)
         return self._model
 
-    def _redact_ask(self, ask: Ask) -> Ask:
-        """Redact a question once more: the archive contains no secrets, but this is the last check."""
+    def redact_ask(self, ask: Ask) -> Ask:
+        """The question as it is sent: redacted once more, because this is the last check, and within the limits of the model."""
         system, one = self._redact(ask.system)
         prompt, two = self._redact(ask.prompt)
         self.tally.secrets += one + two

@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import combinations, islice
 from math import ceil
 
+from kept.core.errors import MissingError
 from kept.core.memory import SAID_ONCE, Refused, Status
 from kept.core.summary import SummaryPoint
 from kept.curation.advice import FRESH, RELATED, find_matter, measure_likeness
@@ -67,6 +68,26 @@ def estimate_run(
     if not (score.passes or score.failed) and found.questions + found.cached:
         found += replace(asking.estimate(trial_asks()), cached=0)
     return found
+
+
+def find_question(workspace: Workspace, number: int) -> Ask:
+    """The ``number``-th question (from 1) that the next run asks about sessions, exactly as it is sent. Asks nothing.
+
+    Raises MissingError if the run asks fewer, StoreError, ConfigError.
+    """
+    asking = workspace.llm or _any_client(workspace)
+    planned = plan_questions(workspace, list_pending_threads(workspace), asking.token_limits)
+    asks = (question.ask for question in planned if question.ask is not None)
+    ask = next(islice(asks, number - 1, None), None)
+    if ask is None:
+        told = "the next run asks no question about sessions" if number == 1 else f"the next run asks fewer than {number} questions"
+        raise MissingError(told, hint="kept sources shows what is not read yet; kept run reads it")
+    return asking.redact_ask(ask)
+
+
+def _any_client(workspace: Workspace) -> LlmClient:
+    """A client with the limits of an unknown model, for estimates only."""
+    return LlmClient(lambda: create_model(LlmSettings(adapter="command", command="any"), workspace.env))
 
 
 def _estimate_sessions(
@@ -151,7 +172,7 @@ def estimate_any_model(workspace: Workspace) -> Estimate:
 
     The cost is not estimated (see :func:`estimate_cost`). Raises StoreError.
     """
-    asking = LlmClient(lambda: create_model(LlmSettings(adapter="command", command="any"), workspace.env))
+    asking = _any_client(workspace)
     not_asked = list_pending_threads(workspace)
     events = sum(thread.events for thread, _ in not_asked)
     some = not_asked[:: 1 + events // _SAMPLED]

@@ -1,5 +1,6 @@
 """``kept llm`` and ``kept jobs``: list available language models, try one in kept's trial, and use your own agent as a model."""
 
+import json
 import os
 from collections.abc import Iterator, Sequence
 from typing import Annotated
@@ -13,12 +14,13 @@ from kept.cli.report import llm_extraction_lines
 from kept.cli.show import Line, format_count, line
 from kept.core.codec import json_fields, to_json
 from kept.core.errors import UsageError
+from kept.llm.ask import Ask
 from kept.llm.available import NOWHERE, PROGRAMS, SERVERS, choosing_command, find_models, tell_reach
 from kept.llm.budget import price_of
 from kept.local.agents_shell import agent_variable
 from kept.local.settings import LlmSettings
 from kept.pipeline import jobs as use
-from kept.pipeline.estimate import estimate_any_model, estimate_run
+from kept.pipeline.estimate import estimate_any_model, estimate_run, find_question
 from kept.pipeline.jobs import Job, JobsReport
 from kept.pipeline.trial import LEAST_FOUND, MOST_TAKEN, OVERRULE, try_models
 from kept.workspace import Workspace
@@ -105,7 +107,10 @@ def _print_jobs_report(done: JobsReport, *, as_json: bool) -> int:
 
 def llm(
     context: typer.Context,
-    action: Annotated[str, typer.Argument(metavar="[trial]", help="Try one; without it, say which could be asked.")] = "",
+    action: Annotated[
+        str, typer.Argument(metavar="[trial|question]", help="Try one, or show a question; without it, say which could be asked.")
+    ] = "",
+    number: Annotated[int, typer.Argument(metavar="[N]", min=1, help="Which question to show.")] = 1,
     *,
     model: Annotated[
         list[str] | None, typer.Option("--model", metavar="NAME", help="A model to try, the smallest first; may be repeated.")
@@ -117,12 +122,19 @@ def llm(
 ) -> int:
     """Say which language models could be asked here, and about how much they would read; nothing is asked.
 
-    With trial: ask one ten fixed questions, score its replies, name the smallest that suits. Nothing of yours is sent.
+    With trial: ask one ten fixed questions, score its replies, name the smallest that suits. Nothing of yours is sent. With
+    question: print the first question of the next run, or the N-th, whole, as it would be sent.
 
     Example: kept llm trial --model haiku --model sonnet
     """
-    check_choice(action or "trial", ("trial",), "the action")
+    check_choice(action or "trial", ("trial", "question"), "the action")
     with command_workspace(context) as workspace:
+        if action == "question":
+            ask = find_question(workspace, number)
+            show.write_answer(
+                lambda: json_fields(ask, "purpose", "version", "system", "prompt", "schema"), _format_question(ask), as_json=as_json
+            )
+            return 0
         if not action:
             _print_available_models(workspace, as_json=as_json)
             return 0
@@ -157,6 +169,18 @@ def llm(
     return int(best is None)
 
 
+def _format_question(ask: Ask) -> Iterator[Line]:
+    """A question whole: what all questions of its kind share, its own text, the form of the reply."""
+    for title, text in (
+        ("The same in each question", ask.system),
+        ("This question", ask.prompt),
+        ("What a reply must look like (JSON Schema)", json.dumps(ask.schema, indent=1, ensure_ascii=False)),
+    ):
+        yield line((title, "bold"))
+        yield from map(line, text.splitlines())
+        yield line()
+
+
 def _print_available_models(workspace: Workspace, *, as_json: bool) -> None:
     """Print the configured model, the available ones, and an estimate of the next run."""
     asked, found = workspace.settings.llm, find_models(workspace.env)
@@ -175,6 +199,8 @@ def _print_available_models(workspace: Workspace, *, as_json: bool) -> None:
     told = f"about {usage.input_tokens:,} tokens in and {usage.output_tokens:,} out"
     show.write_line(f"The next run {'asks' if workspace.llm else 'would ask one'} {estimate.questions:,} questions: {told}.")
     show.write_line(("Files that no run has read yet are not counted", "dim"), (" → kept sources", "dim"))
+    if estimate.questions:
+        show.write_line(("The first of them, whole, as it would be sent", "dim"), (" → kept llm question", "dim"))
     if workspace.llm is not None:
         if estimate.questions and (short := workspace.llm.find_shortfall(estimate)):
             show.write_line((f"The budget of {short} does not allow all of these questions now.", "yellow"))
