@@ -179,7 +179,7 @@ def read_conversations(path: Path, cursor: Cursor, find: Callable[[Connection], 
                 continue
             document, rejects = conversation.read()
             outcomes += [*to_outcomes(document, str(path)), *rejects]
-            gathered += sum(len(draft.text) for entry in document.entries for draft in entry.said)
+            gathered += sum(len(draft.text) for entry in document.entries for draft in entry.drafts)
             if (gathered >= SLICE_BYTES or len(outcomes) >= SLICE_EVENTS) and conversation.changed > latest:
                 latest = conversation.changed
                 yield make_slice(path, outcomes, Cursor(carry=json.dumps({"since": latest})), noted=noted)

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kept.core.digest import hash_bytes
+from kept.core.digest import hash_bytes, hash_texts
 from kept.core.document import END
 from kept.core.errors import SourceError
 from kept.core.event import UNCONFIRMED_MARK, Author, Cursor, EventKind, Precision, Slice, ToolUse
@@ -27,18 +27,8 @@ from kept.core.text import one_line
 from kept.core.times import parse_instant
 from kept.core.value import dataclass, field, replace
 from kept.core.words import list_shapes
+from kept.sources.drafts import EventDraft, content_text, count_note, relabel, requested_tool, safe_word, to_event, truncate_name
 from kept.sources.json_lines import REWRITTEN, Outcome, make_slice
-from kept.sources.pieces import (
-    EventDraft,
-    content_text,
-    count_note,
-    hash_texts,
-    relabel,
-    requested_tool,
-    safe_word,
-    to_event,
-    truncate_name,
-)
 from kept.sources.records import SLICE_EVENTS, RecordPlace, open_source, refuse_wide_text
 
 # A document is held several times while it is read (bytes, lines, sections); these limits keep that under 200 MB.
@@ -110,7 +100,7 @@ def leave_out(document: SourceDocument, event_draft: EventDraft) -> SourceDocume
     """A note that opts out: its first record starts with a prompt that says so, which excludes the session."""
     first, *others = document.entries
     marker = replace(event_draft, kind=EventKind.PROMPT, author=Author.HUMAN, text=IGNORE)
-    return replace(document, entries=(replace(first, said=(marker, *first.said)), *others))
+    return replace(document, entries=(replace(first, drafts=(marker, *first.drafts)), *others))
 
 
 def read_document(
@@ -321,7 +311,7 @@ def to_outcomes(document: SourceDocument, path: str, repeated: Repetitions | Non
         session = truncate_name(entry.session or document.session)
         counted = Counter[str]()
         events = []
-        for draft in entry.said:
+        for draft in entry.drafts:
             if draft.native:
                 native = truncate_name(draft.native)
                 key = native if len(native) >= _GLOBAL_ID else hash_texts(session, native)
@@ -363,7 +353,7 @@ def label_unconfirmed(pieces: Sequence[EventDraft], noted: dict[str, int], mark:
 def doubt_entry(entry: DocumentEntry) -> DocumentEntry:
     """Mark the prompt of an entry as unconfirmed, because its heading may belong to the text above it."""
     noted = dict(entry.noted)
-    return replace(entry, said=tuple(label_unconfirmed(entry.said, noted, "heading")), noted=noted)
+    return replace(entry, drafts=tuple(label_unconfirmed(entry.drafts, noted, "heading")), noted=noted)
 
 
 # Folders for temporary files and on build machines.

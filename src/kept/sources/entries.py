@@ -67,8 +67,8 @@ def _front_matter_lines(text: str) -> tuple[str, ...]:
 
 def _parse_entry(rows: "list[Row]", *, path: Path, reader: KeptEntries) -> "SourceDocument":
     from kept.sources.documents import DocumentEntry, SourceDocument  # noqa: PLC0415 - as above
+    from kept.sources.drafts import hash_texts  # noqa: PLC0415
     from kept.sources.formats.journal import Journal, parse_journal  # noqa: PLC0415
-    from kept.sources.pieces import hash_texts  # noqa: PLC0415
 
     front = _front_matter_lines("\n".join(row.text for row in rows[:60]))
     session = hash_texts(ENTRY, path.stem)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from kept.sources.base import named_folder
-from kept.sources.pieces import parse_object
+from kept.sources.drafts import parse_object
 from kept.sources.records import read_beginning
 
 CLAUDE_CODE = "claude-code"

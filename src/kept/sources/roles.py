@@ -17,8 +17,8 @@ from kept.core.pattern import Pattern
 from kept.core.value import dataclass, replace
 from kept.core.words import plain_words
 from kept.sources.documents import DocumentEntry, Row, doubt_entry, rows_place, split_prompt
+from kept.sources.drafts import EventDraft
 from kept.sources.markdown import find_headings, is_introduced, mark_fenced_in_turns, strip_edges, strip_hidden
-from kept.sources.pieces import EventDraft
 from kept.sources.stamps import Stamp, find_clock, find_stamp, next_instant, stamp_instant
 
 
@@ -201,7 +201,7 @@ def _turn_entry(rows: Sequence[Row], turn: Turn, until: int, end: int, template:
             drafts = [replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL)]
         case Role.SYSTEM:
             drafts = [replace(template, author=Author.INJECTED)]
-    return DocumentEntry(place=rows_place(rows, turn.row, end), said=tuple(drafts), noted=noted)
+    return DocumentEntry(place=rows_place(rows, turn.row, end), drafts=tuple(drafts), noted=noted)
 
 
 def _turn_time(

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from kept.core.digest import hash_texts
 from kept.core.event import Author, Cursor, EventKind, Slice
 from kept.core.value import dataclass, replace
 from kept.sources.base import named_folder
@@ -22,9 +23,9 @@ from kept.sources.documents import (
     sniff_rows,
     split_prompt,
 )
+from kept.sources.drafts import EventDraft, shorten_text
 from kept.sources.formats.vault import UTC, find_project
 from kept.sources.markdown import strip_edges
-from kept.sources.pieces import EventDraft, hash_texts, shorten_text
 from kept.sources.records import RecordPlace
 from kept.sources.roles import ConversationTime, draft_template
 from kept.sources.stamps import find_stamp
@@ -115,14 +116,14 @@ def _read_run(rows: Sequence[Row], first: int, after: int, kind: str, template: 
     if kind == "typed":
         text = "\n".join(line.removeprefix(_TYPED).rstrip() for line in lines).strip()
         drafts, removed = split_prompt(text, "slash-command" if text.startswith("/") else "typed", template)
-        return DocumentEntry(place=place, said=tuple(drafts), noted=removed)
+        return DocumentEntry(place=place, drafts=tuple(drafts), noted=removed)
     if kind == "printed":
         text = shorten_text("\n".join(line.removeprefix(">").strip() for line in lines).strip())
         return DocumentEntry(
             place=place,
-            said=(replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="client-output", text=text),),
+            drafts=(replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="client-output", text=text),),
         )
     answer = replace(
         template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason="answer", text=strip_edges(rows, first, after)
     )
-    return DocumentEntry(place=place, said=(answer,))
+    return DocumentEntry(place=place, drafts=(answer,))

@@ -12,7 +12,7 @@ from typing import Any
 from kept.core.event import Author, EventKind, ToolUse
 from kept.core.times import parse_instant
 from kept.sources.documents import DocumentEntry, SourceDocument, draft_message, split_prompt
-from kept.sources.pieces import EventDraft, content_text, safe_word, to_mapping, truncate_name, truncate_text
+from kept.sources.drafts import EventDraft, content_text, safe_word, to_mapping, truncate_name, truncate_text
 from kept.sources.records import RecordPlace
 
 
@@ -106,7 +106,7 @@ def _read_parts(content: Mapping[str, Any]) -> tuple[str, dict[str, int]]:
 
 def _prompt_entry(place: RecordPlace, text: str, template: EventDraft, noted: Mapping[str, int]) -> DocumentEntry:
     drafts, removed = split_prompt(text, template.reason, template)
-    return DocumentEntry(place=place, said=tuple(drafts), noted={**noted, **removed})
+    return DocumentEntry(place=place, drafts=tuple(drafts), noted={**noted, **removed})
 
 
 def _answer_entry(
@@ -117,4 +117,4 @@ def _answer_entry(
     kind = EventKind.TOOL_CALL if tool else EventKind.RESPONSE
     text = tool.target if tool else text
     draft = replace(template, kind=kind, author=Author.ASSISTANT, reason="export:assistant", text=text, tool=tool)
-    return DocumentEntry(place=place, said=(draft,), noted=noted)
+    return DocumentEntry(place=place, drafts=(draft,), noted=noted)

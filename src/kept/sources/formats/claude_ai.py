@@ -11,7 +11,7 @@ from typing import Any
 from kept.core.event import Author
 from kept.core.times import EARLIEST, parse_instant
 from kept.sources.documents import DocumentEntry, SourceDocument, block_drafts, draft_message
-from kept.sources.pieces import content_text, safe_word, to_mappings, truncate_name
+from kept.sources.drafts import content_text, safe_word, to_mappings, truncate_name
 from kept.sources.records import RecordPlace
 
 
@@ -61,4 +61,4 @@ def _read_message(message: Mapping[str, Any], place: RecordPlace, started: datet
     for attachment in to_mappings(message.get("attachments")):
         if text := content_text(attachment.get("extracted_content")):
             drafts.append(replace(template, author=Author.INJECTED, reason="attachment", text=text))
-    return DocumentEntry(place=place, said=tuple(drafts), noted=noted)
+    return DocumentEntry(place=place, drafts=tuple(drafts), noted=noted)

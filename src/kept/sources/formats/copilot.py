@@ -20,8 +20,7 @@ from kept.core.times import parse_instant
 from kept.core.value import dataclass, field, replace
 from kept.sources.base import named_folder, settings_folders
 from kept.sources.documents import DocumentEntry, SourceDocument, read_new_state, split_prompt, to_outcomes
-from kept.sources.json_lines import REWRITTEN, Fetch, Outcome, RecordReader, make_slice, read_slices
-from kept.sources.pieces import (
+from kept.sources.drafts import (
     PATH_LIMIT,
     EventDraft,
     content_text,
@@ -35,6 +34,7 @@ from kept.sources.pieces import (
     truncate_name,
     truncate_text,
 )
+from kept.sources.json_lines import REWRITTEN, Fetch, Outcome, RecordReader, make_slice, read_slices
 from kept.sources.records import (
     ReadStop,
     Record,
@@ -140,7 +140,7 @@ def _read_event(state: _State, record: Record, *, path: Path) -> Outcome:
             drafts = [_read_completion(state, data, template)]
         case kind:
             dropped = safe_word(kind)
-    entry = DocumentEntry(place=record.place, said=tuple(drafts), dropped=dropped, noted=noted)
+    entry = DocumentEntry(place=record.place, drafts=tuple(drafts), dropped=dropped, noted=noted)
     document = SourceDocument(session=state.session, entries=(entry,), project=state.cwd, branch=state.branch)
     return next(to_outcomes(document, str(path)))
 
@@ -328,7 +328,7 @@ def _request_entry(request: Mapping[str, Any], number: int, *, last: bool) -> Do
             noted["unfinished-answer"] = 1
     else:
         drafts += _response_drafts(request.get("response"), replace(template, precision=Precision.INFERRED), noted)
-    return DocumentEntry(place=RecordPlace(number, 0, 0), said=tuple(drafts), noted=noted)
+    return DocumentEntry(place=RecordPlace(number, 0, 0), drafts=tuple(drafts), noted=noted)
 
 
 def _response_drafts(parts: Any, template: EventDraft, noted: dict[str, int]) -> list[EventDraft]:

@@ -17,8 +17,7 @@ from kept.core.value import dataclass, replace
 from kept.sources.base import settings_folders
 from kept.sources.databases import MAGIC, Conversation, ordinary_tables, parse_value, read_conversations, table_names
 from kept.sources.documents import DocumentEntry, SourceDocument, block_drafts, draft_message, split_prompt, to_outcomes
-from kept.sources.json_lines import Outcome, RecordReader, read_slices
-from kept.sources.pieces import (
+from kept.sources.drafts import (
     EventDraft,
     content_text,
     exit_code_of,
@@ -29,6 +28,7 @@ from kept.sources.pieces import (
     to_mappings,
     truncate_name,
 )
+from kept.sources.json_lines import Outcome, RecordReader, read_slices
 from kept.sources.records import Record, RecordFault, RecordPlace, Reject, sample_records
 
 _TABLE = "cursorDiskKV"
@@ -135,12 +135,12 @@ def _bubble_entry(bubble: Mapping[str, Any], template: EventDraft, place: Record
     match bubble.get("type"):
         case 1:
             drafts, removed = split_prompt(text, template.reason, template)
-            return DocumentEntry(place=place, said=tuple(drafts), noted=removed)
+            return DocumentEntry(place=place, drafts=tuple(drafts), noted=removed)
         case 2:
             answer = template.answer(text, "assistant-bubble")
             pieces = [*([answer] if text else []), *(_former_tool_drafts(tool, answer) if tool.get("name") else ())]
             thought = "thinking" if bubble.get("thinking") else "no-text"
-            return DocumentEntry(place=place, said=tuple(pieces), dropped=thought)
+            return DocumentEntry(place=place, drafts=tuple(pieces), dropped=thought)
         case None if "bubbleId" in bubble and len(bubble) <= 3:
             return DocumentEntry(place=place, dropped="bubble-missing")
         case _:
@@ -200,7 +200,7 @@ def _read_line(_state: None, record: Record, *, path: Path) -> Outcome:
         native=truncate_name(value.get("id")),
     )
     drafts, noted, dropped = _message_events(message, role, template)
-    entry = DocumentEntry(place=record.place, said=tuple(drafts), dropped=dropped, noted=noted)
+    entry = DocumentEntry(place=record.place, drafts=tuple(drafts), dropped=dropped, noted=noted)
     document = SourceDocument(session=path.stem, entries=(entry,))
     return next(to_outcomes(document, str(path)))
 

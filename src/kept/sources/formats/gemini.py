@@ -1,6 +1,6 @@
 """Gemini CLI's chats (``tmp/<project>/chats/session-….jsonl``, a sub-agent's in a folder below) as events; also the older JSON.
 
-A line replaces the message with the same id. Each piece of a message (its text, each call, each output) is read at its first
+A line replaces the message with the same id. Each draft of a message (its text, each call, each output) is read at its first
 occurrence, and a line without anything new is dropped as ``told-twice``. ``$set`` replaces the conversation after a compression; it
 changes nothing already read, and a message that occurs only there gets the author ``COMPACTION``.
 
@@ -17,18 +17,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from kept.core.digest import hash_texts
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, Event, EventKind, Pointer, Precision, Slice
 from kept.core.times import parse_instant
 from kept.core.value import dataclass, field, replace
 from kept.sources.base import named_folder
 from kept.sources.documents import is_unattended, label_as_program, read_new_state
-from kept.sources.json_lines import REWRITTEN, Fetch, Outcome, RecordReader, make_slice, read_slices
-from kept.sources.pieces import (
+from kept.sources.drafts import (
     PATH_LIMIT,
     EventDraft,
     count_note,
-    hash_texts,
     hold_newest,
     injected_draft,
     list_parts,
@@ -41,6 +40,7 @@ from kept.sources.pieces import (
     to_mapping,
     truncate_name,
 )
+from kept.sources.json_lines import REWRITTEN, Fetch, Outcome, RecordReader, make_slice, read_slices
 from kept.sources.records import (
     Record,
     RecordFault,
@@ -95,7 +95,7 @@ class _State:
 
     ``source`` is the session this one was converted from and ``base`` the time when its conversion began. ``grid`` is the number of
     converted messages so far, which are stamped one second apart; -1 after the last of them, or without any. ``order`` maps each
-    message of the present conversation to the one before it; ``cut``: older ones were dropped. ``seen`` marks the pieces already
+    message of the present conversation to the one before it; ``cut``: older ones were dropped. ``seen`` marks the drafts already
     read.
     """
 
@@ -174,9 +174,9 @@ def _rewind(state: _State, native: str, pointer: Pointer) -> Outcome:
     while state.order and state.order.popitem()[0] != native:
         pass
     key = hash_texts(state.session, "$rewindTo", native, last)
-    piece = EventDraft(author=Author.ABANDONED, reason="$rewindTo")
+    draft = EventDraft(author=Author.ABANDONED, reason="$rewindTo")
     event = to_event(
-        piece,
+        draft,
         key=key,
         session=state.session,
         at=None,
@@ -207,33 +207,33 @@ def _replace_all(state: _State, messages: Any, pointer: Pointer, noted: dict[str
 
 
 def _read_message(state: _State, value: Mapping[str, Any], pointer: Pointer, noted: dict[str, int]) -> tuple[Event, ...] | str:
-    """The pieces of a message that are new or, as a string, the reason why there are none."""
+    """The drafts of a message that are new or, as a string, the reason why there are none."""
     native, stamp = truncate_name(value.get("id")), value.get("timestamp")
     match value.get("type"):
         case "user":
-            pieces: list[tuple[str, Any, EventDraft]] = [("text", stamp, piece) for piece in _user_pieces(state, value, noted)]
+            drafts: list[tuple[str, Any, EventDraft]] = [("text", stamp, draft) for draft in _user_drafts(state, value, noted)]
             reason = "command" if _is_command(_content_text(value.get("content"))) else "no-text"
         case "gemini":
-            pieces = list(_reply_pieces(state, value, noted))
+            drafts = list(_reply_drafts(state, value, noted))
             reason = "thinking-only" if value.get("thoughts") else "no-text"
         case "info" | "error" | "warning" as kind:
-            pieces, reason = [], f"type:{kind}"
+            drafts, reason = [], f"type:{kind}"
         case kind:
             return f"unknown-type:{safe_word(kind)}"
     _append_message(state, native)
     parent = state.order[native]
-    fresh = [(code, at, piece) for code, at, piece in pieces if not _is_seen(state, native, code)]
+    fresh = [(code, at, draft) for code, at, draft in drafts if not _is_seen(state, native, code)]
     for code, _, _ in fresh:
         hold_newest(state.seen, hash_texts(native, code)[:_MARK], None, _SEEN)
     if not fresh:
-        return "told-twice" if pieces else reason
+        return "told-twice" if drafts else reason
     copied = _is_converted_copy(state, stamp)
     events = []
-    for code, moment, piece in fresh:
+    for code, moment, draft in fresh:
         at = None if copied else parse_instant(moment)
         event = to_event(
-            replace(piece, author=Author.INJECTED, reason="converted-copy") if copied else piece,
-            key=hash_texts(state.session, native, code) + piece.suffix,
+            replace(draft, author=Author.INJECTED, reason="converted-copy") if copied else draft,
+            key=hash_texts(state.session, native, code) + draft.suffix,
             session=state.source if copied else state.session,
             at=at,
             precision=Precision.MESSAGE,
@@ -241,7 +241,7 @@ def _read_message(state: _State, value: Mapping[str, Any], pointer: Pointer, not
             project=state.project,
             record=native,
             parent=parent,
-            turn=native if piece.kind is not EventKind.PROMPT else "",
+            turn=native if draft.kind is not EventKind.PROMPT else "",
         )
         events.append(event)
     return tuple(events)
@@ -263,7 +263,7 @@ _REFERENCED = "--- Content from referenced files ---"
 _OWN = ("<session_context>", "<hook_context>")
 
 
-def _user_pieces(state: _State, value: Mapping[str, Any], noted: dict[str, int]) -> list[EventDraft]:
+def _user_drafts(state: _State, value: Mapping[str, Any], noted: dict[str, int]) -> list[EventDraft]:
     """What the user typed, separated from what the client made of it or added."""
     sent, hooks = strip_leading_blocks(list_texts(value.get("content")), "hook_context")
     shown, _ = strip_leading_blocks(list_texts(value.get("displayContent")), "hook_context")
@@ -280,11 +280,11 @@ def _user_pieces(state: _State, value: Mapping[str, Any], noted: dict[str, int])
     typed = typed.strip()
     if not typed or _is_command(typed):
         return extra
-    pieces = EventDraft(reason="user-message").typed(typed, noted) + extra
+    drafts = EventDraft(reason="user-message").typed(typed, noted) + extra
     if state.subagent:
-        return relabel(pieces, Author.SUBAGENT, "subagent-session")
+        return relabel(drafts, Author.SUBAGENT, "subagent-session")
     # The client does not record whether it ran in a terminal, so its folder decides if known.
-    return label_as_program(pieces, noted, "folder") if state.project and is_unattended(state.project) else pieces
+    return label_as_program(drafts, noted, "folder") if state.project and is_unattended(state.project) else drafts
 
 
 def _is_command(text: str) -> bool:
@@ -293,7 +293,7 @@ def _is_command(text: str) -> bool:
     return word[:1] in ("/", "?") and all(char.isalnum() or char in "-_:" for char in word[1:])
 
 
-def _reply_pieces(state: _State, value: Mapping[str, Any], noted: dict[str, int]) -> Iterator[tuple[str, Any, EventDraft]]:
+def _reply_drafts(state: _State, value: Mapping[str, Any], noted: dict[str, int]) -> Iterator[tuple[str, Any, EventDraft]]:
     author = Author.SUBAGENT if state.subagent else Author.ASSISTANT
     stamp = value.get("timestamp")
     if isinstance(value.get("thoughts"), list) and value["thoughts"]:

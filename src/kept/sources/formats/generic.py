@@ -36,10 +36,7 @@ from kept.sources.documents import (
     split_prompt,
     to_outcomes,
 )
-from kept.sources.formats.vault import SUFFIXES, UTC, conversation_stamp, find_project, find_session_id, unsigned_entries
-from kept.sources.json_lines import Outcome, RecordReader, read_slices
-from kept.sources.markdown import read_front_matter, strip_edges
-from kept.sources.pieces import (
+from kept.sources.drafts import (
     EventDraft,
     content_text,
     requested_tool,
@@ -49,6 +46,9 @@ from kept.sources.pieces import (
     to_mappings,
     truncate_name,
 )
+from kept.sources.formats.vault import SUFFIXES, UTC, conversation_stamp, find_project, find_session_id, unsigned_entries
+from kept.sources.json_lines import Outcome, RecordReader, read_slices
+from kept.sources.markdown import read_front_matter, strip_edges
 from kept.sources.records import Record, sample_records
 from kept.sources.roles import ConversationTime, Role, parse_role
 from kept.sources.stamps import parse_stamp, stamp_instant
@@ -124,7 +124,7 @@ def _read_record(_state: None, record: Record, *, path: Path, zone: ZoneInfo) ->
             dropped = found
         else:
             drafts += found
-    entry = DocumentEntry(place=record.place, said=tuple(drafts), dropped=dropped, noted=noted)
+    entry = DocumentEntry(place=record.place, drafts=tuple(drafts), dropped=dropped, noted=noted)
     project = _first_text(value, ("cwd", "project", "working_directory"))
     return next(to_outcomes(SourceDocument(session=session, entries=(entry,), project=project), str(path)))
 

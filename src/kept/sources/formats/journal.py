@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from kept.core.digest import hash_texts
 from kept.core.event import Author, Cursor, EventKind, Slice
 from kept.core.pattern import Pattern
 from kept.core.spans.documents import is_forwarded
@@ -27,6 +28,7 @@ from kept.sources.documents import (
     rows_place,
     split_prompt,
 )
+from kept.sources.drafts import EventDraft
 from kept.sources.formats.vault import SUFFIXES, UTC, conversation_stamp, find_project
 from kept.sources.markdown import (
     FrontMatter,
@@ -38,7 +40,6 @@ from kept.sources.markdown import (
     strip_edges,
     strip_hidden,
 )
-from kept.sources.pieces import EventDraft, hash_texts
 from kept.sources.roles import ConversationTime, Role, draft_template, parse_role
 from kept.sources.stamps import Stamp, find_stamp, parse_stamp
 
@@ -244,7 +245,7 @@ def _section_entry(
         noted |= removed
     elif text:
         drafts.append(replace(template, kind=EventKind.RESPONSE, text=text))
-    return DocumentEntry(place=place, said=tuple(drafts), noted=noted)
+    return DocumentEntry(place=place, drafts=tuple(drafts), noted=noted)
 
 
 def _quoted_prompts(rows: Sequence[Row], first: int, after: int, inside: Sequence[bool]) -> tuple[list[str], frozenset[int]]:

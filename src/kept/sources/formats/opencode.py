@@ -20,7 +20,7 @@ from kept.core.value import dataclass, replace
 from kept.sources.base import named_folder
 from kept.sources.databases import MAGIC, Conversation, add_index, ordinary_tables, parse_value, read_conversations, table_names
 from kept.sources.documents import DocumentEntry, SourceDocument, is_unattended, label_as_program, label_unconfirmed, split_prompt
-from kept.sources.pieces import EventDraft, content_text, exit_code_of, requested_tool, safe_word, to_mapping, truncate_name
+from kept.sources.drafts import EventDraft, content_text, exit_code_of, requested_tool, safe_word, to_mapping, truncate_name
 from kept.sources.records import RecordPlace, Reject
 
 _TABLES = frozenset({"session", "message", "part"})
@@ -141,19 +141,19 @@ def _read_part(
         case "text" if not text:
             return DocumentEntry(place=place)
         case "text" if role == "assistant":
-            return DocumentEntry(place=place, said=(answer,))
+            return DocumentEntry(place=place, drafts=(answer,))
         case "text" if who.spawned:
-            return DocumentEntry(place=place, said=(replace(template, text=text),))
+            return DocumentEntry(place=place, drafts=(replace(template, text=text),))
         case "text" if part.get("synthetic") or part.get("ignored"):
-            return DocumentEntry(place=place, said=(replace(template, author=Author.INJECTED, reason="synthetic", text=text),))
+            return DocumentEntry(place=place, drafts=(replace(template, author=Author.INJECTED, reason="synthetic", text=text),))
         case "text":
             drafts, removed = split_prompt(text, template.reason, template)
             noted = dict(removed)
             if who.printed:
                 drafts = (label_as_program if who.unattended else label_unconfirmed)(drafts, noted, "run")
-            return DocumentEntry(place=place, said=tuple(drafts), noted=noted)
+            return DocumentEntry(place=place, drafts=tuple(drafts), noted=noted)
         case "tool" if role == "assistant":
-            return DocumentEntry(place=place, said=tuple(_tool_drafts(part, answer)))
+            return DocumentEntry(place=place, drafts=tuple(_tool_drafts(part, answer)))
         case "compaction":
             return DocumentEntry(place=place, dropped="compaction")
         case None if not part:

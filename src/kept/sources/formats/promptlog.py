@@ -14,8 +14,8 @@ from typing import NamedTuple
 from kept.core.event import Precision
 from kept.core.pattern import Pattern
 from kept.sources.documents import DocumentEntry, Row, rows_place, split_prompt
+from kept.sources.drafts import EventDraft
 from kept.sources.markdown import Heading, find_headings, mark_fenced_rows, strip_edges, strip_hidden
-from kept.sources.pieces import EventDraft
 from kept.sources.roles import ConversationTime, Role, draft_template, parse_role
 from kept.sources.stamps import find_stamp
 
@@ -146,10 +146,10 @@ def _section_entry(text: str, section: _Section, template: EventDraft, rows: Seq
         return DocumentEntry(place=place, noted=noted)
     if part is PromptLogPart.PROMPT and not _RETELLING.search(text[:200]):
         drafts, removed = split_prompt(text, "prompt-log:prompt", template)
-        return DocumentEntry(place=place, said=tuple(drafts), noted=noted | dict(removed))
+        return DocumentEntry(place=place, drafts=tuple(drafts), noted=noted | dict(removed))
     reason = f"prompt-log:{part if part is PromptLogPart.REPORT else PromptLogPart.RETOLD}"
     draft = template.answer(text, reason)
-    return DocumentEntry(place=place, said=(draft,), noted=noted)
+    return DocumentEntry(place=place, drafts=(draft,), noted=noted)
 
 
 def _header_end(rows: Sequence[Row], start: int, after: int) -> int:

@@ -11,6 +11,7 @@ from itertools import takewhile
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from kept.core.digest import hash_texts
 from kept.core.event import Author, Cursor, EventKind, Slice, ToolUse
 from kept.core.pattern import Pattern
 from kept.core.text import one_line
@@ -27,9 +28,9 @@ from kept.sources.documents import (
     rows_place,
     sniff_rows,
 )
+from kept.sources.drafts import EventDraft, parse_object, truncate_text
 from kept.sources.formats import promptlog
 from kept.sources.markdown import FrontMatter, is_ignored, mark_fenced_rows, read_front_matter, strip_edges, strip_hidden
-from kept.sources.pieces import EventDraft, hash_texts, parse_object, truncate_text
 from kept.sources.records import read_beginning
 from kept.sources.roles import ConversationTime, Role, Turn
 from kept.sources.stamps import Stamp, find_stamp, parse_stamp
@@ -154,7 +155,7 @@ def find_session_id(front: FrontMatter, entries: Sequence[DocumentEntry]) -> str
     own = front.first(*_SESSION_FIELDS)
     if own:
         return own
-    first = next((draft for entry in entries for draft in entry.said), None)
+    first = next((draft for entry in entries for draft in entry.drafts), None)
     words = one_line(first.text)[:1000] if first else ""
     return hash_texts("chat", front.first("title"), front.first(*_DATE_FIELDS), first.stamp if first else "", words)
 
@@ -166,7 +167,7 @@ def unsigned_entries(rows: Sequence[Row], first: int, when: ConversationTime) ->
         return []
     template = roles.draft_template(when)
     draft = template.answer(text, "no-role-heading")
-    return [DocumentEntry(place=rows_place(rows, first, len(rows)), said=(draft,), noted=noted)]
+    return [DocumentEntry(place=rows_place(rows, first, len(rows)), drafts=(draft,), noted=noted)]
 
 
 def _preamble_entries(rows: Sequence[Row], front: FrontMatter, until: int) -> list[DocumentEntry]:
@@ -209,8 +210,8 @@ _RESULTS = {"✓": True, "✗": False, "✘": False, "❌": False, "…": None}
 
 def _split_entry_tools(entry: DocumentEntry) -> DocumentEntry:
     """An assistant's turn with its quoted tool calls as calls of their own, in the order of the text."""
-    drafts = [piece for draft in entry.said for piece in (_split_tools(draft) if draft.author is Author.ASSISTANT else [draft])]
-    return replace(entry, said=tuple(drafts))
+    drafts = [piece for draft in entry.drafts for piece in (_split_tools(draft) if draft.author is Author.ASSISTANT else [draft])]
+    return replace(entry, drafts=tuple(drafts))
 
 
 def _split_tools(said: EventDraft) -> list[EventDraft]:

@@ -10,15 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kept.core.digest import hash_texts
 from kept.core.event import CHOICE, Author, EventKind, ToolUse
 from kept.core.words import list_shapes
 from kept.sources.documents import PRINTED, is_sdk, is_unattended
-from kept.sources.json_lines import Fetch
-from kept.sources.pieces import (
+from kept.sources.drafts import (
     EventDraft,
     call_detail,
     content_text,
-    hash_texts,
     hold_newest,
     list_parts,
     shorten_text,
@@ -26,6 +25,7 @@ from kept.sources.pieces import (
     truncate_name,
     truncate_text,
 )
+from kept.sources.json_lines import Fetch
 
 
 def label_record(value: Mapping[str, Any], *, subagent_file: bool) -> tuple[Author, str] | None:
@@ -69,7 +69,7 @@ _TARGETS = ("command", "file_path", "notebook_path", "pattern", "url", "query", 
 _WRITTEN = ("content", "new_source", "prompt")
 
 
-def to_call_piece(block: Mapping[str, Any], *, author: Author, reason: str, index: int) -> EventDraft:
+def to_call_draft(block: Mapping[str, Any], *, author: Author, reason: str, index: int) -> EventDraft:
     """Convert a tool_use block to a call; its text is its target."""
     given = block.get("input")
     inputs = to_mapping(given)
@@ -80,7 +80,7 @@ def to_call_piece(block: Mapping[str, Any], *, author: Author, reason: str, inde
     return EventDraft(kind=EventKind.TOOL_CALL, author=author, reason=reason, text=target or name, index=index, tool=tool)
 
 
-def to_result_piece(
+def to_result_draft(
     block: Mapping[str, Any], result: Any, *, name: str, call: str, target: str, index: int, noted: dict[str, int]
 ) -> EventDraft:
     """Convert a tool_result block to an output; the record's ``toolUseResult`` also tells how the call ended."""
@@ -138,7 +138,7 @@ _SAID = "the user said:\n"
 _NOTE = "\n\nNote: The user's next message may contain a correction or preference"
 
 
-def denial_pieces(block: Mapping[str, Any], value: Mapping[str, Any], index: int) -> list[EventDraft]:
+def denial_drafts(block: Mapping[str, Any], value: Mapping[str, Any], index: int) -> list[EventDraft]:
     """Drafts of what the user typed while refusing a tool call.
 
     The client puts the refusal into the tool's result. It is recognized only by fields that a tool cannot write: an error printed
@@ -154,7 +154,7 @@ def denial_pieces(block: Mapping[str, Any], value: Mapping[str, Any], index: int
     return [EventDraft(reason="typed-while-refusing", text=said, index=index, order=1)]
 
 
-def answer_pieces(name: str, result: Any, target: str, index: int) -> list[EventDraft]:
+def answer_drafts(name: str, result: Any, target: str, index: int) -> list[EventDraft]:
     """Drafts of what the user chose or typed when the client itself asked the assistant's questions; empty if the call already
     contained its answers, for example from a hook.
     """
@@ -224,7 +224,7 @@ def load_state(carry: str, fetch: Fetch) -> State:
     for call, (start, end) in held.get("calls", {}).items():
         blocks = message_blocks(fetch(start, end)) or []
         tools = (
-            to_call_piece(block, author=Author.ASSISTANT, reason="", index=0).tool for block in blocks if block.get("type") in CALLS
+            to_call_draft(block, author=Author.ASSISTANT, reason="", index=0).tool for block in blocks if block.get("type") in CALLS
         )
         tool = next((tool for tool in tools if tool is not None and tool.call == call), None)
         if tool is not None:

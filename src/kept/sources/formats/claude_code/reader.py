@@ -10,16 +10,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from kept.core.digest import hash_texts
 from kept.core.event import Author, Cursor, Event, EventKind, Precision, Slice
 from kept.core.text import one_line, word_set
 from kept.core.times import format_instant, parse_instant
 from kept.core.value import dataclass
 from kept.sources.documents import PRINTED, label_unconfirmed
+from kept.sources.drafts import PATH_LIMIT, EventDraft, content_text, count_note, safe_word, shorten_text, to_event, truncate_name
 from kept.sources.formats.claude_code.blocks import (
     CALLS,
     State,
-    answer_pieces,
-    denial_pieces,
+    answer_drafts,
+    denial_drafts,
     dump_state,
     is_first_time,
     label_record,
@@ -29,23 +31,12 @@ from kept.sources.formats.claude_code.blocks import (
     open_call,
     queue_prompt,
     sent_before,
-    to_call_piece,
-    to_result_piece,
+    to_call_draft,
+    to_result_draft,
     unqueue_prompt,
 )
 from kept.sources.json_lines import Outcome, RecordReader, read_slices
 from kept.sources.message_parts import is_machine_session_start, split_text
-from kept.sources.pieces import (
-    PATH_LIMIT,
-    EventDraft,
-    content_text,
-    count_note,
-    hash_texts,
-    safe_word,
-    shorten_text,
-    to_event,
-    truncate_name,
-)
 from kept.sources.records import Record, sample_records
 from kept.sources.retention import claude_folder
 
@@ -146,7 +137,7 @@ def _read_record(state: State, record: Record, *, place: _FileInfo) -> Outcome:
 
 
 _Found = list[EventDraft] | str
-"""The pieces of a record, or the reason why it has none."""
+"""The drafts of a record, or the reason why it has none."""
 
 
 def _read_user(state: State, value: Mapping[str, Any], place: _FileInfo, noted: dict[str, int]) -> _Found:
@@ -161,23 +152,23 @@ def _read_user(state: State, value: Mapping[str, Any], place: _FileInfo, noted: 
         and sent_before(state, content_text(content[0].get("text")))
     ):
         return "queued-copy"
-    pieces: list[EventDraft] = []
+    drafts: list[EventDraft] = []
     results = sum(1 for block in content if block.get("type") == "tool_result")
     result = value.get("toolUseResult") if results == 1 else None
     for index, block in enumerate(content):
         match block.get("type"):
             case "text":
-                pieces += _prompt_pieces(state, block.get("text"), label, index, noted)
+                drafts += _prompt_drafts(state, block.get("text"), label, index, noted)
             case "tool_result":
                 call = truncate_name(block.get("tool_use_id"))
                 _, name, target = state.calls.pop(call, ((0, 0), "", ""))
-                pieces.append(to_result_piece(block, result, name=name, call=call, target=target, index=index, noted=noted))
+                drafts.append(to_result_draft(block, result, name=name, call=call, target=target, index=index, noted=noted))
                 if label is None:
-                    pieces += denial_pieces(block, value, index)
-                    pieces += [] if block.get("is_error") is True else answer_pieces(name, result, target, index)
+                    drafts += denial_drafts(block, value, index)
+                    drafts += [] if block.get("is_error") is True else answer_drafts(name, result, target, index)
             case kind:
                 count_note(noted, f"block:{safe_word(kind)}")
-    return pieces or "no-text"
+    return drafts or "no-text"
 
 
 def _label_command_body(state: State, value: Mapping[str, Any], content: list[Mapping[str, Any]]) -> tuple[Author, str] | None:
@@ -194,7 +185,7 @@ def _label_command_body(state: State, value: Mapping[str, Any], content: list[Ma
 _PROGRAMS = frozenset({"entrypoint-sdk", "promptSource-machine"})
 
 
-def _prompt_pieces(
+def _prompt_drafts(
     state: State, text: Any, label: tuple[Author, str] | None, index: int, noted: dict[str, int]
 ) -> list[EventDraft]:
     """The drafts of a text in the user's name."""
@@ -208,7 +199,7 @@ def _prompt_pieces(
     split = split_text(words)
     for what, count in split.removed.items():
         count_note(noted, what, count)
-    pieces = []
+    drafts = []
     for order, part in enumerate(split.parts):
         author, reason = part.author, part.reason
         if author is Author.HUMAN:
@@ -217,8 +208,8 @@ def _prompt_pieces(
                 state.machine = state.session if is_machine_session_start(part.text) else state.machine
             if state.machine == state.session:
                 author, reason = Author.INJECTED, "machine-session"
-        pieces.append(EventDraft(author=author, reason=reason, text=part.text, index=index, order=order))
-    return pieces
+        drafts.append(EventDraft(author=author, reason=reason, text=part.text, index=index, order=order))
+    return drafts
 
 
 def _read_assistant(state: State, record: Record, place: _FileInfo, noted: dict[str, int]) -> _Found:
@@ -231,27 +222,27 @@ def _read_assistant(state: State, record: Record, place: _FileInfo, noted: dict[
     if value["message"].get("model") == "<synthetic>":
         return "synthetic-reply"
     author, reason = _assistant_label(state, value, place)
-    pieces: list[EventDraft] = []
+    drafts: list[EventDraft] = []
     kinds = set()
     for index, block in enumerate(content):
         kind = block.get("type")
         kinds.add(kind if isinstance(kind, str) else "")
         match kind:
             case "text" if text := shorten_text(content_text(block.get("text")), noted):
-                pieces.append(EventDraft(kind=EventKind.RESPONSE, author=author, reason=reason, text=text, index=index))
+                drafts.append(EventDraft(kind=EventKind.RESPONSE, author=author, reason=reason, text=text, index=index))
             case "text":
                 pass
             case str() if kind in CALLS:
-                piece = to_call_piece(block, author=author, reason=reason, index=index)
-                if piece.tool is not None:
-                    open_call(state, piece.tool, (record.start, record.end))
-                pieces.append(piece)
+                draft = to_call_draft(block, author=author, reason=reason, index=index)
+                if draft.tool is not None:
+                    open_call(state, draft.tool, (record.start, record.end))
+                drafts.append(draft)
             case "thinking" | "redacted_thinking":
                 count_note(noted, "thinking")
             case _:
                 count_note(noted, f"block:{safe_word(kind)}")
-    if pieces:
-        return pieces
+    if drafts:
+        return drafts
     return "thinking-only" if kinds and kinds <= {"thinking", "redacted_thinking"} else "no-text"
 
 
@@ -282,7 +273,7 @@ def _read_attachment(state: State, value: Mapping[str, Any], place: _FileInfo, n
         label = (Author.INJECTED, "commandMode")
     if not is_first_time(state, text):
         return "queued-copy"
-    return _prompt_pieces(state, text, label, 0, noted) or "no-text"
+    return _prompt_drafts(state, text, label, 0, noted) or "no-text"
 
 
 def _read_queue_operation(state: State, record: Record, place: _FileInfo, noted: dict[str, int]) -> _Found:
@@ -311,21 +302,21 @@ def _read_queue_operation(state: State, record: Record, place: _FileInfo, noted:
     label = label_record(value, subagent_file=place.subagent)
     if label is None and not typed:
         label = (Author.INJECTED, "queue-unknown")  # nobody typed a prompt that was never put into the queue
-    return _prompt_pieces(state, text, label, 0, noted) or "no-text"
+    return _prompt_drafts(state, text, label, 0, noted) or "no-text"
 
 
-def _to_events(state: State, record: Record, pieces: list[EventDraft], parent: str, place: _FileInfo) -> Iterator[Event]:
+def _to_events(state: State, record: Record, drafts: list[EventDraft], parent: str, place: _FileInfo) -> Iterator[Event]:
     value = record.value
     at = parse_instant(value.get("timestamp"))
     native, pointer = truncate_name(value.get("uuid")), record.place.pointer(place.path)
     message = value.get("message")
     turn = truncate_name(message.get("id")) if isinstance(message, dict) and value.get("type") == "assistant" else ""
-    for piece in pieces:
+    for draft in drafts:
         moment = format_instant(at) if at and not native else str(record.start)
-        key = native or hash_texts(state.session, piece.kind, moment, one_line(piece.text))
+        key = native or hash_texts(state.session, draft.kind, moment, one_line(draft.text))
         yield to_event(
-            piece,
-            key=key + piece.suffix,
+            draft,
+            key=key + draft.suffix,
             session=state.session,
             at=at,
             precision=Precision.MESSAGE,

@@ -10,18 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from kept.core.digest import hash_texts
 from kept.core.event import ToolUse
 from kept.core.text import one_line
 from kept.core.words import match_opening
-from kept.sources.json_lines import Fetch
-from kept.sources.pieces import (
+from kept.sources.drafts import (
     EventDraft,
     call_detail,
     call_target,
     command_line,
     content_text,
     count_note,
-    hash_texts,
     hold_newest,
     injected_draft,
     parse_object,
@@ -29,6 +28,7 @@ from kept.sources.pieces import (
     truncate_name,
     truncate_text,
 )
+from kept.sources.json_lines import Fetch
 from kept.sources.records import RecordPlace
 
 CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call")
@@ -56,14 +56,14 @@ def strip_hook_blocks(text: str) -> tuple[str, str]:
     return "".join([*kept, text[position:]]).strip(), "\n".join(hooks)
 
 
-def prompt_pieces(text: str, noted: dict[str, int], *, reason: str) -> list[EventDraft]:
+def prompt_drafts(text: str, noted: dict[str, int], *, reason: str) -> list[EventDraft]:
     """The drafts of a prompt: what an editor's extension added before it, and what the user typed."""
     text, hooks = strip_hook_blocks(text)
-    pieces = [injected_draft(hooks, "hook-prompt", 1)] if hooks else []
+    drafts = [injected_draft(hooks, "hook-prompt", 1)] if hooks else []
     if text.startswith(_IDE) and _IDE_END in text:
         context, _, text = text.rpartition(_IDE_END)  # a selection may contain this heading; the request comes last
-        pieces.append(injected_draft(context, "ide-context", 2))
-    return EventDraft(reason=reason).typed(text, noted) + pieces
+        drafts.append(injected_draft(context, "ide-context", 2))
+    return EventDraft(reason=reason).typed(text, noted) + drafts
 
 
 def to_tool_call(item: Mapping[str, Any]) -> ToolUse:

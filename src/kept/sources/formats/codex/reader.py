@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from kept.core.digest import hash_texts
 from kept.core.event import Author, Cursor, Event, Precision, Slice, ToolUse
 from kept.core.text import one_line
 from kept.core.times import parse_instant
@@ -27,6 +28,17 @@ from kept.core.value import dataclass, replace
 from kept.sources.base import named_folder
 from kept.sources.compressed import MAGIC, read_compressed
 from kept.sources.documents import is_sdk, is_unattended, label_as_program, label_unconfirmed
+from kept.sources.drafts import (
+    PATH_LIMIT,
+    EventDraft,
+    content_text,
+    count_note,
+    injected_draft,
+    relabel,
+    safe_word,
+    to_event,
+    truncate_name,
+)
 from kept.sources.formats.codex.labels import (
     CALLS,
     OUTPUTS,
@@ -40,7 +52,7 @@ from kept.sources.formats.codex.labels import (
     open_call,
     open_turn,
     parse_output,
-    prompt_pieces,
+    prompt_drafts,
     prompt_text,
     record_item,
     record_stamp,
@@ -51,18 +63,6 @@ from kept.sources.formats.codex.labels import (
 )
 from kept.sources.json_lines import Outcome, RecordReader, read_slices
 from kept.sources.message_parts import is_machine_session_start
-from kept.sources.pieces import (
-    PATH_LIMIT,
-    EventDraft,
-    content_text,
-    count_note,
-    hash_texts,
-    injected_draft,
-    relabel,
-    safe_word,
-    to_event,
-    truncate_name,
-)
 from kept.sources.records import Record, RecordPlace, sample_records
 
 _ITEMS = (*CALLS, *OUTPUTS, "message", "reasoning", "image_generation_call", "compaction", "ghost_snapshot")
@@ -148,7 +148,7 @@ def _read_record(state: State, record: Record, *, path: str) -> Outcome:
 
 
 _Found = list[EventDraft] | str
-"""The pieces of a record, or the reason why it has none."""
+"""The drafts of a record, or the reason why it has none."""
 
 
 def _begin_session(state: State, value: Mapping[str, Any], meta: Mapping[str, Any], *, legacy: bool = False) -> str:
@@ -211,7 +211,7 @@ def _read_client_event(state: State, record: Record, item: Mapping[str, Any], no
                 return "no-text"
             if not take_prompt(state.held, text):
                 state.early = [*state.early, WaitingPrompt(record.place, record_stamp(record.value), text)][-WAITING:]
-            return _prompt_to_pieces(state, text, "user_message-event", noted)
+            return _draft_prompt(state, text, "user_message-event", noted)
         case "thread_rolled_back":
             turns = item.get("num_turns")
             if not isinstance(turns, int) or turns < 1 or not state.prompts:
@@ -267,24 +267,24 @@ def _read_message(state: State, record: Record, item: Mapping[str, Any], noted: 
 
 
 def _read_user(state: State, record: Record, texts: list[str], noted: dict[str, int]) -> _Found:
-    pieces, typed = list[EventDraft](), list[str]()
+    drafts, typed = list[EventDraft](), list[str]()
     for index, text in enumerate(texts):
         reason = client_text_reason(text)
         rest, hooks = ("", "") if reason else strip_hook_blocks(text)
         if reason:
-            pieces.append(injected_draft(text, reason, index))
+            drafts.append(injected_draft(text, reason, index))
             state.cwd = _parse_cwd(text) or state.cwd if reason == "environment-context" else state.cwd
         if hooks:
-            pieces.append(injected_draft(hooks, "hook-prompt", index))
+            drafts.append(injected_draft(hooks, "hook-prompt", index))
         if rest:
             typed.append(rest)
     text = "\n".join(typed)
     if not text or take_prompt(state.early, text):
-        return pieces or ("told-twice" if text else "no-text")
+        return drafts or ("told-twice" if text else "no-text")
     if state.legacy:
-        return _prompt_to_pieces(state, text, "user-message", noted) + pieces
+        return _draft_prompt(state, text, "user-message", noted) + drafts
     state.held.append(WaitingPrompt(record.place, record_stamp(record.value), text))
-    return pieces or "told-twice"
+    return drafts or "told-twice"
 
 
 def _parse_cwd(text: str) -> str:
@@ -310,39 +310,39 @@ def _release_held_prompts(state: State, noted: dict[str, int], path: str) -> Ite
     for place, stamp, text in held:
         if state.told:
             open_turn(state)
-            pieces = [injected_draft(text, "no-user_message-event")]
+            drafts = [injected_draft(text, "no-user_message-event")]
         else:
-            pieces = _prompt_to_pieces(state, text, "user-message", noted)
-        yield from _to_events(state, place, stamp, pieces, path)
+            drafts = _draft_prompt(state, text, "user-message", noted)
+        yield from _to_events(state, place, stamp, drafts, path)
 
 
-def _prompt_to_pieces(state: State, text: str, reason: str, noted: dict[str, int]) -> list[EventDraft]:
+def _draft_prompt(state: State, text: str, reason: str, noted: dict[str, int]) -> list[EventDraft]:
     """The drafts of a prompt; in a subagent's session it is an agent's, in a digester's a program's."""
     open_turn(state)
-    pieces = prompt_pieces(text, noted, reason=reason)
+    drafts = prompt_drafts(text, noted, reason=reason)
     if state.subagent:
-        return relabel(pieces, Author.SUBAGENT, "subagent-session")
+        return relabel(drafts, Author.SUBAGENT, "subagent-session")
     if not state.opened:
         state.opened = True
         state.digest = is_machine_session_start(text) or state.unattended
     if state.digest:
         if state.unattended:
-            return label_as_program(pieces, noted, "exec")
-        return relabel(pieces, Author.INJECTED, "machine-session")
-    return label_unconfirmed(pieces, noted, "exec") if state.printed else pieces
+            return label_as_program(drafts, noted, "exec")
+        return relabel(drafts, Author.INJECTED, "machine-session")
+    return label_unconfirmed(drafts, noted, "exec") if state.printed else drafts
 
 
-def _to_events(state: State, place: RecordPlace, stamp: str, pieces: list[EventDraft], path: str) -> Iterator[Event]:
+def _to_events(state: State, place: RecordPlace, stamp: str, drafts: list[EventDraft], path: str) -> Iterator[Event]:
     copied = _is_converted_copy(state, stamp)
     at, precision = (None, Precision.NONE) if copied else _event_time(state, stamp)
-    for piece in pieces:
-        call = piece.tool.call if piece.tool else ""
+    for draft in drafts:
+        call = draft.tool.call if draft.tool else ""
         if call:
-            key = hash_texts(state.root, piece.kind, piece.author, call)
+            key = hash_texts(state.root, draft.kind, draft.author, call)
         else:
-            key = next_message_key(state, piece.kind, piece.author, piece.suffix, one_line(piece.text))
+            key = next_message_key(state, draft.kind, draft.author, draft.suffix, one_line(draft.text))
         yield to_event(
-            replace(piece, author=Author.INJECTED, reason="converted-copy") if copied else piece,
+            replace(draft, author=Author.INJECTED, reason="converted-copy") if copied else draft,
             key=key,
             session=state.source if copied else state.session,
             at=at,
@@ -353,7 +353,7 @@ def _to_events(state: State, place: RecordPlace, stamp: str, pieces: list[EventD
             record=key,
             parent=state.tip or state.root,
         )
-        if piece.author is not Author.ABANDONED:
+        if draft.author is not Author.ABANDONED:
             state.tip = key
 
 

@@ -9,13 +9,14 @@ from itertools import takewhile
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from kept.core.digest import hash_texts
 from kept.core.event import Author, EventKind, ToolUse
 from kept.core.text import one_line
 from kept.core.value import dataclass, field, replace
 from kept.sources.documents import DocumentEntry, Row, rows_place, split_prompt
+from kept.sources.drafts import EventDraft, truncate_name, truncate_text
 from kept.sources.formats.console.blocks import SAID, BlockForm, ScreenBlock, ScreenClient, is_blank, split_blocks
 from kept.sources.formats.console.wraps import WrapEdges, WrappedLine, find_edges, join_lines, to_line
-from kept.sources.pieces import EventDraft, hash_texts, truncate_name, truncate_text
 from kept.sources.roles import ConversationTime, draft_template
 from kept.sources.stamps import Stamp, find_stamp
 
@@ -187,7 +188,7 @@ def _block_entry(
     template = replace(draft_template(ConversationTime(zone=reading.zone, stamp=reading.stamp)), text=text.text)
     noted: dict[str, int] = {}
     drafts = _block_events(text, template, reading, noted, unindented=unindented)
-    return DocumentEntry(place=place, said=tuple(drafts), noted=noted, session=reading.session)
+    return DocumentEntry(place=place, drafts=tuple(drafts), noted=noted, session=reading.session)
 
 
 def _is_repaint(texts: Sequence[_BlockText], number: int, reading: ScreenState) -> bool:

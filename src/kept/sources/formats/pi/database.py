@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kept.core.digest import hash_texts
 from kept.core.errors import SourceError
 from kept.core.event import Cursor, Slice
 from kept.sources.databases import MAGIC, database_mark, open_copy, ordinary_tables, table_names
 from kept.sources.json_lines import Outcome, RecordReader, make_slice
-from kept.sources.pieces import hash_texts
 from kept.sources.records import LINE_LIMIT, SLICE_BYTES, SLICE_EVENTS, RecordFault, Reject, SourceLine, parse_line
 
 DATABASES = (".sqlite", ".sqlite3", ".db")

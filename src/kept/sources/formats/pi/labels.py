@@ -11,7 +11,7 @@ from typing import Any
 from kept.core.event import Author
 from kept.core.pattern import Pattern
 from kept.core.words import match_opening
-from kept.sources.pieces import EventDraft, count_note, injected_draft, relabel
+from kept.sources.drafts import EventDraft, count_note, injected_draft, relabel
 
 
 class Runner(StrEnum):
@@ -79,7 +79,7 @@ def parse_sender(text: str, owner: str) -> tuple[str, Runner]:
     return known if known != _APART else "", Runner.PERSON
 
 
-def prompt_pieces(text: str, runner: Runner, provenance: Any, noted: dict[str, int], *, index: int) -> list[EventDraft]:
+def prompt_drafts(text: str, runner: Runner, provenance: Any, noted: dict[str, int], *, index: int) -> list[EventDraft]:
     """A user's message: what they typed, separated from what the gateway, files and hooks added."""
     text, around = _unwrap_message(text.strip(), noted)
     extra = [injected_draft("\n".join(around), "gateway-metadata", index, 1)] if around else []
@@ -89,10 +89,10 @@ def prompt_pieces(text: str, runner: Runner, provenance: Any, noted: dict[str, i
     kind = provenance.get("kind") if isinstance(provenance, dict) else None
     if own or (isinstance(kind, str) and kind != "external_user"):
         return [injected_draft(text, own or "provenance", index, 0), *extra]
-    pieces = EventDraft(reason="user-message", index=index).typed(text, noted)
+    drafts = EventDraft(reason="user-message", index=index).typed(text, noted)
     if runner is not Runner.PERSON:
-        pieces = relabel(pieces, Author.SUBAGENT if runner is Runner.SUBAGENT else Author.INJECTED, runner.value)
-    return pieces + [replace(piece, order=len(pieces)) for piece in extra]
+        drafts = relabel(drafts, Author.SUBAGENT if runner is Runner.SUBAGENT else Author.INJECTED, runner.value)
+    return drafts + [replace(draft, order=len(drafts)) for draft in extra]
 
 
 def _unwrap_message(text: str, noted: dict[str, int]) -> tuple[str, list[str]]:

@@ -14,23 +14,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from kept.core.digest import hash_texts
 from kept.core.event import Author, Cursor, Event, EventKind, Precision, Slice, ToolUse
 from kept.core.text import one_line
 from kept.core.times import format_instant, parse_instant
 from kept.core.value import dataclass, field, replace
 from kept.sources.base import named_folder
 from kept.sources.compressed import MAGIC, read_compressed
-from kept.sources.formats.pi.database import DATABASE, DATABASES, claims_database, read_database
-from kept.sources.formats.pi.labels import EXCLUDED, Runner, parse_sender, prompt_pieces, session_runner, strip_gateway_marks
-from kept.sources.json_lines import Fetch, Outcome, RecordReader, read_slices
-from kept.sources.message_parts import is_machine_session_start
-from kept.sources.pieces import (
+from kept.sources.drafts import (
     PATH_LIMIT,
     EventDraft,
     content_text,
     count_note,
     exit_code_of,
-    hash_texts,
     hold_newest,
     list_parts,
     parse_object,
@@ -42,6 +38,10 @@ from kept.sources.pieces import (
     truncate_name,
     truncate_text,
 )
+from kept.sources.formats.pi.database import DATABASE, DATABASES, claims_database, read_database
+from kept.sources.formats.pi.labels import EXCLUDED, Runner, parse_sender, prompt_drafts, session_runner, strip_gateway_marks
+from kept.sources.json_lines import Fetch, Outcome, RecordReader, read_slices
+from kept.sources.message_parts import is_machine_session_start
 from kept.sources.records import Record, read_beginning, sample_records
 
 _LINKS = 4096
@@ -158,7 +158,7 @@ def _database_reader(path: Path, session: str, key: str) -> RecordReader[_State]
 
 
 _Found = list[EventDraft] | str
-"""The pieces of an entry, or the reason why it has none."""
+"""The drafts of an entry, or the reason why it has none."""
 
 
 def _read_entry(state: _State, record: Record, *, path: str) -> Outcome:
@@ -174,9 +174,9 @@ def _read_entry(state: _State, record: Record, *, path: str) -> Outcome:
     if kind == "message":
         found = _read_message(state, record, noted)
     elif kind in ("compaction", "branch_summary"):
-        found = _text_piece(content_text(value.get("summary")), Author.COMPACTION, str(kind))
+        found = _text_drafts(content_text(value.get("summary")), Author.COMPACTION, str(kind))
     elif kind == "custom_message":
-        found = _text_piece(content_text(value.get("content")), Author.INJECTED, "custom_message")
+        found = _text_drafts(content_text(value.get("content")), Author.INJECTED, "custom_message")
     else:
         found = str(kind) if kind in _SILENT else f"unknown-type:{safe_word(kind)}"
     native, parent = truncate_name(value.get("id")), truncate_name(value.get("parentId"))
@@ -187,7 +187,7 @@ def _read_entry(state: _State, record: Record, *, path: str) -> Outcome:
     return Outcome(events=tuple(_to_events(state, record, found, parent, path)), noted=noted)
 
 
-def _text_piece(text: str, author: Author, reason: str) -> _Found:
+def _text_drafts(text: str, author: Author, reason: str) -> _Found:
     return [EventDraft(author=author, reason=reason, text=text)] if text else "no-text"
 
 
@@ -205,30 +205,30 @@ def _read_message(state: _State, record: Record, noted: dict[str, int]) -> _Foun
         case "bashExecution":
             return _read_execution(message, noted)
         case role:
-            return _text_piece(content_text(message.get("content")), Author.INJECTED, f"role:{safe_word(role)}")
+            return _text_drafts(content_text(message.get("content")), Author.INJECTED, f"role:{safe_word(role)}")
 
 
 def _read_user(state: _State, message: Mapping[str, Any], noted: dict[str, int]) -> _Found:
-    pieces: list[EventDraft] = []
+    drafts: list[EventDraft] = []
     for index, block in enumerate(list_parts(message.get("content"))):
         text = block.get("text")
         if block.get("type") != "text" or not isinstance(text, str):
             count_note(noted, f"block:{safe_word(block.get('type'))}")
         elif text.strip():
             state.owner, sender = parse_sender(text, state.owner)
-            pieces += prompt_pieces(text, state.runner or sender, message.get("provenance"), noted, index=index)
-    if not state.opened and (first := next((piece for piece in pieces if piece.author is Author.HUMAN), None)):
+            drafts += prompt_drafts(text, state.runner or sender, message.get("provenance"), noted, index=index)
+    if not state.opened and (first := next((draft for draft in drafts if draft.author is Author.HUMAN), None)):
         state.opened, state.digest = True, is_machine_session_start(first.text)
     if state.digest:
-        pieces = relabel(pieces, Author.INJECTED, "machine-session")
-    return pieces or "no-text"
+        drafts = relabel(drafts, Author.INJECTED, "machine-session")
+    return drafts or "no-text"
 
 
 def _read_assistant(state: _State, message: Mapping[str, Any], record: Record, noted: dict[str, int]) -> _Found:
     author = Author.ASSISTANT
     if state.runner is Runner.SUBAGENT or state.digest:
         author = Author.SUBAGENT if state.runner is Runner.SUBAGENT else Author.INJECTED
-    pieces: list[EventDraft] = []
+    drafts: list[EventDraft] = []
     silent, kinds = False, set[str]()
     for index, block in enumerate(list_parts(message.get("content"))):
         kind = safe_word(block.get("type"))
@@ -237,17 +237,17 @@ def _read_assistant(state: _State, message: Mapping[str, Any], record: Record, n
             text = strip_gateway_marks(content_text([block]))
             silent = silent or not text
             if text:
-                pieces.append(
+                drafts.append(
                     EventDraft(kind=EventKind.RESPONSE, author=author, reason="assistant-message", text=text, index=index)
                 )
         elif kind == "toolCall":
             tool = _to_tool(block)
             hold_newest(state.calls, tool.call, ((record.start, record.end), tool), _OPEN_CALLS)
-            pieces.append(EventDraft(author=author, reason="toolCall", index=index).call(tool))
+            drafts.append(EventDraft(author=author, reason="toolCall", index=index).call(tool))
         else:
             count_note(noted, "thinking" if kind == "thinking" else f"block:{kind}")
-    if pieces:
-        return pieces
+    if drafts:
+        return drafts
     reason = message.get("stopReason")
     if silent:
         return "no-reply"
@@ -293,18 +293,18 @@ def _read_execution(message: Mapping[str, Any], noted: dict[str, int]) -> _Found
     ]
 
 
-def _to_events(state: _State, record: Record, pieces: list[EventDraft], parent: str, path: str) -> Iterator[Event]:
+def _to_events(state: _State, record: Record, drafts: list[EventDraft], parent: str, path: str) -> Iterator[Event]:
     value = record.value
     message = value.get("message")
     at = parse_instant(value.get("timestamp")) or (parse_instant(message.get("timestamp")) if isinstance(message, dict) else None)
     native = truncate_name(value.get("id"))
     stamp = format_instant(at) if at else ""
-    for piece in pieces:
-        call = piece.tool.call if piece.tool else ""
-        same = (native, stamp) if native and stamp else (native or stamp or state.session, piece.kind, call, one_line(piece.text))
+    for draft in drafts:
+        call = draft.tool.call if draft.tool else ""
+        same = (native, stamp) if native and stamp else (native or stamp or state.session, draft.kind, call, one_line(draft.text))
         yield to_event(
-            piece,
-            key=hash_texts(*same) + piece.suffix,
+            draft,
+            key=hash_texts(*same) + draft.suffix,
             session=state.session,
             at=at,
             precision=Precision.MESSAGE,
