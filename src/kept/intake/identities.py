@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from kept.core.digest import hash_texts
 from kept.core.event import FORGOTTEN_MARK, Event
-from kept.sources.drafts import hash_texts
 from kept.store.protocol import Archive
 
 _HASH_CHARS = 12  # characters of a content hash in a key

@@ -1,7 +1,4 @@
-"""The interface of a transcript format: where it stores files, how to recognize them, how to read on from a cursor.
-
-Knows no format.
-"""
+"""The interface of a transcript format: where it stores files, how to recognize them, how to read on from a cursor."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -30,19 +27,15 @@ class Source(Protocol):
     @property
     def name(self) -> str:
         """The format's name, in lower case with hyphens."""
-        ...
 
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
         """The folders or files where this tool stores its transcripts, whether or not they exist."""
-        ...
 
     def claims(self, path: Path, head: bytes) -> bool:
         """True if a file has this format, judging by its first bytes (at most 64 KB, may be truncated) and, if needed, its name."""
-        ...
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """Yield the events after the cursor, in file order. Raises SourceError."""
-        ...
 
 
 @runtime_checkable
@@ -51,7 +44,6 @@ class FolderSource(Source, Protocol):
 
     def owns(self, path: Path) -> bool:
         """True if a file in one of the tool's own folders is a transcript, whatever its first bytes are."""
-        ...
 
 
 def named_folder(env: Mapping[str, str], variable: str, usual: Path) -> Path:

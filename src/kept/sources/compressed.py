@@ -1,7 +1,4 @@
-"""Transcripts compressed with zstd, read as the JSON Lines inside.
-
-A cursor counts bytes of the uncompressed text. Needs the package ``zstandard``; without it, reading raises an error that says so.
-"""
+"""Read transcripts that are JSON Lines compressed with zstd. Needs the package ``zstandard``."""
 
 import importlib
 import os
@@ -13,11 +10,11 @@ from typing import Any, BinaryIO, TypeVar
 
 from kept.core.errors import SourceError
 from kept.core.event import Cursor, Slice
-from kept.sources.json_lines import RecordReader, hash_prefix, read_slices
+from kept.sources.json_lines import RecordReader, hash_prefix, read_file_slices
 from kept.sources.records import STRIDE, open_source
 
 MAGIC = b"\x28\xb5\x2f\xfd"
-# Transcripts compress to about a tenth; beyond this size, a hundredfold growth is not a transcript.
+# Transcripts compress to about a tenth. What unpacks to more than this size and a hundredfold is not a transcript.
 _FREE_BYTES = 64 * 2**20
 _RATIO = 100
 _MOST_BYTES = 2 * 2**30
@@ -27,13 +24,12 @@ S = TypeVar("S")
 
 
 def read_compressed(path: Path, cursor: Cursor, reader: RecordReader[S]) -> Iterator[Slice]:
-    """Like :func:`kept.sources.json_lines.read_slices`, for the content of a zstd file.
+    """Read the content of a zstd file from a cursor on, like :func:`kept.sources.json_lines.read_slices`.
 
-    The last cursor also identifies the compressed file, so an unchanged one is not unpacked again. Pointers refer to the
-    uncompressed text.
+    The last cursor also identifies the compressed file, so an unchanged one is not unpacked again. Cursors and pointers count bytes
+    of the uncompressed text.
 
-    Raises:
-        SourceError: the file is unreadable, damaged or unpacks to too much, or ``zstandard`` is missing.
+    Raises SourceError if the file is unreadable, damaged or unpacks to too much, or ``zstandard`` is missing.
     """
     with open_source(path) as packed:
         mark = _DONE + hash_prefix(packed, os.fstat(packed.fileno()).st_size)
@@ -42,14 +38,7 @@ def read_compressed(path: Path, cursor: Cursor, reader: RecordReader[S]) -> Iter
         with tempfile.TemporaryFile() as plain:
             _unpack(path, packed, plain)
             inner = replace(cursor, prefix=cursor.prefix.partition(_DONE)[0])
-            # the temporary file has no name, so it is opened through its descriptor
-            slices = read_slices(Path(f"/dev/fd/{plain.fileno()}"), inner, reader)
-            yield from _mark_last_slice((_with_path(piece, str(path)) for piece in slices), mark)
-
-
-def _with_path(piece: Slice, path: str) -> Slice:
-    problems = tuple(replace(problem, path=path) for problem in piece.account.problems)
-    return replace(piece, account=replace(piece.account, problems=problems))
+            yield from _mark_last_slice(read_file_slices(path, plain, inner, reader), mark)
 
 
 def _mark_last_slice(slices: Iterator[Slice], mark: str) -> Iterator[Slice]:
@@ -75,6 +64,7 @@ def _unpack(path: Path, packed: BinaryIO, plain: BinaryIO) -> None:
     except zstandard.ZstdError as error:
         raise SourceError("is no sound zstd file", where=str(path)) from error
     plain.flush()
+    plain.seek(0)
 
 
 def _import_zstandard(path: Path) -> Any:

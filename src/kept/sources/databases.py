@@ -1,8 +1,8 @@
-"""SQLite files of other programs, read from a private copy: the original is never locked or written, and no files are left beside
-it.
+"""Read SQLite databases of other programs from a private copy: the original is never locked or written, and no files are left
+beside it.
 
-A database with many conversations is read one conversation at a time, and only those that changed: the cursor's carry stores the
-latest change seen (milliseconds). Knows SQLite's files and limits, the cursor and slices; the format defines a conversation.
+A database is read one conversation at a time, and only those that changed: the cursor's carry stores the time of the latest change.
+The format defines a conversation.
 """
 
 import json
@@ -10,6 +10,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from hashlib import blake2b
@@ -39,15 +40,14 @@ from kept.sources.records import (
 MAGIC = b"SQLite format 3\0"
 _COPY_LIMIT = 16 * 2**30
 _TRIES = 3
-BESIDE = ("-wal", "-journal")
+BESIDE = ("-wal", "-journal")  # suffixes of the files beside a database with changes that are not merged into it yet
 
 
 def database_mark(path: Path) -> tuple[int, str]:
-    """The size of a database, and a hash that changes with every write to it. Of the main file only the header is read; the
-    files beside it (``BESIDE``) are read whole.
+    """The size of a database, and a hash that changes with every write to it. Raises SourceError.
 
-    A writer may leave the main file's size and header unchanged, so its mtime is included; if only that changed, the file is read
-    once more than necessary. Raises SourceError.
+    Of the main file, the size, the header and the mtime are hashed, because a writer may leave the first two unchanged; of the
+    files beside it, all bytes.
     """
     digest = blake2b(digest_size=16)
     with open_source(path) as file:
@@ -64,9 +64,9 @@ def database_mark(path: Path) -> tuple[int, str]:
 
 @contextmanager
 def open_copy(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a private copy of a database, including changes not merged into it yet; the copy is deleted afterwards.
+    """Open a private copy of a database and the files beside it, which is deleted afterwards.
 
-    Raises SourceError if it keeps changing, is too large, or is not a database.
+    Raises SourceError if the file keeps changing, is too large, or is not a database.
     """
     with tempfile.TemporaryDirectory(prefix="kept-") as folder:
         copy = Path(folder) / "copy.db"
@@ -123,7 +123,7 @@ def add_index(connection: sqlite3.Connection, table: str, column: str) -> None:
 
 
 def _copy_database(path: Path, copy: Path) -> None:
-    """Copy a database and the files beside it, in a consistent state."""
+    """Copy a database and the files beside it in a consistent state: again, if they changed meanwhile."""
     try:
         for _ in range(_TRIES):
             before = database_mark(path)
@@ -154,7 +154,7 @@ class Conversation:
 
 
 def parse_value(data: Any, row: int) -> Mapping[str, Any] | Reject:
-    """The object in a column of a row: an empty one for an empty column, a fault for anything that is no JSON object."""
+    """The JSON object in a column of a row: empty for an empty column, a Reject for anything else."""
     raw = data if isinstance(data, bytes) else str(data or "").encode("utf-8", "replace")
     piece = next(parse_line(SourceLine(number=row, start=0, end=len(raw), data=raw)), None)
     return piece.value if isinstance(piece, Record) else piece or {}
@@ -170,12 +170,12 @@ def read_conversations(path: Path, cursor: Cursor, find: Callable[[Connection], 
         return
     since = int(json.loads(cursor.carry).get("since", 0))
     latest, gathered = since, 0
-    noted: dict[str, int] = {}
+    noted = Counter[str]()
     outcomes: list[Outcome | Reject] = []
     with open_copy(path) as connection:
         for conversation in find(connection):
             if 0 < conversation.changed < since:
-                noted["unchanged-conversation"] = noted.get("unchanged-conversation", 0) + 1
+                noted["unchanged-conversation"] += 1
                 continue
             document, rejects = conversation.read()
             outcomes += [*to_outcomes(document, str(path)), *rejects]
@@ -183,7 +183,7 @@ def read_conversations(path: Path, cursor: Cursor, find: Callable[[Connection], 
             if (gathered >= SLICE_BYTES or len(outcomes) >= SLICE_EVENTS) and conversation.changed > latest:
                 latest = conversation.changed
                 yield make_slice(path, outcomes, Cursor(carry=json.dumps({"since": latest})), noted=noted)
-                outcomes, gathered, noted = [], 0, {}
+                outcomes, gathered, noted = [], 0, Counter()
             latest = max(latest, conversation.changed)
     reached = Cursor(inode=path.stat().st_ino, offset=size, prefix=mark, carry=json.dumps({"since": latest}))
     yield make_slice(path, outcomes, reached, noted=noted)

@@ -1,10 +1,9 @@
-"""Files that are read whole, and the events made of them.
+"""Read files that are read whole, and make events of their records.
 
-Knows bytes, lines, cursors and keys, but no format. A changed document is read again from its start. The key of an event comes from
-its session, author's role, time as written and words, with a counter for repetitions, never from its position. So unchanged parts
-keep their keys.
+A changed document is read again from its start. The key of an event is the record's id. Without one, it is made from the session,
+the kind, the time as written and the words, with a counter for repetitions, so that unchanged parts keep their keys.
 
-Also decides which prompts in the person's name are unconfirmed, for all clients: nothing shows that the person typed them.
+Also labels, for all clients, the prompts in the person's name that a program sent or that nothing shows the person typed.
 """
 
 import codecs
@@ -19,7 +18,7 @@ from typing import Any, NamedTuple
 from kept.core.digest import hash_bytes, hash_texts
 from kept.core.document import END
 from kept.core.errors import SourceError
-from kept.core.event import UNCONFIRMED_MARK, Author, Cursor, EventKind, Precision, Slice, ToolUse
+from kept.core.event import UNCONFIRMED_MARK, Author, Cursor, EventKind, Precision, Slice
 from kept.core.handover import IGNORE
 from kept.core.markup import parse_ids_line
 from kept.core.pattern import compile_late
@@ -27,7 +26,17 @@ from kept.core.text import one_line
 from kept.core.times import parse_instant
 from kept.core.value import dataclass, field, replace
 from kept.core.words import list_shapes
-from kept.sources.drafts import EventDraft, content_text, count_note, relabel, requested_tool, safe_word, to_event, truncate_name
+from kept.sources.drafts import (
+    EventDraft,
+    content_text,
+    count_note,
+    relabel,
+    requested_tool,
+    result_tool,
+    safe_word,
+    to_event,
+    truncate_name,
+)
 from kept.sources.json_lines import REWRITTEN, Outcome, make_slice
 from kept.sources.records import SLICE_EVENTS, RecordPlace, open_source, refuse_wide_text
 
@@ -57,13 +66,13 @@ class Snapshot(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DocumentEntry:
-    """A record of a document: what was said in it, or why there is nothing (by default: no text).
+    """A record of a document: drafts of its events, or why it has none.
 
     ``session`` is the record's own, if a file contains several.
     """
 
     place: RecordPlace
-    said: tuple[EventDraft, ...] = ()
+    drafts: tuple[EventDraft, ...] = ()
     dropped: str = "no-text"
     noted: Mapping[str, int] = field(default_factory=dict)
     session: str = ""
@@ -82,7 +91,7 @@ class SourceDocument:
 def close_document(
     rows: Sequence[Row], entries: list[DocumentEntry], notes: Mapping[str, int], *, dropped: str = "no-text"
 ) -> tuple[DocumentEntry, ...]:
-    """The records of a document, at least one; the first one carries the document's own notes."""
+    """The records of a document, at least one; the notes about the whole document are added to the first one."""
     first = entries[0] if entries else DocumentEntry(place=RecordPlace(1, 0, rows[-1].end if rows else 0), dropped=dropped)
     return (replace(first, noted={**first.noted, **notes}), *entries[1:])
 
@@ -96,21 +105,21 @@ def draft_message(reason: str, written: Any, started: datetime | None, *, native
     )
 
 
-def leave_out(document: SourceDocument, event_draft: EventDraft) -> SourceDocument:
-    """A note that opts out: its first record starts with a prompt that says so, which excludes the session."""
+def opt_out(document: SourceDocument, template: EventDraft) -> SourceDocument:
+    """Opt a note out: a prompt that says so at the start of its first record excludes the session."""
     first, *others = document.entries
-    marker = replace(event_draft, kind=EventKind.PROMPT, author=Author.HUMAN, text=IGNORE)
+    marker = replace(template, kind=EventKind.PROMPT, author=Author.HUMAN, text=IGNORE)
     return replace(document, entries=(replace(first, drafts=(marker, *first.drafts)), *others))
 
 
 def read_document(
     path: Path, cursor: Cursor, parse: Callable[[list[Row]], SourceDocument], *, setting: str = ""
 ) -> Iterator[Slice]:
-    """Read a text document, unless the cursor already knows this state, in slices of whole records.
+    """Yield the slices of a text document, each of whole records; none if the cursor is at the end of this state of the file.
 
-    ``setting`` is anything else that affects the result: if it changes, the document counts as changed.
+    ``setting`` is anything else that affects the result: if it changes, the document counts as changed. The cursor's offset is 0
+    until the last slice; its line counts the finished records, and its prefix identifies the state.
 
-    The cursor's offset is 0 until the last slice; its line counts the finished records, and its prefix identifies the document.
     Raises SourceError if the file is not regular, too large, not UTF-8, or binary.
     """
     if found := read_new_state(path, cursor, setting=setting):
@@ -119,8 +128,8 @@ def read_document(
 
 
 def read_new_state(path: Path, cursor: Cursor, *, limit: int | None = None, setting: str = "") -> tuple[bytes, Snapshot] | None:
-    """Return the bytes of a file and its state; None if the cursor already knows this state. Raises SourceError."""
-    limit = DOCUMENT_LIMIT if limit is None else limit
+    """Return the bytes of a file and its state; None if the cursor is at the end of this state. Raises SourceError."""
+    limit = limit or DOCUMENT_LIMIT
     with open_source(path) as file:
         info = os.fstat(file.fileno())
         if info.st_size > limit:
@@ -131,31 +140,20 @@ def read_new_state(path: Path, cursor: Cursor, *, limit: int | None = None, sett
 
 
 def split_slices(path: Path, cursor: Cursor, snapshot: Snapshot, outcomes: Iterator[Outcome]) -> Iterator[Slice]:
-    """Yield slices of a document's outcomes, without those that the cursor has from the same state."""
+    """Yield slices of a document's outcomes, without those before a cursor within the same state."""
     done = cursor.line if (cursor.offset, cursor.prefix) == (0, snapshot.mark) else 0
     noted = {REWRITTEN: 1} if cursor.prefix and not done else {}
-    parts = _split_outcomes(islice(outcomes, done, None))
-    part = next(parts, None)
-    while part is not None:
-        after = next(parts, None)
-        done += len(part)
-        reached = Cursor(inode=snapshot.inode, offset=snapshot.size if after is None else 0, prefix=snapshot.mark, line=done)
-        yield make_slice(path, part, reached, noted=noted)
-        part, noted = after, {}
-
-
-def _split_outcomes(outcomes: Iterable[Outcome]) -> Iterator[list[Outcome]]:
-    """Split outcomes into runs of about as many events as a slice has; one empty run if there are none."""
     part: list[Outcome] = []
-    events = parts = 0
-    for outcome in outcomes:
+    events = 0
+    for outcome in islice(outcomes, done, None):
+        if events >= SLICE_EVENTS:
+            yield make_slice(path, part, Cursor(inode=snapshot.inode, prefix=snapshot.mark, line=done), noted=noted)
+            part, events, noted = [], 0, {}
         part.append(outcome)
         events += len(outcome.events)
-        if events >= SLICE_EVENTS:
-            yield part
-            part, events, parts = [], 0, parts + 1
-    if part or not parts:
-        yield part
+        done += 1
+    reached = Cursor(inode=snapshot.inode, offset=snapshot.size, prefix=snapshot.mark, line=done)
+    yield make_slice(path, part, reached, noted=noted)
 
 
 def split_rows(data: bytes, path: Path) -> list[Row]:
@@ -185,7 +183,7 @@ def split_rows(data: bytes, path: Path) -> list[Row]:
 
 
 def sniff_rows(head: bytes, path: Path) -> list[Row]:
-    """The lines of a file's first bytes, to recognize its format; other encodings are tolerated here, and refused when reading."""
+    """The lines of a file's first bytes, to recognize its format; text in other encodings is refused only when it is read."""
     try:
         return split_rows(head, path)
     except SourceError:
@@ -194,20 +192,20 @@ def sniff_rows(head: bytes, path: Path) -> list[Row]:
 
 
 def blank_own_blocks(rows: list[Row]) -> list[Row]:
-    """Blank the rows of kept's own section: nobody else wrote it, so it confirms nothing."""
-    found = list(rows)
+    """Blank the rows of kept's own section, so that kept does not learn from its own words."""
+    blanked = list(rows)
     begin = None
     for number, row in enumerate(rows):
         if row.text.startswith(_OURS):
             begin = number - (number > 0 and rows[number - 1].text.startswith("## "))  # the block's heading is blanked with it
         elif row.text.rstrip() == _OURS_END and begin is not None:
-            found[begin : number + 1] = [row._replace(text="") for row in rows[begin : number + 1]]
+            blanked[begin : number + 1] = [row._replace(text="") for row in rows[begin : number + 1]]
             begin = None
-    return found
+    return blanked
 
 
 def is_own_document(rows: list[Row]) -> bool:
-    """True if Markdown is kept's own: it ends like the files that kept writes, or contains only kept's section."""
+    """True if a Markdown file is kept's own: it ends like the files that kept writes, or contains only kept's section."""
     left = [text for row in blank_own_blocks(rows) if (text := row.text.strip())]
     return bool(rows) and (not left or (parse_ids_line(left[-1]) or ("",))[0] == END)
 
@@ -217,26 +215,23 @@ def rows_place(rows: Sequence[Row], first: int, after: int) -> RecordPlace:
     return RecordPlace(first + 1, rows[first].start, rows[max(first, after - 1)].end)
 
 
-# The elements in which editors put the prompt itself, the last one of its kind; around it they put context.
+# Elements in which editors put the prompt itself, with context around them; the last one of its kind counts.
 _REQUESTS = ("userRequest", "user_query", "user_request")
 
 
-def split_prompt(text: str, reason: str, template: EventDraft) -> tuple[list[EventDraft], Mapping[str, int]]:
-    """Split a text in the person's name into their own words and what a program added around them."""
-    removed: dict[str, int] = {}
-    template = replace(template, kind=EventKind.PROMPT, reason=reason)
+def split_prompt(text: str, template: EventDraft, noted: dict[str, int]) -> list[EventDraft]:
+    """Split a text in the person's name into their own words, which get the template's reason, and what programs added to them."""
     typed, around = _unwrap(text.strip())
-    drafts = template.typed(typed, removed)
-    if around:
-        drafts.append(replace(template, author=Author.INJECTED, reason="editor-context", text=around))
-    return drafts, removed
+    drafts = template.typed(typed, noted)
+    return [*drafts, template.injected(around, "editor-context")] if around else drafts
 
 
 def block_drafts(
     blocks: Iterable[Mapping[str, Any]], template: EventDraft, noted: dict[str, int], *, answers: str = ""
 ) -> list[EventDraft]:
-    """Drafts from the blocks of a message in Anthropic's form: a person's words, or the assistant's (``answers`` is the reason for
-    those) with its calls and their results. Blocks of other types are noted.
+    """Drafts from the blocks of a message in Anthropic's form. Blocks of other types are noted.
+
+    ``answers`` is the reason for the texts and calls of the assistant; if it is empty, the message is a person's.
     """
     drafts: list[EventDraft] = []
     answer = template.answer("", answers)
@@ -244,17 +239,13 @@ def block_drafts(
         text = content_text(block.get("text"))
         match block.get("type"):
             case "text" if not answers:
-                typed, removed = split_prompt(text, template.reason, template)
-                drafts += typed
-                noted |= removed
+                drafts += split_prompt(text, template, noted)
             case "text":
                 drafts += [replace(answer, text=text)] if text else []
             case "tool_use" if answers:
                 drafts.append(answer.call(requested_tool(block.get("name"), block.get("id"), block.get("input"))))
             case "tool_result":
-                failed = block.get("is_error")
-                ok = not failed if isinstance(failed, bool) else None
-                tool = ToolUse(name=truncate_name(block.get("name")), call=truncate_name(block.get("tool_use_id")), ok=ok)
+                tool = result_tool(block.get("name"), block.get("tool_use_id"), block.get("is_error"))
                 drafts.append(answer.output(content_text(block.get("content")), tool, noted))
             case kind:
                 count_note(noted, f"block:{safe_word(kind)}")
@@ -285,37 +276,34 @@ def _unwrap(text: str) -> tuple[str, str]:
 
 
 class Repetitions:
-    """Counts the occurrences of keys, in bounded memory.
-
-    If there are too many keys they are dropped, and all counts continue from a number that none of them had.
-    """
+    """Numbers the occurrences of keys, in bounded memory: too many keys are forgotten, and the numbers go on from unused ones."""
 
     def __init__(self) -> None:
         self._counts = Counter[str]()
         self._base = 0
 
     def next_number(self, key: str) -> int:
-        """A number that no earlier occurrence of the key got; 0 for the first one."""
+        """A number that no earlier occurrence of the key got; 0 for the first one, unless keys were forgotten."""
         if len(self._counts) >= ROWS_LIMIT:
             self._base += self._counts.total()
             self._counts.clear()
-        found = self._base + self._counts[key]
         self._counts[key] += 1
-        return found
+        return self._base + self._counts[key] - 1
 
 
 def to_outcomes(document: SourceDocument, path: str, repeated: Repetitions | None = None) -> Iterator[Outcome]:
-    """Yield the events of a document's records, with their keys; ``repeated`` counts the keys of earlier parts of the file."""
+    """Yield the outcome of each record of a document; ``repeated`` has the keys of earlier parts of the file."""
     repeated = repeated or Repetitions()
     for entry in document.entries:
         session = truncate_name(entry.session or document.session)
-        counted = Counter[str]()
+        numbered = Counter[str]()
         events = []
         for draft in entry.drafts:
             if draft.native:
                 native = truncate_name(draft.native)
                 key = native if len(native) >= _GLOBAL_ID else hash_texts(session, native)
-                count, counted[key] = counted[key], counted[key] + 1
+                count = numbered[key]
+                numbered[key] += 1
             else:
                 call = draft.tool.call if draft.tool else ""
                 key = hash_texts(session, draft.kind, draft.stamp, call, one_line(draft.text))
@@ -337,21 +325,23 @@ def to_outcomes(document: SourceDocument, path: str, repeated: Repetitions | Non
         yield Outcome(events=tuple(events), dropped="" if events else entry.dropped, noted=entry.noted)
 
 
-def label_unconfirmed(pieces: Sequence[EventDraft], noted: dict[str, int], mark: str) -> list[EventDraft]:
-    """Mark prompts in the person's name that a program or agent may have sent as unconfirmed, which holds what they tell; ``mark``
-    is the reason in the account.
+def label_unconfirmed(drafts: Sequence[EventDraft], noted: dict[str, int], cause: str) -> list[EventDraft]:
+    """Label prompts in the person's name as unconfirmed, because somebody else may have sent or written them: what they tell is
+    held. ``cause`` is noted in the account.
     """
-    own = [piece.kind is EventKind.PROMPT and piece.author is Author.HUMAN for piece in pieces]
-    if any(own):
-        count_note(noted, f"unconfirmed-prompt:{mark}")
-    return [
-        replace(piece, reason=f"{UNCONFIRMED_MARK}{piece.reason}") if unsure else piece
-        for piece, unsure in zip(pieces, own, strict=True)
+    labelled = [
+        replace(draft, reason=f"{UNCONFIRMED_MARK}{draft.reason}")
+        if draft.kind is EventKind.PROMPT and draft.author is Author.HUMAN
+        else draft
+        for draft in drafts
     ]
+    if labelled != list(drafts):
+        count_note(noted, f"unconfirmed-prompt:{cause}")
+    return labelled
 
 
-def doubt_entry(entry: DocumentEntry) -> DocumentEntry:
-    """Mark the prompt of an entry as unconfirmed, because its heading may belong to the text above it."""
+def label_entry_unconfirmed(entry: DocumentEntry) -> DocumentEntry:
+    """Label the prompt of an entry as unconfirmed, because its heading may belong to the text above it."""
     noted = dict(entry.noted)
     return replace(entry, drafts=tuple(label_unconfirmed(entry.drafts, noted, "heading")), noted=noted)
 
@@ -369,17 +359,17 @@ PRINTED = "sdk-cli"  # the entry point of `claude -p`, at a terminal or in a scr
 _PROGRAMS = ("sdk", "codex_sdk", "claude-code-github-action", "mcp")
 
 
-def is_sdk(entry: object) -> bool:
-    """True if a program started the session: with a client's library, a build action, or a server."""
-    return isinstance(entry, str) and entry.startswith(_PROGRAMS) and entry != PRINTED
+def is_program(client: object) -> bool:
+    """True if the entry point or originator of a session is a program: a client's library, a build action, or a server."""
+    return isinstance(client, str) and client.startswith(_PROGRAMS) and client != PRINTED
 
 
 def is_unattended(folder: object) -> bool:
-    """True if no person works in a session's folder; an unknown folder counts as such."""
+    """True if no person works in a session's folder: it is temporary, a build machine's, or unknown."""
     return not isinstance(folder, str) or not folder or bool(_UNATTENDED.search(folder))
 
 
-def label_as_program(pieces: Sequence[EventDraft], noted: dict[str, int], mark: str) -> list[EventDraft]:
-    """Relabel prompts as a program's; ``mark`` is the reason in the account."""
-    count_note(noted, f"program-prompt:{mark}")
-    return relabel(pieces, Author.INJECTED, "machine-session")
+def label_as_program(drafts: Sequence[EventDraft], noted: dict[str, int], cause: str) -> list[EventDraft]:
+    """Relabel prompts as a program's; ``cause`` is noted in the account."""
+    count_note(noted, f"program-prompt:{cause}")
+    return relabel(drafts, Author.INJECTED, "machine-session")

@@ -1,16 +1,13 @@
-"""What all readers share: drafts of events (typed text, calls, outputs), events made of them, and fields of uncertain type.
-
-Knows no format and no file.
-"""
+"""Drafts of events, the events made of them, and helpers for fields of uncertain type. Shared by all readers."""
 
 import json
+import re
 import shlex
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
-from kept.core.digest import hash_texts as hash_texts  # noqa: PLC0414 - readers import it from here
-from kept.core.digest import twin_of
+from kept.core.digest import hash_texts, twin_of
 from kept.core.event import Author, Event, EventKind, Pointer, Precision, ToolUse
 from kept.core.times import format_instant
 from kept.core.value import dataclass, replace
@@ -18,6 +15,7 @@ from kept.sources.message_parts import split_text
 from kept.sources.records import Record, SourceLine, parse_line
 
 T = TypeVar("T")
+_SAFE_WORD = re.compile(r"[-_.]*[A-Za-z][-_.A-Za-z]*")
 PATH_LIMIT = 4096
 TEXT_LIMIT = 200_000
 NAME_LIMIT = 128
@@ -32,7 +30,7 @@ _TARGETS = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EventDraft:
-    """A draft of one event of a record, usually a prompt: block ``index`` of its message, piece ``order`` of that block.
+    """A draft of one event of a record, usually a prompt: part ``order`` of block ``index`` of its message.
 
     ``stamp`` is its time as written, ``native`` and ``parent`` are ids of records. Formats whose records have one time and one id
     for all of their events pass these to :func:`to_event` instead.
@@ -54,7 +52,7 @@ class EventDraft:
 
     @property
     def suffix(self) -> str:
-        """The suffix that distinguishes the pieces of one record in their keys; empty for the first."""
+        """The suffix that distinguishes the events of one record in their keys; empty for the first."""
         if not (self.index or self.order):
             return ""
         return f"#{self.index}.{self.order}" if self.order else f"#{self.index}"
@@ -69,19 +67,22 @@ class EventDraft:
 
     def output(self, text: str, tool: ToolUse, noted: dict[str, int] | None = None) -> "EventDraft":
         """A tool's output; the middle of a long one is left out."""
-        told = shorten_text(text, noted)
-        return replace(self, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result", text=told, tool=tool)
+        text = shorten_text(text, noted)
+        return replace(self, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result", text=text, tool=tool)
+
+    def injected(self, text: str, reason: str) -> "EventDraft":
+        """A prompt that nobody typed, at this place."""
+        return replace(self, kind=EventKind.PROMPT, author=Author.INJECTED, reason=reason, text=text)
 
     def typed(self, text: str, noted: dict[str, int]) -> list["EventDraft"]:
-        """Split a text in the user's name from what hooks and tools added; this draft's reason applies to typed parts."""
+        """Split a text in the user's name into what they typed, which gets this draft's reason, and what hooks and tools added."""
         split = split_text(text)
-        for what, count in split.removed.items():
-            count_note(noted, what, count)
+        for tag, count in split.removed.items():
+            count_note(noted, tag, count)
+        prompt = replace(self, kind=EventKind.PROMPT)
         return [
-            replace(
-                self, author=part.author, reason=self.reason if part.reason == "typed" else part.reason, text=part.text, order=order
-            )
-            for order, part in enumerate(split.parts)
+            replace(prompt, author=author, reason=self.reason if reason == "typed" else reason, text=part, order=order)
+            for order, (author, reason, part) in enumerate(split.parts)
         ]
 
 
@@ -98,7 +99,7 @@ def content_text(content: Any) -> str:
 
 
 def shorten_text(text: str, noted: dict[str, int] | None = None) -> str:
-    """The text; of a very long one the beginning and end, which is noted."""
+    """The text; a very long one without its middle, which is noted."""
     if len(text) <= TEXT_LIMIT:
         return text
     if noted is not None:
@@ -109,9 +110,8 @@ def shorten_text(text: str, noted: dict[str, int] | None = None) -> str:
 
 
 def truncate_text(text: str, most: int = TARGET_LIMIT) -> str:
-    """The beginning of a text up to white space, because half a secret would not be recognized any more.
-
-    Without white space in the last quarter, that quarter is dropped.
+    """The beginning of a text, cut at white space, because half a secret would not be recognized; without white space in the last
+    quarter, that quarter is dropped.
     """
     if len(text) <= most:
         return text.strip()
@@ -133,13 +133,13 @@ def truncate_name(value: Any, limit: int = NAME_LIMIT) -> str:
 
 
 def injected_draft(text: str, reason: str, index: int = 0, order: int = 0) -> EventDraft:
-    """A draft of text that nobody typed."""
-    return EventDraft(author=Author.INJECTED, reason=reason, text=text.strip(), index=index, order=order)
+    """A draft of a prompt that nobody typed."""
+    return EventDraft(index=index, order=order).injected(text.strip(), reason)
 
 
-def count_note(noted: dict[str, int], what: str, count: int = 1) -> None:
-    """Count something that was removed from a kept record."""
-    noted[what] = noted.get(what, 0) + count
+def count_note(noted: dict[str, int], note: str, count: int = 1) -> None:
+    """Count something that is noted in the account, such as a block removed from a kept record."""
+    noted[note] = noted.get(note, 0) + count
 
 
 def hold_newest(held: dict[str, T], name: str, value: T, most: int) -> None:
@@ -174,14 +174,24 @@ def exit_code_of(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def call_target(arguments: Mapping[str, Any]) -> str:
-    """The target of a call, bounded: its command, path or query, else all its arguments as JSON."""
-    named = next((found for key in _TARGETS if (found := command_line(arguments.get(key)).strip())), "")
+def parse_exit_code(text: str) -> int | None:
+    """The exit code that a text consists of; None for any other text."""
+    return int(text) if len(text) < 12 and text.removeprefix("-").isdecimal() else None
+
+
+def success_of(is_error: Any) -> bool | None:
+    """Whether a tool succeeded, from the field that says if it failed; None if there is none."""
+    return not is_error if isinstance(is_error, bool) else None
+
+
+def call_target(arguments: Mapping[str, Any], names: Iterable[str] = _TARGETS) -> str:
+    """The target of a call, truncated: the first of the named arguments, else all arguments as JSON."""
+    named = next((target for name in names if (target := command_line(arguments.get(name)).strip())), "")
     return truncate_text(named or (json.dumps(arguments, ensure_ascii=False) if arguments else ""))
 
 
-def call_detail(arguments: Mapping[str, Any], texts: Iterable[str] = ("content",)) -> str:
-    """What a call changes: old → new text of an edit, or the first of these texts, as for a new file; else empty. Truncated."""
+def call_detail(arguments: Mapping[str, Any], names: Iterable[str] = ("content",)) -> str:
+    """What a call changes, truncated: old → new text of an edit, else the first of the named arguments; empty if it has none."""
     edits = arguments.get("edits")
     for edit in (arguments, *(edits if isinstance(edits, list) else ())):
         if not isinstance(edit, dict):
@@ -190,7 +200,7 @@ def call_detail(arguments: Mapping[str, Any], texts: Iterable[str] = ("content",
             old, new = edit.get(before), edit.get(after)
             if isinstance(old, str) and isinstance(new, str):
                 return format_change(old, new)
-    return next((truncate_text(text) for name in texts if isinstance(text := arguments.get(name), str)), "")
+    return next((truncate_text(text) for name in names if isinstance(text := arguments.get(name), str)), "")
 
 
 def requested_tool(name: Any, call: Any, given: Any) -> ToolUse:
@@ -199,13 +209,18 @@ def requested_tool(name: Any, call: Any, given: Any) -> ToolUse:
     return ToolUse(name=truncate_name(name), call=truncate_name(call), target=call_target(arguments), detail=call_detail(arguments))
 
 
+def result_tool(name: Any, call: Any, is_error: Any) -> ToolUse:
+    """A tool in a message with its result, which says whether it failed."""
+    return ToolUse(name=truncate_name(name), call=truncate_name(call), ok=success_of(is_error))
+
+
 def relabel(drafts: Iterable[EventDraft], author: Author, reason: str) -> list[EventDraft]:
-    """The same events with another author and reason."""
+    """The same drafts with another author and reason."""
     return [replace(draft, author=author, reason=reason) for draft in drafts]
 
 
 def to_event(
-    piece: EventDraft,
+    draft: EventDraft,
     *,
     key: str,
     session: str,
@@ -220,31 +235,31 @@ def to_event(
 ) -> Event:
     """Convert a draft to an event.
 
-    A conversation that two tools recorded is recognized by its twins if both kept the milliseconds.
+    If two tools recorded a conversation with the same times, the events of one have the same twins as those of the other.
     """
-    call = piece.tool.call if piece.tool else ""
+    call = draft.tool.call if draft.tool else ""
     return Event(
         key=key,
-        twin=twin_of(piece.kind, format_instant(at) if at and precision is Precision.MESSAGE else "", call, piece.text),
+        twin=twin_of(draft.kind, format_instant(at) if at and precision is Precision.MESSAGE else "", call, draft.text),
         session=session,
         record=record,
         parent=parent,
         turn=turn,
-        kind=piece.kind,
-        author=piece.author,
-        label_reason=piece.reason,
-        text=piece.text,
+        kind=draft.kind,
+        author=draft.author,
+        label_reason=draft.reason,
+        text=draft.text,
         at=at,
         precision=precision if at else Precision.NONE,
         project=project,
         branch=branch,
-        tool=piece.tool,
+        tool=draft.tool,
         pointer=pointer,
     )
 
 
 def strip_leading_blocks(texts: Iterable[str], tag: str) -> tuple[str, str]:
-    """Join the parts of a message without the leading blocks ``<tag>…</tag>`` that a client added; also return those blocks."""
+    """Join the parts of a message without the blocks ``<tag>…</tag>`` at their beginnings; also return these blocks."""
     rest, blocks = [], []
     for part in texts:
         text = part.lstrip()
@@ -280,11 +295,7 @@ def to_mappings(value: Any) -> list[Mapping[str, Any]]:
 
 
 def safe_word(value: Any) -> str:
-    """A word from a file that may be part of a reason: short and only letters, so it cannot be a secret."""
+    """A word from a file that may be part of a reason: short and only letters, so that it cannot be a secret; else ``odd``."""
     if not isinstance(value, str) or not value:
         return "none"
-    return (
-        value
-        if len(value) <= 40 and value.isascii() and value.replace("-", "").replace("_", "").replace(".", "").isalpha()
-        else "odd"
-    )
+    return value if len(value) <= 40 and _SAFE_WORD.fullmatch(value) else "odd"

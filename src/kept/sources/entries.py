@@ -1,8 +1,8 @@
-"""kept's own journal entries: the only output of its own that kept reads, once, like any journal.
+"""Read kept's own journal entries, the only output of its own that kept reads, like any journal.
 
-What an entry recalls (a kept block) and what came from outside (a marked block) is left out, and so are entries that are not to be
-extracted. So nothing confirms itself, and nothing untrusted becomes a memory. The rest has the trust of an assistant's text, the
-lowest that sessions have. A person's changes to an entry are read like the rest of it.
+Blocks of memories and of content from outside are left out, and so are entries whose front matter does not say ``extract: yes``. So
+nothing confirms itself, and nothing from outside becomes a memory. The rest, a person's changes included, is trusted like an
+assistant's text.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+from kept.core.digest import hash_texts
 from kept.core.event import Author, Cursor, Slice
 from kept.core.value import dataclass, replace
 from kept.sources.base import ENTRY
@@ -19,7 +20,7 @@ from kept.sources.records import RecordPlace, read_beginning
 if TYPE_CHECKING:
     from kept.sources.documents import Row, SourceDocument
 
-_HEAD = 4_096
+_HEAD_BYTES = 4_096
 _MARK = "generated_by: kept"
 _OUTSIDE, _OUTSIDE_END = "<!-- outside:begin -->", "<!-- outside:end -->"
 
@@ -52,9 +53,9 @@ class KeptEntries:
 
 
 def find_entries(folder: Path) -> Iterator[Path]:
-    """Yield the entries in a folder that kept wrote and reads again, by name. Opens only their front matter."""
+    """Yield the entries in a folder from which memories are extracted, sorted by name."""
     for path in sorted(folder.glob("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].md")):
-        head = read_beginning(path, _HEAD)
+        head = read_beginning(path, _HEAD_BYTES)
         if KeptEntries().claims(path, head) and "extract: yes" in _front_matter_lines(head.decode("utf-8", "replace")):
             yield path
 
@@ -67,7 +68,6 @@ def _front_matter_lines(text: str) -> tuple[str, ...]:
 
 def _parse_entry(rows: "list[Row]", *, path: Path, reader: KeptEntries) -> "SourceDocument":
     from kept.sources.documents import DocumentEntry, SourceDocument  # noqa: PLC0415 - as above
-    from kept.sources.drafts import hash_texts  # noqa: PLC0415
     from kept.sources.formats.journal import Journal, parse_journal  # noqa: PLC0415
 
     front = _front_matter_lines("\n".join(row.text for row in rows[:60]))

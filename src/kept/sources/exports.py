@@ -1,9 +1,9 @@
-"""The data exports of ChatGPT and Claude.ai: a ZIP, or the JSON file of conversations in it. The JSON array may have any length; it
-is read element by element in bounded memory.
+"""Read the data exports of ChatGPT and Claude.ai: a ZIP, or the JSON file of conversations in it. The JSON array may have any
+length: it is read element by element in bounded memory.
 
 A record is a message (for ChatGPT a node of the conversation's tree); a conversation without messages has one record. Nothing is
-unpacked to disk, and only members named conversations*.json are opened. The cursor's offset is 0 until the whole file was read; its
-carry then counts the finished conversations.
+unpacked to disk, and only members named ``conversations*.json`` are opened. Until the whole file was read, the cursor's offset is 0
+and its carry counts the finished conversations.
 """
 
 import json
@@ -12,6 +12,7 @@ import re
 import struct
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -51,14 +52,13 @@ class Readable(Protocol):
 
     def read(self, size: int, /) -> bytes:
         """Read at most ``size`` bytes."""
-        ...
 
 
 def read_elements(file: Readable) -> Iterator[SourceLine]:
     """Yield the elements of the array at the file's position, or the single object there.
 
     They are numbered from 1; byte ranges count from the start of reading. ``data`` is None for an element above the line limit, and
-    ``ended`` is False for a truncated last one. Anything between elements is also yielded as an element.
+    ``ended`` is False for a truncated last one. Anything else between two elements is yielded as an element too.
     """
     piece = _ElementBuffer()
     depth = base = 0  # base: the depth of elements, 1 within an array
@@ -131,12 +131,12 @@ _RATIO_FROM = 2**20
 
 
 Translate = Callable[[Mapping[str, Any], RecordPlace], SourceDocument]
-"""What makes a conversation of an export, and its place, a document."""
+"""A function that translates a conversation of an export, which is at a place, to a document."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Export:
-    """The reader of a data export. ``opening`` matches something near its beginning, ``translate`` reads a conversation."""
+    """The reader of a data export. ``opening`` matches what its first conversation contains, ``translate`` reads a conversation."""
 
     name: str
     opening: re.Pattern[bytes]
@@ -177,12 +177,11 @@ def _read_export(path: Path, cursor: Cursor, translate: Translate) -> Iterator[S
             return
         carry = json.loads(cursor.carry)
         done = carry.get("done", 0) if carry.get("mark") == mark else 0
-        noted = {REWRITTEN: 1} if cursor != Cursor() and not done else {}
+        noted = Counter({REWRITTEN: 1} if cursor != Cursor() and not done else {})
         number, gathered, pending = 0, 0, 0
         outcomes: list[Outcome | Reject] = []
         for member in _open_members(path, file):
-            for skipped in member.beside:
-                noted[skipped] = noted.get(skipped, 0) + 1
+            noted.update(member.beside)
             for element in read_elements(member.file):
                 number += 1
                 if number <= done:
@@ -195,7 +194,7 @@ def _read_export(path: Path, cursor: Cursor, translate: Translate) -> Iterator[S
                 if gathered >= SLICE_BYTES or len(outcomes) >= SLICE_EVENTS:
                     state = json.dumps({"done": number, "mark": mark})
                     yield make_slice(path, outcomes, Cursor(inode=info.st_ino, line=number, carry=state), noted=noted)
-                    outcomes, gathered, noted = [], 0, {}
+                    outcomes, gathered, noted = [], 0, Counter()
         reached = Cursor(inode=info.st_ino, offset=info.st_size, prefix=mark, line=number)
         yield make_slice(path, outcomes, reached, noted=noted, pending=pending)
 
@@ -212,7 +211,7 @@ def _element_outcomes(path: Path, element: SourceLine, number: int, translate: T
 
 
 class _Member(NamedTuple):
-    """A file of conversations, and the unread files beside it, as reasons."""
+    """A file of conversations, and for the first one a note for each file in the export that is not read."""
 
     file: Readable
     beside: Sequence[str]
@@ -257,7 +256,7 @@ def _open_members(path: Path, file: BinaryIO) -> Generator[_Member, None, None]:
 
 @dataclass(frozen=True, slots=True)
 class _UnpackedMember:
-    """A member's content. The library returns no more than the declared size, which was checked."""
+    """The content of a member. The library returns no more than the declared size, which was checked."""
 
     member: IO[bytes]
     path: Path

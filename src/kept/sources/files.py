@@ -1,8 +1,4 @@
-"""Find the format of a file, and describe files that no format claims.
-
-Knows the list of formats, magic numbers, encodings and suffixes. Opens only regular files, follows no links, and quotes nothing
-from a file.
-"""
+"""Find the format of a file, and describe files that no format claims. Opens only regular files and follows no links."""
 
 import os
 import stat
@@ -32,7 +28,7 @@ def _load_kinds() -> Mapping[str, Mapping[str, str]]:
 
 
 def describe_file(path: Path, head: bytes) -> str:
-    """Describe a file by its first bytes and its name."""
+    """Describe a file by its first bytes and its name, without quoting any of it."""
     kinds = _load_kinds()
     opening = head.decode("latin-1")
     if known := next((kind for magic, kind in kinds["magic"].items() if opening.startswith(magic)), ""):
@@ -93,11 +89,11 @@ _NOTES = ("vault", "journal", "generic")  # formats that would claim kept's own 
 
 
 def identify_file(path: Path, *, sources: Sequence[Source] = SOURCES, named: bool = False, owner: str = "") -> Source | SkippedFile:
-    """Return the format of a file, or the reason why it is not read. Opens regular files only.
+    """Return the format of a file, or the reason why it is not read.
 
-    ``owner`` is the format of the tool whose folder contains the file: what that tool's naming identifies as a transcript has that
-    format, whatever it contains. Elsewhere the first 64 KB decide, and if no format claims them, more of the file. ``named``: a
-    person named this very file, so Markdown that no format claims is read as a journal.
+    ``owner`` is the format of the tool whose folder contains the file: a file with the name of a transcript of that tool has that
+    format, whatever it contains. Of other files the first 64 KB decide, and if no format claims them, more of the file. ``named``:
+    a person named this file, so Markdown that no format claims is read as a journal.
     """
     reason = _find_skip_reason(path)
     if reason is not None:
@@ -134,8 +130,8 @@ _DOCUMENTS = (*SUFFIXES, ".txt", ".json")
 
 
 def _read_further(path: Path, file: BinaryIO) -> Iterator[bytes]:
-    """Yield more of a file after an inconclusive beginning: JSON Lines in runs of whole lines of about 64 KB, other text as one
-    longer beginning.
+    """Yield more of a file that no format claims by its first bytes: a document as one longer beginning, JSON Lines as runs of
+    whole lines of about 64 KB.
 
     Lines are complete up to the limit of a record, so that a first record of several megabytes is recognized.
     """
@@ -159,8 +155,8 @@ def _read_further(path: Path, file: BinaryIO) -> Iterator[bytes]:
 
 
 def tool_folder_format(path: Path) -> str:
-    """The format of the tool in whose usual folder (such as ``.claude/projects``) a file lies, wherever that folder is; empty if
-    none.
+    """The format of the tool whose usual folder (such as ``.claude/projects``) contains a file, wherever that folder is; empty if
+    there is none.
     """
     parts = path.parts[:-1]
     for name, tail in _FOLDERS:
@@ -180,7 +176,7 @@ _FOLDERS = tuple(
 )
 
 
-# A file this much larger than its allocated blocks contains only zeros.
+# Nearly all of a file that is this much larger than its allocated blocks are zeros.
 _SPARSE_BYTES = 64 * 2**20
 _SPARSE_FACTOR = 16
 _BLOCK = 512
@@ -211,5 +207,5 @@ def _find_skip_reason(path: Path) -> SkipReason | None:
 
 
 def find_wide_encoding(path: Path) -> str:
-    """The UTF-16 or UTF-32 encoding with which a file begins, which no source reads; empty for any other file."""
+    """UTF-16 or UTF-32 if a file begins with that encoding, which no source reads; else empty."""
     return wide_encoding(read_beginning(path, 4))

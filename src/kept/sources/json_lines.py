@@ -1,7 +1,4 @@
-"""Read a growing JSON Lines file as slices, with a cursor to continue from.
-
-Knows files, cursors and accounts; the format interprets the records.
-"""
+"""Read a growing JSON Lines file as slices, with a cursor to continue from. The format interprets the records."""
 
 import os
 from collections import Counter
@@ -42,7 +39,7 @@ class Outcome(NamedTuple):
 
 S = TypeVar("S")
 Fetch = Callable[[int, int], Mapping[str, Any]]
-"""The record at a byte range [start, end) already read; empty where there is none any more."""
+"""A function that returns the record at a byte range [start, end) of the file; empty if there is none any more."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,8 +47,8 @@ class RecordReader(Generic[S]):
     """How a format reads records.
 
     ``start`` creates the reader's state from a cursor's carry; ``step`` returns the outcome of one record and may change the state;
-    ``save`` creates the carry. The carry is stored, so it is bounded and contains no text of the transcript, only ids and places;
-    the text at a place can be fetched again.
+    ``save`` creates the carry. The carry is stored, so it is bounded and contains no words of the transcript, only ids, folders,
+    branches and places; the record at a place can be fetched again.
     """
 
     start: Callable[[str, Fetch], S]
@@ -60,21 +57,13 @@ class RecordReader(Generic[S]):
 
 
 def read_slices(path: Path, cursor: Cursor, reader: RecordReader[S]) -> Iterator[Slice]:
-    """Read a JSON Lines file from a cursor on.
-
-    Args:
-        path: the file.
-        cursor: where the last reading ended; ``Cursor()`` for the first one.
-        reader: how the format reads records.
-
-    Raises:
-        SourceError: the file as a whole cannot be read.
-    """
+    """Yield the slices of a JSON Lines file after a cursor. Raises SourceError if the file as a whole cannot be read."""
     with open_source(path) as file:
-        yield from _read_file_slices(path, file, cursor, reader)
+        yield from read_file_slices(path, file, cursor, reader)
 
 
-def _read_file_slices(path: Path, file: BinaryIO, cursor: Cursor, reader: RecordReader[S]) -> Iterator[Slice]:
+def read_file_slices(path: Path, file: BinaryIO, cursor: Cursor, reader: RecordReader[S]) -> Iterator[Slice]:
+    """The same for an open ``file`` at its start; ``path`` names it in problems and errors."""
     info = os.fstat(file.fileno())
     rewritten = not _is_continued(file, info.st_size, cursor)
     place = Cursor() if rewritten else cursor
@@ -110,6 +99,11 @@ def _read_file_slices(path: Path, file: BinaryIO, cursor: Cursor, reader: Record
     if stop.end > first or stop.pending or (rewritten and first == 0):
         reached = stop.end > place.offset or rewritten
         yield cut(stop) if reached else make_slice(path, outcomes, place, noted=noted, pending=stop.pending)
+
+
+def read_stateless(path: Path, cursor: Cursor, step: Callable[[Record], Outcome]) -> Iterator[Slice]:
+    """Like :func:`read_slices`, for a format whose records are read one by one without any state."""
+    return read_slices(path, cursor, RecordReader(start=lambda *_: None, step=lambda _, record: step(record), save=lambda _: "{}"))
 
 
 def make_slice(
@@ -153,12 +147,12 @@ def make_slice(
 
 
 def hash_prefix(file: BinaryIO, offset: int) -> str:
-    """Hash the first ``offset`` bytes of a file by their length and their first and last 4 KB; empty for no bytes.
+    """Hash the first ``offset`` bytes of a file by their number and their first and last 4 KB; empty for no bytes.
 
     This suffices because transcripts grow at their end. Whatever replaces one (another session, a compaction, a restored copy, a
-    truncated and regrown file) differs in the session id and times of its first records, in the ids and times before the offset, or
-    in length. An edit in the middle that keeps the length is not noticed, and need not be: its records keep the ids under which
-    they are archived, and an archived event never changes.
+    truncated file that grew again) has another session id or other times in its first records, other ids and times before the
+    offset, or another length. An edit in the middle that keeps the length is not noticed, and need not be: its records keep the ids
+    under which they are archived, and an archived event never changes.
     """
     if offset == 0:
         return ""

@@ -1,8 +1,7 @@
-"""Markdown as lines: code fences, headings, text that is hidden in the rendered page; and front matter as plain text values.
+"""Find code fences, headings and hidden text in the lines of Markdown, in linear time; and read front matter as plain text values.
 
-Linear in the text. Front matter values get no types (``no`` stays a word, ``1:20`` is not a number), no tag is obeyed, no alias is
-followed, and a block that is not plain is refused as a whole: its file is then read without it. Knows no format, field names or
-roles.
+Front matter values get no types (``no`` stays a word, ``1:20`` is not a number). A block with tags, aliases or duplicate keys is
+refused as a whole: its file is then read without it.
 """
 
 import re
@@ -35,30 +34,30 @@ class Heading(NamedTuple):
 def mark_fenced_rows(rows: Sequence[Row]) -> list[bool]:
     """For each row, True if it belongs to a code block that is opened and closed.
 
-    Assistants nest blocks with the same fence, so a fence with a language opens and a bare one closes; a block that is never closed
-    hides nothing.
+    Assistants nest blocks with the same fence, so a fence with a language opens a block, and a bare one closes the innermost.
     """
     edges = [0] * (len(rows) + 1)
     waiting: list[tuple[int, str]] = []
     for number, row in enumerate(rows):
-        if "`" not in row.text and "~" not in row.text:
-            continue
-        found = _FENCE.match(row.text)
-        if not found:
-            continue
-        fence, language = found.group(1), found.group(2).strip()
-        if language or not waiting:
-            waiting.append((number, fence))
-        elif fence[0] == waiting[-1][1][0] and len(fence) >= len(waiting[-1][1]):
-            edges[waiting.pop()[0]] += 1
-            edges[number + 1] -= 1
+        if found := _match_fence(row):
+            fence, language = found
+            if language or not waiting:
+                waiting.append((number, fence))
+            elif fence.startswith(waiting[-1][1]):
+                edges[waiting.pop()[0]] += 1
+                edges[number + 1] -= 1
     return [depth > 0 for depth in accumulate(edges[:-1])]
 
 
-def mark_fenced_in_turns(rows: Sequence[Row], starts: Sequence[int]) -> list[bool]:
-    """The same for a conversation whose speakers' lines are at ``starts``: an unclosed block ends at the next of them.
+def _match_fence(row: Row) -> tuple[str, str] | None:
+    """The marks of a fence and the language after them; None if a row is no fence."""
+    found = _FENCE.match(row.text) if "`" in row.text or "~" in row.text else None
+    return (found[1], found[2].strip()) if found else None
 
-    A block that quotes another conversation may be closed some turns later: it extends to the turn that closes it.
+
+def mark_fenced_in_turns(rows: Sequence[Row], starts: Sequence[int]) -> list[bool]:
+    """The same for a conversation whose turns begin at the rows ``starts``. A block may contain such rows if it quotes another
+    conversation: one that is not closed in its turn extends to the next turn that closes one.
     """
     edges = sorted({0, *starts, len(rows)})
     parts = [mark_fenced_rows(rows[first:after]) for first, after in pairwise(edges)]
@@ -72,15 +71,14 @@ def mark_fenced_in_turns(rows: Sequence[Row], starts: Sequence[int]) -> list[boo
 
 
 def _has_unbalanced_fence(rows: Sequence[Row]) -> bool:
-    """True if a part of a text opens a block without closing it, or closes one without opening it."""
-    depth: list[str] = []
-    for row in rows:
-        found = _FENCE.match(row.text) if "`" in row.text or "~" in row.text else None
-        if found and (found.group(2).strip() or not depth):
-            depth.append(found.group(1))
-        elif found and found.group(1)[0] == depth[-1][0] and len(found.group(1)) >= len(depth[-1]):
-            depth.pop()
-    return bool(depth)
+    """True if rows open a code block without closing it, or close one without opening it."""
+    waiting: list[str] = []
+    for fence, language in filter(None, map(_match_fence, rows)):
+        if language or not waiting:
+            waiting.append(fence)
+        elif fence.startswith(waiting[-1]):
+            waiting.pop()
+    return bool(waiting)
 
 
 def find_headings(rows: Sequence[Row], inside: Sequence[bool], first: int = 0) -> list[Heading]:
@@ -107,7 +105,7 @@ def find_headings(rows: Sequence[Row], inside: Sequence[bool], first: int = 0) -
 
 
 def strip_edges(rows: Sequence[Row], first: int, after: int) -> str:
-    """The text of rows [first, after) without blank lines and rules (``---``) at its edges."""
+    """The text of the rows [first, after) without blank lines and rules (``---``) at its start and end."""
     while first < after and _is_edge(rows[first].text):
         first += 1
     while after > first and _is_edge(rows[after - 1].text):
@@ -116,7 +114,7 @@ def strip_edges(rows: Sequence[Row], first: int, after: int) -> str:
 
 
 def is_introduced(rows: Sequence[Row], first: int) -> bool:
-    """True if the text above a row breaks off, so that the text at the row may be what it introduces."""
+    """True if the text above a row breaks off, so that it may introduce the text at the row."""
     number = first - 1
     while number >= 0 and _is_edge(rows[number].text):
         number -= 1
@@ -137,11 +135,11 @@ _NESTED = 50
 
 
 def strip_hidden(text: str) -> tuple[str, dict[str, int]]:
-    """Remove comments and hidden elements, and return the counts for the account; code stays unchanged."""
+    """The text without comments and hidden elements outside code, and the counts for the account."""
     if "<" not in text and "%%" not in text:
         return text, {}
     pieces: list[str] = []
-    missing: set[str] = set()  # ends that do not occur any more; searching for them again would cost the whole text each time
+    missing: set[str] = set()  # ends that do not occur any more: searching again would cost the rest of the text each time
     removed = kept = position = 0
     while match := _MARK.search(text, position):
         start, mark = match.span()[0], match.group()
@@ -157,7 +155,7 @@ def strip_hidden(text: str) -> tuple[str, dict[str, int]]:
 
 
 def _find_from(text: str, what: str, position: int, missing: set[str]) -> int:
-    """The next position of a text; -1 if it does not occur any more."""
+    """The next position of ``what`` in a text; -1 if it does not occur any more."""
     found = -1 if what in missing else text.find(what, position)
     if found < 0:
         missing.add(what)
@@ -205,7 +203,8 @@ Value = str | tuple[str, ...]
 class FrontMatter:
     """The values by lower-case name, lists as tuples; nested structures are left out.
 
-    ``rows`` is the number of lines of the block with its fences, 0 if there is none. ``fault`` is the reason why it was refused.
+    ``rows`` is the number of lines of the block with its fences; 0 if there is none, or it has no end. ``fault`` is the reason why
+    the block was refused, or that it has no end.
     """
 
     values: Mapping[str, Value] = field(default_factory=dict)
@@ -213,12 +212,12 @@ class FrontMatter:
     fault: str = ""
 
     def first(self, *names: str) -> str:
-        """The first of these fields with a text, else the empty string."""
+        """The text of the first of these fields that has one; else empty."""
         found = (self.values.get(name, "") for name in names)
         return next((value.strip() for value in found if isinstance(value, str) and value.strip() not in ("", "~", "null")), "")
 
     def fault_counts(self) -> dict[str, int]:
-        """The counts for the account if the block was refused."""
+        """The count of the fault for the account."""
         return {f"front-matter:{self.fault}": 1} if self.fault else {}
 
 
@@ -232,7 +231,7 @@ def is_ignored(front: FrontMatter, rows: Sequence[Row], inside: Sequence[bool]) 
 
 
 def read_front_matter(rows: Sequence[Row]) -> FrontMatter:
-    """Read the front matter of a file; it must begin in the first byte. Never raises."""
+    """Read the front matter of a file, which must begin in the first line. Never raises."""
     if not rows or rows[0].text.rstrip() != "---":
         return FrontMatter()
     size = 0
@@ -250,7 +249,7 @@ _FIELD = re.compile(r"[A-Za-z][\w-]{0,40}:(?:[ \t]|$)")
 
 
 def _parse_unclosed(rows: Sequence[Row]) -> FrontMatter:
-    """The fields after an opening fence without an end, up to the first other line; they still count."""
+    """Read the fields below a fence without an end, up to the first line that is no field."""
     after = next((number for number in range(1, len(rows)) if not _FIELD.match(rows[number].text)), len(rows))
     if after == 1:
         return FrontMatter(fault="unclosed")

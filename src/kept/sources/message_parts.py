@@ -1,9 +1,7 @@
-"""Split a user message into what the person typed and what a client, its hooks and memory tools added.
+"""Split a user message into what the person typed and what a client, its hooks and memory tools added."""
 
-Knows their markers; knows no files and no order of records.
-"""
-
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from kept.core.event import Author
@@ -13,7 +11,7 @@ from kept.core.words import fill_pattern, list_shapes, match_opening
 
 
 class TextPart(NamedTuple):
-    """A piece of a record's text with its author, and the reason."""
+    """A part of a record's text with its author, and the reason for that."""
 
     author: Author
     reason: str
@@ -22,7 +20,7 @@ class TextPart(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SplitText:
-    """The pieces of a text in order, and the number of removed blocks by tag."""
+    """The parts of a text in order, and the number of removed blocks by reason."""
 
     parts: tuple[TextPart, ...] = ()
     removed: Mapping[str, int] = field(default_factory=dict)
@@ -45,9 +43,9 @@ class _Block(NamedTuple):
 def split_text(text: str) -> SplitText:
     """Separate the user's own words from the blocks that were added around and between them.
 
-    A block counts if its opening tag starts a line (or follows another block) and its closing tag comes before a blank line or ends
-    a line. So text that mentions the tags stays the user's. What a user typed into a slash command or a memory shortcut is also the
-    user's.
+    A block counts if its opening tag starts a line (or follows another block), and its closing tag ends a line or comes before the
+    first blank line. So text that mentions the tags stays the user's. What they typed into a slash command or a memory shortcut is
+    theirs too.
     """
     text = text.strip()
     if not text:
@@ -58,8 +56,8 @@ def split_text(text: str) -> SplitText:
         if text.startswith((f"<{tag}>", f"<{tag} ")):
             return SplitText(parts=(TextPart(Author.INJECTED, f"wrapper:{tag}", text),))
     interruption, text = _split_interruptions(text)
-    told = _split_words(text) if text else SplitText()
-    return SplitText(parts=(*told.parts, *interruption), removed=told.removed)
+    split = _split_words(text) if text else SplitText()
+    return SplitText(parts=(*split.parts, *interruption), removed=split.removed)
 
 
 def _split_interruptions(text: str) -> tuple[tuple[TextPart, ...], str]:
@@ -72,24 +70,18 @@ def _split_interruptions(text: str) -> tuple[tuple[TextPart, ...], str]:
 
 
 def _split_words(text: str) -> SplitText:
-    blocks = list(_find_blocks(text)) if "<" in text else []
+    blocks = _find_blocks(text) if "<" in text else []
     if not blocks:
         return SplitText(parts=(TextPart(Author.HUMAN, "typed", text),))
-    return _split_blocks(text, blocks)
-
-
-def _split_blocks(text: str, blocks: list[_Block]) -> SplitText:
     typed = _typed_parts(text, blocks)
     rest = _text_outside(text, blocks)
     if rest:
         expanded = any(block.tag == "command-args" for block in blocks)  # text beside a command is the client's
         typed.append(TextPart(Author.INJECTED, "wrapper:command-args", rest) if expanded else TextPart(Author.HUMAN, "typed", rest))
-    removed: dict[str, int] = {}
-    for block in blocks:
-        removed[block.tag] = removed.get(block.tag, 0) + 1
+    removed = Counter(f"removed:{block.tag}" for block in blocks)
     injected = "\n".join(text[block.start : block.end] for block in blocks if block.tag not in _TYPED)
     wrapper = [TextPart(Author.INJECTED, f"wrapper:{blocks[0].tag}", injected)] if injected else []
-    return SplitText(parts=(*typed, *wrapper), removed={f"removed:{tag}": count for tag, count in removed.items()} if rest else {})
+    return SplitText(parts=(*typed, *wrapper), removed=removed if rest else {})
 
 
 _TYPED = ("command-args", "user-memory-input")
@@ -112,8 +104,8 @@ def _text_outside(text: str, blocks: list[_Block]) -> str:
     return "".join(text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)).strip()
 
 
-def _find_blocks(text: str) -> Iterator[_Block]:
-    """Yield the outermost wrapper blocks of a text in order, in one pass, so the time is linear in the text."""
+def _find_blocks(text: str) -> list[_Block]:
+    """The outermost wrapper blocks of a text in order, found in one pass."""
     found: list[_Block] = []
     openers: dict[str, tuple[int, int]] = {}
     last_end = 0
@@ -125,7 +117,7 @@ def _find_blocks(text: str) -> Iterator[_Block]:
             continue
         start, inner = openers.pop(_tag_family(closed), (-1, -1))
         if start < 0 and found and found[-1].tag == _tag_family(closed) and _is_line_end(text, match.end()):
-            # A second closing tag: the block quoted the first one and ends here.
+            # A second closing tag: the block quoted the first one, and ends here.
             start, inner = found[-1].start, found[-1].start
         if start < 0 or not (_is_line_end(text, match.end()) or not _BLANK_LINE.search(text[start : match.end()])):
             continue
@@ -134,7 +126,7 @@ def _find_blocks(text: str) -> Iterator[_Block]:
         openers = {tag: place for tag, place in openers.items() if place[0] < start}
         found.append(_Block(_tag_family(closed), start, match.end(), (inner, match.start())))
         last_end = match.end()
-    yield from found
+    return found
 
 
 def _tag_family(tag: str) -> str:
@@ -163,7 +155,7 @@ _TURN = Pattern(r"(?m)^[ \t>#*_\[]*(?:User|Human|Agent|Assistant)\b[^\n:]{0,20}:
 
 
 def is_machine_session_start(text: str) -> bool:
-    """True if a session's first prompt is a program's: a known observer's, or an order to process the transcript in it."""
+    """True if a session's first prompt is a program's: that of a known observer, or an order to process the transcript in it."""
     if text.lstrip().startswith(_OBSERVER) or "\n<observed_from_primary_session>" in text:
         return True
     return bool(_DIGEST.search(text[:300])) and sum(1 for _ in _TURN.finditer(text[:20_000])) >= 2

@@ -1,7 +1,7 @@
-"""Messages in the forms of model APIs, converted to records of the generic format: one speaker, one text, and its calls.
+"""Convert messages in the forms of model APIs to records of the generic format: one speaker, one text, and its calls.
 
-Handles Anthropic's blocks, OpenAI's chat messages and response items, plain messages, and the objects of their SDKs. Reasoning,
-images and anything else without words is left out.
+Handles Anthropic's blocks, OpenAI's chat messages and response items, LangChain's messages, and the objects of their SDKs.
+Reasoning, images and anything else without words are left out.
 """
 
 import json
@@ -17,7 +17,6 @@ class Dumpable(Protocol):
 
     def model_dump(self) -> Mapping[str, object]:
         """Return its fields."""
-        ...
 
 
 Message = Mapping[str, object] | Dumpable | str
@@ -33,7 +32,8 @@ _TEXTS = frozenset({"text", "input_text", "output_text", "refusal"})
 
 
 def to_records(message: Message) -> Iterator[dict[str, object]]:
-    """Yield the records of a message, in order: a plain text is the user's, a model's whole reply yields each of its messages.
+    """Yield the records of a message, or of each message in a model's whole reply. A plain string is the user's message.
+
     Raises UsageError for a message without a known role.
     """
     fields = {"role": "user", "content": message} if isinstance(message, str) else _to_fields(message)
@@ -99,7 +99,7 @@ def _content_text(content: object) -> str:
 
 
 def _chat_call(call: Mapping[str, object]) -> Mapping[str, object]:
-    """A call in the form of OpenAI's chat messages; LangChain has its name and arguments beside its id."""
+    """A call in the form of OpenAI's chat messages. LangChain's calls have their name and arguments beside the id."""
     return call if "function" in call else _make_call(call.get("id"), call.get("name"), call.get("args"))
 
 

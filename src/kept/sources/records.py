@@ -1,8 +1,4 @@
-"""Read JSON Lines in bounded memory.
-
-Knows lines, bytes and JSON, but no transcript format. A broken record costs only itself; an incomplete last line costs nothing and
-is read when it is complete.
-"""
+"""Read JSON Lines in bounded memory. A broken record costs only itself; an incomplete last line is read when it is complete."""
 
 import json
 import math
@@ -47,7 +43,7 @@ class RecordFault(StrEnum):
 
 
 class SourceLine(NamedTuple):
-    """One physical line, or the beginning of one: ``ended`` is False if its end is missing. ``data`` is None if it is too long."""
+    """A line, without its end if ``ended`` is False. ``data`` is None if the line is too long."""
 
     number: int
     start: int
@@ -69,9 +65,10 @@ class RecordPlace(NamedTuple):
 
 
 class Record(NamedTuple):
-    """One JSON object of a file, with its 1-based line and byte range [start, end).
+    """A JSON object of a file, with its 1-based line and byte range [start, end).
 
-    It starts where its line starts, or where what precedes it in the line ends; it ends with its last brace.
+    The range starts with the line, or after the object before it in the line. It ends with the object's last brace, or with the
+    line.
     """
 
     value: dict[str, Any]
@@ -81,7 +78,7 @@ class Record(NamedTuple):
 
     @property
     def place(self) -> RecordPlace:
-        """Its place."""
+        """The place of the record."""
         return RecordPlace(self.line, self.start, self.end)
 
 
@@ -140,10 +137,11 @@ def read_beginning(path: Path, size: int) -> bytes:
 
 
 def read_records(file: BinaryIO, *, offset: int, lines: int) -> Iterator[Record | Reject | ReadStop]:
-    """Yield what follows a byte offset, before which ``lines`` lines ended; a stop after each line, and one at the end of the file.
+    """Yield the records and rejects after a byte offset, before which ``lines`` lines ended; and a stop after each line and at the
+    end of the file.
 
     A complete object at the end of the file is yielded before its line ends, so a stop may be within a line. Continuing from any
-    stop gives the same result as reading at once. Holds at most LINE_LIMIT bytes of the file.
+    stop gives the same result as reading at once. At most LINE_LIMIT bytes of the file are held.
     """
     within = offset > 0 and os.pread(file.fileno(), 1, offset - 1) != b"\n"
     file.seek(offset)
@@ -179,7 +177,7 @@ def read_records(file: BinaryIO, *, offset: int, lines: int) -> Iterator[Record 
 
 
 def _skip_line(file: BinaryIO, offset: int) -> tuple[int, bool]:
-    """Skip to the end of a line; returns that byte, and whether the line ends with a newline."""
+    """Skip to the end of a line. Returns the byte after it, and whether the line ends with a newline."""
     while data := file.readline(STRIDE):
         offset += len(data)
         if data.endswith(b"\n"):
@@ -188,7 +186,8 @@ def _skip_line(file: BinaryIO, offset: int) -> tuple[int, bool]:
 
 
 def parse_line(line: SourceLine) -> Iterator[Record | Reject | None]:
-    """Yield the JSON objects of a line; None for a blank one. A fault that hides its own end discards the rest of the line.
+    """Yield the JSON objects and rejects of a line; None for a blank line. A fault whose end is unknown rejects the rest of the
+    line.
 
     If the line has not ended, only the objects before its first fault are yielded, because they stay the same whatever follows.
     """
@@ -227,7 +226,7 @@ def _to_record(found: dict[str, Any] | RecordFault, line: SourceLine, start: int
 
 
 def _decode_text(data: bytes) -> tuple[str, RecordFault | None]:
-    """The text before the first invalid byte or the first value above the limit, and the fault that ends it."""
+    """The text before the first invalid byte, or before the first value above the limit, and the fault that is there."""
     fault = None
     try:
         text = data.decode("utf-8")
@@ -251,11 +250,11 @@ def _skip_blanks(text: str, position: int) -> int:
 
 
 def _decode_value(text: str, position: int) -> tuple[dict[str, Any] | RecordFault, int]:
-    """One JSON value and the position after it; a fault that hides its own end extends to the end of the text."""
+    """One JSON value and the position after it; a fault whose end is unknown extends to the end of the text."""
     try:
         value, after = _DECODER.raw_decode(text, position)
         crowded = text.count("[", position, after) + text.count("{", position, after) > DEPTH_LIMIT
-        if crowded and _depth_exceeds(value, DEPTH_LIMIT):
+        if crowded and _is_too_deep(value):
             return RecordFault.NESTED_TOO_DEEP, after
     except RecursionError:
         return RecordFault.NESTED_TOO_DEEP, len(text)
@@ -288,15 +287,15 @@ def _parse_finite(number: str) -> float | None:
 
 
 def _drop_constant(_constant: str) -> None:
-    """NaN and infinities are not JSON: the field exists, without a value."""
+    """Read NaN and infinities, which are not JSON, as null."""
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_parse_finite, parse_constant=_drop_constant)
 
 
-def _depth_exceeds(value: Any, limit: int) -> bool:
+def _is_too_deep(value: Any) -> bool:
     level = [value]
-    for _ in range(limit):
+    for _ in range(DEPTH_LIMIT):
         level = [
             inner
             for outer in level
@@ -346,8 +345,7 @@ def refuse_wide_text(path: Path, head: bytes) -> None:
 
 def sample_records(head: bytes) -> Iterator[dict[str, Any]]:
     """Yield the complete records in the first bytes of a file, to recognize its format. Never raises."""
-    name = wide_encoding(head)
-    if name:
+    if wide_encoding(head):
         head = head.replace(b"\0", b"").lstrip(b"\xff\xfe")
     start = 0
     for number, data in enumerate(head.split(b"\n"), 1):

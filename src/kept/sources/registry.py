@@ -1,5 +1,5 @@
-"""The list of formats, in the order in which they are tried: kept's entries, saved screens, each tool's own, third parties', then
-generic ones.
+"""The list of formats, in the order in which they are tried: kept's entries, saved screens, the tools', third parties', general
+ones.
 
 Third parties add a format as an entry point of the group ``kept.sources``: a Source, or a class or function without arguments that
 returns one. A plugin that cannot be loaded is left out, and :data:`LEFT_OUT` says why.
@@ -69,7 +69,7 @@ SOURCES: tuple[Source, ...] = (KeptEntries(), Console(), *_TOOLS, *_PLUGINS, Vau
 
 
 def with_zone(zone: ZoneInfo) -> tuple[Source, ...]:
-    """The formats; those whose files contain no time zone use this one."""
+    """The formats, with this time zone for files that name none."""
     return tuple(
         replace(cast("Any", source), zone=zone) if "zone" in getattr(source, "__dataclass_fields__", ()) else source
         for source in SOURCES

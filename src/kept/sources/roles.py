@@ -1,7 +1,7 @@
-"""Conversations in Markdown: a heading or label names the speaker of the text below it.
+"""Parse conversations in Markdown: a heading or label names the speaker of the text below it.
 
-``#### You:`` and ``#### ChatGPT:``, ``## [10:32] User``, ``**User:** …``, ``User: …``. Knows no files and no front matter. A
-conversation uses one style of heading throughout; a heading in another style is part of what was said.
+Examples are ``#### You:`` and ``#### ChatGPT:``, ``## [10:32] User``, ``**User:** …``, ``User: …``. A conversation uses one style
+of heading throughout; a heading in another style is part of what was said.
 """
 
 from bisect import bisect_right
@@ -16,7 +16,7 @@ from kept.core.event import Author, EventKind, Precision
 from kept.core.pattern import Pattern
 from kept.core.value import dataclass, replace
 from kept.core.words import plain_words
-from kept.sources.documents import DocumentEntry, Row, doubt_entry, rows_place, split_prompt
+from kept.sources.documents import DocumentEntry, Row, label_entry_unconfirmed, rows_place, split_prompt
 from kept.sources.drafts import EventDraft
 from kept.sources.markdown import find_headings, is_introduced, mark_fenced_in_turns, strip_edges, strip_hidden
 from kept.sources.stamps import Stamp, find_clock, find_stamp, next_instant, stamp_instant
@@ -70,7 +70,7 @@ class Turn(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConversationTime:
-    """What is known of a conversation's time: its zone, and the time stamp of the whole."""
+    """The time zone of a conversation, and the time stamp of the whole."""
 
     zone: ZoneInfo
     stamp: Stamp | None = None
@@ -105,12 +105,9 @@ def parse_role(title: str) -> tuple[Role, bool] | None:
 
 
 def find_turns(rows: Sequence[Row], first: int = 0, *, plain: bool = False) -> tuple[list[Turn], list[int]]:
-    """The speakers' lines of a conversation, and the rows of those in code blocks, which do not count.
+    """The speakers' lines of a conversation from the row ``first`` on, and the rows of those in code blocks, which do not count.
 
-    Args:
-        rows: the whole text.
-        first: the row to begin at.
-        plain: whether ``User: …`` without markup is a speaker's line too; then both sides must speak.
+    ``plain``: lines without markup (``User: …``) count too, if both sides speak.
     """
     outside = _possible_turns(rows, [False] * len(rows), first, plain=plain)
     inside = mark_fenced_in_turns(rows, [turn.row for turn in outside])
@@ -145,8 +142,8 @@ def _possible_turns(rows: Sequence[Row], inside: Sequence[bool], first: int, *, 
 
 
 def _find_style(turns: Sequence[Turn]) -> TurnStyle | None:
-    """The style of a conversation: the strongest mark with which a person speaks. A single label without markup is not a
-    conversation.
+    """The style of a conversation: that of the person's first line with the strongest mark. Lines without markup count only if an
+    assistant's have the same style.
     """
     for mark in ("#", "**", ":"):
         human = next((turn.style for turn in turns if turn.style.mark == mark and turn.role is Role.HUMAN), None)
@@ -169,7 +166,7 @@ def to_entries(rows: Sequence[Row], turns: Sequence[Turn], hidden: Sequence[int]
         entry = _turn_entry(rows, turn, _fence_row(rows, turn.row, cut) if cut else end, end, template)
         answers = number > 0 and turns[number - 1].role is Role.ASSISTANT
         if turn.role is Role.HUMAN and answers and precision is not Precision.MESSAGE and is_introduced(rows, turn.row):
-            entry = doubt_entry(entry)
+            entry = label_entry_unconfirmed(entry)
         entries.append(entry)
     return entries
 
@@ -180,34 +177,32 @@ def _fence_row(rows: Sequence[Row], first: int, cut: int) -> int:
 
 
 def _turn_entry(rows: Sequence[Row], turn: Turn, until: int, end: int, template: EventDraft) -> DocumentEntry:
-    """The record of a turn: its words end before row ``until``, the turn itself before row ``end``."""
-    text, noted = strip_hidden(
-        "\n".join(part for part in (turn.rest.strip(), strip_edges(rows, turn.row + 1, until)) if part).strip()
-    )
+    """The record of a turn, which ends before the row ``end``; its speaker's certain words end before the row ``until``."""
+    parts = (turn.rest.strip(), strip_edges(rows, turn.row + 1, until))
+    text, noted = strip_hidden("\n".join(filter(None, parts)).strip())
     template = replace(template, reason=f"role-heading:{turn.role}", text=text)
     drafts: list[EventDraft] = []
     match turn.role:
         case Role.HUMAN:
-            drafts, removed = split_prompt(text, template.reason, template)
-            noted |= removed
+            drafts = split_prompt(text, template, noted)
             # A transcript quoted in a code block, or an unclosed block: the author of the rest is uncertain.
             if until < end and (quoted := strip_edges(rows, until, end)):
-                drafts.append(replace(template, author=Author.INJECTED, reason="role-heading-in-code", text=quoted))
+                drafts.append(template.injected(quoted, "role-heading-in-code"))
         case _ if not text:
             pass
         case Role.ASSISTANT:
-            drafts = [replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT)]
+            drafts = [template.answer(text, template.reason)]
         case Role.TOOL:
             drafts = [replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL)]
         case Role.SYSTEM:
-            drafts = [replace(template, author=Author.INJECTED)]
+            drafts = [template.injected(text, template.reason)]
     return DocumentEntry(place=rows_place(rows, turn.row, end), drafts=tuple(drafts), noted=noted)
 
 
 def _turn_time(
     turn: Turn, when: ConversationTime, previous: datetime | None
 ) -> tuple[datetime | None, Precision, str, datetime | None]:
-    """A turn's instant, its precision, its time as written, and the earliest possible time of the next turn."""
+    """The instant of a turn, its precision, its time as written, and the earliest possible instant of the next turn."""
     stamp = find_stamp(turn.title)
     if stamp is not None:
         at = stamp_instant(stamp, when.zone)

@@ -1,6 +1,5 @@
-"""Dates and times as people and tools write them in file names, front matter and headings.
-
-Knows no format. Such a time rarely names its zone; then the caller supplies it.
+"""Parse dates and times as people and tools write them in file names, front matter and headings. They rarely name a zone, so the
+caller supplies one.
 """
 
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
@@ -35,7 +34,7 @@ class Stamp:
 
 
 def find_stamp(text: str) -> Stamp | None:
-    """The first date in a text's first 200 characters, with the time after it; None if there is none."""
+    """The first date in the first 200 characters of a text, with the time after it; None if there is none."""
     text = text[:_CHARACTERS]
     for match in _NUMERIC.finditer(text):
         year, month, day, hour, minute, second, zone = match.groups()
@@ -55,7 +54,7 @@ def find_stamp(text: str) -> Stamp | None:
 
 
 def parse_stamp(text: str) -> Stamp | None:
-    """A field's date: as in :func:`find_stamp`, or seconds or milliseconds since 1970."""
+    """The date in a field: as in :func:`find_stamp`, or seconds or milliseconds since 1970."""
     if text.replace(".", "", 1).isdecimal() and text.isascii() and 9 <= len(text.partition(".")[0]) <= 13:
         instant = parse_instant(float(text))
         return Stamp(day=instant.date(), clock=instant.time(), zone=UTC) if instant else None
@@ -63,13 +62,15 @@ def parse_stamp(text: str) -> Stamp | None:
 
 
 def find_clock(text: str) -> time | None:
-    """The first time of day (``23:52``) in a text's first 200 characters."""
+    """The first time of day (``23:52``) in the first 200 characters of a text; None if there is none."""
     found = _CLOCK.search(text[:_CHARACTERS])
     return _make_time(found.group(1), found.group(2), found.group(3)) if found else None
 
 
 def stamp_instant(stamp: Stamp, zone: ZoneInfo) -> datetime | None:
-    """The instant of a stamp; without a zone it is local time in ``zone``, without a time it is noon, so that the day is right."""
+    """The instant of a stamp; None outside the supported years. Without a zone it is local time in ``zone``; without a time it is
+    noon, so that the day is right.
+    """
     try:
         local = datetime.combine(stamp.day, stamp.clock or time(12), tzinfo=stamp.zone or zone)
         instant = local.astimezone(UTC)
@@ -79,9 +80,9 @@ def stamp_instant(stamp: Stamp, zone: ZoneInfo) -> datetime | None:
 
 
 def next_instant(day: date, clock: time, previous: datetime, zone: ZoneInfo) -> datetime:
-    """The first instant at which clocks show this time on that day or the next, not before ``previous``.
+    """The first instant not before ``previous`` at which clocks show this time on that day or the next.
 
-    When clocks go back, an hour occurs twice: a time that seems to go backwards may be the second one.
+    When clocks go back, an hour occurs twice: a time that seems to go backwards may be in the second one.
     """
     tries = [(day, 0), (day, 1), (day + timedelta(days=1), 0)]
     moments = [datetime.combine(day, clock.replace(fold=fold), tzinfo=zone).astimezone(UTC) for day, fold in tries]

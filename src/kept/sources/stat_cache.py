@@ -1,7 +1,4 @@
-"""The state of a file seen from outside, so that a file that has not changed since it was read to the end need not be opened.
-
-Knows names, sizes and times; opens nothing.
-"""
+"""Tell from its inode, size and times that a file has not changed since it was read to the end, so that it need not be opened."""
 
 import os
 import stat
@@ -15,8 +12,8 @@ from time import time_ns
 from kept.sources.databases import BESIDE
 from kept.sources.registry import PLUGINS, SOURCES
 
-# Formats whose files are self-contained, and databases, part of which may be in files beside them. It is unknown what a third-party
-# reader looks at, so its files are always opened.
+# Suffixes of files with all of their content, and of databases, part of which may be in files beside them. It is unknown what a
+# third-party reader looks at, so its files are always opened.
 _SUFFIXES = frozenset({".jsonl", ".json", ".md", ".markdown", ".zst", ".zip"})
 _DATABASES = frozenset({".db", ".vscdb", ".sqlite", ".sqlite3"})
 FOLLOWED = "+"
@@ -30,9 +27,9 @@ def readers_version() -> str:
 
 
 def make_stat_entry(path: Path | str, source: str, author: str = "") -> str:
-    """The state of a file now, with the time of this call; empty if the state says nothing about its content.
+    """The state of a file, with the time of this call; empty if the state says nothing about its content.
 
-    ``author`` is the author of unsigned notes that a person set, after :data:`FOLLOWED` if the file is below a folder they named.
+    ``author`` is :data:`FOLLOWED` and the author of unsigned notes that the person set, if the file is below a folder they named.
     """
     plain = os.fspath(path)
     suffix = os.path.splitext(plain)[1].lower()  # noqa: PTH122 - called for every file of a run, where Path takes as long as lstat
@@ -51,7 +48,7 @@ def make_stat_entry(path: Path | str, source: str, author: str = "") -> str:
 
 
 def is_of_followed_file(entry: str) -> bool:
-    """True if an entry is of a file below a folder that the person had named."""
+    """True if an entry is of a file below a folder that the person had named by then."""
     return FOLLOWED in entry
 
 
@@ -61,5 +58,5 @@ def is_unchanged(before: str, now: str) -> bool:
     """
     if not before or not now:
         return False
-    *told, moment = before.split(" ")
-    return told == now.split(" ")[:-1] and int(moment) - max(int(told[3]), int(told[4])) > _SETTLED
+    *state, moment = before.split(" ")
+    return state == now.split(" ")[:-1] and int(moment) - max(int(state[3]), int(state[4])) > _SETTLED

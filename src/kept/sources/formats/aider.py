@@ -1,4 +1,4 @@
-"""Aider's chat history, ``.aider.chat.history.md``: one session after another in a file that only grows.
+"""Read Aider's chat history, ``.aider.chat.history.md``: one session after another in a file that only grows.
 
 A record is a run of lines of one kind: what the person typed (``####`` with the line break that Aider adds to each line), what the
 client printed (``>``), or the answer. The only time is that of a session's start, without a zone.
@@ -17,7 +17,7 @@ from kept.sources.documents import (
     DocumentEntry,
     Row,
     SourceDocument,
-    doubt_entry,
+    label_entry_unconfirmed,
     read_document,
     rows_place,
     sniff_rows,
@@ -43,7 +43,7 @@ class Aider:
     name: str = "aider"
 
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
-        """``$AIDER_CHAT_HISTORY_FILE``; without it the history is in each project."""
+        """``$AIDER_CHAT_HISTORY_FILE``, else the history in the home; other histories are in the projects."""
         return (named_folder(env, "AIDER_CHAT_HISTORY_FILE", home / ".aider.chat.history.md"),)
 
     def claims(self, path: Path, head: bytes) -> bool:
@@ -55,7 +55,7 @@ class Aider:
         return typed and ("aider.chat" in path.name or any(row.text.startswith(_START) for row in rows))
 
     def owns(self, path: Path) -> bool:
-        """True for a history."""
+        """True for Markdown."""
         return path.suffix == ".md"
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
@@ -90,8 +90,8 @@ def _parse_history(rows: list[Row], *, path: Path, zone: ZoneInfo) -> SourceDocu
         elif strip_edges(rows, first, after):
             session = session or hash_texts("aider", strip_edges(rows, first, after)[:1000])
             entry = replace(_read_run(rows, first, after, kind, draft_template(when)), session=session)
-            # The client prints a line of its own after each answer, so a prompt right below an answer may be a heading in it.
-            entries.append(doubt_entry(entry) if kind == "typed" and before == "answer" else entry)
+            # The client prints a line after each answer, so a prompt right below an answer may be a heading in it.
+            entries.append(label_entry_unconfirmed(entry) if kind == "typed" and before == "answer" else entry)
         first, before = after, kind
     if not entries:
         entries.append(DocumentEntry(place=RecordPlace(1, 0, 0)))
@@ -115,15 +115,11 @@ def _read_run(rows: Sequence[Row], first: int, after: int, kind: str, template: 
     lines = [row.text for row in rows[first:after]]
     if kind == "typed":
         text = "\n".join(line.removeprefix(_TYPED).rstrip() for line in lines).strip()
-        drafts, removed = split_prompt(text, "slash-command" if text.startswith("/") else "typed", template)
-        return DocumentEntry(place=place, drafts=tuple(drafts), noted=removed)
+        noted: dict[str, int] = {}
+        template = replace(template, reason="slash-command" if text.startswith("/") else "typed")
+        return DocumentEntry(place=place, drafts=tuple(split_prompt(text, template, noted)), noted=noted)
     if kind == "printed":
         text = shorten_text("\n".join(line.removeprefix(">").strip() for line in lines).strip())
-        return DocumentEntry(
-            place=place,
-            drafts=(replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="client-output", text=text),),
-        )
-    answer = replace(
-        template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason="answer", text=strip_edges(rows, first, after)
-    )
-    return DocumentEntry(place=place, drafts=(answer,))
+        printed = replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="client-output", text=text)
+        return DocumentEntry(place=place, drafts=(printed,))
+    return DocumentEntry(place=place, drafts=(template.answer(strip_edges(rows, first, after), "answer"),))

@@ -1,26 +1,24 @@
-"""The conversations of ChatGPT's data export.
+"""Translate the conversations of ChatGPT's data export to documents.
 
-The conversation is the branch from the root to the node viewed last; regenerated answers and edited prompts are counted as
-``off-path``. A conversation that is not to be remembered is skipped. Knows no files.
+Of a conversation's tree, the branch from the root to the node viewed last is read; regenerated answers and edited prompts are
+dropped as ``off-path``. A conversation that is not to be remembered is dropped whole.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from kept.core.event import Author, EventKind, ToolUse
+from kept.core.event import ToolUse
 from kept.core.times import parse_instant
 from kept.sources.documents import DocumentEntry, SourceDocument, draft_message, split_prompt
-from kept.sources.drafts import EventDraft, content_text, safe_word, to_mapping, truncate_name, truncate_text
+from kept.sources.drafts import content_text, count_note, safe_word, to_mapping, truncate_name, truncate_text
 from kept.sources.records import RecordPlace
 
 
 def translate_chatgpt(value: Mapping[str, Any], place: RecordPlace) -> SourceDocument:
     """Translate a conversation of the export, with a record for each node of its tree."""
     session = truncate_name(value.get("conversation_id")) or truncate_name(value.get("id"))
-    mapping = value.get("mapping")
-    nodes: Mapping[str, Any] = mapping if isinstance(mapping, dict) else {}
+    nodes = to_mapping(value.get("mapping"))
     if value.get("is_do_not_remember"):
         entries = [DocumentEntry(place=place, dropped="do-not-remember") for _ in nodes]
     else:
@@ -36,7 +34,7 @@ def _off_path(node: Any) -> str:
 
 
 def _active_branch(nodes: Mapping[str, Any], current: Any) -> list[str]:
-    """The ids from the root to the current node; without one, to the youngest leaf. Terminates on cycles."""
+    """The ids from the root to the current node; without one, to the youngest leaf. A cycle ends the branch."""
     if not isinstance(current, str) or current not in nodes:
         leaves = [node for node, value in nodes.items() if isinstance(value, dict) and not value.get("children")]
         current = max(leaves, key=lambda node: _creation_time(nodes[node]), default=None)
@@ -49,8 +47,7 @@ def _active_branch(nodes: Mapping[str, Any], current: Any) -> list[str]:
 
 
 def _creation_time(node: Mapping[str, Any]) -> float:
-    message = node.get("message")
-    created = message.get("create_time") if isinstance(message, dict) else None
+    created = to_mapping(node.get("message")).get("create_time")
     return float(created) if isinstance(created, int | float) else 0.0
 
 
@@ -59,7 +56,7 @@ _THINKING = ("thoughts", "reasoning_recap")
 
 
 def _read_node(node: str, value: Any, place: RecordPlace, started: datetime | None) -> DocumentEntry:
-    """Read a node of the branch; it depends on the message's author, then on the type of its content."""
+    """Read a node of the branch."""
     message = value.get("message") if isinstance(value, dict) else None
     if not isinstance(message, dict):
         return DocumentEntry(place=place, dropped="no-message")
@@ -76,20 +73,20 @@ def _read_node(node: str, value: Any, place: RecordPlace, started: datetime | No
     native, parent = truncate_name(message.get("id")) or node, value.get("parent")
     template = draft_message("export:user", message.get("create_time"), started, native=native, parent=parent)
     text, noted = _read_parts(content)
+    if role == "user" and kind not in _SPEECH:
+        return DocumentEntry(place=place, dropped=f"content:{safe_word(kind)}")
+    recipient, answer = message.get("recipient"), template.answer(text, "export:assistant")
     if role == "user":
-        return (
-            _prompt_entry(place, text, template, noted)
-            if kind in _SPEECH
-            else DocumentEntry(place=place, dropped=f"content:{safe_word(kind)}")
-        )
-    recipient = message.get("recipient")
-    if isinstance(recipient, str) and recipient not in ("all", ""):
-        return _answer_entry(place, text, template, noted, ToolUse(name=truncate_name(recipient), target=truncate_text(text)))
-    return _answer_entry(place, text, template, noted, None)
+        drafts = split_prompt(text, template, noted)
+    elif text and isinstance(recipient, str) and recipient not in ("all", ""):
+        drafts = [answer.call(ToolUse(name=truncate_name(recipient), target=truncate_text(text)))]
+    else:
+        drafts = [answer] if text else []
+    return DocumentEntry(place=place, drafts=tuple(drafts), noted=noted)
 
 
 def _read_parts(content: Mapping[str, Any]) -> tuple[str, dict[str, int]]:
-    """The words of a content, including speech, and the number of pictures and the like between them."""
+    """The words of a content, including transcribed speech, and the counts of its other parts, such as pictures."""
     noted: dict[str, int] = {}
     parts = content.get("parts")
     if not isinstance(parts, list):
@@ -97,24 +94,7 @@ def _read_parts(content: Mapping[str, Any]) -> tuple[str, dict[str, int]]:
     texts = []
     for part in parts:
         if isinstance(part, dict) and not isinstance(part.get("text"), str):
-            kind = f"part:{safe_word(part.get('content_type'))}"
-            noted[kind] = noted.get(kind, 0) + 1
+            count_note(noted, f"part:{safe_word(part.get('content_type'))}")
         else:
             texts.append(part)
     return content_text(texts), noted
-
-
-def _prompt_entry(place: RecordPlace, text: str, template: EventDraft, noted: Mapping[str, int]) -> DocumentEntry:
-    drafts, removed = split_prompt(text, template.reason, template)
-    return DocumentEntry(place=place, drafts=tuple(drafts), noted={**noted, **removed})
-
-
-def _answer_entry(
-    place: RecordPlace, text: str, template: EventDraft, noted: Mapping[str, int], tool: ToolUse | None
-) -> DocumentEntry:
-    if not text:
-        return DocumentEntry(place=place, noted=noted)
-    kind = EventKind.TOOL_CALL if tool else EventKind.RESPONSE
-    text = tool.target if tool else text
-    draft = replace(template, kind=kind, author=Author.ASSISTANT, reason="export:assistant", text=text, tool=tool)
-    return DocumentEntry(place=place, drafts=(draft,), noted=noted)

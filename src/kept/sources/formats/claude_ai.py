@@ -1,14 +1,12 @@
-"""The conversations of Claude.ai's data export.
+"""Translate the conversations of Claude.ai's data export to documents.
 
-The conversation is the branch from the root to the youngest message; edited prompts are counted as ``off-path``. Knows no files.
+Of a conversation's tree, the branch from the root to the youngest message is read; edited prompts are dropped as ``off-path``.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from kept.core.event import Author
 from kept.core.times import EARLIEST, parse_instant
 from kept.sources.documents import DocumentEntry, SourceDocument, block_drafts, draft_message
 from kept.sources.drafts import content_text, safe_word, to_mappings, truncate_name
@@ -33,12 +31,8 @@ def _active_messages(messages: Sequence[Mapping[str, Any]]) -> frozenset[int]:
     numbers = {message["uuid"]: number for number, message in enumerate(messages) if isinstance(message.get("uuid"), str)}
     if not any(isinstance(message.get("parent_message_uuid"), str) for message in messages):
         return frozenset(range(len(messages)))
-    youngest = EARLIEST
-    current: int | None = None
-    for number, message in enumerate(messages):
-        moment = parse_instant(message.get("created_at")) or EARLIEST
-        if current is None or moment >= youngest:
-            youngest, current = moment, number
+    times = [parse_instant(message.get("created_at")) or EARLIEST for message in messages]
+    current: int | None = max(range(len(messages)), key=lambda number: (times[number], number))
     path: set[int] = set()
     while current is not None and current not in path:
         path.add(current)
@@ -47,7 +41,7 @@ def _active_messages(messages: Sequence[Mapping[str, Any]]) -> frozenset[int]:
 
 
 def _read_message(message: Mapping[str, Any], place: RecordPlace, started: datetime | None) -> DocumentEntry:
-    """Read a message; it depends on the sender, then on its blocks. The text of an attached file does not count as the person's."""
+    """Read a message. The text of an attached file does not count as the person's."""
     sender = message.get("sender")
     if sender not in ("human", "assistant"):
         return DocumentEntry(place=place, dropped=f"role:{safe_word(sender)}")
@@ -60,5 +54,5 @@ def _read_message(message: Mapping[str, Any], place: RecordPlace, started: datet
     drafts = block_drafts(blocks, template, noted, answers="export:assistant" if sender == "assistant" else "")
     for attachment in to_mappings(message.get("attachments")):
         if text := content_text(attachment.get("extracted_content")):
-            drafts.append(replace(template, author=Author.INJECTED, reason="attachment", text=text))
+            drafts.append(template.injected(text, "attachment"))
     return DocumentEntry(place=place, drafts=tuple(drafts), noted=noted)

@@ -1,8 +1,8 @@
-"""GitHub Copilot's conversations: the CLI agent's ``events.jsonl``, and VS Code's chat sessions.
+"""Read GitHub Copilot's conversations: the CLI agent's ``events.jsonl``, and VS Code's chat sessions.
 
-In the CLI a record is an event of its log. In VS Code it is a request with its answer, or a line that is not JSON: the file is a
-log of patches that are applied first, or the whole state as one object. An answer that is still being written is read when it is
-complete.
+In the CLI's file, a record is an event of its log. A file of VS Code is a log of patches, which are applied first, or the whole
+state as one object; a record is a request with its answer, or a line that is not JSON. An answer that is still being written is
+read when it is complete.
 """
 
 import json
@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from kept.core.errors import SourceError
-from kept.core.event import Author, Cursor, EventKind, Precision, Slice, ToolUse
+from kept.core.event import Author, Cursor, Precision, Slice, ToolUse
 from kept.core.times import parse_instant
 from kept.core.value import dataclass, field, replace
 from kept.sources.base import named_folder, settings_folders
@@ -24,8 +24,8 @@ from kept.sources.drafts import (
     PATH_LIMIT,
     EventDraft,
     content_text,
+    count_note,
     exit_code_of,
-    hold_newest,
     parse_object,
     requested_tool,
     safe_word,
@@ -35,6 +35,7 @@ from kept.sources.drafts import (
     truncate_text,
 )
 from kept.sources.json_lines import REWRITTEN, Fetch, Outcome, RecordReader, make_slice, read_slices
+from kept.sources.open_calls import OpenCalls
 from kept.sources.records import (
     ReadStop,
     Record,
@@ -49,7 +50,6 @@ from kept.sources.records import (
     sample_records,
 )
 
-_OPEN_CALLS = 64
 _SMALL_FILE = 64 * 1024
 
 
@@ -81,12 +81,12 @@ class CopilotCli:
 
 @dataclass(kw_only=True, slots=True)
 class _State:
-    """The session's identity, and the calls without output: id → the place of their record, name, target."""
+    """The session's identity, and its open calls."""
 
     session: str = ""
     cwd: str = ""
     branch: str = ""
-    calls: dict[str, tuple[tuple[int, int], str, str]] = field(default_factory=dict)
+    calls: OpenCalls = field(default_factory=OpenCalls)
 
 
 def _load_state(path: Path, carry: str, fetch: Fetch) -> _State:
@@ -95,16 +95,13 @@ def _load_state(path: Path, carry: str, fetch: Fetch) -> _State:
     if not held:
         state.session = truncate_name(path.parent.name if path.stem == "events" else path.stem)
         state.cwd = _read_workspace_cwd(path.parent / "workspace.yaml")
-    for call, (start, end) in held.get("calls", {}).items():
-        for tool in _requested_tools(to_mapping(fetch(start, end).get("data"))):
-            if tool.call == call:
-                state.calls[call] = ((start, end), tool.name, tool.target)
+    state.calls.load(held.get("calls", {}), fetch, lambda value: _requested_tools(to_mapping(value.get("data"))))
     return state
 
 
 def _dump_state(state: _State) -> str:
-    calls = {call: place for call, (place, _, _) in state.calls.items()}
-    return json.dumps({"session": state.session, "cwd": state.cwd, "branch": state.branch, "calls": calls}, ensure_ascii=False)
+    held = {"session": state.session, "cwd": state.cwd, "branch": state.branch, "calls": state.calls.dump()}
+    return json.dumps(held, ensure_ascii=False)
 
 
 def _read_workspace_cwd(path: Path) -> str:
@@ -133,9 +130,9 @@ def _read_event(state: _State, record: Record, *, path: Path) -> Outcome:
     dropped, noted = "no-text", dict[str, int]()
     match value.get("type"):
         case "user.message":
-            drafts, noted = _read_user(data, template)
+            drafts = _read_user(data, template, noted)
         case "assistant.message":
-            drafts = _read_assistant(state, data, template, (record.start, record.end))
+            drafts = _read_assistant(state, data, template, record)
         case "tool.execution_complete":
             drafts = [_read_completion(state, data, template)]
         case kind:
@@ -145,24 +142,23 @@ def _read_event(state: _State, record: Record, *, path: Path) -> Outcome:
     return next(to_outcomes(document, str(path)))
 
 
-def _read_user(data: Mapping[str, Any], template: EventDraft) -> tuple[list[EventDraft], dict[str, int]]:
-    """A prompt; one that a skill or the client itself sent names its source."""
+def _read_user(data: Mapping[str, Any], template: EventDraft, noted: dict[str, int]) -> list[EventDraft]:
+    """The drafts of a prompt; one that a skill or the client itself sent names its source."""
     source = data.get("source")
     if isinstance(source, str) and source not in ("", "user"):
-        return ([replace(template, author=Author.INJECTED, reason="source-not-user")] if template.text else []), {}
-    drafts, removed = split_prompt(template.text, template.reason, template)
-    return drafts, dict(removed)
+        return [template.injected(template.text, "source-not-user")] if template.text else []
+    return split_prompt(template.text, template, noted)
 
 
-def _read_assistant(state: _State, data: Mapping[str, Any], template: EventDraft, place: tuple[int, int]) -> list[EventDraft]:
+def _read_assistant(state: _State, data: Mapping[str, Any], template: EventDraft, record: Record) -> list[EventDraft]:
     author, reason = Author.ASSISTANT, "assistant.message"
     if data.get("parentToolCallId"):
         author, reason = Author.SUBAGENT, "parentToolCallId"
-    answer = replace(template, kind=EventKind.RESPONSE, author=author, reason=reason, turn=truncate_name(data.get("messageId")))
+    answer = replace(template.answer(template.text, reason, author), turn=truncate_name(data.get("messageId")))
     drafts = [answer] if answer.text else []
     for tool in _requested_tools(data):
         drafts.append(answer.call(tool))
-        hold_newest(state.calls, tool.call, (place, tool.name, tool.target), _OPEN_CALLS)
+        state.calls.add(tool, record)
     return drafts
 
 
@@ -172,15 +168,14 @@ def _requested_tools(data: Mapping[str, Any]) -> Iterator[ToolUse]:
 
 
 def _read_completion(state: _State, data: Mapping[str, Any], template: EventDraft) -> EventDraft:
-    call = truncate_name(data.get("toolCallId"))
-    _, name, target = state.calls.pop(call, ((0, 0), truncate_name(data.get("toolName")), ""))
-    result, success = to_mapping(data.get("result")), data.get("success")
-    text = content_text(result.get("content")) or content_text(to_mapping(data.get("error")).get("message"))
-    tool = ToolUse(name=name, call=call, target=target, ok=success if isinstance(success, bool) else None)
-    return template.output(text, tool)
+    tool = state.calls.close(truncate_name(data.get("toolCallId")), truncate_name(data.get("toolName")))
+    success = data.get("success")
+    result, error = to_mapping(data.get("result")).get("content"), to_mapping(data.get("error")).get("message")
+    done = replace(tool, detail="", ok=success if isinstance(success, bool) else None)
+    return template.output(content_text(result) or content_text(error), done)
 
 
-# The whole state is built before any of it is read, so the size of the file is limited, not only of its lines.
+# The whole state is built before any of it is read, so the whole file is limited, not only its lines.
 _SESSION_LIMIT = 32 * 2**20
 _PATH_DEPTH = 20
 _FINISHED = (1, 2, 3)  # complete, cancelled, failed
@@ -200,14 +195,14 @@ class CopilotChat:
         return tuple(user / folder for user in users for folder in ("workspaceStorage", "globalStorage/emptyWindowChatSessions"))
 
     def claims(self, path: Path, head: bytes) -> bool:
-        """True if a file begins with a session's base state, or is a session in one object without a newer log that replaces it."""
+        """True if a file begins with a session's base state, or is a session in one object that no log beside it replaces."""
         if any(value.get("kind") == 0 and isinstance(value.get("v"), dict) for value in sample_records(head)):
             return True
         whole = path.suffix == ".json" and b'"requests"' in head and b'"sessionId"' in head + _read_tail(path)
         return whole and head.lstrip()[:1] == b"{" and not path.with_suffix(".jsonl").exists()
 
     def owns(self, path: Path) -> bool:
-        """True for sessions, except in one object if a newer log replaces it."""
+        """True for sessions, except one object that a log beside it replaces."""
         if path.parent.name not in ("chatSessions", "emptyWindowChatSessions"):
             return False
         return path.suffix == ".jsonl" or (path.suffix == ".json" and not path.with_suffix(".jsonl").exists())
@@ -238,9 +233,7 @@ def _read_tail(path: Path) -> bytes:
 
 
 def _replay_patches(pieces: Iterable[Record | Reject | ReadStop | None]) -> tuple[Mapping[str, Any], list[Reject], int]:
-    """The state after applying a log of patches, the lines that are not patches, and the number of bytes of an incomplete last
-    line.
-    """
+    """The state after a log of patches, the lines that are not JSON objects, and the number of bytes of an incomplete last line."""
     state: dict[str, Any] = {}
     rejects: list[Reject] = []
     pending = 0
@@ -318,10 +311,9 @@ def _request_entry(request: Mapping[str, Any], number: int, *, last: bool) -> Do
     at = parse_instant(request.get("timestamp"))
     message = request.get("message")
     template = EventDraft(reason="request", at=at, precision=Precision.MESSAGE, native=truncate_name(request.get("requestId")))
-    drafts, noted = split_prompt(
-        content_text(message if isinstance(message, str) else to_mapping(message).get("text")), "request", template
-    )
-    noted = dict(noted)
+    noted: dict[str, int] = {}
+    text = content_text(message if isinstance(message, str) else to_mapping(message).get("text"))
+    drafts = split_prompt(text, template, noted)
     state = to_mapping(request.get("modelState")).get("value")
     if last and state not in _FINISHED and request.get("result") is None and not request.get("isCanceled"):
         if request.get("response"):
@@ -332,8 +324,8 @@ def _request_entry(request: Mapping[str, Any], number: int, *, last: bool) -> Do
 
 
 def _response_drafts(parts: Any, template: EventDraft, noted: dict[str, int]) -> list[EventDraft]:
-    """An answer's parts in order; adjacent pieces of text are joined."""
-    answer = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason="response")
+    """The drafts of an answer's parts in order; adjacent texts are joined."""
+    answer = template.answer("", "response")
     drafts: list[EventDraft] = []
     words: list[str] = []
     for part in (*to_mappings(parts), {"kind": "end"}):
@@ -348,7 +340,7 @@ def _response_drafts(parts: Any, template: EventDraft, noted: dict[str, int]) ->
         if kind in ("toolInvocationSerialized", "toolInvocation"):
             drafts.append(_invocation_draft(part, answer))
         elif kind != "end":
-            noted[f"part:{safe_word(kind)}"] = noted.get(f"part:{safe_word(kind)}", 0) + 1
+            count_note(noted, f"part:{safe_word(kind)}")
     return drafts
 
 
@@ -362,8 +354,8 @@ def _invocation_draft(part: Mapping[str, Any], answer: EventDraft) -> EventDraft
     specific = to_mapping(part.get("toolSpecificData"))
     line = specific.get("commandLine")
     command = line if isinstance(line, str) else to_mapping(line).get("original")
-    told = part.get("pastTenseMessage") or part.get("invocationMessage")
-    target = content_text(command) or content_text(told if isinstance(told, str) else to_mapping(told).get("value"))
+    message = part.get("pastTenseMessage") or part.get("invocationMessage")
+    target = content_text(command) or content_text(message if isinstance(message, str) else to_mapping(message).get("value"))
     exit_code = exit_code_of(to_mapping(specific.get("terminalCommandState")).get("exitCode"))
     ok = exit_code == 0 if exit_code is not None else None
     tool = ToolUse(

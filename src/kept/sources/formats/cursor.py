@@ -1,4 +1,4 @@
-"""Cursor's conversations: the editor's database ``state.vscdb``, and the CLI agent's JSON Lines.
+"""Read Cursor's conversations: the editor's database ``state.vscdb``, and the CLI agent's JSON Lines.
 
 In the database a record is a bubble, or a conversation without bubbles; in the JSON Lines it is a line. The agent's lines have no
 ids and usually no times.
@@ -21,6 +21,7 @@ from kept.sources.drafts import (
     EventDraft,
     content_text,
     exit_code_of,
+    list_parts,
     parse_object,
     requested_tool,
     safe_word,
@@ -28,7 +29,7 @@ from kept.sources.drafts import (
     to_mappings,
     truncate_name,
 )
-from kept.sources.json_lines import Outcome, RecordReader, read_slices
+from kept.sources.json_lines import Outcome, read_stateless
 from kept.sources.records import Record, RecordFault, RecordPlace, Reject, sample_records
 
 _TABLE = "cursorDiskKV"
@@ -63,23 +64,14 @@ def _list_conversations(path: Path, connection: Connection) -> Iterator[Conversa
     if _TABLE not in ordinary_tables(connection):
         raise SourceError(f"has no table {_TABLE}", where=str(path))
     listed = []
-    for key in _list_keys(connection, _COMPOSER):
-        composer = _stored_object(connection, key)
-        if isinstance(composer, Reject):
-            listed.append((0, key))
-            continue
-        changed = composer.get("lastUpdatedAt")
-        listed.append((changed if isinstance(changed, int) and not isinstance(changed, bool) else 0, key))
+    # The prefix ends with a colon, and a semicolon is the next character: a range can use the index of the keys.
+    bounds = (_COMPOSER, _COMPOSER[:-1] + ";")
+    for (name,) in connection.execute(f"SELECT key FROM {_TABLE} WHERE key >= ? AND key < ?", bounds):  # noqa: S608 - a constant
+        composer = _stored_object(connection, key := str(name))
+        changed = None if isinstance(composer, Reject) else composer.get("lastUpdatedAt")
+        listed.append((changed if isinstance(changed, int) and changed > 0 else 0, key))
     for changed, key in sorted(listed):
-        read = partial(_read_conversation, connection, key)
-        yield Conversation(changed=max(0, changed), read=read)
-
-
-def _list_keys(connection: Connection, prefix: str) -> list[str]:
-    # The prefix ends with a colon, and a semicolon is the next character: a range can use the index of the keys. The statement is a
-    # constant.
-    cursor = connection.execute(f"SELECT key FROM {_TABLE} WHERE key >= ? AND key < ?", (prefix, prefix[:-1] + ";"))  # noqa: S608
-    return [str(key) for (key,) in cursor]
+        yield Conversation(changed=changed, read=partial(_read_conversation, connection, key))
 
 
 def _stored_object(connection: Connection, key: str) -> Mapping[str, Any] | Reject:
@@ -95,7 +87,7 @@ def _stored_object(connection: Connection, key: str) -> Mapping[str, Any] | Reje
 
 
 def _read_conversation(connection: Connection, key: str) -> tuple[SourceDocument, list[Reject]]:
-    """A conversation with its bubbles in the order of its headers; older conversations contain the bubbles themselves."""
+    """Read a conversation with its bubbles in the order of its headers; older conversations contain the bubbles themselves."""
     session = key.removeprefix(_COMPOSER)
     composer = _stored_object(connection, key)
     if isinstance(composer, Reject):
@@ -134,21 +126,21 @@ def _bubble_entry(bubble: Mapping[str, Any], template: EventDraft, place: Record
     text, tool = content_text(bubble.get("text")), to_mapping(bubble.get("toolFormerData"))
     match bubble.get("type"):
         case 1:
-            drafts, removed = split_prompt(text, template.reason, template)
-            return DocumentEntry(place=place, drafts=tuple(drafts), noted=removed)
+            noted: dict[str, int] = {}
+            return DocumentEntry(place=place, drafts=tuple(split_prompt(text, template, noted)), noted=noted)
         case 2:
             answer = template.answer(text, "assistant-bubble")
-            pieces = [*([answer] if text else []), *(_former_tool_drafts(tool, answer) if tool.get("name") else ())]
-            thought = "thinking" if bubble.get("thinking") else "no-text"
-            return DocumentEntry(place=place, drafts=tuple(pieces), dropped=thought)
+            drafts = [*([answer] if text else []), *(_tool_drafts(tool, answer) if tool.get("name") else ())]
+            dropped = "thinking" if bubble.get("thinking") else "no-text"
+            return DocumentEntry(place=place, drafts=tuple(drafts), dropped=dropped)
         case None if "bubbleId" in bubble and len(bubble) <= 3:
             return DocumentEntry(place=place, dropped="bubble-missing")
         case _:
             return DocumentEntry(place=place, dropped="unknown-type")
 
 
-def _former_tool_drafts(data: Mapping[str, Any], answer: EventDraft) -> Iterator[EventDraft]:
-    """Yield a tool call, and its output if there is one. Arguments are JSON in a string."""
+def _tool_drafts(data: Mapping[str, Any], answer: EventDraft) -> Iterator[EventDraft]:
+    """Yield a tool call, and its output if there is one."""
     tool = requested_tool(data.get("name"), data.get("toolCallId"), data.get("rawArgs") or data.get("params"))
     yield answer.call(tool)
     result, status = data.get("result"), data.get("status")
@@ -183,14 +175,12 @@ class CursorAgent:
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """Yield the events after the cursor. Raises SourceError."""
-        step = partial(_read_line, path=path)
-        return read_slices(path, cursor, RecordReader(start=lambda _carry, _fetch: None, step=step, save=lambda _state: "{}"))
+        return read_stateless(path, cursor, partial(_read_line, path))
 
 
-def _read_line(_state: None, record: Record, *, path: Path) -> Outcome:
-    """Read a line by itself. A line without a time is identified by its place and its words together."""
-    value = record.value
-    message, role = to_mapping(value.get("message")), value.get("role")
+def _read_line(path: Path, record: Record) -> Outcome:
+    """Read a line. One without a time is identified by its place and its words together."""
+    value, role = record.value, record.value.get("role")
     at = parse_instant(value.get("timestamp"))
     template = EventDraft(
         reason="role:user",
@@ -199,18 +189,11 @@ def _read_line(_state: None, record: Record, *, path: Path) -> Outcome:
         stamp="" if at else str(record.start),
         native=truncate_name(value.get("id")),
     )
-    drafts, noted, dropped = _message_events(message, role, template)
-    entry = DocumentEntry(place=record.place, drafts=tuple(drafts), dropped=dropped, noted=noted)
-    document = SourceDocument(session=path.stem, entries=(entry,))
-    return next(to_outcomes(document, str(path)))
-
-
-def _message_events(message: Mapping[str, Any], role: Any, template: EventDraft) -> tuple[list[EventDraft], dict[str, int], str]:
-    """The drafts of a message, what was left out of it, and the reason if it is empty."""
-    content = message.get("content")
     noted: dict[str, int] = {}
-    if role not in ("user", "assistant"):
-        return [], noted, f"role:{safe_word(role)}"
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    answers = "role:assistant" if role == "assistant" else ""
-    return block_drafts(to_mappings(blocks), template, noted, answers=answers), noted, "no-text"
+    drafts: list[EventDraft] = []
+    if role in ("user", "assistant"):
+        blocks = list_parts(to_mapping(value.get("message")).get("content"))
+        drafts = block_drafts(blocks, template, noted, answers="role:assistant" if role == "assistant" else "")
+    dropped = "no-text" if role in ("user", "assistant") else f"role:{safe_word(role)}"
+    entry = DocumentEntry(place=record.place, drafts=tuple(drafts), dropped=dropped, noted=noted)
+    return next(to_outcomes(SourceDocument(session=path.stem, entries=(entry,)), str(path)))

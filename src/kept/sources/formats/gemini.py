@@ -1,13 +1,14 @@
-"""Gemini CLI's chats (``tmp/<project>/chats/session-….jsonl``, a sub-agent's in a folder below) as events; also the older JSON.
+"""Read Gemini CLI's chats: JSON Lines (``tmp/<project>/chats/session-….jsonl``, a sub-agent's in a folder below), or the older JSON
+file, which is read whole whenever it has changed.
 
-A line replaces the message with the same id. Each draft of a message (its text, each call, each output) is read at its first
-occurrence, and a line without anything new is dropped as ``told-twice``. ``$set`` replaces the conversation after a compression; it
-changes nothing already read, and a message that occurs only there gets the author ``COMPACTION``.
+A line replaces the message with the same id. Each part of a message (its text, each call, each output) becomes an event at its
+first occurrence; a line without anything new is dropped as ``told-twice``. ``$set`` replaces the conversation after a compression.
+It changes nothing already read, and a message that occurs only there gets the author ``COMPACTION``.
 
-``record`` is the message's id, ``parent`` the message before it. After a rewind the next message gets the parent of the first
-removed one, and the rewind itself appears as a prompt without text, labelled abandoned (see ``kept.store.threads``). The older form
-is one JSON file, which is read whole whenever it has changed. What SpecStory converted from another tool's session has that
-session's id, no time (the one written is the conversion's) and the label injected.
+``record`` is the message's id, ``parent`` the message before it. After a rewind, the next message gets the parent of the first
+removed one, and the rewind becomes a prompt without text, labelled abandoned (see ``kept.store.threads``). Messages that SpecStory
+converted from another tool's session get that session's id, the label injected and no time, because theirs is the time of the
+conversion.
 """
 
 import json
@@ -32,12 +33,14 @@ from kept.sources.drafts import (
     injected_draft,
     list_parts,
     list_texts,
+    parse_exit_code,
     relabel,
     requested_tool,
     safe_word,
     strip_leading_blocks,
     to_event,
     to_mapping,
+    to_mappings,
     truncate_name,
 )
 from kept.sources.json_lines import REWRITTEN, Fetch, Outcome, RecordReader, make_slice, read_slices
@@ -52,9 +55,9 @@ from kept.sources.records import (
     sample_records,
 )
 
-_MESSAGES = 4096
-_SEEN = 8192
-_MARK = 12
+_MOST_MESSAGES = 4096
+_MOST_SEEN = 8192
+_HASH_CHARS = 12
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,8 +98,8 @@ class _State:
 
     ``source`` is the session this one was converted from and ``base`` the time when its conversion began. ``grid`` is the number of
     converted messages so far, which are stamped one second apart; -1 after the last of them, or without any. ``order`` maps each
-    message of the present conversation to the one before it; ``cut``: older ones were dropped. ``seen`` marks the drafts already
-    read.
+    message of the present conversation to the one before it; ``cut``: older ones were dropped. ``seen`` are hashes of the parts of
+    messages that were already read.
     """
 
     session: str = ""
@@ -125,7 +128,7 @@ def _dump_state(state: _State) -> str:
 
 
 def _read_project_folder(path: Path) -> str:
-    """The directory of the project, if the client has recorded it in ``.project_root`` beside the chats; else empty."""
+    """The directory of the project according to ``.project_root`` in its folder; empty without that file."""
     chats = next((parent for parent in path.parents[:3] if parent.name == "chats"), None)
     noted = read_beginning(chats.parent / ".project_root", PATH_LIMIT) if chats is not None else b""
     return truncate_name(noted.decode("utf-8", "replace").strip(), PATH_LIMIT)
@@ -137,8 +140,7 @@ def _read_line(state: _State, record: Record, *, path: str) -> Outcome:
     if isinstance(value.get("$rewindTo"), str):
         return _rewind(state, truncate_name(value["$rewindTo"]), pointer)
     if isinstance(value.get("id"), str):
-        found = _read_message(state, value, pointer, noted)
-        return Outcome(dropped=found, noted=noted) if isinstance(found, str) else Outcome(events=found, noted=noted)
+        return _read_message(state, value, pointer, noted)
     changes = value.get("$set")
     if isinstance(changes, dict):
         _read_identity(state, changes)
@@ -146,12 +148,9 @@ def _read_line(state: _State, record: Record, *, path: str) -> Outcome:
         return Outcome(events=events, dropped="$set", noted=noted)
     if "sessionId" in value and "projectHash" in value:
         _read_identity(state, value)
-        messages = value.get("messages")
-        listed = [message for message in messages if isinstance(message, dict)] if isinstance(messages, list) else []
-        each = [_read_message(state, message, pointer, noted) for message in listed]
-        return Outcome(
-            events=tuple(event for item in each if not isinstance(item, str) for event in item), dropped="session", noted=noted
-        )
+        messages = filter(None, to_mappings(value.get("messages")))
+        events = tuple(event for message in messages for event in _read_message(state, message, pointer, noted).events)
+        return Outcome(events=events, dropped="session", noted=noted)
     return Outcome(dropped=f"unknown-type:{safe_word(value.get('type'))}")
 
 
@@ -198,35 +197,34 @@ def _replace_all(state: _State, messages: Any, pointer: Pointer, noted: dict[str
     for message in messages:
         native = truncate_name(message.get("id")) if isinstance(message, dict) else ""
         if native and native not in known and not _is_seen(state, native, "text"):
-            found = _read_message(state, message, pointer, noted)
-            if not isinstance(found, str):
-                events += [replace(event, author=Author.COMPACTION, label_reason="$set.messages") for event in found]
+            found = _read_message(state, message, pointer, noted).events
+            events += [replace(event, author=Author.COMPACTION, label_reason="$set.messages") for event in found]
         elif native:
             _append_message(state, native)
     return tuple(events)
 
 
-def _read_message(state: _State, value: Mapping[str, Any], pointer: Pointer, noted: dict[str, int]) -> tuple[Event, ...] | str:
-    """The drafts of a message that are new or, as a string, the reason why there are none."""
+def _read_message(state: _State, value: Mapping[str, Any], pointer: Pointer, noted: dict[str, int]) -> Outcome:
+    """The events of those parts of a message that are new, each with its code as part of its key."""
     native, stamp = truncate_name(value.get("id")), value.get("timestamp")
     match value.get("type"):
         case "user":
-            drafts: list[tuple[str, Any, EventDraft]] = [("text", stamp, draft) for draft in _user_drafts(state, value, noted)]
+            parts: list[tuple[str, Any, EventDraft]] = [("text", stamp, draft) for draft in _user_drafts(state, value, noted)]
             reason = "command" if _is_command(_content_text(value.get("content"))) else "no-text"
         case "gemini":
-            drafts = list(_reply_drafts(state, value, noted))
+            parts = list(_reply_parts(state, value, noted))
             reason = "thinking-only" if value.get("thoughts") else "no-text"
         case "info" | "error" | "warning" as kind:
-            drafts, reason = [], f"type:{kind}"
+            parts, reason = [], f"type:{kind}"
         case kind:
-            return f"unknown-type:{safe_word(kind)}"
+            return Outcome(dropped=f"unknown-type:{safe_word(kind)}", noted=noted)
     _append_message(state, native)
     parent = state.order[native]
-    fresh = [(code, at, draft) for code, at, draft in drafts if not _is_seen(state, native, code)]
+    fresh = [part for part in parts if not _is_seen(state, native, part[0])]
     for code, _, _ in fresh:
-        hold_newest(state.seen, hash_texts(native, code)[:_MARK], None, _SEEN)
+        hold_newest(state.seen, hash_texts(native, code)[:_HASH_CHARS], None, _MOST_SEEN)
     if not fresh:
-        return "told-twice" if drafts else reason
+        return Outcome(dropped="told-twice" if parts else reason, noted=noted)
     copied = _is_converted_copy(state, stamp)
     events = []
     for code, moment, draft in fresh:
@@ -244,7 +242,7 @@ def _read_message(state: _State, value: Mapping[str, Any], pointer: Pointer, not
             turn=native if draft.kind is not EventKind.PROMPT else "",
         )
         events.append(event)
-    return tuple(events)
+    return Outcome(events=tuple(events), noted=noted)
 
 
 def _is_converted_copy(state: _State, stamp: Any) -> bool:
@@ -264,7 +262,7 @@ _OWN = ("<session_context>", "<hook_context>")
 
 
 def _user_drafts(state: _State, value: Mapping[str, Any], noted: dict[str, int]) -> list[EventDraft]:
-    """What the user typed, separated from what the client made of it or added."""
+    """What the user typed, and what the client made of it or added."""
     sent, hooks = strip_leading_blocks(list_texts(value.get("content")), "hook_context")
     shown, _ = strip_leading_blocks(list_texts(value.get("displayContent")), "hook_context")
     for part in list_parts(value.get("content")):
@@ -283,7 +281,7 @@ def _user_drafts(state: _State, value: Mapping[str, Any], noted: dict[str, int])
     drafts = EventDraft(reason="user-message").typed(typed, noted) + extra
     if state.subagent:
         return relabel(drafts, Author.SUBAGENT, "subagent-session")
-    # The client does not record whether it ran in a terminal, so its folder decides if known.
+    # The client does not record whether it ran in a terminal, so its folder decides if it is known.
     return label_as_program(drafts, noted, "folder") if state.project and is_unattended(state.project) else drafts
 
 
@@ -293,16 +291,15 @@ def _is_command(text: str) -> bool:
     return word[:1] in ("/", "?") and all(char.isalnum() or char in "-_:" for char in word[1:])
 
 
-def _reply_drafts(state: _State, value: Mapping[str, Any], noted: dict[str, int]) -> Iterator[tuple[str, Any, EventDraft]]:
+def _reply_parts(state: _State, value: Mapping[str, Any], noted: dict[str, int]) -> Iterator[tuple[str, Any, EventDraft]]:
     author = Author.SUBAGENT if state.subagent else Author.ASSISTANT
     stamp = value.get("timestamp")
     if isinstance(value.get("thoughts"), list) and value["thoughts"]:
         count_note(noted, "thinking")
     if text := _content_text(value.get("content")).strip():
         yield "text", stamp, EventDraft().answer(text, "gemini-message", author)
-    calls = value.get("toolCalls")
-    for index, call in enumerate(calls if isinstance(calls, list) else ()):
-        if not isinstance(call, dict):
+    for index, call in enumerate(to_mappings(value.get("toolCalls"))):
+        if not call:
             continue
         native = truncate_name(call.get("id")) or str(index)
         tool = requested_tool(call.get("name"), native, to_mapping(call.get("args")))
@@ -318,8 +315,7 @@ def _call_output(call: Mapping[str, Any]) -> str | None:
     """What a call returned; None until it has returned."""
     texts = []
     for part in list_parts(call.get("result")):
-        response = part.get("functionResponse")
-        inner = response.get("response") if isinstance(response, dict) else None
+        inner = to_mapping(part.get("functionResponse")).get("response")
         if isinstance(inner, dict):
             texts += [inner[name] for name in ("output", "error", "content") if isinstance(inner.get(name), str)]
         elif isinstance(part.get("text"), str):
@@ -330,11 +326,11 @@ def _call_output(call: Mapping[str, Any]) -> str | None:
 
 
 def _shell_exit_code(output: str, name: str) -> int | None:
-    """The status in the last line that the client's shell tool adds below a command's output."""
+    """The exit code that the client's shell tool writes below a command's output."""
     if name != "run_shell_command":
         return None
-    stated = output[-500:].rpartition("\nExit Code: ")[2].partition("\n")[0] if "\nExit Code: " in output[-500:] else ""
-    return int(stated) if stated.removeprefix("-").isdecimal() and len(stated) < 12 else None
+    _, mark, rest = output[-500:].rpartition("\nExit Code: ")
+    return parse_exit_code(rest.partition("\n")[0]) if mark else None
 
 
 def _content_text(content: Any) -> str:
@@ -343,8 +339,8 @@ def _content_text(content: Any) -> str:
 
 def _append_message(state: _State, native: str) -> None:
     if native not in state.order:
-        state.cut = state.cut or len(state.order) >= _MESSAGES
-        hold_newest(state.order, native, _last_message(state), _MESSAGES)
+        state.cut = state.cut or len(state.order) >= _MOST_MESSAGES
+        hold_newest(state.order, native, _last_message(state), _MOST_MESSAGES)
 
 
 def _last_message(state: _State) -> str:
@@ -352,7 +348,7 @@ def _last_message(state: _State) -> str:
 
 
 def _is_seen(state: _State, native: str, code: str) -> bool:
-    return hash_texts(native, code)[:_MARK] in state.seen
+    return hash_texts(native, code)[:_HASH_CHARS] in state.seen
 
 
 def _read_document(path: Path, cursor: Cursor) -> Iterator[Slice]:

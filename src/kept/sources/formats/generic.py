@@ -1,4 +1,4 @@
-"""Conversations in no tool's format: JSON Lines with common field names, and Markdown or plain text with speakers' names.
+"""Read conversations in no tool's format: JSON Lines with common field names, and Markdown or plain text with speakers' names.
 
 JSON Lines: one message per line, an object with
 
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from kept.core.event import Author, Cursor, EventKind, Precision, Slice, ToolUse
+from kept.core.event import Cursor, Precision, Slice
 from kept.core.times import parse_instant
 from kept.core.value import dataclass, replace
 from kept.sources import roles
@@ -31,24 +31,22 @@ from kept.sources.documents import (
     close_document,
     label_unconfirmed,
     read_document,
-    rows_place,
     sniff_rows,
     split_prompt,
     to_outcomes,
 )
-from kept.sources.drafts import (
-    EventDraft,
-    content_text,
-    requested_tool,
-    safe_word,
-    shorten_text,
-    to_mapping,
-    to_mappings,
-    truncate_name,
+from kept.sources.drafts import EventDraft, content_text, requested_tool, result_tool, safe_word, to_mapping, to_mappings
+from kept.sources.formats.vault import (
+    SUFFIXES,
+    UTC,
+    conversation_stamp,
+    find_project,
+    find_session_id,
+    preamble_entries,
+    unsigned_entries,
 )
-from kept.sources.formats.vault import SUFFIXES, UTC, conversation_stamp, find_project, find_session_id, unsigned_entries
-from kept.sources.json_lines import Outcome, RecordReader, read_slices
-from kept.sources.markdown import read_front_matter, strip_edges
+from kept.sources.json_lines import Outcome, read_stateless
+from kept.sources.markdown import read_front_matter
 from kept.sources.records import Record, sample_records
 from kept.sources.roles import ConversationTime, Role, parse_role
 from kept.sources.stamps import parse_stamp, stamp_instant
@@ -93,8 +91,7 @@ class Generic:
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """Yield the events after the cursor, or of a new or changed text. Raises SourceError."""
         if path.suffix.lower() in _LINES:
-            step = partial(_read_record, path=path, zone=self.zone)
-            return read_slices(path, cursor, RecordReader(start=lambda _carry, _fetch: None, step=step, save=lambda _state: "{}"))
+            return read_stateless(path, cursor, partial(_read_record, path, self.zone))
         return read_document(path, cursor, partial(_parse_text, path=path, zone=self.zone))
 
 
@@ -103,13 +100,13 @@ def _parse_text(rows: list[Row], *, path: Path, zone: ZoneInfo) -> SourceDocumen
     when = ConversationTime(zone=zone, stamp=conversation_stamp(front, path))
     turns, hidden = roles.find_turns(rows, front.rows, plain=True)
     entries = roles.to_entries(rows, turns, hidden, when) if turns else unsigned_entries(rows, front.rows, when)
-    if turns and strip_edges(rows, front.rows, turns[0].row):
-        entries.insert(0, DocumentEntry(place=rows_place(rows, front.rows, turns[0].row), dropped="preamble"))
+    if turns:
+        entries = preamble_entries(rows, front.rows, turns[0].row) + entries
     closed = close_document(rows, entries, front.fault_counts(), dropped="no-messages")
     return SourceDocument(session=find_session_id(front, entries), entries=closed, project=find_project(path))
 
 
-def _read_record(_state: None, record: Record, *, path: Path, zone: ZoneInfo) -> Outcome:
+def _read_record(path: Path, zone: ZoneInfo, record: Record) -> Outcome:
     value = record.value
     messages = _list_messages(value)
     several = any(isinstance(value.get(key), list) for key in _LISTS)
@@ -119,7 +116,7 @@ def _read_record(_state: None, record: Record, *, path: Path, zone: ZoneInfo) ->
     noted: dict[str, int] = {}
     dropped = "no-message"
     for number, message in enumerate(messages):
-        found = _message_events(message, f"{record.start}.{number}", zone, noted)
+        found = _message_drafts(message, f"{record.start}.{number}", zone, noted)
         if isinstance(found, str):
             dropped = found
         else:
@@ -136,7 +133,7 @@ def _list_messages(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         return [message for message in listed if isinstance(message, dict)]
     inner = value.get("message")
     if isinstance(inner, dict):
-        return [{**{key: each for key, each in value.items() if key != "message"}, **inner}]
+        return [{**{key: item for key, item in value.items() if key != "message"}, **inner}]
     return [{**value, "content": inner}] if isinstance(inner, str) and "content" not in value else [value]
 
 
@@ -161,7 +158,7 @@ def _message_text(message: Mapping[str, Any]) -> str | None:
     return None if found is None else content_text(found)
 
 
-def _message_events(message: Mapping[str, Any], position: str, zone: ZoneInfo, noted: dict[str, int]) -> list[EventDraft] | str:
+def _message_drafts(message: Mapping[str, Any], position: str, zone: ZoneInfo, noted: dict[str, int]) -> list[EventDraft] | str:
     """The drafts of a message, or the reason why it is empty."""
     role, text = _message_role(message), _message_text(message) or ""
     if role is None:
@@ -183,24 +180,17 @@ def _message_events(message: Mapping[str, Any], position: str, zone: ZoneInfo, n
     )
     match role:
         case Role.HUMAN:
-            drafts, removed = split_prompt(text, template.reason, template)
-            noted |= removed
+            drafts = split_prompt(text, template, noted)
             if (name := message.get("name")) and (not isinstance(name, str) or parse_role(name) is None):
                 drafts = label_unconfirmed(drafts, noted, "named")  # one of several authors, perhaps a program
         case Role.ASSISTANT:
-            answer = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT)
+            answer = template.answer(text, template.reason)
             drafts = [*([answer] if text else []), *_call_drafts(message.get("tool_calls"), answer)]
         case Role.TOOL:
-            failed = message.get("is_error")
-            ok = not failed if isinstance(failed, bool) else None
-            tool = ToolUse(name=truncate_name(message.get("name")), call=truncate_name(message.get("tool_call_id")), ok=ok)
-            drafts = (
-                [replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, text=shorten_text(text), tool=tool)]
-                if text
-                else []
-            )
+            tool = result_tool(message.get("name"), message.get("tool_call_id"), message.get("is_error"))
+            drafts = [replace(template.output(text, tool, noted), reason=template.reason)] if text else []
         case Role.SYSTEM:
-            drafts = [replace(template, author=Author.INJECTED)] if text else []
+            drafts = [template.injected(text, template.reason)] if text else []
     return drafts or "no-text"
 
 

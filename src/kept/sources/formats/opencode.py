@@ -1,8 +1,8 @@
-"""OpenCode's sessions, in its SQLite database.
+"""Read OpenCode's sessions from its SQLite database.
 
 A record is a part of a message, or a message without parts. Text in the user's name is the person's, unless the part is marked as
 synthetic (files that the client attached), the session was started by another one, or ``opencode run`` started it where no person
-works.
+works. Elsewhere, the prompts of ``opencode run`` are unconfirmed.
 """
 
 import json
@@ -72,7 +72,9 @@ def _list_sessions(path: Path, connection: Connection) -> Iterator[Conversation]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _SessionOpener:
-    """Who started a session: another one, a command without a terminal, or a program in a folder where no person works."""
+    """Who started a session: another session (``spawned``), or ``opencode run`` (``printed``), perhaps in a folder where no person
+    works (``unattended``).
+    """
 
     spawned: bool
     printed: bool
@@ -96,12 +98,16 @@ def _read_session(connection: Connection, session: str, directory: str, who: _Se
         (session,),
     ).fetchall()
     last = rows[-1][1] if rows else None
-    entries, rejects = [], []
+    entries: list[DocumentEntry] = []
+    rejects: list[Reject] = []
     for message_row, message_id, created, message_data, part_row, part_id, part_data in rows:
         message = parse_value(message_data, message_row)
         part = parse_value(part_data, part_row) if part_row is not None else {}
-        if isinstance(message, Reject) or isinstance(part, Reject):
-            rejects.append(message if isinstance(message, Reject) else part)
+        if isinstance(message, Reject):
+            rejects.append(message)
+            continue
+        if isinstance(part, Reject):
+            rejects.append(part)
             continue
         if message_id == last and _is_unfinished(message):
             continue  # it is read when it is complete
@@ -116,9 +122,7 @@ def _read_session(connection: Connection, session: str, directory: str, who: _Se
         )
         place = RecordPlace(int(part_row or message_row), 0, 0)
         entries.append(_read_part(message, part, template, place, who))
-    return SourceDocument(session=session, entries=tuple(entries), project=directory), [
-        reject for reject in rejects if isinstance(reject, Reject)
-    ]
+    return SourceDocument(session=session, entries=tuple(entries), project=directory), rejects
 
 
 def _is_unfinished(message: Mapping[str, Any]) -> bool:
@@ -145,10 +149,10 @@ def _read_part(
         case "text" if who.spawned:
             return DocumentEntry(place=place, drafts=(replace(template, text=text),))
         case "text" if part.get("synthetic") or part.get("ignored"):
-            return DocumentEntry(place=place, drafts=(replace(template, author=Author.INJECTED, reason="synthetic", text=text),))
+            return DocumentEntry(place=place, drafts=(template.injected(text, "synthetic"),))
         case "text":
-            drafts, removed = split_prompt(text, template.reason, template)
-            noted = dict(removed)
+            noted: dict[str, int] = {}
+            drafts = split_prompt(text, template, noted)
             if who.printed:
                 drafts = (label_as_program if who.unattended else label_unconfirmed)(drafts, noted, "run")
             return DocumentEntry(place=place, drafts=tuple(drafts), noted=noted)

@@ -1,7 +1,7 @@
-"""Prompt logs: files in which an agent records each prompt it was given, with its time, and often what it then did.
+"""Parse prompt logs: files in which an agent records each prompt it was given, with its time, and often what it then did.
 
 There is one file per prompt, or one file with a dated heading for each. The prompt's words are the person's; a retelling of them
-("User requested …", "Prompt summary") and the report of what was done are the agent's. Knows no files and no front matter.
+("User requested …", "Prompt summary") and the report of what was done are the agent's.
 """
 
 from bisect import bisect_left
@@ -32,7 +32,7 @@ class PromptLogPart(StrEnum):
 
 
 class _Section(NamedTuple):
-    """Rows [first, after) of one part; ``words`` is the row where its own words begin, ``opening`` the text on the label's line."""
+    """The rows [first, after) of a part. Its words begin with ``opening``, the text behind its label, and the row ``words``."""
 
     part: PromptLogPart
     first: int
@@ -87,13 +87,13 @@ def is_prompt_log(rows: Sequence[Row], *, named: bool) -> bool:
     model = any(_is_meta(text) and _MODEL_WORD.search(text) for text in opening)
     prompted = any(_label_part(text) is PromptLogPart.PROMPT for text in opening)
     if named:
-        told = any(_label_part(text) in (PromptLogPart.PROMPT, PromptLogPart.RETOLD) for text in opening)
-        return told or dated or any(find_stamp(text[:_WORD_CHARACTERS]) for text in opening[:2])
+        retold = any(_label_part(text) is PromptLogPart.RETOLD for text in opening)
+        return prompted or retold or dated or any(find_stamp(text[:_WORD_CHARACTERS]) for text in opening[:2])
     return dated and model and prompted
 
 
 def parse_entries(rows: Sequence[Row], first: int, when: ConversationTime) -> list[DocumentEntry]:
-    """The records of a log: for each prompt its header, its words, and each section of the report."""
+    """The records of a log: for each prompt its header and its sections, such as its words and the parts of a report."""
     inside = mark_fenced_rows(rows)
     found = find_headings(rows, inside, first)
     marks = _entry_rows(found)
@@ -145,15 +145,14 @@ def _section_entry(text: str, section: _Section, template: EventDraft, rows: Seq
     if not text:
         return DocumentEntry(place=place, noted=noted)
     if part is PromptLogPart.PROMPT and not _RETELLING.search(text[:200]):
-        drafts, removed = split_prompt(text, "prompt-log:prompt", template)
-        return DocumentEntry(place=place, drafts=tuple(drafts), noted=noted | dict(removed))
-    reason = f"prompt-log:{part if part is PromptLogPart.REPORT else PromptLogPart.RETOLD}"
-    draft = template.answer(text, reason)
-    return DocumentEntry(place=place, drafts=(draft,), noted=noted)
+        drafts = split_prompt(text, replace(template, reason="prompt-log:prompt"), noted)
+    else:
+        drafts = [template.answer(text, f"prompt-log:{part if part is PromptLogPart.REPORT else PromptLogPart.RETOLD}")]
+    return DocumentEntry(place=place, drafts=tuple(drafts), noted=noted)
 
 
 def _header_end(rows: Sequence[Row], start: int, after: int) -> int:
-    """The first row after an entry's title, time and model."""
+    """The row after an entry's title, time and model."""
     number, seen = start, False
     for number in range(start, min(after, start + 2 * _HEADER_ROWS)):
         text = rows[number].text.strip()
@@ -192,8 +191,8 @@ def _is_model(text: str) -> bool:
 def _split_sections(
     rows: Sequence[Row], begin: int, after: int, inside: Sequence[bool], found: Sequence[Heading]
 ) -> list[_Section]:
-    """The parts of an entry's body. Text before any heading or label is the prompt; a deeper heading belongs to the part that
-    contains it.
+    """The sections of an entry's body. Text before any heading or label is the prompt, unless a section below it is. A deeper
+    heading of a report belongs to the section that contains it.
     """
     levels = {heading.row: heading for heading in found}
     marks: list[tuple[int, PromptLogPart, int, str]] = [(begin, PromptLogPart.PROMPT, begin, "")]
@@ -211,7 +210,7 @@ def _split_sections(
                 label = _LABEL.match(rows[number].text)
                 marks.append((number, labelled, number + 1, (label.group(2) or "") if label else ""))
     if any(part is PromptLogPart.PROMPT for _, part, _, _ in marks[1:]):
-        marks[0] = (begin, PromptLogPart.REPORT, begin, "")  # the prompt has a heading of its own
+        marks[0] = (begin, PromptLogPart.REPORT, begin, "")
     ends = [mark[0] for mark in marks[1:]] + [after]
     return [
         _Section(part, first, words, end, opening)

@@ -1,8 +1,8 @@
-"""Claude Code's session files (``projects/<slug>/<session>.jsonl``, and sub-agents' files beside them) as events.
+"""Read Claude Code's session files (``projects/<slug>/<session>.jsonl``, and sub-agents' files beside them).
 
 Every record is interpreted by its own fields and a small state: open tool calls, the links of records without events, queued
-prompts, the last working directory and branch. Copies are not removed here; an event has the same key in all copies. Does not know
-which branches were abandoned (that needs later records, see ``kept.store.threads``), nor redaction and cleaning.
+prompts, the last working directory and branch. Copies are not removed here; an event has the same key in all copies. Which branches
+were abandoned is found later (``kept.store.threads``).
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kept.core.digest import hash_texts
-from kept.core.event import Author, Cursor, Event, EventKind, Precision, Slice
+from kept.core.event import Author, Cursor, Event, Precision, Slice
 from kept.core.text import one_line, word_set
 from kept.core.times import format_instant, parse_instant
 from kept.core.value import dataclass
@@ -21,6 +21,7 @@ from kept.sources.formats.claude_code.blocks import (
     CALLS,
     State,
     answer_drafts,
+    called_tool,
     denial_drafts,
     dump_state,
     is_first_time,
@@ -28,15 +29,13 @@ from kept.sources.formats.claude_code.blocks import (
     link_record,
     load_state,
     message_blocks,
-    open_call,
     queue_prompt,
     sent_before,
-    to_call_draft,
     to_result_draft,
     unqueue_prompt,
 )
 from kept.sources.json_lines import Outcome, RecordReader, read_slices
-from kept.sources.message_parts import is_machine_session_start, split_text
+from kept.sources.message_parts import is_machine_session_start
 from kept.sources.records import Record, sample_records
 from kept.sources.retention import claude_folder
 
@@ -63,7 +62,7 @@ class ClaudeCode:
         """True if the first record that identifies a format identifies this one."""
         values = list(sample_records(head))
         if values:
-            return next((verdict for verdict in (_recognise_record(value, path) for value in values) if verdict is not None), False)
+            return next((verdict for verdict in (_recognize_record(value, path) for value in values) if verdict is not None), False)
         # No record is complete and valid: the first may be longer than the head (a pasted image), or the only one damaged. The
         # fields around a message are then searched as text.
         cues = ((b'"parentUuid"', b'"sessionId"'), (b'"type"', b'"message"', b'"role"'))
@@ -75,12 +74,12 @@ class ClaudeCode:
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """Yield the events after the cursor. Raises SourceError if the file as a whole cannot be read."""
-        step = partial(_read_record, place=_FileInfo(path=str(path), stem=path.stem, subagent=_is_subagent(path)))
+        step = partial(_read_record, file=_FileInfo(path=str(path), stem=path.stem, subagent=_is_subagent(path)))
         return read_slices(path, cursor, RecordReader(start=load_state, step=step, save=dump_state))
 
 
-def _recognise_record(value: Mapping[str, Any], path: Path) -> bool | None:
-    """True or False if a record identifies the format; None if it could belong to any."""
+def _recognize_record(value: Mapping[str, Any], path: Path) -> bool | None:
+    """True if a record is Claude Code's, False if it is another format's, None if it may be either."""
     kind, message = value.get("type"), value.get("message")
     if kind in ("started", "result"):
         return "workflows" in path.parts[-4:] or None
@@ -99,58 +98,54 @@ def _is_subagent(path: Path) -> bool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _FileInfo:
-    """What a file's name tells."""
+    """What is known from a file's name."""
 
     path: str
     stem: str
     subagent: bool
 
 
-def _read_record(state: State, record: Record, *, place: _FileInfo) -> Outcome:
+def _read_record(state: State, record: Record, *, file: _FileInfo) -> Outcome:
     value = record.value
-    state.session = truncate_name(value.get("sessionId")) or state.session or truncate_name(place.stem)
+    state.session = truncate_name(value.get("sessionId")) or state.session or truncate_name(file.stem)
     state.cwd = truncate_name(value.get("cwd"), PATH_LIMIT) or state.cwd
     state.branch = truncate_name(value.get("gitBranch"), PATH_LIMIT) or state.branch
     noted: dict[str, int] = {}
     match value.get("type"):
         case "user":
-            found = _read_user(state, value, place, noted)
+            result = _read_user(state, value, file, noted)
         case "assistant":
-            found = _read_assistant(state, record, place, noted)
+            result = _read_assistant(state, record, file, noted)
         case "attachment":
-            found = _read_attachment(state, value, place, noted)
+            result = _read_attachment(state, value, file, noted)
         case "queue-operation":
-            found = _read_queue_operation(state, record, place, noted)
+            result = _read_queue_operation(state, record, file, noted)
         case "system":
-            found = f"system:{safe_word(value.get('subtype'))}"
+            result = f"system:{safe_word(value.get('subtype'))}"
         case str() as kind if kind in _SILENT:
-            found = kind
+            result = kind
         case kind:
-            found = f"unknown-type:{safe_word(kind)}"
+            result = f"unknown-type:{safe_word(kind)}"
     parent = _nearest_parent(state, value)
-    if isinstance(found, str):
+    if isinstance(result, str):
         link_record(state, truncate_name(value.get("uuid")), parent)
-        return Outcome(dropped=found, noted=noted)
+        return Outcome(dropped=result, noted=noted)
     if value.get("entrypoint") == PRINTED:
-        found = label_unconfirmed(found, noted, PRINTED)
-    return Outcome(events=tuple(_to_events(state, record, found, parent, place)), noted=noted)
+        result = label_unconfirmed(result, noted, PRINTED)
+    return Outcome(events=tuple(_to_events(state, record, result, parent, file)), noted=noted)
 
 
-_Found = list[EventDraft] | str
+_Result = list[EventDraft] | str
 """The drafts of a record, or the reason why it has none."""
 
 
-def _read_user(state: State, value: Mapping[str, Any], place: _FileInfo, noted: dict[str, int]) -> _Found:
+def _read_user(state: State, value: Mapping[str, Any], file: _FileInfo, noted: dict[str, int]) -> _Result:
     content = message_blocks(value)
     if content is None:
         return "no-message"
-    label = label_record(value, subagent_file=place.subagent) or _label_command_body(state, value, content)
-    if (
-        label is None
-        and len(content) == 1
-        and content[0].get("type") == "text"
-        and sent_before(state, content_text(content[0].get("text")))
-    ):
+    label = label_record(value, subagent_file=file.subagent) or _label_command_body(state, value, content)
+    alone = content_text(content[0].get("text")) if len(content) == 1 and content[0].get("type") == "text" else ""
+    if label is None and sent_before(state, alone):
         return "queued-copy"
     drafts: list[EventDraft] = []
     results = sum(1 for block in content if block.get("type") == "tool_result")
@@ -160,19 +155,18 @@ def _read_user(state: State, value: Mapping[str, Any], place: _FileInfo, noted: 
             case "text":
                 drafts += _prompt_drafts(state, block.get("text"), label, index, noted)
             case "tool_result":
-                call = truncate_name(block.get("tool_use_id"))
-                _, name, target = state.calls.pop(call, ((0, 0), "", ""))
-                drafts.append(to_result_draft(block, result, name=name, call=call, target=target, index=index, noted=noted))
+                tool = state.calls.close(truncate_name(block.get("tool_use_id")))
+                drafts.append(to_result_draft(block, result, tool, index=index, noted=noted))
                 if label is None:
                     drafts += denial_drafts(block, value, index)
-                    drafts += [] if block.get("is_error") is True else answer_drafts(name, result, target, index)
+                    drafts += [] if block.get("is_error") is True else answer_drafts(tool, result, index)
             case kind:
                 count_note(noted, f"block:{safe_word(kind)}")
     return drafts or "no-text"
 
 
 def _label_command_body(state: State, value: Mapping[str, Any], content: list[Mapping[str, Any]]) -> tuple[Author, str] | None:
-    """The label for the expansion of a slash command, which is the client's text even if only its position and form show it."""
+    """The label of the client's expansion of a slash command: the record after the command, with a list as its content."""
     command, state.command = state.command, ""
     texts = [content_text(block.get("text")) for block in content if block.get("type") == "text"]
     if any("<command-name>" in text for text in texts):
@@ -196,23 +190,17 @@ def _prompt_drafts(
         if label[1] in _PROGRAMS:
             count_note(noted, f"program-prompt:{label[1]}")
         return [EventDraft(author=label[0], reason=label[1], text=words, index=index)]
-    split = split_text(words)
-    for what, count in split.removed.items():
-        count_note(noted, what, count)
-    drafts = []
-    for order, part in enumerate(split.parts):
-        author, reason = part.author, part.reason
-        if author is Author.HUMAN:
-            if state.opened != state.session:
-                state.opened = state.session
-                state.machine = state.session if is_machine_session_start(part.text) else state.machine
-            if state.machine == state.session:
-                author, reason = Author.INJECTED, "machine-session"
-        drafts.append(EventDraft(author=author, reason=reason, text=part.text, index=index, order=order))
-    return drafts
+    drafts = EventDraft(reason="typed", index=index).typed(words, noted)
+    typed = next((draft for draft in drafts if draft.author is Author.HUMAN), None)
+    if typed is not None and state.opened != state.session:
+        state.opened = state.session
+        state.machine = state.session if is_machine_session_start(typed.text) else state.machine
+    if state.machine != state.session:
+        return drafts
+    return [draft.injected(draft.text, "machine-session") if draft.author is Author.HUMAN else draft for draft in drafts]
 
 
-def _read_assistant(state: State, record: Record, place: _FileInfo, noted: dict[str, int]) -> _Found:
+def _read_assistant(state: State, record: Record, file: _FileInfo, noted: dict[str, int]) -> _Result:
     value = record.value
     content = message_blocks(value)
     if content is None:
@@ -221,7 +209,7 @@ def _read_assistant(state: State, record: Record, place: _FileInfo, noted: dict[
         return "api-error"
     if value["message"].get("model") == "<synthetic>":
         return "synthetic-reply"
-    author, reason = _assistant_label(state, value, place)
+    author, reason = _assistant_label(state, value, file)
     drafts: list[EventDraft] = []
     kinds = set()
     for index, block in enumerate(content):
@@ -229,14 +217,13 @@ def _read_assistant(state: State, record: Record, place: _FileInfo, noted: dict[
         kinds.add(kind if isinstance(kind, str) else "")
         match kind:
             case "text" if text := shorten_text(content_text(block.get("text")), noted):
-                drafts.append(EventDraft(kind=EventKind.RESPONSE, author=author, reason=reason, text=text, index=index))
+                drafts.append(EventDraft(index=index).answer(text, reason, author))
             case "text":
                 pass
             case str() if kind in CALLS:
-                draft = to_call_draft(block, author=author, reason=reason, index=index)
-                if draft.tool is not None:
-                    open_call(state, draft.tool, (record.start, record.end))
-                drafts.append(draft)
+                tool = called_tool(block)
+                state.calls.add(tool, record)
+                drafts.append(EventDraft(author=author, reason=reason, index=index).call(tool))
             case "thinking" | "redacted_thinking":
                 count_note(noted, "thinking")
             case _:
@@ -246,8 +233,8 @@ def _read_assistant(state: State, record: Record, place: _FileInfo, noted: dict[
     return "thinking-only" if kinds and kinds <= {"thinking", "redacted_thinking"} else "no-text"
 
 
-def _assistant_label(state: State, value: Mapping[str, Any], place: _FileInfo) -> tuple[Author, str]:
-    if place.subagent:
+def _assistant_label(state: State, value: Mapping[str, Any], file: _FileInfo) -> tuple[Author, str]:
+    if file.subagent:
         return Author.SUBAGENT, "subagent-file"
     if value.get("isSidechain"):
         return Author.SUBAGENT, "isSidechain"
@@ -256,7 +243,7 @@ def _assistant_label(state: State, value: Mapping[str, Any], place: _FileInfo) -
     return Author.ASSISTANT, "assistant-record"
 
 
-def _read_attachment(state: State, value: Mapping[str, Any], place: _FileInfo, noted: dict[str, int]) -> _Found:
+def _read_attachment(state: State, value: Mapping[str, Any], file: _FileInfo, noted: dict[str, int]) -> _Result:
     attachment = value.get("attachment")
     if not isinstance(attachment, dict):
         return "attachment"
@@ -267,7 +254,7 @@ def _read_attachment(state: State, value: Mapping[str, Any], place: _FileInfo, n
     if not text:
         return f"attachment:{safe_word(kind)}"
     label = label_record(
-        {**value, **{key: attachment[key] for key in ("origin", "isMeta") if key in attachment}}, subagent_file=place.subagent
+        {**value, **{key: attachment[key] for key in ("origin", "isMeta") if key in attachment}}, subagent_file=file.subagent
     )
     if label is None and attachment.get("commandMode", "prompt") != "prompt":
         label = (Author.INJECTED, "commandMode")
@@ -276,8 +263,10 @@ def _read_attachment(state: State, value: Mapping[str, Any], place: _FileInfo, n
     return _prompt_drafts(state, text, label, 0, noted) or "no-text"
 
 
-def _read_queue_operation(state: State, record: Record, place: _FileInfo, noted: dict[str, int]) -> _Found:
-    """A prompt typed while the assistant worked: it is sent later as a record of its own, unless it was absorbed into the turn."""
+def _read_queue_operation(state: State, record: Record, file: _FileInfo, noted: dict[str, int]) -> _Result:
+    """Read a change of the queue of prompts that were typed while the assistant worked. A prompt is later sent as a record of its
+    own, unless it was removed from the queue into the current turn.
+    """
     value = record.value
     operation = value.get("operation")
     text = content_text(value.get("content"))
@@ -299,16 +288,16 @@ def _read_queue_operation(state: State, record: Record, place: _FileInfo, noted:
         return "no-text"
     if not is_first_time(state, text):
         return "queued-copy"
-    label = label_record(value, subagent_file=place.subagent)
+    label = label_record(value, subagent_file=file.subagent)
     if label is None and not typed:
         label = (Author.INJECTED, "queue-unknown")  # nobody typed a prompt that was never put into the queue
     return _prompt_drafts(state, text, label, 0, noted) or "no-text"
 
 
-def _to_events(state: State, record: Record, drafts: list[EventDraft], parent: str, place: _FileInfo) -> Iterator[Event]:
+def _to_events(state: State, record: Record, drafts: list[EventDraft], parent: str, file: _FileInfo) -> Iterator[Event]:
     value = record.value
     at = parse_instant(value.get("timestamp"))
-    native, pointer = truncate_name(value.get("uuid")), record.place.pointer(place.path)
+    native, pointer = truncate_name(value.get("uuid")), record.place.pointer(file.path)
     message = value.get("message")
     turn = truncate_name(message.get("id")) if isinstance(message, dict) and value.get("type") == "assistant" else ""
     for draft in drafts:
@@ -330,6 +319,6 @@ def _to_events(state: State, record: Record, drafts: list[EventDraft], parent: s
 
 
 def _nearest_parent(state: State, value: Mapping[str, Any]) -> str:
-    """The nearest ancestor with an event, across a compaction boundary, which has no parent of its own."""
+    """The nearest ancestor with an event. A compaction's record has no parent, but a logical one."""
     native = truncate_name(value.get("parentUuid")) or truncate_name(value.get("logicalParentUuid"))
     return state.links.get(native, native)

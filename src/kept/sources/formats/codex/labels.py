@@ -1,8 +1,5 @@
 """Helpers for single items of Codex: which user text is the client's own, the target of a call, the exit status of an output, and
 the reader's state.
-
-The state from record to record and from run to run is bounded. Its stored form contains only ids, hashes, times and places, no text
-of the transcript: that is fetched again.
 """
 
 import json
@@ -21,14 +18,17 @@ from kept.sources.drafts import (
     command_line,
     content_text,
     count_note,
-    hold_newest,
+    exit_code_of,
     injected_draft,
+    list_parts,
+    parse_exit_code,
     parse_object,
     to_mapping,
     truncate_name,
     truncate_text,
 )
 from kept.sources.json_lines import Fetch
+from kept.sources.open_calls import OpenCalls
 from kept.sources.records import RecordPlace
 
 CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call")
@@ -38,12 +38,12 @@ _IDE, _IDE_END = "# Context from my IDE setup:", "\n## My request for Codex:"
 
 
 def client_text_reason(text: str) -> str:
-    """Why a text of role user is the client's and not the user's; empty if it may be the user's."""
+    """The reason why a text of role user is the client's; empty if it may be the user's."""
     return match_opening("codex", text.lstrip())
 
 
 def strip_hook_blocks(text: str) -> tuple[str, str]:
-    """Split a text from the blocks that hooks added."""
+    """The text without the blocks that hooks added, and these blocks."""
     kept, hooks, position = [], [], 0
     while (start := text.find(_HOOK, position)) >= 0:
         end = text.find(_HOOK_END, start)
@@ -57,7 +57,7 @@ def strip_hook_blocks(text: str) -> tuple[str, str]:
 
 
 def prompt_drafts(text: str, noted: dict[str, int], *, reason: str) -> list[EventDraft]:
-    """The drafts of a prompt: what an editor's extension added before it, and what the user typed."""
+    """The drafts of a prompt: what the user typed, and what hooks and an editor's extension added."""
     text, hooks = strip_hook_blocks(text)
     drafts = [injected_draft(hooks, "hook-prompt", 1)] if hooks else []
     if text.startswith(_IDE) and _IDE_END in text:
@@ -66,7 +66,7 @@ def prompt_drafts(text: str, noted: dict[str, int], *, reason: str) -> list[Even
     return EventDraft(reason=reason).typed(text, noted) + drafts
 
 
-def to_tool_call(item: Mapping[str, Any]) -> ToolUse:
+def called_tool(item: Mapping[str, Any]) -> ToolUse:
     """The tool of a call item."""
     call = truncate_name(item.get("call_id")) or truncate_name(item.get("id"))
     match item.get("type"):
@@ -116,19 +116,16 @@ def parse_output(output: Any, noted: dict[str, int]) -> tuple[str, bool | None, 
         success = output.get("success")
         output = output.get("content", output.get("output"))
     if isinstance(output, list):
-        for block in output:
-            kind = block.get("type") if isinstance(block, dict) else None
-            if kind in ("input_image", "image"):
+        for block in list_parts(output):
+            if block.get("type") in ("input_image", "image"):
                 count_note(noted, "block:image")
     text = content_text(output)
     code = None
     if text.startswith('{"output"'):
         inner = parse_object(text)
-        metadata = inner.get("metadata")
         if isinstance(inner.get("output"), str):
-            text = inner["output"].strip()
-            code = metadata.get("exit_code") if isinstance(metadata, dict) else None
-    code = code if isinstance(code, int) and not isinstance(code, bool) else _header_exit_code(text)
+            text, code = inner["output"].strip(), to_mapping(inner.get("metadata")).get("exit_code")
+    code = _header_exit_code(text) if exit_code_of(code) is None else code
     return text, code == 0 if code is not None else success if isinstance(success, bool) else None, code
 
 
@@ -141,13 +138,12 @@ def _header_exit_code(text: str) -> int | None:
     for line in text[:_HEADER_CHARACTERS].splitlines():
         if line == "Output:":
             break
-        digits = next((line[len(mark) :] for mark in _STATED if line.startswith(mark)), "")
-        if digits.removeprefix("-").isdecimal() and len(digits) < 12:
-            return int(digits)
+        stated = next((line[len(mark) :] for mark in _STATED if line.startswith(mark)), "")
+        if (code := parse_exit_code(stated)) is not None:
+            return code
     return None
 
 
-_OPEN_CALLS = 64
 _PROMPTS = 256
 WAITING = 16
 
@@ -164,12 +160,18 @@ class WaitingPrompt(NamedTuple):
 class State:
     """The state after earlier records; all of it is bounded.
 
-    ``session`` is the file's own id, ``source`` that of the conversation it was converted from, ``root`` that from which its copied
-    beginning comes. ``created``, ``written`` and ``began`` are the times of the session, of its first line and of the root, as
-    written. ``turn`` is the id of the present turn. ``grid`` counts the seconds of a converted beginning, -1 after its end.
-    ``machine`` is the program that runs the session, ``opened`` if its first prompt was seen, ``told`` if prompts are confirmed by
-    events in this file. ``chain`` is a hash of the conversation so far, ``tip`` its last record, ``prompts`` the records that the
-    last turns follow. ``held`` are prompts still without their event, ``early`` events still without their prompt.
+    ``session`` is the file's own id, ``source`` that of the conversation it was converted from, ``root`` that of the session from
+    which its beginning was copied. ``created``, ``written`` and ``began`` are the times of the session, of its first line and of
+    the root, as written. ``turn`` is the id of the current turn. ``grid`` counts the seconds of a converted beginning, -1 after its
+    end.
+
+    ``machine`` names the purpose for which the client itself runs the session. ``subagent``: an agent started it. ``digest``: its
+    first prompt is a program's. ``unattended``: a program started it, or no person works in its folder. ``printed``: ``codex exec``
+    runs it. ``legacy``: the file is in the old form. ``opened``: its first prompt was seen. ``told``: the file has events that
+    confirm prompts.
+
+    ``chain`` is a hash of the conversation so far, ``tip`` its last record, ``prompts`` the records that the last prompts follow.
+    ``held`` are prompts still without their event, ``early`` events still without their prompt.
     """
 
     session: str = ""
@@ -193,7 +195,7 @@ class State:
     chain: str = ""
     tip: str = ""
     prompts: list[str] = field(default_factory=list)
-    calls: dict[str, tuple[RecordPlace, ToolUse]] = field(default_factory=dict)
+    calls: OpenCalls = field(default_factory=OpenCalls)
     held: list[WaitingPrompt] = field(default_factory=list)
     early: list[WaitingPrompt] = field(default_factory=list)
 
@@ -206,10 +208,7 @@ def load_state(carry: str, fetch: Fetch) -> State:
     """Load the result of :func:`dump_state`."""
     stored = json.loads(carry)
     state = State(**{name: stored[name] for name in _CARRIED if name in stored})
-    for call, place in stored.get("calls", {}).items():
-        item = record_item(fetch(place[1], place[2]))
-        if item.get("type") in CALLS:
-            state.calls[call] = (RecordPlace(*place), to_tool_call(item))
+    state.calls.load(stored.get("calls", {}), fetch, _calls_in)
     for name, waiting in (("held", state.held), ("early", state.early)):
         for place in stored.get(name, []):
             value = fetch(place[1], place[2])
@@ -217,17 +216,22 @@ def load_state(carry: str, fetch: Fetch) -> State:
     return state
 
 
+def _calls_in(value: Mapping[str, Any]) -> list[ToolUse]:
+    item = record_item(value)
+    return [called_tool(item)] if item.get("type") in CALLS else []
+
+
 def dump_state(state: State) -> str:
-    """The stored form: JSON."""
+    """The stored form of a state: JSON with ids, hashes, folders, times and places, but no words of the transcript."""
     stored: dict[str, Any] = {name: getattr(state, name) for name in _CARRIED}
-    stored["calls"] = {call: place for call, (place, _) in state.calls.items()}
+    stored["calls"] = state.calls.dump()
     stored["held"] = [prompt.place for prompt in state.held]
     stored["early"] = [prompt.place for prompt in state.early]
     return json.dumps({name: value for name, value in stored.items() if value}, ensure_ascii=False, separators=(",", ":"))
 
 
 def record_item(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The item in a record: its payload, or the record itself in the old format."""
+    """The item in a record: its payload, or the record itself in the old form."""
     payload = value.get("payload")
     return payload if isinstance(payload, dict) else value
 
@@ -238,7 +242,7 @@ def record_stamp(value: Mapping[str, Any]) -> str:
 
 
 def prompt_text(item: Mapping[str, Any]) -> str:
-    """What the user may have typed in a prompt: its event's message, or its item's text without the client's own."""
+    """What the user may have typed in a prompt: the message of its event, or the text of its item without the client's own."""
     if "message" in item:
         return content_text(item["message"])
     content = item.get("content")
@@ -246,17 +250,12 @@ def prompt_text(item: Mapping[str, Any]) -> str:
     return "\n".join(rest for text in texts if not client_text_reason(text) and (rest := strip_hook_blocks(text)[0]))
 
 
-def open_call(state: State, tool: ToolUse, place: RecordPlace) -> None:
-    """Remember a call until its output comes."""
-    hold_newest(state.calls, tool.call, (place, tool), _OPEN_CALLS)
-
-
 def take_prompt(waiting: list[WaitingPrompt], text: str) -> bool:
-    """Remove the waiting prompt with this text; False if there is none."""
+    """Remove the first waiting prompt that ends with this text, or with which this text ends; False if there is none."""
     words = one_line(text)
-    for index, other in enumerate(waiting):
-        told = one_line(other.text)
-        if told == words or (words and told.endswith(words)) or (told and words.endswith(told)):
+    for index, prompt in enumerate(waiting):
+        other = one_line(prompt.text)
+        if other == words or (words and other.endswith(words)) or (other and words.endswith(other)):
             del waiting[index]
             return True
     return False
@@ -273,12 +272,12 @@ def next_message_key(state: State, *parts: str) -> str:
 
 
 def open_turn(state: State) -> None:
-    """Begin a prompt, which a rollback may take back."""
+    """Begin the turn of a prompt, to which a rollback may go back."""
     state.prompts = [*state.prompts, state.tip][-_PROMPTS:]
 
 
 def roll_back(state: State, turns: int) -> None:
-    """Go back before the last prompts, as the user did."""
+    """Go back before the last ``turns`` prompts."""
     first = max(0, len(state.prompts) - turns)
     state.tip = state.prompts[first]
     state.prompts = state.prompts[:first]

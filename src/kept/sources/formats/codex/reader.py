@@ -1,16 +1,14 @@
-"""Codex's rollouts (``sessions/YYYY/MM/DD/rollout-….jsonl``, plain or ``.zst``) as events; also the old ones without wrapper.
+"""Read Codex's rollouts (``sessions/YYYY/MM/DD/rollout-….jsonl``, plain or ``.zst``), also old ones, whose items have no wrapper.
 
 The client records every prompt twice, as an item of the model's transcript and as an event of its own; only the event proves that
-somebody typed it. The item waits for its event until the model continues; in files without such events its text decides. A record
-whose text another one already has is dropped as ``told-twice``.
+somebody typed it. The item waits for its event until the model continues. In files without such events, its text decides. The
+second record of a text is dropped as ``told-twice``.
 
-Keys of messages are hashes of the conversation up to them, so a fork's or subagent's copy of its parent's beginning has the
-parent's keys; calls and outputs are identified by their call. ``record`` and ``parent`` are such keys too, each event following the
-one before it. A rollback appears as a prompt without text, labelled abandoned, that follows what the first removed prompt followed
-(see ``kept.store.threads``). What SpecStory converted from another tool's session has that session's id, no time (the one written
-is the conversion's) and the label injected.
-
-Does not know the parent's file, redaction or cleaning.
+The key of a message is a hash of the conversation up to it, so a fork's or subagent's copy of its parent's beginning has the
+parent's keys. Calls and outputs are identified by their call. ``record`` and ``parent`` are such keys too: each event follows the
+one before it. A rollback becomes a prompt without text, labelled abandoned, that follows what the first removed prompt followed
+(see ``kept.store.threads``). Records that SpecStory converted from another tool's session get that session's id, the label injected
+and no time, because theirs is the time of the conversion.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,13 +19,13 @@ from typing import Any
 from uuid import UUID
 
 from kept.core.digest import hash_texts
-from kept.core.event import Author, Cursor, Event, Precision, Slice, ToolUse
+from kept.core.event import Author, Cursor, Event, Precision, Slice
 from kept.core.text import one_line
 from kept.core.times import parse_instant
 from kept.core.value import dataclass, replace
 from kept.sources.base import named_folder
 from kept.sources.compressed import MAGIC, read_compressed
-from kept.sources.documents import is_sdk, is_unattended, label_as_program, label_unconfirmed
+from kept.sources.documents import is_program, is_unattended, label_as_program, label_unconfirmed
 from kept.sources.drafts import (
     PATH_LIMIT,
     EventDraft,
@@ -37,6 +35,7 @@ from kept.sources.drafts import (
     relabel,
     safe_word,
     to_event,
+    to_mapping,
     truncate_name,
 )
 from kept.sources.formats.codex.labels import (
@@ -45,11 +44,11 @@ from kept.sources.formats.codex.labels import (
     WAITING,
     State,
     WaitingPrompt,
+    called_tool,
     client_text_reason,
     dump_state,
     load_state,
     next_message_key,
-    open_call,
     open_turn,
     parse_output,
     prompt_drafts,
@@ -59,7 +58,6 @@ from kept.sources.formats.codex.labels import (
     roll_back,
     strip_hook_blocks,
     take_prompt,
-    to_tool_call,
 )
 from kept.sources.json_lines import Outcome, RecordReader, read_slices
 from kept.sources.message_parts import is_machine_session_start
@@ -120,7 +118,7 @@ def _read_record(state: State, record: Record, *, path: str) -> Outcome:
     kind, inner = value.get("type"), item.get("type")
     events = list(_release_held_prompts(state, noted, path)) if _is_past_prompts(value, item) else []
     if kind == "session_meta":
-        found: _Found = _begin_session(state, value, item)
+        found: _Result = _begin_session(state, value, item)
     elif _opens_rollout(value):
         found = _begin_session(state, value, value, legacy=True)
     elif state.machine:
@@ -147,13 +145,13 @@ def _read_record(state: State, record: Record, *, path: str) -> Outcome:
     return Outcome(events=tuple(events), dropped=found if isinstance(found, str) else "no-text", noted=noted)
 
 
-_Found = list[EventDraft] | str
+_Result = list[EventDraft] | str
 """The drafts of a record, or the reason why it has none."""
 
 
 def _begin_session(state: State, value: Mapping[str, Any], meta: Mapping[str, Any], *, legacy: bool = False) -> str:
-    """Read a session's identity. The first one is the file's own; those right after it are its ancestors', copied with their
-    turns.
+    """Read a session's identity. The first one is the file's own; those right after it are those of its ancestors, copied with
+    their turns.
     """
     native = truncate_name(meta.get("id"))
     written = value.get("timestamp")
@@ -165,20 +163,19 @@ def _begin_session(state: State, value: Mapping[str, Any], meta: Mapping[str, An
         state.grid = 0 if state.source else -1
         _set_runner(state, meta.get("source"))
         state.cwd = truncate_name(meta.get("cwd"), PATH_LIMIT)
-        git = meta.get("git")
         state.printed = meta.get("source") == "exec"
-        state.unattended = is_sdk(meta.get("originator")) or (state.printed and is_unattended(state.cwd))
-        state.branch = truncate_name(git.get("branch"), PATH_LIMIT) if isinstance(git, dict) else ""
+        state.unattended = is_program(meta.get("originator")) or (state.printed and is_unattended(state.cwd))
+        state.branch = truncate_name(to_mapping(meta.get("git")).get("branch"), PATH_LIMIT)
     if not state.chain:
         state.root, state.began = native or state.root, truncate_name(began)
     return "session_meta"
 
 
 def _set_runner(state: State, source: Any) -> None:
-    """Set who started the session: a person, an agent (its text is a subagent's), or the client for its own purposes."""
+    """Set who started the session: a person, an agent (then it is a subagent's), or the client for a purpose of its own."""
     if isinstance(source, dict):
         inner = source.get("subagent", source.get("sub_agent", source.get("subAgent")))
-        kind = inner if isinstance(inner, str) else next(iter(inner), "") if isinstance(inner, dict) else ""
+        kind = inner if isinstance(inner, str) else next(iter(to_mapping(inner)), "")
         state.subagent = kind == "thread_spawn"
         state.machine = "" if state.subagent else safe_word(kind)
     elif source in _MACHINES:
@@ -192,15 +189,15 @@ def _enter_turn(state: State, item: Mapping[str, Any]) -> None:
     state.cwd = truncate_name(item.get("cwd"), PATH_LIMIT) or state.cwd
 
 
-def _read_compaction(item: Mapping[str, Any], noted: dict[str, int]) -> _Found:
+def _read_compaction(item: Mapping[str, Any], noted: dict[str, int]) -> _Result:
     if isinstance(item.get("replacement_history"), list):
         count_note(noted, "replacement-history", len(item["replacement_history"]))
     text = content_text(item.get("message"))
     return [EventDraft(author=Author.COMPACTION, reason="compacted", text=text)] if text else "compacted"
 
 
-def _read_client_event(state: State, record: Record, item: Mapping[str, Any], noted: dict[str, int]) -> _Found:
-    """Read an event of the client: only what the user typed and what they took back."""
+def _read_client_event(state: State, record: Record, item: Mapping[str, Any], noted: dict[str, int]) -> _Result:
+    """Read an event of the client; only prompts and rollbacks count."""
     match item.get("type"):
         case "user_message":
             state.told = True
@@ -224,19 +221,18 @@ def _read_client_event(state: State, record: Record, item: Mapping[str, Any], no
             return f"event:{safe_word(kind)}"
 
 
-def _read_response_item(state: State, record: Record, item: Mapping[str, Any], noted: dict[str, int]) -> _Found:
+def _read_response_item(state: State, record: Record, item: Mapping[str, Any], noted: dict[str, int]) -> _Result:
     """Read an item of the model's transcript."""
     kind = item.get("type")
     if kind == "message":
         return _read_message(state, record, item, noted)
     if kind in CALLS:
-        tool = to_tool_call(item)
-        open_call(state, tool, record.place)
+        tool = called_tool(item)
+        state.calls.add(tool, record)
         return [EventDraft(author=_answer_author(state), reason=str(kind)).call(tool)]
     if kind in OUTPUTS:
         text, ok, code = parse_output(item.get("output", item.get("tools")), noted)
-        call = truncate_name(item.get("call_id"))
-        _, tool = state.calls.pop(call, (None, ToolUse(name="", call=call)))
+        tool = state.calls.close(truncate_name(item.get("call_id")))
         if not tool.name:
             count_note(noted, "output-without-call")
         return [EventDraft().output(text, replace(tool, detail="", ok=ok, exit_code=code), noted)]
@@ -247,7 +243,7 @@ def _answer_author(state: State) -> Author:
     return Author.SUBAGENT if state.subagent else Author.INJECTED if state.digest else Author.ASSISTANT
 
 
-def _read_message(state: State, record: Record, item: Mapping[str, Any], noted: dict[str, int]) -> _Found:
+def _read_message(state: State, record: Record, item: Mapping[str, Any], noted: dict[str, int]) -> _Result:
     content = item.get("content")
     blocks = content if isinstance(content, list) else [content]
     texts = [content_text([block]) for block in blocks]
@@ -266,7 +262,7 @@ def _read_message(state: State, record: Record, item: Mapping[str, Any], noted: 
             return [injected_draft(text, f"role:{safe_word(role)}")] if text else "no-text"
 
 
-def _read_user(state: State, record: Record, texts: list[str], noted: dict[str, int]) -> _Found:
+def _read_user(state: State, record: Record, texts: list[str], noted: dict[str, int]) -> _Result:
     drafts, typed = list[EventDraft](), list[str]()
     for index, text in enumerate(texts):
         reason = client_text_reason(text)
@@ -292,7 +288,7 @@ def _parse_cwd(text: str) -> str:
 
 
 def _is_past_prompts(value: Mapping[str, Any], item: Mapping[str, Any]) -> bool:
-    """True if this record shows that no event will follow for the prompts before it: the model continued, or the turn ended."""
+    """True if no event will follow for the prompts before this record: the model continued, or the turn ended."""
     match value.get("type"):
         case "response_item":
             return item.get("type") != "message" or item.get("role") == "assistant"
@@ -305,7 +301,7 @@ def _is_past_prompts(value: Mapping[str, Any], item: Mapping[str, Any]) -> bool:
 
 
 def _release_held_prompts(state: State, noted: dict[str, int], path: str) -> Iterator[Event]:
-    """Yield the prompts without an event: injected if the file has such events, else the user's."""
+    """Yield the held prompts, which have no event: injected if the file has such events, else the user's."""
     held, state.held, state.early = state.held, [], []
     for place, stamp, text in held:
         if state.told:
@@ -317,7 +313,7 @@ def _release_held_prompts(state: State, noted: dict[str, int], path: str) -> Ite
 
 
 def _draft_prompt(state: State, text: str, reason: str, noted: dict[str, int]) -> list[EventDraft]:
-    """The drafts of a prompt; in a subagent's session it is an agent's, in a digester's a program's."""
+    """The drafts of a prompt; in a subagent's session it is an agent's, in a session that a program started the program's."""
     open_turn(state)
     drafts = prompt_drafts(text, noted, reason=reason)
     if state.subagent:
@@ -374,7 +370,7 @@ _BURST = timedelta(seconds=1)
 
 
 def _event_time(state: State, stamp: str) -> tuple[datetime | None, Precision]:
-    """When something was said. A fork's copied beginning has the time of the fork, so the ids of its turns are used."""
+    """The time of a record. The copied beginning of a fork has the time of the fork, so there the ids of its turns decide."""
     if state.legacy:
         return parse_instant(state.created), Precision.SESSION
     at = parse_instant(stamp)

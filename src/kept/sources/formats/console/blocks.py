@@ -1,8 +1,8 @@
-"""The blocks of a coding agent's screen, recognized by the glyphs in their first row.
+"""Split a coding agent's screen into blocks, which are recognized by the glyph in their first row.
 
 Claude Code: ``>`` or ``❯`` before a prompt, ``⏺`` or ``●`` before an answer or a call, ``⎿`` before a result. Codex: ``›`` or ``▌``
 before a prompt, ``•`` before an answer or a call, ``└`` before a result. Following rows belong to a block if they are indented or
-follow without a blank line. Boxes, rules, status lines and the input line are furniture: nobody said them. Knows no files.
+follow without a blank line. Boxes, rules, status lines and the input line are furniture: nobody said them.
 """
 
 import re
@@ -122,7 +122,7 @@ def _first_client(rows: Sequence[Row]) -> ScreenClient:
 
 
 def _mark_doubtful(block: ScreenBlock, blocks: Sequence[ScreenBlock], number: int) -> ScreenBlock:
-    """Mark a prompt as doubtful if text without a glyph follows: a quotation looks the same."""
+    """Mark a prompt with ``>`` as doubtful if text without a glyph follows: a quotation looks the same."""
     if block.form is not BlockForm.PROMPT or block.glyph != ">" or block.doubtful:
         return block
     after = next((later for later in blocks[number + 1 : number + _NEAR] if later.form is not BlockForm.RULE), None)
@@ -131,7 +131,7 @@ def _mark_doubtful(block: ScreenBlock, blocks: Sequence[ScreenBlock], number: in
 
 
 class _BlockScanner:
-    """One pass over the rows. ``client`` and ``glyph`` change if a banner or another glyph says so."""
+    """Scans the rows once. ``client`` and ``glyph`` (of prompts) change with each banner and certain prompt."""
 
     def __init__(self, rows: Sequence[Row], client: ScreenClient, glyph: str) -> None:
         self.texts = [row.text.replace("\u00a0", " ") for row in rows]
@@ -207,9 +207,11 @@ class _BlockScanner:
         return self._make_block(BlockForm.PROMPT, first, after, glyph, doubtful=doubtful)
 
     def _block_end(self, number: int, *, margin: int = 2, results: bool = False, spaced: bool = True, barred: bool = False) -> int:
-        """The row after a block that begins at a row: indented rows, and rows that follow without a blank row.
+        """The row after the block that begins at row ``number``. It includes rows indented by ``margin``, and rows that follow
+        without a blank row.
 
-        ``results`` includes results; without ``spaced`` the first blank row ends the block; ``barred`` rows repeat the glyph.
+        ``results`` includes results. Without ``spaced``, the first blank row ends the block. The rows of a ``barred`` block repeat
+        its glyph.
         """
         after, blank = number + 1, False
         end = after
@@ -311,8 +313,7 @@ class _BlockScanner:
             return BlockForm.STATUS
         if not _CODEX_CALL.match(text):
             return BlockForm.STATUS if _CODEX_STATUS.match(text) else BlockForm.ANSWER
-        following = (text for text in self.texts[number + 1 : number + 200])
-        after = next((text for text in following if not text.lstrip().startswith("│")), "")
+        after = next((text for text in self.texts[number + 1 : number + 200] if not text.lstrip().startswith("│")), "")
         done = text.startswith(_CODEX_DONE) and text[-1] not in ".!?:"
         if done or after.lstrip().startswith("└") or _CODEX_CHANGE.match(text):
             return BlockForm.CALL
@@ -320,7 +321,7 @@ class _BlockScanner:
 
 
 def _is_closed_at_end(text: str) -> bool:
-    """True if the first parenthesis of a call is closed by its last one, or not at all because the call was truncated."""
+    """True if the first parenthesis of a call is closed at its end, or not at all because the call was truncated."""
     depth = 0
     for number, character in enumerate(text):
         depth += (character == "(") - (character == ")")

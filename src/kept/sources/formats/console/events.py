@@ -1,6 +1,6 @@
-"""The events of a screen's blocks: prompts, answers, calls and results with line wraps undone; sessions, days, repaints.
+"""Make records of a screen's blocks: prompts, answers, calls and results with line wraps undone. Finds sessions, days and repaints.
 
-A prompt that may be a quotation, and text without a glyph, never count as the person's; both are counted as doubts. Knows no files.
+A prompt that may be a quotation, and text without a glyph, never count as the person's; both are noted as doubts.
 """
 
 import re
@@ -10,7 +10,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from kept.core.digest import hash_texts
-from kept.core.event import Author, EventKind, ToolUse
+from kept.core.event import ToolUse
 from kept.core.text import one_line
 from kept.core.value import dataclass, field, replace
 from kept.sources.documents import DocumentEntry, Row, rows_place, split_prompt
@@ -44,7 +44,13 @@ _ANSWERED = "User answered Claude's question"
 
 @dataclass(kw_only=True, slots=True)
 class ScreenState:
-    """The reader's state at its position in a screen; ``folder`` is the project of the file itself."""
+    """The reader's state at its position in a screen.
+
+    ``folder`` is the project of the file, ``project`` that of the session. ``tool`` is that of the last call, ``answered`` if the
+    person's answers to questions follow. ``repainting``: what follows was drawn before. ``last`` is the form of the last block with
+    words. ``edges`` are the right edges by form, ``all_edges`` those of prompts and answers together. ``seen`` are hashes of
+    blocks.
+    """
 
     zone: ZoneInfo
     stamp: Stamp | None
@@ -58,7 +64,7 @@ class ScreenState:
     repainting: bool = False
     last: BlockForm | None = None
     edges: dict[BlockForm, WrapEdges] = field(default_factory=dict)
-    everywhere: WrapEdges = field(default_factory=WrapEdges)
+    all_edges: WrapEdges = field(default_factory=WrapEdges)
     seen: set[int] = field(default_factory=set)
 
 
@@ -70,54 +76,54 @@ class _BlockText:
     text: str
 
 
-def read_entries(rows: Sequence[Row], line: int, reading: ScreenState) -> Iterator[DocumentEntry]:
-    """Yield the records of some rows, before which there are ``line`` rows. ``reading`` is updated."""
-    blocks = split_blocks(rows, reading.client, reading.glyph)
+def read_entries(rows: Sequence[Row], line: int, state: ScreenState) -> Iterator[DocumentEntry]:
+    """Yield the records of some rows, which follow ``line`` other rows of the screen. Updates the state."""
+    blocks = split_blocks(rows, state.client, state.glyph)
     if not blocks:
         return
     lines = {block.first: _strip_margins(rows, block) for block in blocks if block.form in SAID}
-    _find_edges(blocks, lines, reading)
+    _find_edges(blocks, lines, state)
     texts = [
-        _BlockText(block=block, text=_block_text(lines[block.first], block.form, reading) if block.form in SAID else "")
+        _BlockText(block=block, text=_block_text(lines[block.first], block.form, state) if block.form in SAID else "")
         for block in blocks
     ]
     unindented = _is_unindented(rows, blocks)
-    _name_session(texts, 0, reading)
+    _name_session(texts, 0, state)
     for number, text in enumerate(texts):
         if text.block.form is BlockForm.BANNER:
-            _open_banner_session(rows, texts, number, reading)
+            _open_banner_session(rows, texts, number, state)
         elif text.block.form is BlockForm.HEADING and (stamp := find_stamp(rows[text.block.after - 1].text)):
-            reading.stamp, reading.session = stamp, ""
-            _name_session(texts, number + 1, reading)
-        yield _block_entry(rows, texts, number, reading, line, unindented=unindented)
+            state.stamp, state.session = stamp, ""
+            _name_session(texts, number + 1, state)
+        yield _block_entry(rows, texts, number, state, line, unindented=unindented)
         if text.block.form in SAID:
-            reading.last = text.block.form
-    reading.client, reading.glyph = (
+            state.last = text.block.form
+    state.client, state.glyph = (
         blocks[-1].client,
-        next((block.glyph for block in reversed(blocks) if block.form is BlockForm.PROMPT), reading.glyph),
+        next((block.glyph for block in reversed(blocks) if block.form is BlockForm.PROMPT), state.glyph),
     )
 
 
-def _find_edges(blocks: Sequence[ScreenBlock], lines: Mapping[int, Sequence[WrappedLine]], reading: ScreenState) -> None:
-    """Find where rows were wrapped; what these rows do not show stays as it was."""
+def _find_edges(blocks: Sequence[ScreenBlock], lines: Mapping[int, Sequence[WrappedLine]], state: ScreenState) -> None:
+    """Find where rows were wrapped. Edges that these rows do not show stay as they were."""
     hyphenates = blocks[-1].client is ScreenClient.CODEX
     for form in (BlockForm.PROMPT, BlockForm.ANSWER, BlockForm.CALL, BlockForm.RESULT):
         found = find_edges((lines[block.first] for block in blocks if block.form is form), hyphenates=hyphenates)
-        if found.columns or form not in reading.edges:
-            reading.edges[form] = found
+        if found.columns or form not in state.edges:
+            state.edges[form] = found
     spoken = (BlockForm.PROMPT, BlockForm.ANSWER)
     found = find_edges((lines[block.first] for block in blocks if block.form in spoken), hyphenates=hyphenates)
-    if found.columns or not reading.everywhere.columns:
-        reading.everywhere = found
+    if found.columns or not state.all_edges.columns:
+        state.all_edges = found
 
 
-def _block_text(lines: Sequence[WrappedLine], form: BlockForm, reading: ScreenState) -> str:
-    own = reading.edges.get(form, WrapEdges())
-    return join_lines(lines, own, reading.everywhere).strip("\n").rstrip()
+def _block_text(lines: Sequence[WrappedLine], form: BlockForm, state: ScreenState) -> str:
+    own = state.edges.get(form, WrapEdges())
+    return join_lines(lines, own, state.all_edges).strip("\n").rstrip()
 
 
 def _strip_margins(rows: Sequence[Row], block: ScreenBlock) -> list[WrappedLine]:
-    """The rows of a block without glyphs and margins, and without blank rows at its edges."""
+    """The rows of a block without its glyphs and margins, and without blank rows at its start and end."""
     texts = [row.text.replace("\u00a0", " ") for row in rows[block.first : block.after]]
     while texts and is_blank(texts[-1]):
         texts.pop()
@@ -140,7 +146,7 @@ def _strip_margins(rows: Sequence[Row], block: ScreenBlock) -> list[WrappedLine]
 
 
 def _is_unindented(rows: Sequence[Row], blocks: Sequence[ScreenBlock]) -> bool:
-    """True if the rows of answers lost their margin when they were copied."""
+    """True if most rows of answers have no margin: they lost it when the screen was copied."""
     following = [
         row.text
         for block in blocks
@@ -151,121 +157,117 @@ def _is_unindented(rows: Sequence[Row], blocks: Sequence[ScreenBlock]) -> bool:
     return sum(not text.startswith(" ") for text in following) > len(following) * _UNINDENTED
 
 
-def _open_banner_session(rows: Sequence[Row], texts: Sequence[_BlockText], number: int, reading: ScreenState) -> None:
-    """Open the session that a banner announces, unless its first words occurred before: then the screen was drawn again."""
+def _open_banner_session(rows: Sequence[Row], texts: Sequence[_BlockText], number: int, state: ScreenState) -> None:
+    """Open the session that a banner announces. If its first words are those of the session before, the screen was drawn again."""
     block = texts[number].block
     banner = "\n".join(row.text for row in rows[block.first : block.after])
     match = _DIRECTORY.search(banner)
-    before = reading.session
-    reading.project = str(Path(match.group(1).strip()).expanduser()) if match else reading.folder
-    reading.session, reading.tool, reading.last = "", None, None
-    _name_session(texts, number + 1, reading)
-    reading.repainting = bool(before) and reading.session == before
+    before = state.session
+    state.project = str(Path(match.group(1).strip()).expanduser()) if match else state.folder
+    state.session, state.tool, state.last = "", None, None
+    _name_session(texts, number + 1, state)
+    state.repainting = bool(before) and state.session == before
 
 
-def _name_session(texts: Sequence[_BlockText], number: int, reading: ScreenState) -> None:
-    """Name the session that begins at a block, if none is open, by its client, its day and its first words."""
-    if reading.session:
+def _name_session(texts: Sequence[_BlockText], number: int, state: ScreenState) -> None:
+    """Name the session that begins at a block by its client, its day and its first words, unless a session is open."""
+    if state.session:
         return
     near = [text for text in texts[number : number + _NEAR] if text.text or text.block.form is BlockForm.BANNER]
-    spoken = list(takewhile(lambda said: said.block.form is not BlockForm.BANNER, near))
+    spoken = list(takewhile(lambda text: text.block.form is not BlockForm.BANNER, near))
     first = next((text for text in spoken if text.block.form is BlockForm.PROMPT), spoken[0] if spoken else None)
     if first is not None:
-        reading.session = hash_texts("console", first.block.client, str(reading.stamp or ""), one_line(first.text)[:_WORDS])
+        state.session = hash_texts("console", first.block.client, str(state.stamp or ""), one_line(first.text)[:_WORDS])
 
 
 def _block_entry(
-    rows: Sequence[Row], texts: Sequence[_BlockText], number: int, reading: ScreenState, line: int, *, unindented: bool
+    rows: Sequence[Row], texts: Sequence[_BlockText], number: int, state: ScreenState, line: int, *, unindented: bool
 ) -> DocumentEntry:
     text = texts[number]
     block = text.block
     place = rows_place(rows, block.first, block.after)
     place = place._replace(line=place.line + line)
     if block.form not in SAID:
-        return DocumentEntry(place=place, dropped=block.form.value, session=reading.session)
-    if _is_repaint(texts, number, reading):
-        return DocumentEntry(place=place, dropped="repainted", session=reading.session)
-    template = replace(draft_template(ConversationTime(zone=reading.zone, stamp=reading.stamp)), text=text.text)
+        return DocumentEntry(place=place, dropped=block.form.value, session=state.session)
+    if _is_repaint(texts, number, state):
+        return DocumentEntry(place=place, dropped="repainted", session=state.session)
+    template = replace(draft_template(ConversationTime(zone=state.zone, stamp=state.stamp)), text=text.text)
     noted: dict[str, int] = {}
-    drafts = _block_events(text, template, reading, noted, unindented=unindented)
-    return DocumentEntry(place=place, drafts=tuple(drafts), noted=noted, session=reading.session)
+    drafts = _block_drafts(text, template, state, noted, unindented=unindented)
+    return DocumentEntry(place=place, drafts=tuple(drafts), noted=noted, session=state.session)
 
 
-def _is_repaint(texts: Sequence[_BlockText], number: int, reading: ScreenState) -> bool:
-    """True if a block was drawn before: a prompt with what follows it starts such a repaint, new text ends it."""
+def _is_repaint(texts: Sequence[_BlockText], number: int, state: ScreenState) -> bool:
+    """True if a block was drawn before. A repaint starts with a prompt and an answer that occurred before; new text ends it."""
     text = texts[number]
     mark = hash((text.block.form, text.text))
     if text.block.form is BlockForm.PROMPT:
         after = next((later for later in texts[number + 1 : number + _NEAR] if later.block.form in SAID), None)
         if after is None:
-            reading.repainting = reading.repainting and mark in reading.seen
+            state.repainting = state.repainting and mark in state.seen
         else:
-            again = {mark, hash((after.block.form, after.text))} <= reading.seen
+            again = {mark, hash((after.block.form, after.text))} <= state.seen
             answered = after.block.form is BlockForm.ANSWER and len(after.text) >= _REPEATED
-            reading.repainting = again and (reading.repainting or answered)
-    elif mark not in reading.seen:
-        reading.repainting = False
-    if len(reading.seen) >= _SEEN:
-        reading.seen.clear()
-    reading.seen.add(mark)
-    return reading.repainting
+            state.repainting = again and (state.repainting or answered)
+    elif mark not in state.seen:
+        state.repainting = False
+    if len(state.seen) >= _SEEN:
+        state.seen.clear()
+    state.seen.add(mark)
+    return state.repainting
 
 
-def _block_events(
-    said: _BlockText, template: EventDraft, reading: ScreenState, noted: dict[str, int], *, unindented: bool
+def _block_drafts(
+    block_text: _BlockText, template: EventDraft, state: ScreenState, noted: dict[str, int], *, unindented: bool
 ) -> list[EventDraft]:
-    """The events of a block."""
-    text, block = said.text, said.block
-    answered, reading.answered = reading.answered, False
+    """The drafts of a block."""
+    text, block = block_text.text, block_text.block
+    answered, state.answered = state.answered, False
     match block.form:
         case _ if not text.strip():
             return []
         case BlockForm.PROMPT if block.doubtful:
             noted["doubt:prompt-or-quotation"] = 1
-            return [replace(template, author=Author.INJECTED, reason="console:prompt-or-quotation")]
+            return [template.injected(text, "console:prompt-or-quotation")]
         case BlockForm.PROMPT:
-            pieces, removed = split_prompt(text.strip(), "slash-command" if _SLASH.match(text) else "typed", template)
-            noted |= removed
-            return pieces
+            return split_prompt(text, replace(template, reason="slash-command" if _SLASH.match(text) else "typed"), noted)
         case BlockForm.SHELL:
-            reading.tool = ToolUse(name="Bash", target=truncate_text(text))
-            return [
-                replace(template, kind=EventKind.TOOL_CALL, author=Author.INJECTED, reason="console:shell-mode", tool=reading.tool)
-            ]
+            state.tool = ToolUse(name="Bash", target=truncate_text(text))
+            return [replace(template.injected(text, "console:shell-mode").call(state.tool), text=text)]
         case BlockForm.CALL:
-            reading.tool = _codex_tool(text) if block.client is ScreenClient.CODEX else _claude_tool(text)
-            call = replace(template, kind=EventKind.TOOL_CALL, author=Author.ASSISTANT, reason="console:call", tool=reading.tool)
-            reading.answered = text.startswith(_ANSWERED)
-            return [replace(call, text=reading.tool.target or reading.tool.name)]
+            state.tool = _codex_tool(text) if block.client is ScreenClient.CODEX else _claude_tool(text)
+            state.answered = text.startswith(_ANSWERED)
+            return [template.answer("", "console:call").call(state.tool)]
         case BlockForm.RESULT if answered and (answers := _chosen_answers(text)):
             return [replace(template, text=answers, reason="answer")]
         case BlockForm.RESULT:
-            return [_output_draft(text, template, reading)]
+            return [_output_draft(text, template, state)]
         case BlockForm.ANSWER:
-            reading.tool = None
-            reading.answered = text.startswith(_ANSWERED)
-            return [replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason="console:answer")]
+            state.tool = None
+            state.answered = text.startswith(_ANSWERED)
+            return [template.answer(text, "console:answer")]
         case _:
-            return [_unlabelled_draft(text, template, reading, noted, unindented=unindented)]
+            return [_unlabelled_draft(text, template, state, noted, unindented=unindented)]
 
 
 def _unlabelled_draft(
-    text: str, template: EventDraft, reading: ScreenState, noted: dict[str, int], *, unindented: bool
+    text: str, template: EventDraft, state: ScreenState, noted: dict[str, int], *, unindented: bool
 ) -> EventDraft:
-    """Text without a glyph: an answer's if answers lost their margin or the screen begins within one, else nobody's."""
-    begun = reading.last is None and all(line.startswith("  ") for line in text.split("\n") if line)
-    if begun or (unindented and reading.last in (BlockForm.ANSWER, BlockForm.UNLABELLED)):
+    """The draft of a text without a glyph. It is an answer's if answers lost their margin or the screen begins within an answer;
+    else nobody's.
+    """
+    begun = state.last is None and all(line.startswith("  ") for line in text.split("\n") if line)
+    if begun or (unindented and state.last in (BlockForm.ANSWER, BlockForm.UNLABELLED)):
         noted["doubt:answer-without-glyph"] = 1
-        answer = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason="console:answer-without-glyph")
-        return replace(answer, text="\n".join(line.removeprefix("  ") for line in text.split("\n")))
+        return template.answer("\n".join(line.removeprefix("  ") for line in text.split("\n")), "console:answer-without-glyph")
     noted["doubt:nobody-signed"] = 1
-    return replace(template, author=Author.INJECTED, reason="console:nobody-signed")
+    return template.injected(text, "console:nobody-signed")
 
 
-def _output_draft(text: str, template: EventDraft, reading: ScreenState) -> EventDraft:
-    code = _EXIT.match(text)
-    failed = bool(_FAILED.match(text)) or (code is not None and int(code.group(1)) != 0)
-    tool = replace(reading.tool or ToolUse(name=""), ok=False if failed else None, exit_code=int(code.group(1)) if code else None)
+def _output_draft(text: str, template: EventDraft, state: ScreenState) -> EventDraft:
+    stated = _EXIT.match(text)
+    code = int(stated[1]) if stated else None
+    tool = replace(state.tool or ToolUse(name=""), ok=False if code or _FAILED.match(text) else None, exit_code=code)
     return replace(template.output(text, tool), reason="console:result")
 
 

@@ -1,7 +1,6 @@
-"""The rows of a saved screen: bytes in, rows out, in bounded memory, without terminal colours, titles and modes.
+"""Read the rows of a saved screen in bounded memory, without terminal colours, titles and modes.
 
-A recording (``script``, ``tmux pipe-pane``), in which a program redrew parts of the screen, is not supported. Knows nothing about
-the content of rows.
+A recording (``script``, ``tmux pipe-pane``), in which a program redrew parts of the screen, is not supported.
 """
 
 import codecs
@@ -16,7 +15,7 @@ from kept.core.errors import SourceError
 from kept.sources.documents import Row, Snapshot
 from kept.sources.records import STRIDE, refuse_wide_text, wide_encoding
 
-# How a program redraws rows above the cursor: then the final screen is not what the bytes contain.
+# Sequences with which a program redraws rows above the cursor: the final screen is then not what the bytes contain.
 _REDRAWS = re.compile(rb"\x1b\[[0-9;]{0,20}[AFHLMSTdf]")
 ROW_BYTES = 2**18  # a longer line is split into several rows
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -67,8 +66,8 @@ def _split_bytes(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
 
 
 def head_rows(head: bytes) -> list[Row]:
-    """The rows of a file's first bytes; empty if they are not text. Text in another encoding is recognized here, and refused when
-    read.
+    """The rows of a file's first bytes, to recognize its format; empty if they are not text or have no glyph of a client. Text in
+    another encoding is refused only when it is read.
     """
     encoding = wide_encoding(head[:4])
     if encoding:
@@ -84,7 +83,7 @@ _GLYPHS = tuple(glyph.encode() for glyph in "⏺⎿❯●›▌└")
 
 
 def _complete_length(data: bytes) -> int:
-    """The length of the data without a truncated character at its end."""
+    """The length of the data without the incomplete character at its end."""
     end = len(data)
     while end > len(data) - 4 and data[end - 1] & 0xC0 == 0x80:
         end -= 1

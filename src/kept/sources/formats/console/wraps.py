@@ -1,7 +1,7 @@
-"""Undo the line wraps of a terminal: find the right edge of the screen, and join the rows that it broke.
+"""Undo the line wraps of a terminal: find the right edge of the screen, and join the rows that were broken there.
 
-A row was wrapped if the first word of the next row would not have fitted after it. The edge is not recorded; each wrapped pair of
-rows limits it to a range of columns, so the column on which most pairs agree is the edge. Knows no glyphs.
+A row was wrapped if the first word of the next row would not have fitted after it. The edge is not recorded. Each wrapped pair of
+rows limits it to a range of columns, so the column on which most pairs agree is taken as the edge.
 """
 
 import re
@@ -76,7 +76,7 @@ def find_edges(blocks: Iterable[Sequence[WrappedLine]], *, hyphenates: bool) -> 
 
 
 def _find_peaks(votes: Counter[tuple[int, int]]) -> list[int]:
-    """The columns on which most intervals agree, each one found after removing the intervals of the previous one."""
+    """The columns that most intervals contain, each one found after the intervals of the previous one were removed."""
     found: list[int] = []
     remaining = Counter(votes)
     while len(found) < _EDGES:
@@ -100,7 +100,7 @@ def _find_peaks(votes: Counter[tuple[int, int]]) -> list[int]:
 def _has_breaks_after(
     mark: str, pairs: Sequence[tuple[WrappedLine, WrappedLine]], columns: Sequence[int], *, hyphenates: bool
 ) -> bool:
-    """True if rows end after a hyphen (or a slash) within a word more often than they skip an opportunity for that."""
+    """True if rows end after this mark within a word more often than they skip an opportunity for that."""
     broken = kept = 0
     for line, after in pairs:
         edge = next((column for column in columns if column >= line.end), 0)
@@ -120,10 +120,7 @@ def _break_places(word: str, marks: str) -> list[int]:
 def join_lines(lines: Sequence[WrappedLine], own: WrapEdges, all_edges: WrapEdges) -> str:
     """The text of a block's rows with wraps undone.
 
-    Args:
-        lines: the rows.
-        own: the edges of blocks of this kind.
-        all_edges: the edges of blocks of any kind, for kinds without evidence.
+    ``own`` are the edges of blocks of this form. If they are unknown, ``all_edges`` are used, those of prompts and answers.
     """
     if len(lines) < 2:
         return lines[0].text.rstrip() if lines else ""
@@ -152,7 +149,7 @@ def _find_edge(lines: Sequence[WrappedLine], own: WrapEdges, all_edges: WrapEdge
 
 
 def _separator(line: WrappedLine, after: WrappedLine, edge: int, tolerance: int, breaks: str) -> str:
-    """What separated two rows: nothing or a space if the screen broke them, else a line break."""
+    """The separator of two rows: a line break, or what was there before the screen broke the line (nothing or a space)."""
     text, word = line.text.rstrip(), _first_word(after.text)
     if not text or not word or _ITEM.match(after.text):
         return "\n"

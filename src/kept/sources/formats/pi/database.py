@@ -1,10 +1,8 @@
-"""OpenClaw's database of sessions (``agent/openclaw-agent.sqlite``): its rows as records.
+"""Read the rows of OpenClaw's database of sessions (``agent/openclaw-agent.sqlite``) as records, which the format interprets.
 
-The cursor stores for each session the last row read and its hash. A session that has grown is processed again from its start, to
-rebuild the state for its new rows; one whose last row has changed is read again. Pointers count rows: ``line`` is the row's number
+The cursor stores for each session the last row read and its hash. A session that has grown is processed again from its start, which
+rebuilds the state for its new rows; one whose last row has changed is read again. Pointers count rows: ``line`` is the row's number
 in its session, from 1, and the range is [number - 1, number).
-
-Knows tables and rows; the format interprets the records.
 """
 
 import json
@@ -17,11 +15,14 @@ from kept.core.digest import hash_texts
 from kept.core.errors import SourceError
 from kept.core.event import Cursor, Slice
 from kept.sources.databases import MAGIC, database_mark, open_copy, ordinary_tables, table_names
+from kept.sources.drafts import (
+    count_note,
+)
 from kept.sources.json_lines import Outcome, RecordReader, make_slice
 from kept.sources.records import LINE_LIMIT, SLICE_BYTES, SLICE_EVENTS, RecordFault, Reject, SourceLine, parse_line
 
 DATABASES = (".sqlite", ".sqlite3", ".db")
-DATABASE = "openclaw-agent.sqlite"  # an agent's own
+DATABASE = "openclaw-agent.sqlite"
 _TABLE = "transcript_events"
 _MARK = 16
 ReaderOf = Callable[[Path, str, str], RecordReader[Any]]
@@ -37,7 +38,7 @@ class _Row(NamedTuple):
 
 
 def claims_database(path: Path, head: bytes) -> bool:
-    """True if a file is an SQLite database with such a table, or has the name of one."""
+    """True if a file is an SQLite database that has the table of sessions, or the usual name."""
     return head.startswith(MAGIC) and path.suffix in DATABASES and (path.name == DATABASE or _TABLE in table_names(path))
 
 
@@ -72,7 +73,7 @@ def _read_database_slices(
     for session, last in database.execute(_SESSIONS).fetchall():
         known, hashed = read.get(session, (-1, ""))
         if known >= 0 and _row_digest(database, session, known) != hashed:
-            noted["rewritten-session"] = noted.get("rewritten-session", 0) + 1
+            count_note(noted, "rewritten-session")
             known = -1
         if known >= last:
             continue
@@ -105,13 +106,13 @@ _BY_ROW = f"{_SELECT} WHERE session_id = ? AND seq = ?"
 
 
 def _row_digest(database: sqlite3.Connection, session: str, seq: int) -> str:
-    """The hash of the last row read; empty if it is gone."""
+    """The hash of a row; empty if it does not exist."""
     found = database.execute(_BY_ROW, (session, seq)).fetchone()
     return hash_texts(session, found[2] or "")[:_MARK] if found else ""
 
 
 def _session_keys(database: sqlite3.Connection, tables: frozenset[str]) -> Mapping[str, str]:
-    """Session id → session key, from whichever table exists that contains it."""
+    """The key of each session by its id, from those tables that exist."""
     keys: dict[str, str] = {}
     for table, query in (
         ("session_nodes", "SELECT current_session_id, session_key FROM session_nodes"),

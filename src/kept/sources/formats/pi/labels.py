@@ -1,6 +1,6 @@
-"""Who wrote the messages of a pi or OpenClaw session, and which part of a user's message is the gateway's.
+"""Find out who wrote the messages of a pi or OpenClaw session, and which part of a user's message is the gateway's.
 
-Knows the markers that OpenClaw adds to a message, and the prompts it writes itself; knows no files.
+Knows the markers that OpenClaw adds to a message, and the prompts that it writes itself.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,13 @@ from typing import Any
 from kept.core.event import Author
 from kept.core.pattern import Pattern
 from kept.core.words import match_opening
-from kept.sources.drafts import EventDraft, count_note, injected_draft, relabel
+from kept.sources.drafts import (
+    EventDraft,
+    count_note,
+    injected_draft,
+    relabel,
+    to_mapping,
+)
 
 
 class Runner(StrEnum):
@@ -63,30 +69,30 @@ _SILENT = ("NO_REPLY", "HEARTBEAT_OK")
 
 
 def parse_sender(text: str, owner: str) -> tuple[str, Runner]:
-    """The owner of a chat (number and name of its first sender), and whose message this is according to the gateway: a message from
-    a group, a bot or somebody other than the owner is not the person's.
+    """The owner of a chat (number and name of its first sender), with what this message adds, and whose message this is: one from a
+    group, a bot or anybody but the owner is not the person's.
 
-    If both senders have a number, numbers are compared, because anybody may choose a name; else names are.
+    If the owner and the sender both have a number, numbers are compared, because anybody may choose a name; else names are.
     """
-    told = [match[1] for match in _SENT.finditer(text)] if "(untrusted" in text else []
-    number, name = (next((found[1] for item in told if (found := pattern.search(item))), "") for pattern in (_NUMBER, _NAME))
+    metadata = [match[1] for match in _SENT.finditer(text)] if "(untrusted" in text else []
+    number, name = (next((found[1] for item in metadata if (found := pattern.search(item))), "") for pattern in (_NUMBER, _NAME))
     own_number, _, own_name = owner.rpartition(_APART)
     numbered = bool(own_number and number)
     other = number != own_number if numbered else bool(own_name and name and name != own_name)
-    if other or any(_SHARED.search(item) for item in told) or _BOT.search(name):
+    if other or any(_SHARED.search(item) for item in metadata) or _BOT.search(name):
         return owner, Runner.GROUP
     known = _APART.join((own_number or number, own_name or name))
     return known if known != _APART else "", Runner.PERSON
 
 
 def prompt_drafts(text: str, runner: Runner, provenance: Any, noted: dict[str, int], *, index: int) -> list[EventDraft]:
-    """A user's message: what they typed, separated from what the gateway, files and hooks added."""
+    """The drafts of a user's message: what they typed, and what the gateway, files and hooks added."""
     text, around = _unwrap_message(text.strip(), noted)
     extra = [injected_draft("\n".join(around), "gateway-metadata", index, 1)] if around else []
     if not text:
         return extra
     own = match_opening("openclaw", text)
-    kind = provenance.get("kind") if isinstance(provenance, dict) else None
+    kind = to_mapping(provenance).get("kind")
     if own or (isinstance(kind, str) and kind != "external_user"):
         return [injected_draft(text, own or "provenance", index, 0), *extra]
     drafts = EventDraft(reason="user-message", index=index).typed(text, noted)
@@ -96,7 +102,7 @@ def prompt_drafts(text: str, runner: Runner, provenance: Any, noted: dict[str, i
 
 
 def _unwrap_message(text: str, noted: dict[str, int]) -> tuple[str, list[str]]:
-    """Split a message from what was added around it."""
+    """A message without what was added around it, and these additions."""
     around = []
     if "(untrusted" in text or "[message_id: " in text:
         around = [match.group(0) for match in _METADATA.finditer(text)]
@@ -111,7 +117,6 @@ def _unwrap_message(text: str, noted: dict[str, int]) -> tuple[str, list[str]]:
 
 
 def strip_gateway_marks(text: str) -> str:
-    """An assistant's text without its markers for the gateway; empty if it says that there is nothing to say."""
-    found = _REPLY.match(text) if text.lstrip().startswith("[[") else None
-    text = (text[found.end() :] if found else text).strip()
+    """An assistant's text without its markers for the gateway; empty if it tells the gateway to send nothing."""
+    text = (_REPLY.sub("", text) if text.lstrip().startswith("[[") else text).strip()
     return "" if text in _SILENT else text

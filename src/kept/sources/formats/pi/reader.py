@@ -1,11 +1,9 @@
-"""Sessions of pi and OpenClaw (``sessions/….jsonl``, versions 1 and 3, also compressed, and OpenClaw's database) as events.
+"""Read sessions of pi and OpenClaw (``sessions/….jsonl``, versions 1 and 3, also compressed, and OpenClaw's database).
 
-Entries of version 3 have ids, which stay the same in forks: ids and times form the events' keys, and the links form the tree.
-Version 1 has neither; a message is then identified by its kind, time, call and text, which a branch copies unchanged. OpenClaw's
-session index beside a file says who runs the session: sessions of its clock and hooks are not read, and in those of several people
-the words are not the user's.
-
-Does not know the parent's file, redaction or cleaning.
+Entries of version 3 have ids, which forks copy: ids and times form the events' keys, and the links form the tree. Version 1 has
+neither, so a message is identified by its kind, time, call and text, which a branch copies unchanged. OpenClaw's session index
+beside a file says who runs the session: sessions of its clock and hooks are dropped, and in those of several people the words are
+not the user's.
 """
 
 import json
@@ -15,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kept.core.digest import hash_texts
-from kept.core.event import Author, Cursor, Event, EventKind, Precision, Slice, ToolUse
+from kept.core.event import Author, Cursor, Event, Precision, Slice, ToolUse
 from kept.core.text import one_line
 from kept.core.times import format_instant, parse_instant
 from kept.core.value import dataclass, field, replace
@@ -29,10 +27,12 @@ from kept.sources.drafts import (
     exit_code_of,
     hold_newest,
     list_parts,
+    parse_exit_code,
     parse_object,
     relabel,
     requested_tool,
     safe_word,
+    success_of,
     to_event,
     to_mapping,
     truncate_name,
@@ -42,10 +42,10 @@ from kept.sources.formats.pi.database import DATABASE, DATABASES, claims_databas
 from kept.sources.formats.pi.labels import EXCLUDED, Runner, parse_sender, prompt_drafts, session_runner, strip_gateway_marks
 from kept.sources.json_lines import Fetch, Outcome, RecordReader, read_slices
 from kept.sources.message_parts import is_machine_session_start
+from kept.sources.open_calls import OpenCalls
 from kept.sources.records import Record, read_beginning, sample_records
 
 _LINKS = 4096
-_OPEN_CALLS = 64
 _INDEX_BYTES = 8 * 2**20
 _SILENT = ("model_change", "thinking_level_change", "label", "session_info", "custom", "context_transform", "ephemeral")
 # Sessions that the user deleted, and those that a repair put aside, are not read.
@@ -98,9 +98,8 @@ def _opens_session(value: Mapping[str, Any]) -> bool:
 class _State:
     """The state after earlier records; all of it is bounded.
 
-    ``runner`` is who talks to the assistant, ``owner`` the number and name of the first who did; ``opened``: the first prompt was
-    seen, ``digest``: a program wrote it. ``calls`` are open tool calls, id → place of their record and tool. ``links`` map an entry
-    without event to the nearest one before it that has one.
+    ``runner`` is who talks to the assistant, ``owner`` the number and name of the first sender. ``opened``: the first prompt was
+    seen; ``digest``: a program wrote it. ``links`` map an entry without event to its nearest ancestor with one.
     """
 
     session: str = ""
@@ -109,7 +108,7 @@ class _State:
     digest: bool = False
     cwd: str = ""
     owner: str = ""
-    calls: dict[str, tuple[tuple[int, int], ToolUse]] = field(default_factory=dict)
+    calls: OpenCalls = field(default_factory=OpenCalls)
     links: dict[str, str] = field(default_factory=dict)
 
 
@@ -121,18 +120,18 @@ def _load_state(carry: str, fetch: Fetch, *, path: Path) -> _State:
     state = _State(**{name: held[name] for name in _CARRIED if name in held})
     state.session = state.session or truncate_name(path.name.partition(".jsonl")[0].rpartition("_")[2])
     state.runner = Runner(state.runner) or _runner_beside(path)
-    for call, (start, end) in held.get("calls", {}).items():
-        blocks = list_parts(to_mapping(fetch(start, end).get("message")).get("content"))
-        tools = (_to_tool(block) for block in blocks if block.get("type") == "toolCall")
-        tool = next((tool for tool in tools if tool.call == call), None)
-        if tool is not None:
-            state.calls[call] = ((start, end), tool)
+    state.calls.load(held.get("calls", {}), fetch, _calls_in)
     return state
+
+
+def _calls_in(value: Mapping[str, Any]) -> Iterator[ToolUse]:
+    blocks = list_parts(to_mapping(value.get("message")).get("content"))
+    return (_called_tool(block) for block in blocks if block.get("type") == "toolCall")
 
 
 def _dump_state(state: _State) -> str:
     held: dict[str, Any] = {name: getattr(state, name) for name in _CARRIED}
-    held["calls"] = {call: place for call, (place, _) in state.calls.items()}
+    held["calls"] = state.calls.dump()
     return json.dumps({name: value for name, value in held.items() if value}, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -143,8 +142,7 @@ def _runner_beside(path: Path) -> Runner:
     for key, entry in parse_object(index.decode("utf-8", "replace")).items():
         if not isinstance(entry, dict):
             continue
-        named = entry.get("sessionFile")
-        native = entry.get("sessionId")
+        named, native = entry.get("sessionFile"), entry.get("sessionId")
         same = isinstance(native, str) and native and (stem == native or stem.startswith(f"{native}-topic-"))
         if same or (isinstance(named, str) and named.replace("\\", "/").rpartition("/")[2] == path.name):
             return session_runner(key, entry)
@@ -157,7 +155,7 @@ def _database_reader(path: Path, session: str, key: str) -> RecordReader[_State]
     return RecordReader(start=lambda _carry, _fetch: state, step=partial(_read_entry, path=str(path)), save=lambda _state: "{}")
 
 
-_Found = list[EventDraft] | str
+_Result = list[EventDraft] | str
 """The drafts of an entry, or the reason why it has none."""
 
 
@@ -170,7 +168,7 @@ def _read_entry(state: _State, record: Record, *, path: str) -> Outcome:
         return Outcome(dropped="session")
     if state.runner in EXCLUDED:
         return Outcome(dropped=f"excluded-session:{state.runner}")
-    found: _Found
+    found: _Result
     if kind == "message":
         found = _read_message(state, record, noted)
     elif kind in ("compaction", "branch_summary"):
@@ -187,11 +185,11 @@ def _read_entry(state: _State, record: Record, *, path: str) -> Outcome:
     return Outcome(events=tuple(_to_events(state, record, found, parent, path)), noted=noted)
 
 
-def _text_drafts(text: str, author: Author, reason: str) -> _Found:
+def _text_drafts(text: str, author: Author, reason: str) -> _Result:
     return [EventDraft(author=author, reason=reason, text=text)] if text else "no-text"
 
 
-def _read_message(state: _State, record: Record, noted: dict[str, int]) -> _Found:
+def _read_message(state: _State, record: Record, noted: dict[str, int]) -> _Result:
     message = record.value.get("message")
     if not isinstance(message, dict):
         return "no-message"
@@ -208,7 +206,7 @@ def _read_message(state: _State, record: Record, noted: dict[str, int]) -> _Foun
             return _text_drafts(content_text(message.get("content")), Author.INJECTED, f"role:{safe_word(role)}")
 
 
-def _read_user(state: _State, message: Mapping[str, Any], noted: dict[str, int]) -> _Found:
+def _read_user(state: _State, message: Mapping[str, Any], noted: dict[str, int]) -> _Result:
     drafts: list[EventDraft] = []
     for index, block in enumerate(list_parts(message.get("content"))):
         text = block.get("text")
@@ -224,10 +222,9 @@ def _read_user(state: _State, message: Mapping[str, Any], noted: dict[str, int])
     return drafts or "no-text"
 
 
-def _read_assistant(state: _State, message: Mapping[str, Any], record: Record, noted: dict[str, int]) -> _Found:
-    author = Author.ASSISTANT
-    if state.runner is Runner.SUBAGENT or state.digest:
-        author = Author.SUBAGENT if state.runner is Runner.SUBAGENT else Author.INJECTED
+def _read_assistant(state: _State, message: Mapping[str, Any], record: Record, noted: dict[str, int]) -> _Result:
+    spoken = Author.INJECTED if state.digest else Author.ASSISTANT
+    author = Author.SUBAGENT if state.runner is Runner.SUBAGENT else spoken
     drafts: list[EventDraft] = []
     silent, kinds = False, set[str]()
     for index, block in enumerate(list_parts(message.get("content"))):
@@ -237,12 +234,10 @@ def _read_assistant(state: _State, message: Mapping[str, Any], record: Record, n
             text = strip_gateway_marks(content_text([block]))
             silent = silent or not text
             if text:
-                drafts.append(
-                    EventDraft(kind=EventKind.RESPONSE, author=author, reason="assistant-message", text=text, index=index)
-                )
+                drafts.append(EventDraft(index=index).answer(text, "assistant-message", author))
         elif kind == "toolCall":
-            tool = _to_tool(block)
-            hold_newest(state.calls, tool.call, ((record.start, record.end), tool), _OPEN_CALLS)
+            tool = _called_tool(block)
+            state.calls.add(tool, record)
             drafts.append(EventDraft(author=author, reason="toolCall", index=index).call(tool))
         else:
             count_note(noted, "thinking" if kind == "thinking" else f"block:{kind}")
@@ -254,49 +249,41 @@ def _read_assistant(state: _State, message: Mapping[str, Any], record: Record, n
     return "thinking-only" if kinds == {"thinking"} else safe_word(reason) if reason in ("error", "aborted") else "no-text"
 
 
-def _to_tool(block: Mapping[str, Any]) -> ToolUse:
+def _called_tool(block: Mapping[str, Any]) -> ToolUse:
     return requested_tool(block.get("name"), block.get("id"), to_mapping(block.get("arguments")))
 
 
-def _read_result(state: _State, message: Mapping[str, Any], noted: dict[str, int]) -> _Found:
-    call = truncate_name(message.get("toolCallId"))
-    _, tool = state.calls.pop(call, (None, ToolUse(name=truncate_name(message.get("toolName")), call=call)))
+def _read_result(state: _State, message: Mapping[str, Any], noted: dict[str, int]) -> _Result:
+    tool = state.calls.close(truncate_name(message.get("toolCallId")), truncate_name(message.get("toolName")))
     for block in list_parts(message.get("content")):
         if block.get("type") != "text":
             count_note(noted, f"block:{safe_word(block.get('type'))}")
-    text, failed, details = content_text(message.get("content")), message.get("isError"), message.get("details")
-    told = exit_code_of(to_mapping(details).get("exitCode"))
-    code = _trailing_exit_code(text) if told is None else told
-    done = replace(tool, detail="", ok=not failed if isinstance(failed, bool) else None, exit_code=code)
+    text, code = content_text(message.get("content")), exit_code_of(to_mapping(message.get("details")).get("exitCode"))
+    code = _trailing_exit_code(text) if code is None else code
+    done = replace(tool, detail="", ok=success_of(message.get("isError")), exit_code=code)
     return [EventDraft().output(text, done, noted)]
 
 
 def _trailing_exit_code(text: str) -> int | None:
-    """The status in the last line of an output, where pi's shell tool writes it."""
-    stated = (
-        text[-100:].rpartition("Command exited with code ")[2].strip(") \n") if "Command exited with code " in text[-100:] else ""
-    )
-    return int(stated) if stated.isdecimal() and len(stated) < 12 else None
+    """The exit code that pi's shell tool writes in the last line of an output."""
+    _, mark, rest = text[-100:].rpartition("Command exited with code ")
+    return parse_exit_code(rest.strip(") \n")) if mark else None
 
 
-def _read_execution(message: Mapping[str, Any], noted: dict[str, int]) -> _Found:
+def _read_execution(message: Mapping[str, Any], noted: dict[str, int]) -> _Result:
     """A command that the user ran themselves (``!ls``): the command and its output are a tool's."""
-    code, command = message.get("exitCode"), message.get("command")
-    target = truncate_text(command) if isinstance(command, str) else ""
-    tool = ToolUse(name="bash", target=target)
-    known = exit_code_of(code)
-    done = replace(tool, exit_code=known, ok=None if known is None or message.get("cancelled") else known == 0)
-    text = message.get("output")
+    tool = ToolUse(name="bash", target=truncate_text(content_text(message.get("command"))))
+    code = exit_code_of(message.get("exitCode"))
+    done = replace(tool, exit_code=code, ok=None if code is None or message.get("cancelled") else code == 0)
     return [
         EventDraft(author=Author.TOOL, reason="bashExecution").call(tool),
-        EventDraft(index=1).output(text.strip() if isinstance(text, str) else "", done, noted),
+        EventDraft(index=1).output(content_text(message.get("output")), done, noted),
     ]
 
 
 def _to_events(state: _State, record: Record, drafts: list[EventDraft], parent: str, path: str) -> Iterator[Event]:
     value = record.value
-    message = value.get("message")
-    at = parse_instant(value.get("timestamp")) or (parse_instant(message.get("timestamp")) if isinstance(message, dict) else None)
+    at = parse_instant(value.get("timestamp")) or parse_instant(to_mapping(value.get("message")).get("timestamp"))
     native = truncate_name(value.get("id"))
     stamp = format_instant(at) if at else ""
     for draft in drafts:

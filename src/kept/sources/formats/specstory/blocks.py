@@ -1,8 +1,9 @@
-"""The lines of a SpecStory document: where turns begin, and which parts of a turn are text, thinking, a tool's call and output.
+"""Parse the lines of a SpecStory document: where turns begin, and which parts of a turn are text, thinking, a tool's call and
+output.
 
 Older versions of SpecStory put a tool's output into a fence of three backticks whatever it contained, so fences alone do not show
-where a tool's block ends, and documents quote other documents. So a line also needs matching surroundings and a plausible time to
-count as a turn's header. Knows no files and no authors.
+where a tool's block ends. Documents also quote other documents. So a line counts as a turn's header only with matching surroundings
+and a plausible time.
 """
 
 from bisect import bisect_left, bisect_right
@@ -34,7 +35,7 @@ class RowZone(NamedTuple):
 
 
 class Fence(NamedTuple):
-    """A line that opens or closes a block: its fence marks, and the language after them."""
+    """A line that opens or closes a code block: its fence marks, and the language after them."""
 
     mark: str
     language: str
@@ -73,7 +74,7 @@ class Turn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolBlock:
-    """A tool's block as written: its name and kind, its target, its change, and its output (None: not yet)."""
+    """A tool's block: its name and kind, its target, its change, its output (None: not yet), and what the user answered."""
 
     name: str
     kind: str
@@ -84,7 +85,7 @@ class ToolBlock:
 
 
 class _FenceLines:
-    """The lines of a document that open or close a fence, and where turns could begin."""
+    """The lines of a document that open or close a fence, and those that may begin a turn."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self.lines = {number: found for number, row in enumerate(rows) if (found := _parse_fence(row.text))}
@@ -94,12 +95,12 @@ class _FenceLines:
         self._kept: dict[tuple[int, int], bool] = {}
 
     def find_closer(self, number: int, mark: str) -> int | None:
-        """The first line after ``number`` that can close a fence opened with ``mark``."""
+        """The first line after ``number`` that can close a fence opened with ``mark``; None if there is none."""
         following = self._bare[bisect_right(self._bare, number) :]
         return next((item for item in following if self.lines[item].mark.startswith(mark)), None)
 
     def is_unclosed_at(self, number: int, mark: str) -> bool:
-        """True if a fence that is open at a line has no end: what would close it belongs to a fence that opens after that line."""
+        """True if a fence that is open at a line has no end: the line that would close it belongs to a fence that opens later."""
         closer = self.find_closer(number, mark)
         if closer is None:
             return len(mark) == len("```")
@@ -111,7 +112,7 @@ class _FenceLines:
         return self._kept[first, closer]
 
     def _is_paired(self, first: int, closer: int, after: int | None) -> bool:
-        """True if, reading from ``first`` on, the fence line ``closer`` closes a fence or opens one that ends in the same turn."""
+        """True if the fence line ``closer``, or one after it in the same turn, closes a fence that opens at ``first`` or later."""
         mark = ""
         for number in self._numbers[bisect_left(self._numbers, first) :]:
             if after is not None and number >= after:
@@ -244,7 +245,7 @@ def split_turn_blocks(rows: Sequence[Row], zones: Sequence[RowZone], first: int,
             end = number + 1
             while end < after and zones[end].tool and not (rows[end].text.startswith(_OPEN) and not zones[end].fenced):
                 end += 1
-            yield _join_lines(text)
+            yield join_lines(text)
             yield _parse_tool_block([row.text for row in rows[number:end]])
             text, number = [], end
             continue
@@ -254,16 +255,18 @@ def split_turn_blocks(rows: Sequence[Row], zones: Sequence[RowZone], first: int,
         else:
             text.append(row)
         number += 1
-    yield _join_lines(text)
+    yield join_lines(text)
 
 
-def _join_lines(lines: list[str]) -> str:
+def join_lines(lines: list[str]) -> str:
+    """Join the lines of a text without blank lines and rules at its end, which are removed from the list."""
     while lines and lines[-1].strip() in ("", _RULE):
         lines.pop()
     return "\n".join(lines).strip()
 
 
 _NAME = Pattern(r'data-tool-type="([^"\n]{0,40})" data-tool-name="([^"\n]{0,200})"')
+_END = Pattern(r"\s*(?:</details>\s*)?(?:</tool-use>)?\s*$")
 _SUMMARY = Pattern(r"<summary>(?s:(.*?))</summary>")
 _CODE = Pattern(r"`([^`\n]+)`")
 _WRITTEN = Pattern(r"^(?:The file |File created successfully at: )(\S{1,900})")
@@ -278,9 +281,7 @@ def _parse_tool_block(lines: list[str]) -> ToolBlock:
     text = "\n".join(lines)
     summary = _SUMMARY.search(text[:10_000])
     rest = text[summary.end() :] if summary else "\n".join(lines[1:])
-    body = (
-        rest.replace("</details></tool-use>", "").rstrip().removesuffix("</tool-use>").rstrip().removesuffix("</details>").rstrip()
-    )
+    body = _END.sub("", rest.replace("</details></tool-use>", ""))
     prose, given, output = _split_fences(body.split("\n"))
     spans = [*_CODE.findall(summary.group(1) if summary else ""), *_CODE.findall(prose)]
     title = summary.group(1).partition("•")[2].rpartition(": ")[2] if summary else ""
@@ -289,8 +290,8 @@ def _parse_tool_block(lines: list[str]) -> ToolBlock:
     target = given if kind == "shell" and given else " ".join(spans) or title or opening or (written.group(1) if written else "")
     answer = ""
     if name == "AskUserQuestion":
-        before, mark, said = body.rpartition(_ANSWER)
-        answer = said.partition(_PREVIEW)[0].strip() if mark and before else _parse_answers(output or "")
+        before, mark, given_answer = body.rpartition(_ANSWER)
+        answer = given_answer.partition(_PREVIEW)[0].strip() if mark and before else _parse_answers(output or "")
     return ToolBlock(
         name=name, kind=kind, target=target.strip(), detail=given if kind == "write" else "", output=output, answer=answer
     )

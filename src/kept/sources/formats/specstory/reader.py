@@ -1,12 +1,12 @@
-"""SpecStory's documents (``.specstory/history/….md``, version 2 and before) as events: other tools' sessions as Markdown.
+"""Read SpecStory's documents (``.specstory/history/….md``, version 2 and before): other tools' sessions as Markdown.
 
 A record is a turn; the text before the first one is one more. A document is rewritten as its session grows, so it is read as a
-whole whenever it has changed. Keys of events are made from the session, the time as written and the words, so the same session
-under several names has the same keys. The session is the original tool's, so a conversation that is also read from that tool's own
-file is recognized by session, kind, second and words; if the document has message ids, those are the keys.
+whole whenever it has changed. The keys of events are message ids if the document has them; else they are made from the session, the
+time as written and the words, so that a document under several names has the same keys. The session is the original tool's, so a
+conversation that is also read from that tool's own file is recognized by session, kind, second and words.
 
-A command's expansion by the tool follows the command in the same second and is nobody's. Text that a user pasted from another
-transcript ends their words.
+A tool's expansion of a command follows the command in the same second and is nobody's. What a user pasted from another transcript
+ends their words.
 """
 
 from collections import Counter
@@ -22,9 +22,9 @@ from kept.core.times import parse_instant
 from kept.core.value import dataclass, replace
 from kept.core.words import match_opening
 from kept.sources.documents import DocumentEntry, Row, SourceDocument, label_unconfirmed, read_document, rows_place, split_prompt
-from kept.sources.drafts import PATH_LIMIT, EventDraft, truncate_name, truncate_text
+from kept.sources.drafts import PATH_LIMIT, EventDraft, parse_exit_code, truncate_name, truncate_text
 from kept.sources.formats.codex.labels import client_text_reason, strip_hook_blocks
-from kept.sources.formats.specstory.blocks import RowZone, ToolBlock, Turn, parse_turns, split_turn_blocks
+from kept.sources.formats.specstory.blocks import RowZone, ToolBlock, Turn, join_lines, parse_turns, split_turn_blocks
 from kept.sources.markdown import is_introduced
 from kept.sources.message_parts import is_machine_session_start
 
@@ -44,7 +44,7 @@ class SpecStory:
     name: str = "specstory"
 
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
-        """``.specstory/history`` in the working directory: every project has its own."""
+        """``.specstory/history`` in the working directory, because every project has its own; without one, in the home."""
         here = env.get("PWD", "")
         return (Path(here) / ".specstory" / "history",) if here else (home / ".specstory" / "history",)
 
@@ -75,9 +75,8 @@ class _Session:
 def _parse_document(rows: list[Row], *, path: Path) -> SourceDocument:
     session = _parse_session(rows, path)
     turns, zones = parse_turns(rows, session.begun)
-    entries = (
-        [DocumentEntry(place=rows_place(rows, 0, turns[0].header.row if turns else len(rows)), dropped="preamble")] if rows else []
-    )
+    first = turns[0].header.row if turns else len(rows)
+    entries = [DocumentEntry(place=rows_place(rows, 0, first), dropped="preamble")] if rows else []
     state = _State(calls=Counter())
     entries += [_turn_entry(rows, zones, turn, session, state) for turn in turns]
     return SourceDocument(session=session.native, entries=tuple(entries), project=_project_folder(path))
@@ -98,7 +97,9 @@ def _project_folder(path: Path) -> str:
 
 @dataclass(kw_only=True, slots=True)
 class _State:
-    """The state after earlier turns: the time of the last command until something answers it; calls by their properties."""
+    """The state after earlier turns: the number of equal calls, the time of the last command until an answer follows, the latest
+    time, whether the first prompt was seen, and whether a program wrote that.
+    """
 
     calls: Counter[str]
     command: str | None = None
@@ -122,7 +123,7 @@ def _turn_entry(rows: Sequence[Row], zones: Sequence[RowZone], turn: Turn, sessi
         stamp=header.stamp,
         native=native.group(1) if native else "",
     )
-    place, noted = rows_place(rows, header.row, turn.after), Counter[str]()
+    place, noted = rows_place(rows, header.row, turn.after), dict[str, int]()
     if header.model == "<synthetic>":
         return DocumentEntry(place=place, dropped="synthetic-reply")
     if header.human:
@@ -130,7 +131,7 @@ def _turn_entry(rows: Sequence[Row], zones: Sequence[RowZone], turn: Turn, sessi
         if header.at is None and is_introduced(rows, header.row):
             drafts = label_unconfirmed(drafts, noted, "heading")
         if pasted := _rows_text(rows, turn.quoted, turn.after):
-            drafts.append(replace(template, kind=EventKind.PROMPT, author=Author.INJECTED, reason="pasted-transcript", text=pasted))
+            drafts.append(template.injected(pasted, "pasted-transcript"))
     else:
         state.command = None
         drafts = _answer_drafts(split_turn_blocks(rows, zones, first, turn.after), template, state)
@@ -156,18 +157,16 @@ def _turn_time(turn: Turn, session: _Session, state: _State) -> tuple[datetime |
 _PLAN, _PLAN_END = "Implement the following plan:", "read the full transcript at:"
 
 
-def _prompt_drafts(text: str, template: EventDraft, state: _State, noted: Counter[str]) -> list[EventDraft]:
-    template = replace(template, kind=EventKind.PROMPT, reason="user-turn", author=Author.INJECTED)
+def _prompt_drafts(text: str, template: EventDraft, state: _State, noted: dict[str, int]) -> list[EventDraft]:
     expanded = bool(template.stamp) and state.command == template.stamp and not text.startswith("<")
     state.command = template.stamp if text.startswith("<command-") else None
     reason = _client_text_reason(text) or ("command-expansion" if expanded else "")
     if reason:
-        return [replace(template, reason=reason, text=text)]
+        return [template.injected(text, reason)]
     text, hooks = strip_hook_blocks(text)
-    drafts, removed = split_prompt(text, "user-turn", template)
-    noted.update(removed)
+    drafts = split_prompt(text, replace(template, reason="user-turn"), noted)
     if hooks:
-        drafts.append(replace(template, reason="hook-prompt", text=hooks))
+        drafts.append(template.injected(hooks, "hook-prompt"))
     human = next((draft for draft in drafts if draft.author is Author.HUMAN), None)
     if human is not None and not state.opened:
         state.opened, state.digest = True, is_machine_session_start(human.text)
@@ -180,10 +179,7 @@ def _client_text_reason(text: str) -> str:
 
 
 def _rows_text(rows: Sequence[Row], first: int, after: int) -> str:
-    lines = [row.text for row in rows[first:after]]
-    while lines and lines[-1].strip() in ("", "---"):
-        lines.pop()
-    return "\n".join(lines).strip()
+    return join_lines([row.text for row in rows[first:after]])
 
 
 def _answer_drafts(blocks: Iterable[str | ToolBlock], template: EventDraft, state: _State) -> list[EventDraft]:
@@ -200,7 +196,7 @@ _TOOL_LINE = Pattern(r"^Tool use: \*\*([^*\n]{1,128})\*\*[ \t]*(.*)$")
 
 
 def _text_drafts(text: str, template: EventDraft, state: _State) -> list[EventDraft]:
-    """An agent's text; before version 2 a tool is a line in it, followed by its output."""
+    """The drafts of an agent's text. Before version 2, a tool's call is a line in the text, and its output follows."""
     if "Tool use: **" not in text:
         return [replace(template, text=text)]
     drafts: list[EventDraft] = []
@@ -240,14 +236,13 @@ def _tool_drafts(block: ToolBlock, template: EventDraft, state: _State) -> list[
 
 
 def _exit_code(output: str) -> int | None:
-    """The status that Claude Code and Codex write above a command's output."""
+    """The exit code that Claude Code and Codex write above a command's output."""
     for line in output[:500].split("\n"):
         if line == "Output:":
             return None
         for mark in ("Exit code ", "Process exited with code "):
-            digits = line.removeprefix(mark) if line.startswith(mark) else ""
-            if digits.isdecimal() and len(digits) < 6:
-                return int(digits)
+            if line.startswith(mark) and (code := parse_exit_code(line.removeprefix(mark))) is not None:
+                return code
         if not line.startswith(("Chunk ID: ", "Wall time: ")):
             return None
     return None
