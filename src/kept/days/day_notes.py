@@ -1,9 +1,10 @@
-"""Day notes: summarize threads as notes in the store, compose a day from day summaries, notes and memories, and convert a person's
-edits of a day's lines to operations.
+"""Write notes of threads into the store, compose days from day summaries, notes and memories, and convert a person's edits of a
+day's lines to operations.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
+from operator import attrgetter
 from types import MappingProxyType
 from zoneinfo import ZoneInfo
 
@@ -12,13 +13,13 @@ from kept.core.document import DAY_LINE, HEADER, Line
 from kept.core.event import Event
 from kept.core.fold import find_undone_passes
 from kept.core.markup import to_fact_text
-from kept.core.memory import Memory, Status
+from kept.core.memory import Status
 from kept.core.operation import Reword
 from kept.core.summary import CAME_OF_IT, Passage, PassageForm, Summary, SummaryBullet, SummaryPart, WorkNote
 from kept.core.times import ALWAYS
 from kept.core.value import dataclass, replace
 from kept.days.llm_summaries import DaySummary, load_day_summaries
-from kept.days.summaries import build_notes, condense_bullets, memory_bullet, order_bullets, part_of_category, to_bullets
+from kept.days.summaries import build_notes, condense_bullets, memory_bullet, order_bullets, to_bullets
 from kept.extraction.coverage import Topic, find_topics
 from kept.extraction.segment import WINDOW
 from kept.local.batches import split_batches
@@ -28,8 +29,8 @@ from kept.profiles.language import choose_lexicon
 from kept.store.values import Thread, ThreadNote
 from kept.workspace import Workspace
 
-_LINE = 640  # characters of a line in a day note
-_WRITTEN = 20  # the weight of a line from a day summary
+_LINE_CHARS = 640  # in a day note
+_SUMMARY_WEIGHT = 20  # of a line from a day summary
 YOU = "you"
 PARTS = {
     "problems": SummaryPart.WORKED,
@@ -38,8 +39,8 @@ PARTS = {
     "questions": SummaryPart.OPEN,
 }
 
-
 Take = Callable[[Thread, Sequence[Event], Sequence[Topic]], None]
+"""Takes the topics of a window of a thread, and the events of the window."""
 
 
 def summarize_threads(
@@ -51,12 +52,11 @@ def summarize_threads(
     workers: Workers | None = None,
     progress: Progress = ignore_progress,
 ) -> int:
-    """Note what was worked on in the ``grown`` threads, and in all threads (or those of the file ``only``) without up-to-date
-    notes.
+    """Note what was worked on in the ``grown`` threads, and in those without up-to-date notes (of the file ``only``, or of all
+    files).
 
-    ``grown`` maps thread ids to the ordinal of their first open episode, from which notes may change. ``take`` is called with the
-    topics of these threads from their start. ``workers`` find the topics, if given. Returns the number of threads. Raises
-    StoreError.
+    ``grown`` maps thread ids to the ordinal of their first open episode, from which notes may change. ``take`` gets the topics of
+    these threads from their start. ``workers`` find the topics, if given. Returns the number of threads. Raises StoreError.
     """
     noted = dict(workspace.store.days.list_threads_without_notes())
     if only:
@@ -66,7 +66,7 @@ def summarize_threads(
     number = 0
 
     def prepare() -> Iterator[tuple[list[tuple[Thread, int, _Window | None]], list[_Window | None] | None]]:
-        for batch in split_batches(workspace.store.archive.threads_by_id(pending), lambda each: each.events, WINDOW):
+        for batch in split_batches(workspace.store.archive.threads_by_id(pending), attrgetter("events"), WINDOW):
             # A thread longer than a window is processed window by window in this process.
             windows = [_load_window(workspace, thread, 0) if workers and thread.events <= WINDOW else None for thread in batch]
             starts = [_first_to_note(workspace, thread, noted, grown) for thread in batch]
@@ -79,8 +79,8 @@ def summarize_threads(
                 number += 1
                 described = done[order] if done else None
                 whole = (window, described) if window and described else None
-                found = tuple(_thread_notes(workspace, thread, start, take if thread.id in grown else None, whole))
-                workspace.store.days.save_notes(thread.id, start, found, thread.events)
+                notes = tuple(_thread_notes(workspace, thread, start, take if thread.id in grown else None, whole))
+                workspace.store.days.save_notes(thread.id, start, notes, thread.events)
     progress("summarising", len(pending), len(pending))
     return len(pending)
 
@@ -119,18 +119,21 @@ def _describe_windows(windows: Sequence[_Window | None]) -> list[_Described | No
 
 
 def _describe_window(window: _Window) -> _Described:
-    """Find the topics and notes of a window. Values in, values out."""
+    """Find the topics and notes of a window."""
     lexicon = choose_lexicon(window.events, window.languages)
-    found = tuple(find_topics(window.events, lexicon=lexicon))
-    runs = [(topic.start, topic.stop) for topic in found]
+    topics = tuple(find_topics(window.events, lexicon=lexicon))
+    runs = [(topic.start, topic.stop) for topic in topics]
     notes = build_notes(window.events, runs, lambda at: at.astimezone(window.zone).date(), spoken=lexicon.spoken, base=window.base)
-    return _Described(topics=found, notes=tuple((note, " ".join(bullet.text for bullet in to_bullets(note, ""))) for note in notes))
+    texts = ((note, " ".join(bullet.text for bullet in to_bullets(note, ""))) for note in notes)
+    return _Described(topics=topics, notes=tuple(texts))
 
 
 def _thread_notes(
     workspace: Workspace, thread: Thread, start: int, take: Take | None, whole: tuple[_Window, _Described] | None
 ) -> Iterator[tuple[WorkNote, str]]:
-    """Yield the work notes of a thread from an ordinal on; ``whole`` is the whole thread with another process's result."""
+    """Yield the work notes of a thread from an ordinal on; ``whole`` is the whole thread with the result of another process, if
+    given.
+    """
     for base in range(0 if take else start, thread.events, WINDOW):
         window = whole[0] if whole else _load_window(workspace, thread, base)
         described = whole[1] if whole else _describe_window(window)
@@ -144,29 +147,26 @@ def build_summary(workspace: Workspace, first: date, last: date | None = None, *
     """Summarize a day, or the days from ``first`` to ``last``; only some scopes if given. Changes nothing.
 
     Work comes from the day summary if a model wrote one, otherwise from the notes in the words of that time; the detailed form has
-    both. Decisions, learnings and open questions are the memories of those days in their present state, so a question answered
-    since then appears as its answer.
+    both. Decisions, learnings and open questions are also the memories of those days that are active now.
     """
     last = last or first
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(last)[1]
-    book = load_day_summaries(workspace, first, last)
-    summary_bullets = [bullet for _, bullet in _notes_between(workspace, start, stop) if bullet.scope in scopes or not scopes]
-    remembering = [
-        memory_bullet(memory)
-        for memory in _active_memories(workspace, workspace.store.log.memories_between(start, stop))
-        if not scopes or memory.scope in scopes
-    ]
-    written = [line for page in book.values() for line in _summary_bullets(page) if line.scope in scopes or not scopes]
-    fresh = [bullet for bullet in summary_bullets if not _is_in_summary(workspace, bullet, book)]
-    within = [
-        [bullet for bullet in (*some, *written, *remembering) if bullet.at is not None and start <= bullet.at < stop]
-        for some in (summary_bullets, fresh)
-    ]
-    return Summary(first=first, last=last, detailed=order_bullets(within[0]), condensed=condense_bullets(order_bullets(within[1])))
+    book, now = load_day_summaries(workspace, first, last), workspace.clock()
+    noted = [bullet for _, bullet in _notes_between(workspace, start, stop)]
+    written = [bullet for page in book.values() for bullet in _summary_bullets(page)]
+    memories = (memory for memory in workspace.store.log.memories_between(start, stop) if memory.content)
+    remembered = [memory_bullet(memory) for memory in memories if memory.status_at(now) is Status.ACTIVE]
+
+    def order_within(notes: Iterable[SummaryBullet]) -> tuple[SummaryBullet, ...]:
+        bullets = (bullet for bullet in (*notes, *written, *remembered) if not scopes or bullet.scope in scopes)
+        return order_bullets(bullet for bullet in bullets if bullet.at is not None and start <= bullet.at < stop)
+
+    fresh = (bullet for bullet in noted if not _is_in_summary(workspace, bullet, book))
+    return Summary(first=first, last=last, detailed=order_within(noted), condensed=condense_bullets(order_within(fresh)))
 
 
 def day_note_lines(workspace: Workspace) -> dict[date, tuple[Line, ...]]:
-    """The lines of each day note; each line's key says what it shows, so that an edit of it is understood."""
+    """The lines of each day note. The key of a line names the bullet that it shows, to which an edit of the line applies."""
     noted: dict[date, list[SummaryBullet]] = {}
     for note, bullet in _notes_between(workspace, *ALWAYS):
         noted.setdefault(note.note.at.astimezone(workspace.zone).date(), []).append(bullet)
@@ -180,19 +180,19 @@ def _note_lines_of_day(
     bare = condense_bullets(order_bullets(bullet for bullet in noted if not _is_in_summary(workspace, bullet, book)))
     written = order_bullets(_summary_bullets(book[day])) if day in book else ()
     for part in SummaryPart:
-        summary_bullets = [bullet for bullet in (*bare, *written) if bullet.part is part]
-        if summary_bullets:
-            yield Line(key=f"{HEADER}:{part.name.lower()}", text=f"{part.value.capitalize()} ({format_authors(summary_bullets)}):")
-        for item in summary_bullets:
-            yield Line(key=f"{DAY_LINE}{bullet_key(item)}", text=f"- {to_fact_text(item.text, _LINE)}")
+        bullets = [bullet for bullet in (*bare, *written) if bullet.part is part]
+        if bullets:
+            yield Line(key=f"{HEADER}:{part.name.lower()}", text=f"{part.value.capitalize()} ({format_authors(bullets)}):")
+        for bullet in bullets:
+            yield Line(key=f"{DAY_LINE}{bullet_key(bullet)}", text=f"- {to_fact_text(bullet.text, _LINE_CHARS)}")
 
 
-def format_authors(found: Sequence[SummaryBullet]) -> str:
-    """Whose words the lines under a heading are: those used then, a model's, or both."""
-    names = sorted({bullet.by.partition(",")[0] for bullet in found if bullet.by and bullet.by != YOU})
+def format_authors(bullets: Sequence[SummaryBullet]) -> str:
+    """Say whose words the lines under a heading are: those used then, a model's, or both."""
+    names = sorted({bullet.by.partition(",")[0] for bullet in bullets if bullet.by and bullet.by != YOU})
     if not names:
         return "in the words used then, without a model"
-    rest = "" if all(bullet.by for bullet in found) else "; some in the words used then"
+    rest = "" if all(bullet.by for bullet in bullets) else "; some in the words used then"
     return f"put together by {', '.join(names)}{rest}"
 
 
@@ -210,7 +210,7 @@ def _summary_bullets(page: DaySummary) -> Iterator[SummaryBullet]:
                 at=passage.at,
                 source=passage.id,
                 scope=scope,
-                weight=_WRITTEN,
+                weight=_SUMMARY_WEIGHT,
                 by=YOU if passage.form is PassageForm.OWN else passage.by,
                 events=passage.events,
             )
@@ -222,7 +222,7 @@ def _passage_text(passage: Passage) -> str:
 
 
 def _is_in_summary(workspace: Workspace, bullet: SummaryBullet, book: Mapping[date, DaySummary]) -> bool:
-    """True if the day summary covers a note: a model wrote of that day and scope, or a person reworded the line."""
+    """True if the day summary covers a note: a model wrote about that day and scope, or a person edited the note's line."""
     page = book.get(bullet.at.astimezone(workspace.zone).date()) if bullet.at else None
     if page is None:
         return False
@@ -237,7 +237,7 @@ def week_bounds(day: date) -> tuple[date, date]:
 
 
 def notes_of_day(workspace: Workspace, day: date) -> Iterator[tuple[ThreadNote, SummaryBullet]]:
-    """What was worked on during a day, each note once, with all its bullets."""
+    """Yield the bullets of the notes of a day, each with its note."""
     return _notes_between(workspace, *workspace.day_bounds(day))
 
 
@@ -247,26 +247,17 @@ def _notes_between(workspace: Workspace, start: datetime, stop: datetime) -> Ite
         yield from ((note, bullet) for bullet in to_bullets(note.note, scope))
 
 
-def drop_repeated_notes(found: Iterable[ThreadNote]) -> Iterator[ThreadNote]:
+def drop_repeated_notes(notes: Iterable[ThreadNote]) -> Iterator[ThreadNote]:
     """Yield each note once, although copies of a session contain it again."""
     seen: set[str] = set()
-    for note in found:
+    for note in notes:
         if note.note.event not in seen:
             seen.add(note.note.event)
             yield note
 
 
-def _active_memories(workspace: Workspace, memories: Iterable[Memory]) -> Iterator[Memory]:
-    now = workspace.clock()
-    return (
-        memory
-        for memory in memories
-        if memory.content and memory.status_at(now) is Status.ACTIVE and part_of_category(memory.category)
-    )
-
-
 def reword_line(passage: Passage, words: str, now: datetime) -> Reword:
-    """The operation that replaces a line, or a person's earlier rewording of it, by their words (empty: deletes it)."""
+    """The operation that replaces a line by a person's words, or deletes it if these are empty."""
     if passage.form is not PassageForm.OWN:
         name = digest("own", str(passage.day), passage.scope, passage.id, size=7)
         passage = replace(passage, id=name, form=PassageForm.OWN, thread=0, by="you", made_of="", instead=passage.id, text="")
@@ -275,14 +266,11 @@ def reword_line(passage: Passage, words: str, now: datetime) -> Reword:
 
 
 def restore_lines(workspace: Workspace, ids: Iterable[str]) -> None:
-    """Restore reworded lines to what the log says: the last of the operations that are not undone.
-
-    Raises StoreError.
-    """
+    """Restore reworded lines to the last of their operations that are not undone. Raises StoreError."""
     store = workspace.store
     off = find_undone_passes(store.log.undo_redo_passes())
     for number in ids:
-        history = [(pass_.id, one) for pass_, one in store.log.operations_on(number) if isinstance(one, Reword)]
+        history = [(made_in.id, item) for made_in, item in store.log.operations_on(number) if isinstance(item, Reword)]
         effective = [reword for pass_id, reword in history if pass_id not in off]
         if effective:
             store.days.own(replace(effective[-1].line, text=effective[-1].content))

@@ -1,7 +1,6 @@
-"""Gist: choose the sentences that say most about some exchanges: what was wanted, the outcome, what was decided, and what is open.
+"""Choose the sentences that say most about some exchanges: what was wanted, the outcome, what was decided, and what is open.
 
-Every sentence is quoted; none is composed or truncated. The choice depends on the words that prompts, answers, commits and file
-names share. Pure; knows no event, store or profile.
+No sentence is composed or truncated. The choice depends on the words that prompts, answers, commits and file names share.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,7 +32,7 @@ _LINK = Pattern(r"\[([^\]\n]{1,200})\]\([^)\n]{1,400}\)")
 _ITEM = Pattern(r"^(?:[*+•-]|\d{1,3}[.)])\s")
 # A label with its value; not an outcome.
 _LABEL = Pattern(r"(?i)^[a-z][\w ()/-]{0,30}: ")
-_AT_START = {  # what follows those that open a sentence
+_AT_START = {  # lists that are searched only at the start of a sentence, and what must follow
     "opener": r"(?:[\s,.!:;–—-]+|$)",
     **dict.fromkeys(("process", "leans", "follows", "withdraws"), r"\b"),
 }
@@ -42,7 +41,9 @@ _CLOSED = ".!?。！？…:;)\"'`”’"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Sentence:
-    """A sentence without markup and opening words; its content words; ``place``: the number of sentences before it in its turn."""
+    """A sentence without markup and opening words, and its content words. ``item``: it is in a list. ``place`` is the number of
+    sentences before it in its turn.
+    """
 
     text: str
     content: frozenset[str]
@@ -52,15 +53,15 @@ class _Sentence:
 
 @cache
 def _pattern(name: str) -> Pattern:
-    """The pattern for all languages' forms of a list in the table ``days``."""
+    """The pattern for a list of the lexicons' table ``days``, in all languages."""
     spaced, unspaced = join_alternatives("days", name, spaced=True), join_alternatives("days", name, spaced=False)
     if name in _AT_START:
         return compile_pattern(f"(?i)^(?:{spaced}){_AT_START[name]}")
     return compile_pattern(rf"(?i)\b(?:{spaced})\b" + (f"|{unspaced}" if unspaced else ""))
 
 
-def telling_words(texts: Iterable[str]) -> frozenset[str]:
-    """The content words of some texts."""
+def content_words(texts: Iterable[str]) -> frozenset[str]:
+    """The content words of the beginnings of some texts."""
     return frozenset(word for text in texts for word in find_content(text[:_TURN_CHARS]))
 
 
@@ -73,7 +74,7 @@ def find_request(prompts: Sequence[str], subject: AbstractSet[str], spoken: Sequ
         for line in _prose_sentences(prompt):
             if FORGOTTEN_MARK in line.text or _pattern("cut").search(_strip_end(line.text)):
                 continue
-            if count_words(line.text) < _LEAST_WORDS:
+            if _count_words(line.text) < _LEAST_WORDS:
                 fallback = fallback or line.text
                 continue
             score = (
@@ -91,23 +92,25 @@ def find_request(prompts: Sequence[str], subject: AbstractSet[str], spoken: Sequ
             score += 2 * bool(find_artifacts(line.text))
             if not best[0] or score > best[1]:
                 best = line.text, score
-    return _strip_end(best[0] or (fallback if count_words(fallback) >= 2 else ""))
+    return _strip_end(best[0] or (fallback if _count_words(fallback) >= 2 else ""))
 
 
 def continues_attempt(prompt: str, before: Sequence[str], *, same_topic: bool) -> bool:
-    """True if a prompt continues what was said ``before``: it says that it failed, repeats the request, or contains no request."""
-    words, telling = tokenize(prompt), telling_words((prompt,))
+    """True if a prompt continues the attempt ``before`` it: it says that this failed, repeats the request, or
+    contains no request.
+    """
+    words, content = tokenize(prompt), content_words((prompt,))
     return (
-        (same_topic and len(telling) < _LEAST_WORDS)
+        (same_topic and len(content) < _LEAST_WORDS)
         or bool(find_verdict(prompt, "failed", "ended"))
         or any(len(earlier) < 2 * len(prompt) and jaccard_similarity(words, tokenize(earlier)) > _AGAIN for earlier in before)
-        or bool(find_verdict(prompt, "fails") and (same_topic or not telling.isdisjoint(telling_words(before))))
+        or bool(find_verdict(prompt, "fails") and (same_topic or not content.isdisjoint(content_words(before))))
     )
 
 
 def find_verdict(prompt: str, *names: str) -> str:
-    """The first sentence at the start of a prompt that judges what was done before: it ``failed`` (or ``fails``, which may also be
-    a new problem), or the person ``ended`` it.
+    """The first sentence at the start of a prompt with a verdict on what was done before. ``names`` are the verdicts: ``failed``,
+    ``fails`` (which may also be a new problem), ``ended`` (by the person). Empty if there is none.
     """
     lines = [line.text for line in islice(_prose_sentences(prompt), _VERDICT)]
     return next((_strip_end(line) for line in lines if any(_pattern(name).search(line) for name in names)), "")
@@ -119,7 +122,7 @@ def confirms_outcome(prompt: str) -> bool:
 
 
 def withdraws_outcome(reply: str, outcome: str) -> bool:
-    """True if a reply begins by withdrawing what was said before, and is about the same as an outcome."""
+    """True if a reply begins by withdrawing what was said before, and its beginning is about the same as an outcome."""
     opening = reply.lstrip()[: 2 * _LONG_SENTENCE]
     return _pattern("withdraws").search(opening) is not None and len(find_content(opening) & find_content(outcome)) > 1
 
@@ -133,9 +136,9 @@ def find_outcome(replies: Sequence[str], wanted: AbstractSet[str], done: Abstrac
     for number, reply in enumerate(replies):
         offers = reply.rstrip().endswith(("?", "？"))
         for line in _prose_sentences(reply):
-            is_result = count_words(line.text) > _LEAST_WORDS and not line.text.endswith((":", "?", "：", "？"))
+            is_result = _count_words(line.text) > _LEAST_WORDS and not line.text.endswith((":", "?", "：", "？"))
             is_result = is_result and not (line.item and offers and not _pattern("done").search(line.text))
-            heading = not line.item and not line.text.endswith(tuple(_CLOSED)) and count_words(line.text) < _ENOUGH_WORDS
+            heading = not line.item and not line.text.endswith(tuple(_CLOSED)) and _count_words(line.text) < _ENOUGH_WORDS
             is_no_result = any(_pattern(name).search(line.text) for name in ("process", "guesses")) or _LABEL.search(line.text)
             if not is_result or heading or is_no_result:
                 continue
@@ -160,16 +163,16 @@ def find_outcome(replies: Sequence[str], wanted: AbstractSet[str], done: Abstrac
 
 
 def find_open_question(prompts: Sequence[str], *, answered: bool) -> str:
-    """The last typed sentence that says it is open, or a question that is put off at once, or that ends the last prompt if nothing
-    was ``answered``. A question to which the assistant replied counts as answered.
+    """The last typed sentence that says that something is open, or asks what the next sentence puts off, or asks in the last prompt
+    if that was not ``answered``; empty if there is none.
     """
     for number, prompt in enumerate(reversed(prompts)):
         lines = list(_prose_sentences(prompt))
-        for line, behind in reversed([*zip(lines, [*lines[1:], None], strict=False)]):
-            if FORGOTTEN_MARK in line.text or count_words(line.text) <= _LEAST_WORDS or len(line.content) <= 1:
+        for line, following in reversed([*zip(lines, [*lines[1:], None], strict=False)]):
+            if FORGOTTEN_MARK in line.text or _count_words(line.text) <= _LEAST_WORDS or len(line.content) <= 1:
                 continue
             asks = is_question(line.text) and len(line.text) <= _LONG_SENTENCE
-            put_off = asks and behind is not None and _pattern("put_off").search(behind.text) is not None
+            put_off = asks and following is not None and _pattern("put_off").search(following.text) is not None
             is_open = _pattern("open").search(line.text) is not None and not line.text.endswith((":", "?", "？"))
             if put_off or is_open or (asks and not answered and not number):
                 return _strip_end(line.text)
@@ -177,7 +180,7 @@ def find_open_question(prompts: Sequence[str], *, answered: bool) -> str:
 
 
 def find_closing_question(reply: str) -> str:
-    """The question at the end of a reply, if it can be understood alone."""
+    """The question at the end of a reply, if it has enough content words to be understood alone; else empty."""
     lines = list(_prose_sentences(reply[-_TURN_CHARS:]))
     asks = bool(lines) and reply.rstrip().endswith(lines[-1].text) and is_question(lines[-1].text)
     return lines[-1].text if asks and len(lines[-1].content) > _LEAST_WORDS else ""
@@ -195,7 +198,7 @@ def find_decision(prompts: Sequence[str], spoken: Sequence[TellingPatterns]) -> 
             reports = _pattern("fails").search(line.text) is not None and not _is_request(line.text, spoken)
             unfit = unfit or reports or _pattern("unsure").search(line.text) is not None
             score = min(len(line.content), _ENOUGH_WORDS) - 4 * _has_unresolved_reference(line.text, spoken)
-            if settled and not unfit and count_words(line.text) > _LEAST_WORDS and score > best[1]:
+            if settled and not unfit and _count_words(line.text) > _LEAST_WORDS and score > best[1]:
                 best = line.text, score
     return _strip_end(best[0])
 
@@ -218,7 +221,7 @@ def _prose_sentences(text: str) -> Iterator[_Sentence]:
 
 
 def _strip_opener(sentence: str) -> str:
-    """A sentence without its opening words."""
+    """A sentence without opening words ("ok,", "so"), and with a capital letter."""
     for _ in range(3):
         shorter = _pattern("opener").sub("", sentence)
         if shorter == sentence:
@@ -229,7 +232,7 @@ def _strip_opener(sentence: str) -> str:
 
 
 def _is_request(text: str, spoken: Sequence[TellingPatterns]) -> bool:
-    """True if a sentence has the form of an order or request: "can you", or no description with a subject."""
+    """True if a sentence has the form of a request ("can you"), or is neither a description with a subject nor a question."""
     for patterns in spoken:
         words = text[skip_filler(text, patterns) :]
         if has_match(patterns.request, words) or has_match(patterns.goal, words):
@@ -248,12 +251,12 @@ def _has_unresolved_reference(text: str, spoken: Sequence[TellingPatterns]) -> b
     )
 
 
-def count_words(text: str) -> int:
+def _count_words(text: str) -> int:
     """The number of words; two characters of a script without spaces count as one."""
     spaced = len(text.split())
     return spaced if spaced > 1 else sum(is_cjk(char) for char in text) // 2 or spaced
 
 
 def _strip_end(text: str) -> str:
-    """A sentence without its final punctuation, unless that is meaningful."""
+    """A sentence without full stops, commas, semicolons and colons at its end."""
     return text.rstrip(" .;,:")

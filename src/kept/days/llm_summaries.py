@@ -1,12 +1,13 @@
-"""Day summaries by a model, from the points it noted while reading.
+"""Write day summaries with a model, from the points that it noted while it read the sessions.
 
 A day is written once it is over, and again only if its points change. A scope with more than three points of a day costs one
-question per 120 points. Questions that cannot be asked now wait for the next night; until then the day shows the points as noted.
+question per 120 points. Questions that are not answered wait for the next night; until then the day shows the points as noted.
 """
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
+from functools import cache
 
 from kept.core.codec import digest
 from kept.core.fingerprint import is_known_statement
@@ -16,7 +17,6 @@ from kept.core.value import dataclass, replace
 from kept.extraction.questions.points import build_condense_ask, merge_points, read_condensed_points
 from kept.llm.ask import Ask, Asking, CompleteReply
 from kept.profiles.prompts import question_text
-from kept.store.values import ThreadPoint
 from kept.workspace import Workspace
 
 _FEW = 3  # up to this many points are not condensed
@@ -27,14 +27,15 @@ Place = tuple[date, str]  # a day and a scope
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DaySummaryReport:
-    """How many days were written and how many wait for the next night, counted once for each scope of a day."""
+    """How many summaries were written, and how many wait for the next night: one for each scope of a day."""
 
     written: int = 0
     left: int = 0
 
 
 def write_day_summaries(workspace: Workspace, asking: Asking, *, by: str) -> DaySummaryReport:
-    """Write each finished day whose points changed. Between the first and last day with points, empty those that have lost theirs.
+    """Write the summary of each finished day whose points changed. Empty those without points between the first and the last day
+    with points.
 
     ``by`` is the model's name. Raises StoreError, ConfigError.
     """
@@ -80,22 +81,14 @@ def write_day_summaries(workspace: Workspace, asking: Asking, *, by: str) -> Day
 
 
 def _points_by_place(workspace: Workspace, start: datetime, stop: datetime) -> dict[Place, list[Passage]]:
-    """The points of each day and scope in order of time; points from copies of a session occur once."""
-    scopes: dict[tuple[str, str], str] = {}
+    """The points of each day and scope in the order of time, each once, although copies of a session contain it again."""
+    scope_of = cache(workspace.scope)
     found: dict[Place, dict[tuple[str, str, tuple[str, ...]], Passage]] = defaultdict(dict)
     for point in workspace.store.days.points_between(start, stop):
-        scope = _scope_of_point(workspace, point, scopes)
         passage = point.passage
-        place = (passage.at.astimezone(workspace.zone).date(), scope)
+        place = (passage.at.astimezone(workspace.zone).date(), scope_of(point.project, point.path))
         found[place].setdefault((passage.kind, passage.text, passage.events), passage)
     return {place: list(points.values()) for place, points in sorted(found.items())}
-
-
-def _scope_of_point(workspace: Workspace, pointed: ThreadPoint, known: dict[tuple[str, str], str]) -> str:
-    where = (pointed.project, pointed.path)
-    if where not in known:
-        known[where] = workspace.scope(*where)
-    return known[where]
 
 
 def _points_digest(points: Sequence[Passage]) -> str:
@@ -104,14 +97,14 @@ def _points_digest(points: Sequence[Passage]) -> str:
 
 
 def _summary_lines(
-    workspace: Workspace, place: Place, points: Sequence[Passage], put_together: Sequence[SummaryPoint], by: str
+    workspace: Workspace, place: Place, points: Sequence[Passage], condensed: Sequence[SummaryPoint], by: str
 ) -> list[Passage]:
     """The lines of a day to store, without forgotten statements.
 
     They are the condensed points, or the points themselves if these are few or the reply contained none that can be used.
     """
     day, scope = place
-    sums, by = (tuple(put_together), by) if put_together else (merge_points(passage.point for passage in points), points[0].by)
+    sums, by = (tuple(condensed), by) if condensed else (merge_points(passage.point for passage in points), points[0].by)
     forgotten, mark = workspace.store.log.forgotten_fingerprints(), _points_digest(points)
     made = {}
     for number, point in enumerate(sums):
@@ -138,8 +131,10 @@ def _summary_lines(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DaySummary:
-    """A day as it is shown: its lines by scope (a model's or, until then, the points as noted; and the person's), the ids of lines
-    that a person deleted or reworded, and the events that those lines cited.
+    """A day as it is shown.
+
+    ``lines`` are a model's or, until it wrote some, the points as noted; and the person's own, by scope. ``gone`` are the ids of
+    the lines that the person deleted or reworded, ``events`` the events that these lines cited.
     """
 
     lines: Mapping[str, tuple[Passage, ...]]
@@ -169,16 +164,16 @@ def load_day_summaries(workspace: Workspace, first: date, last: date) -> dict[da
         mine = [passage for passage in own if passage.day == day]
         gone = frozenset(passage.instead for passage in mine)
         events = frozenset(event for passage in mine for event in passage.events)
-        standing: dict[str, list[Passage]] = defaultdict(list)
+        shown: dict[str, list[Passage]] = defaultdict(list)
         for (on, scope), several in lines.items():
             if on == day:
-                standing[scope] += [
+                shown[scope] += [
                     passage
                     for passage in several
                     if passage.id not in gone and not (passage.events and events >= {*passage.events})
                 ]
         for item in mine:
             if item.text:
-                standing[item.scope].append(item)
-        found[day] = DaySummary(lines={scope: tuple(passages) for scope, passages in standing.items()}, gone=gone, events=events)
+                shown[item.scope].append(item)
+        found[day] = DaySummary(lines={scope: tuple(passages) for scope, passages in shown.items()}, gone=gone, events=events)
     return found

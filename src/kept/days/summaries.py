@@ -1,7 +1,4 @@
-"""Summarize days without a model: what was worked on, in the words of that time, and which lines matter later.
-
-Knows no session, store and clock: its inputs are runs of events about one topic, and bullets.
-"""
+"""Summarize days without a model: what was worked on, in the words of that time, and which lines matter later."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,12 +17,12 @@ from kept.extraction.rules.patterns import is_prompt
 from kept.profiles.lexicons import TellingPatterns
 
 MOST_LINES = 15  # lines of a condensed day: 30 to 50 become 10 to 15
-_CLOSING = 3  # replies at the end of an attempt that are searched for the outcome
+_LAST_REPLIES = 3  # replies at the end of an attempt that are searched for the outcome
 _RESULT = " → "
-_ASKED = 15  # the weight of an open question
+_QUESTION_WEIGHT = 15
 _FEW_WORDS = 5  # words; a shorter request without an outcome is not worth a line
-_TELLING = 15  # words; more do not make a line more informative
-_LIKE = 0.5  # word overlap from which two lines of a day count as the same
+_ENOUGH_WORDS = 15  # more do not make a line more informative
+_SIMILAR = 0.5  # word overlap from which two lines of a day count as the same
 _CHANGING = frozenset({"edit", "write", "multiedit", "notebookedit", "apply", "str", "create", "update", "patch", "save"})
 _COMMIT = Pattern(r"(?s)\b(?:git\b[^|;&\n]{0,80}?\bcommit|gh\s+(?:pr|release)\s+create)\b(.*)")
 _MESSAGE = Pattern(r"""^[^&]*?\s(?:-a?m|--message|-t|--title)[ =]+(?:"((?:[^"\\\n$]|\\.)+)(?:"|\n)|'([^'\n]+)(?:'|\n))""")
@@ -41,10 +38,11 @@ def build_notes(
     spoken: Sequence[TellingPatterns] = (),
     base: int = 0,
 ) -> Iterator[WorkNote]:
-    """Yield a note for each attempt in the runs ``[start, stop)``, each run being about one topic; a new day starts a new attempt.
+    """Yield a note for each attempt at a task in the runs ``[start, stop)``, each of which is about one topic.
 
-    ``base`` is the ordinal of the first event in its thread, ``spoken`` the patterns of the events' languages. A prompt that says
-    that the work failed, or repeats the request, continues the attempt. Runs without a request and undated prompts yield no note.
+    A prompt that says that the work failed, or repeats the request, continues an attempt of the same day. Runs without a request
+    and undated prompts yield no note. ``base`` is the ordinal of the first event in its thread, ``spoken`` the patterns of the
+    events' languages.
     """
     attempts: list[list[int]] = []
     stop = 0
@@ -75,18 +73,17 @@ def _summarize_attempt(
         span = ()  # replies may repeat what was forgotten
     commits = tuple(dict.fromkeys(subject for event in span if (subject := commit_subject(event))))
     changed = [name for event in span if (name := _changed_file(event)) is not None]
-    names = tuple(name for name, _ in sorted(Counter(filter(None, changed)).items(), key=lambda each: (-each[1], each[0])))[:5]
-    failed = {
-        number: found for number, text in enumerate(typed) if number and (found := gist.find_verdict(text, "failed", "fails"))
-    }
-    standing = span[prompts[max(failed, default=0)] - first :]
-    replies = [event.text for event in reversed(standing) if _is_answer(event)][:_CLOSING]
-    done = gist.telling_words((*commits, *names))
-    asked = gist.find_request(typed, gist.telling_words(replies) | done, spoken)
+    names = tuple(name for name, _ in sorted(Counter(filter(None, changed)).items(), key=lambda item: (-item[1], item[0])))[:5]
+    verdicts = {number: gist.find_verdict(text, "failed", "fails") for number, text in enumerate(typed[1:], 1)}
+    failed = {number: verdict for number, verdict in verdicts.items() if verdict}
+    valid = span[prompts[max(failed, default=0)] - first :]
+    replies = [event.text for event in reversed(valid) if _is_answer(event)][:_LAST_REPLIES]
+    done = gist.content_words((*commits, *names))
+    asked = gist.find_request(typed, gist.content_words(replies) | done, spoken)
     if at is None or not asked:
         return None
-    ended = [found for prompt in typed[1:] if (found := gist.find_verdict(prompt, "ended"))]
-    outcome = ended[-1] if ended else gist.find_outcome(replies, gist.telling_words((asked,)), done)
+    ended = [verdict for prompt in typed[1:] if (verdict := gist.find_verdict(prompt, "ended"))]
+    outcome = ended[-1] if ended else gist.find_outcome(replies, gist.content_words((asked,)), done)
     if gist.withdraws_outcome(next((event.text for event in events[stop:] if _is_answer(event)), ""), outcome):
         outcome = ""
     own = [text for text, place in zip(typed, prompts, strict=True) if not is_unconfirmed(events[place])]
@@ -128,7 +125,7 @@ def commit_subject(event: Event) -> str:
 
 
 def _changed_file(event: Event) -> str | None:
-    """The name of the file that a tool call changed; empty if the target is not a file, None if it changed nothing."""
+    """The name of the file that a tool call changed; empty if its target is no file name, None if it changed nothing."""
     if event.kind is not EventKind.TOOL_CALL or event.tool is None or not event.tool.target:
         return None
     name = event.tool.name.rsplit("__", 1)[-1].casefold()
@@ -151,11 +148,11 @@ def work_bullet(note: WorkNote, scope: str) -> SummaryBullet:
 def to_bullets(note: WorkNote, scope: str) -> tuple[SummaryBullet, ...]:
     """The bullets of a note: the work, a decision made in it, and an open question; duplicates are left out."""
     worked = work_bullet(note, scope)
-    weight = min(note.weight, _ASKED)
+    weight = min(note.weight, _QUESTION_WEIGHT)
     decided = replace(worked, part=SummaryPart.DECIDED, text=note.decision, source=f"{note.event}!", weight=weight)
-    asked = replace(worked, part=SummaryPart.OPEN, text=note.question, source=f"{note.event}?", weight=_ASKED)
+    asked = replace(worked, part=SummaryPart.OPEN, text=note.question, source=f"{note.event}?", weight=_QUESTION_WEIGHT)
     others = tuple(bullet for bullet in (decided, asked) if bullet.text and (bullet is asked or bullet.text != note.asked))
-    bare = _RESULT not in worked.text and jaccard_similarity(tokenize(note.asked), tokenize(note.question)) > _LIKE
+    bare = _RESULT not in worked.text and jaccard_similarity(tokenize(note.asked), tokenize(note.question)) > _SIMILAR
     return (asked,) if bare else (worked, *others)
 
 
@@ -180,43 +177,44 @@ def memory_bullet(memory: Memory) -> SummaryBullet:
 
 
 def order_bullets(bullets: Iterable[SummaryBullet]) -> tuple[SummaryBullet, ...]:
-    """Sort bullets by part, busiest projects first, then time; of duplicates the weightiest is kept."""
-    listed, done = list(bullets), Counter[str]()
+    """Sort bullets by part, the busiest project first, then by time; of those with the same words, the weightiest is kept."""
+    listed, weights = list(bullets), Counter[str]()
     best: dict[tuple[SummaryPart, str, str], int] = {}
     for place in sorted(range(len(listed)), key=lambda place: (-listed[place].weight, listed[place].source)):
         bullet = listed[place]
         best.setdefault((bullet.part, bullet.scope, " ".join(sorted(tokenize(bullet.text)))), place)
     for place in best.values():
-        done[listed[place].scope] += listed[place].weight
-    parts, kept = list(SummaryPart), [listed[place] for place in sorted(best.values())]
-    return tuple(
-        sorted(kept, key=lambda one: (parts.index(one.part), -done[one.scope], one.scope, one.at.timestamp() if one.at else 0.0))
-    )
+        weights[listed[place].scope] += listed[place].weight
+    parts = list(SummaryPart)
+
+    def sort_key(bullet: SummaryBullet) -> tuple[int, int, str, float]:
+        return parts.index(bullet.part), -weights[bullet.scope], bullet.scope, bullet.at.timestamp() if bullet.at else 0.0
+
+    return tuple(sorted((listed[place] for place in sorted(best.values())), key=sort_key))
 
 
 def condense_bullets(bullets: Sequence[SummaryBullet], most: int = MOST_LINES) -> tuple[SummaryBullet, ...]:
-    """The bullets that matter later: up to half decisions, learnings and open questions, the rest topics of the day.
-
-    No bullet is changed. A short request ("go on") without an outcome is only in the detailed form.
+    """At most ``most`` bullets that matter later, unchanged: decisions, learnings and open questions, and at least half of them
+    work of the day if there is so much. Short requests ("go on") without an outcome are left out if there are others.
     """
     topics = [bullet for bullet in bullets if bullet.part is SummaryPart.WORKED]
     others = [bullet for bullet in bullets if bullet.part is not SummaryPart.WORKED]
     chosen = heaviest_bullets(others, most - min(len(topics), most - most // 2))
-    telling = [bullet for bullet in topics if _RESULT in bullet.text or len(tokenize(bullet.text)) >= _FEW_WORDS]
-    chosen += heaviest_bullets(telling or topics, most - len(chosen))
+    clear = [bullet for bullet in topics if _RESULT in bullet.text or len(tokenize(bullet.text)) >= _FEW_WORDS]
+    chosen += heaviest_bullets(clear or topics, most - len(chosen))
     return tuple(bullet for bullet in bullets if bullet in chosen)
 
 
 def heaviest_bullets(bullets: Sequence[SummaryBullet], most: int) -> list[SummaryBullet]:
     """At most ``most`` bullets without near duplicates: first the weightiest of each project, then the weightiest of all."""
-    ranked = sorted(bullets, key=lambda one: (-one.weight, -min(len(tokenize(one.text)), _TELLING), one.source))
+    ranked = sorted(bullets, key=lambda line: (-line.weight, -min(len(tokenize(line.text)), _ENOUGH_WORDS), line.source))
     first = {bullet.scope: bullet.source for bullet in reversed(ranked)}
     chosen: list[SummaryBullet] = []
-    for bullet in sorted(ranked, key=lambda one: first[one.scope] != one.source):
+    for bullet in sorted(ranked, key=lambda line: first[line.scope] != line.source):
         if len(chosen) < most and not any(_is_repeated(tokenize(bullet.text), tokenize(other.text)) for other in chosen):
             chosen.append(bullet)
     return chosen
 
 
-def _is_repeated(one: frozenset[str], other: frozenset[str]) -> bool:
-    return jaccard_similarity(one, other) > _LIKE and number_tokens(one) == number_tokens(other)
+def _is_repeated(words: frozenset[str], other: frozenset[str]) -> bool:
+    return jaccard_similarity(words, other) > _SIMILAR and number_tokens(words) == number_tokens(other)

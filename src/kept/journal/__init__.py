@@ -1,1 +1,1 @@
-"""The journal: entries, external feeds, templates, backfill."""
+"""The journal: entries, their templates, and external feeds."""

@@ -1,4 +1,4 @@
-"""Load months and days for the calendar: how much happened, and what belongs to a day besides its summary. Read-only."""
+"""Load months and days for the calendar: counts of each day, its sessions, open questions and journal entry. Read-only."""
 
 from calendar import monthrange
 from collections import Counter, defaultdict
@@ -18,12 +18,14 @@ from kept.memories.day_view import list_said
 from kept.store.values import SessionActivity, ThreadNote
 from kept.workspace import Workspace
 
-_LASTING = (Status.ACTIVE, Status.RESOLVED, Status.SUPERSEDED)
+_OPEN_OR_ENDED = (Status.ACTIVE, Status.RESOLVED, Status.SUPERSEDED)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CalendarDay:
-    """One day: the number of sessions, work notes, and memories learnt, decided and asked; ``entry`` if it has a journal entry."""
+    """A day: the number of its sessions, work notes, and memories that are learnings, decisions and open questions; and whether it
+    has a journal entry.
+    """
 
     day: date
     sessions: int = 0
@@ -79,11 +81,10 @@ def parse_month(text: str, today: date) -> date:
 
 def load_month(workspace: Workspace, first: date, scopes: frozenset[str] = frozenset()) -> CalendarMonth:
     """Load the month that begins with ``first``, for some scopes or (if none are given) all. Raises StoreError."""
-    days, known = _month_days(first), _active_days(workspace)
+    days, active = _month_days(first), _active_days(workspace)
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(days[-1])[1]
-    activity_by_day = {day: _activity_of(workspace, day, scopes) for day in days if day in known}
-    sessions = {day: len(found) for day, found in activity_by_day.items()}
-    inside = {(activity.path, activity.session) for found in activity_by_day.values() for activity in found}
+    sessions = {day: _session_activity(workspace, day, scopes) for day in days if day in active}
+    inside = {(activity.path, activity.session) for activities in sessions.values() for activity in activities}
     worked_on = Counter(
         note.note.at.astimezone(workspace.zone).date()
         for note in drop_repeated_notes(workspace.store.days.notes_between(start, stop))
@@ -92,20 +93,19 @@ def load_month(workspace: Workspace, first: date, scopes: frozenset[str] = froze
     parts: Counter[tuple[date, SummaryPart]] = Counter()
     for at, memory, _ in list_said(workspace, start, stop, scopes):
         parts[at.astimezone(workspace.zone).date(), part_of_category(memory.category)] += 1
-    entries = {day for day in days if not scopes and _entry_path(workspace, day).is_file()}
     cells = tuple(
         CalendarDay(
             day=day,
-            sessions=sessions.get(day, 0),
+            sessions=len(sessions.get(day, ())),
             worked=worked_on[day],
             learnt=parts[day, SummaryPart.LEARNT],
             decided=parts[day, SummaryPart.DECIDED],
             open=parts[day, SummaryPart.OPEN],
-            entry=day in entries,
+            entry=not scopes and _entry_path(workspace, day).is_file(),
         )
         for day in days
     )
-    other = {item.replace(day=1) for item in known}
+    other = {item.replace(day=1) for item in active}
     before = max((day for day in other if day < first), default=None)
     after = min((day for day in other if day > first), default=None)
     return CalendarMonth(first=first, cells=cells, before=before, after=after)
@@ -129,15 +129,15 @@ def latest_active_day(workspace: Workspace, scope: str = "") -> date | None:
     return last.astimezone(workspace.zone).date() if last else None
 
 
-def _activity_of(workspace: Workspace, day: date, scopes: frozenset[str]) -> tuple[SessionActivity, ...]:
+def _session_activity(workspace: Workspace, day: date, scopes: frozenset[str]) -> tuple[SessionActivity, ...]:
     found = workspace.store.archive.session_activity(*workspace.day_bounds(day))
     return tuple(activity for activity in found if not scopes or workspace.scope(activity.project, activity.path) in scopes)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProjectMonth:
-    """A month in one project: what was worked on by day, and what was said in it, by part: when, the memory, and its words before
-    if it had others.
+    """A month in one project: the sessions of each day, and by part the memories with their time and, if they had others, their
+    earlier words.
     """
 
     days: tuple[tuple[date, tuple[DaySession, ...]], ...]
@@ -146,15 +146,15 @@ class ProjectMonth:
 
 def load_project_month(workspace: Workspace, first: date, scope: str) -> ProjectMonth:
     """Load the month that begins with ``first`` in one scope. Raises StoreError."""
-    days, known = _month_days(first), _active_days(workspace)
+    days, active = _month_days(first), _active_days(workspace)
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(days[-1])[1]
     parts: dict[SummaryPart, list[tuple[datetime, Memory, str]]] = defaultdict(list)
     for at, memory, before in list_said(workspace, start, stop, frozenset({scope})):
         parts[part_of_category(memory.category)].append((at, memory, before))
-    found = ((day, load_day_sessions(workspace, day, scope)) for day in days if day in known)
+    found = ((day, load_day_sessions(workspace, day, scope)) for day in days if day in active)
     return ProjectMonth(
         days=tuple((day, sessions) for day, sessions in found if sessions),
-        said={part: tuple(sorted(every, key=lambda each: (each[0], each[1].id))) for part, every in parts.items()},
+        said={part: tuple(sorted(every, key=lambda item: (item[0], item[1].id))) for part, every in parts.items()},
     )
 
 
@@ -165,7 +165,7 @@ def load_day_sessions(workspace: Workspace, day: date, scope: str = "") -> tuple
     for item in drop_repeated_notes(workspace.store.days.notes_between(start, stop)):
         notes_by_session[item.path, item.session].append(item)
     found = []
-    for activity in _activity_of(workspace, day, frozenset({scope} - {""})):
+    for activity in _session_activity(workspace, day, frozenset({scope} - {""})):
         of = scope or workspace.scope(activity.project, activity.path)
         notes = notes_by_session.get((activity.path, activity.session), ())
         found.append(DaySession(activity=activity, scope=of, worked=tuple(work_bullet(item.note, of) for item in notes)))
@@ -173,20 +173,20 @@ def load_day_sessions(workspace: Workspace, day: date, scope: str = "") -> tuple
 
 
 def list_open_questions(workspace: Workspace, day: date) -> tuple[Memory, ...]:
-    """The questions that were open at the end of a day, newest first: asked by then, and not answered or expired."""
+    """The questions that were asked before the end of a day, and neither answered nor expired by then; newest first."""
     stop = workspace.day_bounds(day)[1]
     found = [
         memory
         for memory in workspace.store.log.memories()
         if memory.content
         and part_of_category(memory.category) is SummaryPart.OPEN
-        and memory.status in _LASTING
+        and memory.status in _OPEN_OR_ENDED
         and memory.first_seen is not None
         and memory.first_seen < stop
         and (memory.ended_at is None or memory.ended_at >= stop)
         and (memory.valid_until is None or memory.valid_until > stop)
     ]
-    return tuple(sorted(found, key=lambda each: (each.first_seen is None, each.first_seen, each.id), reverse=True))
+    return tuple(sorted(found, key=lambda memory: (memory.first_seen is None, memory.first_seen, memory.id), reverse=True))
 
 
 def load_journal_entry(workspace: Workspace, day: date) -> JournalEntry | None:

@@ -1,18 +1,20 @@
-"""Collect the context of a journal entry: what the sessions of its days contain, and the memories as of the evening before.
+"""Collect the context of a journal entry: what the sessions of its days contain, and the memories of the evening before.
 
-Nothing after the last day is used, whatever was read since: neither later replies to a prompt nor later wordings of a memory.
+Nothing from after the last day is used, neither later replies to a prompt nor later wordings of a memory.
 """
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
+from operator import itemgetter
 
 from kept.core.event import is_note
 from kept.core.memory import Accepted, Candidate, Memory, Status
 from kept.core.pattern import Pattern
 from kept.core.summary import SummaryPart, SummaryPoint, WorkNote
 from kept.core.text import jaccard_similarity, normal_form, number_tokens, tokenize
+from kept.core.times import ALWAYS
 from kept.days.day_notes import PARTS, drop_repeated_notes
 from kept.days.summaries import (
     MOST_LINES,
@@ -33,19 +35,19 @@ from kept.workspace import JOURNAL, Workspace
 
 _SLOTS = {SummaryPart.DECIDED: Slot.DECIDED, SummaryPart.LEARNT: Slot.LEARNT, SummaryPart.OPEN: Slot.OPEN}
 _REAL = (Status.ACTIVE, Status.SUPERSEDED, Status.RESOLVED, Status.RETIRED)
-_LATELY = timedelta(days=14)
+_LOOKBACK = timedelta(days=14)
 _REPEATED = 0.6  # word overlap from which two items of a project are merged
 _FILES = 8  # file names listed per project
-_LOOKED = 4_000  # events of a thread that are read after a prompt
-_JOURNALS = "journal"  # a source with journals, whose files contain no prompts
-_HEADING_WORDS, _HEADING_LONGEST = 4, 200
+_EVENTS_READ = 4_000  # events of a thread from a prompt on
+_JOURNALS = "journal"  # the source of other journals
+_LEAST_HEADING_WORDS, _HEADING_CHARS = 4, 200
 _NUMBERED = Pattern(r"(?i)^(?:(?:step|phase|part) \d+(?:\.\d+)*|\d+(?:\.\d+)*)\s*[:.)–—-]\s+")  # the numbering of a heading
-_WRITTEN_WEIGHT = 2.0
+_HEADING_WEIGHT = 2.0
 _MEMORY_WEIGHT, _LEARNT_WEIGHT, _POINT_WEIGHT = 1.0, 30.0, 10.0
 
 
 def worked_days(workspace: Workspace, first: date, last: date) -> tuple[date, ...]:
-    """The days of a span with work, in order. Raises StoreError."""
+    """The days of a span on which something was worked on, in order. Raises StoreError."""
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(last)[1]
     times = [note.note.at for note in workspace.store.days.notes_between(start, stop)]
     times += [at for at, _ in _journal_headings(workspace, start, stop)]
@@ -68,45 +70,49 @@ def collect_context(workspace: Workspace, first: date, last: date, *, detailed: 
     found = [(note, workspace.scope(note.project, note.path)) for note in _notes_until(workspace, start, stop)]
     written = tuple(dict.fromkeys(item for _, item in _journal_headings(workspace, start, stop)))
     points = _point_items(workspace, start, stop) if detailed else ()
-    return _without_repeats((*_work_items(found, detailed=detailed), *written, *points, *_memory_items(workspace, start, stop)))
+    return _drop_repeats((*_work_items(found, detailed=detailed), *written, *points, *_memory_items(workspace, start, stop)))
 
 
-def _without_repeats(items: Sequence[ContextItem]) -> tuple[ContextItem, ...]:
+def _drop_repeats(items: Sequence[ContextItem]) -> tuple[ContextItem, ...]:
     """Drop items that repeat another one of the same slot and project; the weightiest, then longest, is kept. Commits and files are
     not compared.
     """
     chosen: dict[int, ContextItem] = {}
     known: list[tuple[Slot, str, frozenset[str]]] = []
-    for place, thing in sorted(enumerate(items), key=lambda pair: (-pair[1].weight, -len(pair[1].text))):
-        words = tokenize(thing.text)
-        if thing.slot not in (Slot.COMMITS, Slot.FILES) and any(
-            (slot, scope) == (thing.slot, thing.scope)
+    for place, item in sorted(enumerate(items), key=lambda pair: (-pair[1].weight, -len(pair[1].text))):
+        words = tokenize(item.text)
+        if item.slot not in (Slot.COMMITS, Slot.FILES) and any(
+            (slot, scope) == (item.slot, item.scope)
             and (words <= other or (jaccard_similarity(words, other) > _REPEATED and number_tokens(words) == number_tokens(other)))
             for slot, scope, other in known
         ):
             continue
-        known.append((thing.slot, thing.scope, words))
-        chosen[place] = thing
+        known.append((item.slot, item.scope, words))
+        chosen[place] = item
     return tuple(chosen[place] for place in sorted(chosen))
 
 
 def _point_items(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[ContextItem]:
     """Yield the points that a model noted about the sessions of these days, without those from kept's own entries."""
-    own = str(workspace.paths.root / workspace.settings.journal.folder)
     scopes: dict[str, list[SummaryPoint]] = {}
-    for pointed in workspace.store.days.points_between(start, stop):
-        if pointed.path.rpartition("/")[0] != own:
-            scopes.setdefault(workspace.scope(pointed.project, pointed.path), []).append(pointed.passage.point)
+    for point in workspace.store.days.points_between(start, stop):
+        if not _is_entry_path(workspace, point.path):
+            scopes.setdefault(workspace.scope(point.project, point.path), []).append(point.passage.point)
     for scope, points in scopes.items():
-        for point in merge_points(points):
-            slot = _SLOTS.get(PARTS[point.kind], Slot.WORKED)
-            yield ContextItem(slot=slot, text=point.text, scope=scope, weight=_POINT_WEIGHT)
+        for merged in merge_points(points):
+            slot = _SLOTS.get(PARTS[merged.kind], Slot.WORKED)
+            yield ContextItem(slot=slot, text=merged.text, scope=scope, weight=_POINT_WEIGHT)
+
+
+def _is_entry_path(workspace: Workspace, path: str) -> bool:
+    """True if a path is in the folder of kept's own entries."""
+    return path.rpartition("/")[0] == str(workspace.paths.root / workspace.settings.journal.folder)
 
 
 def _journal_headings(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[tuple[datetime, ContextItem]]:
-    """Yield the section headings in journals of others (a person's, an agent's) within a span.
+    """Yield the section headings within a span in other journals, a person's or an agent's.
 
-    A heading that occurs several times in a file is part of its form and is skipped.
+    A heading that occurs several times in a file is part of its form and left out.
     """
     for thread in workspace.store.archive.threads():
         if thread.source != _JOURNALS or thread.first_at is None or thread.last_at is None:
@@ -114,20 +120,20 @@ def _journal_headings(workspace: Workspace, start: datetime, stop: datetime) -> 
         if thread.first_at < stop and thread.last_at >= start:
             scope = workspace.scope(thread.project, thread.path)
             events = [
-                event for event in workspace.store.archive.events(thread.id, 0, min(thread.events, _LOOKED)) if is_note(event)
+                event for event in workspace.store.archive.events(thread.id, 0, min(thread.events, _EVENTS_READ)) if is_note(event)
             ]
             repeated = Counter(_section_heading(event.text) for event in events)
             for event in events:
                 words = _section_heading(event.text)
                 if event.at is not None and start <= event.at < stop and words and repeated[words] == 1:
-                    yield event.at, ContextItem(slot=Slot.WORKED, text=words, scope=scope, weight=_WRITTEN_WEIGHT)
+                    yield event.at, ContextItem(slot=Slot.WORKED, text=words, scope=scope, weight=_HEADING_WEIGHT)
 
 
 def _section_heading(text: str) -> str:
-    """The heading that a section begins with; empty if it has none, or one that would fit any day."""
+    """The heading of a section without its number; empty if it has none, or one of less than four words, which may fit any day."""
     first = text.partition("\n")[0]
     words = _NUMBERED.sub("", first.lstrip("#").strip()) if first.startswith("#") else ""
-    return words if len(words.split()) >= _HEADING_WORDS and len(words) <= _HEADING_LONGEST else ""
+    return words if len(words.split()) >= _LEAST_HEADING_WORDS and len(words) <= _HEADING_CHARS else ""
 
 
 def _work_items(found: list[tuple[ThreadNote, str]], *, detailed: bool) -> Iterator[ContextItem]:
@@ -143,11 +149,11 @@ def _work_items(found: list[tuple[ThreadNote, str]], *, detailed: bool) -> Itera
     commits = dict.fromkeys((scope, commit) for note, scope in found for commit in note.note.commits)
     yield from (ContextItem(slot=Slot.COMMITS, text=text, scope=scope, weight=0.5) for scope, text in commits)
     changed: dict[str, Counter[str]] = {}
-    for each, scope in found:
-        changed.setdefault(scope, Counter()).update(each.note.names)
+    for note, scope in found:
+        changed.setdefault(scope, Counter()).update(note.note.names)
     for scope, names in changed.items():
         if names:
-            listed = ", ".join(name for name, _ in sorted(names.items(), key=lambda one: (-one[1], one[0]))[:_FILES])
+            listed = ", ".join(name for name, _ in sorted(names.items(), key=lambda item: (-item[1], item[0]))[:_FILES])
             yield ContextItem(slot=Slot.FILES, text=listed, scope=scope, weight=0.4)
 
 
@@ -164,10 +170,10 @@ def _end_sentence(sentence: str) -> str:
 
 
 def _notes_until(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[ThreadNote]:
-    """Yield the notes of a span, each once, as they were at its end: what followed a prompt after midnight is not known yet."""
+    """Yield the notes of a span, each once, without what followed a prompt after the end of the span."""
     ends: Mapping[int, datetime | None] = {thread.id: thread.last_at for thread in workspace.store.archive.threads()}
     listed = workspace.store.days.notes_between(start, stop)
-    last = {note.thread: note.note.ordinal for note in sorted(listed, key=lambda one: one.note.ordinal)}
+    last = {note.thread: note.note.ordinal for note in sorted(listed, key=lambda note: note.note.ordinal)}
     for item in drop_repeated_notes(listed):
         end = ends.get(item.thread)
         grows = last[item.thread] == item.note.ordinal and end is not None and end >= stop
@@ -177,7 +183,7 @@ def _notes_until(workspace: Workspace, start: datetime, stop: datetime) -> Itera
 def _cut_note_at(workspace: Workspace, noted: ThreadNote, stop: datetime) -> WorkNote:
     """Rebuild a note from the events before ``stop``."""
     first = noted.note.ordinal
-    events = workspace.store.archive.events(noted.thread, first, first + _LOOKED)
+    events = workspace.store.archive.events(noted.thread, first, first + _EVENTS_READ)
     before = next((place for place, event in enumerate(events) if event.at is not None and event.at >= stop), len(events))
     if before == len(events):
         return noted.note
@@ -205,26 +211,23 @@ def _memory_items(workspace: Workspace, start: datetime, stop: datetime) -> Iter
     for memory in workspace.store.log.memories_between(start, stop):
         if memory.status not in _REAL:
             continue
-        own = [proposals[candidate] for candidate in memory.candidates if candidate in proposals]
-        within = [
-            candidate
-            for candidate in own
-            if candidate.at is not None and start <= candidate.at < stop and _was_known(candidate, stop)
-        ]
-        if within:
-            newest = max(within, key=lambda one: (str(one.at), one.id))
+        if within := _candidates_between(memory, proposals, start, stop):
+            newest = within[-1]
             slot = Slot.SOLVED if newest.fingerprint else _SLOTS[part_of_category(memory.category)]
             yield ContextItem(slot=slot, text=newest.content, scope=memory.scope, reference=memory.id, weight=_LEARNT_WEIGHT)
 
 
 def _is_from_entry(workspace: Workspace, candidate: Candidate) -> bool:
     """True if a candidate rests only on kept's own entries: an entry must not repeat what an entry said."""
-    own = str(workspace.paths.root / workspace.settings.journal.folder)
-    return bool(candidate.evidence) and all(item.path.rpartition("/")[0] == own for item in candidate.evidence)
+    return bool(candidate.evidence) and all(_is_entry_path(workspace, item.path) for item in candidate.evidence)
 
 
-def _was_known(candidate: Candidate, stop: datetime) -> bool:
-    return all(item.at is None or item.at < stop for item in candidate.evidence)
+def _candidates_between(memory: Memory, proposals: Mapping[str, Candidate], start: datetime, stop: datetime) -> list[Candidate]:
+    """The candidates of a memory from a span with no evidence after it, in the order of time."""
+    own = [proposals[name] for name in memory.candidates if name in proposals]
+    within = [candidate for candidate in own if candidate.at is not None and start <= candidate.at < stop]
+    known = [candidate for candidate in within if all(item.at is None or item.at < stop for item in candidate.evidence)]
+    return sorted(known, key=lambda candidate: (str(candidate.at), candidate.id))
 
 
 def memories_before_day(workspace: Workspace, day: date) -> tuple[ContextItem, ...]:
@@ -251,7 +254,7 @@ def memories_before_day(workspace: Workspace, day: date) -> tuple[ContextItem, .
             )
             found.append(((day_made.isoformat(), memory.profile == JOURNAL, words, memory.id), context_item))
     once: dict[str, ContextItem] = {}
-    for _, item in sorted(found, key=lambda one: one[0]):
+    for _, item in sorted(found, key=itemgetter(0)):
         once.setdefault(normal_form(item.text), item)  # a session and the entry about it say the same
     return tuple(once.values())
 
@@ -260,7 +263,7 @@ def last_work_before_day(workspace: Workspace, day: date, scopes: Collection[str
     """Yield what was last worked on in each scope before a day, within two weeks. Raises StoreError."""
     start = workspace.day_bounds(day)[0]
     last: dict[str, WorkNote] = {}
-    for thread_note in workspace.store.days.notes_between(start - _LATELY, start):
+    for thread_note in workspace.store.days.notes_between(start - _LOOKBACK, start):
         scope = workspace.scope(thread_note.project, thread_note.path)
         if scope in scopes:
             last[scope] = thread_note.note
@@ -278,11 +281,12 @@ def last_work_before_day(workspace: Workspace, day: date, scopes: Collection[str
 
 
 def _wording_at(memory: Memory, proposals: Mapping[str, Candidate], start: datetime) -> str:
-    """The wording of a memory before ``start``: the person's own, else that of its newest candidate by then."""
+    """The wording of a memory before ``start``: the present one if it is the person's or was proposed by then, else that of the
+    newest candidate by then; empty if there was none.
+    """
     if memory.owned or not memory.candidates:
         return memory.content
-    own = [proposals[candidate] for candidate in memory.candidates if candidate in proposals]
-    earlier = [candidate for candidate in own if candidate.at is not None and candidate.at < start and _was_known(candidate, start)]
+    earlier = _candidates_between(memory, proposals, ALWAYS[0], start)
     if any(candidate.content == memory.content for candidate in earlier):
         return memory.content
-    return max(earlier, key=lambda one: (str(one.at), one.id)).content if earlier else ""
+    return earlier[-1].content if earlier else ""

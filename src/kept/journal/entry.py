@@ -1,4 +1,4 @@
-"""Journal entries and the items they are written from, as values. Knows no file, no model and no store."""
+"""The values of journal entries: their items, front matter and templates."""
 
 from collections.abc import Mapping
 from datetime import date, datetime
@@ -10,7 +10,7 @@ EXTRACTIVE = "extractive"  # the writer of an entry that no language model wrote
 
 
 class Slot(StrEnum):
-    """The parts of an entry, by the names that templates use."""
+    """The parts of an entry; the values are their names in templates."""
 
     WORKED = "worked"
     SOLVED = "solved"

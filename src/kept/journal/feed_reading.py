@@ -24,11 +24,13 @@ from kept.workspace import Workspace
 if TYPE_CHECKING:
     from kept.journal.feeds import Fetch
 
-_ITEMS_KEPT = 50_000  # items kept per source, the newest
+_ITEMS_KEPT = 50_000  # the newest items of a source
 
 
 def collect_feeds(workspace: Workspace, *, fetching: "Fetch | None" = None) -> tuple[str, ...]:
-    """Store the new items of every external source in the settings. Returns what could not be read or was skipped, as text."""
+    """Store the new items of every external source in the settings. Returns a message for each source with a failure or skipped
+    items.
+    """
     problems: list[str] = []
     for feed in workspace.settings.feed:
         try:
@@ -48,7 +50,7 @@ def _collect_feed(workspace: Workspace, feed: FeedSettings, fetching: "Fetch | N
 
     path = _feed_path(workspace, feed)
     stamp, cursor, known = _load_stored_items(path)
-    feed_result = read_new_items(
+    result = read_new_items(
         feed.kind,
         name=feed_name(feed),
         place=feed.url or feed.path,
@@ -58,20 +60,22 @@ def _collect_feed(workspace: Workspace, feed: FeedSettings, fetching: "Fetch | N
         fetching=fetching or fetch_address,
     )
     prints, secret = workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget")
-    fresh = {item.key: _redact_item(workspace, item) for item in feed_result.items if item.key not in known}
-    fresh = {
-        key: _empty_item(item)
-        if prints and _has_match(item, lambda text: mark_known_statements(text, prints, secret, "") != text)
-        else item
-        for key, item in fresh.items()
-    }
-    if fresh or dict(feed_result.cursor) != dict(cursor):
-        items = sorted({**known, **fresh}.values(), key=lambda each: (str(each.at), each.key))[-_ITEMS_KEPT:]
-        _store_items(workspace, path, stamp, feed_result.cursor, items)
-    if feed_result.skipped:
-        yield f"{feed_name(feed)}: skipped " + ", ".join(
-            f"{count} {reason}" for reason, count in sorted(feed_result.skipped.items())
-        )
+
+    def is_forgotten(text: str) -> bool:
+        return bool(prints) and mark_known_statements(text, prints, secret, "") != text
+
+    redacted = [_redact_item(workspace, item) for item in result.items if item.key not in known]
+    fresh = {item.key: _empty_item(item) if _has_match(item, is_forgotten) else item for item in redacted}
+    if fresh or dict(result.cursor) != dict(cursor):
+        items = sorted({**known, **fresh}.values(), key=_sort_key)[-_ITEMS_KEPT:]
+        _store_items(workspace, path, stamp, result.cursor, items)
+    if result.skipped:
+        counts = ", ".join(f"{count} {reason}" for reason, count in sorted(result.skipped.items()))
+        yield f"{feed_name(feed)}: skipped {counts}"
+
+
+def _sort_key(item: FeedItem) -> tuple[str, str]:
+    return str(item.at), item.key
 
 
 def _store_items(
@@ -82,12 +86,9 @@ def _store_items(
 
 
 def _redact_item(workspace: Workspace, item: FeedItem) -> FeedItem:
-    def without(text: str) -> str:
-        return redact(text, key=workspace.store.key("redaction"), more=load_scanner()).text
-
-    return FeedItem(
-        key=item.key, source=item.source, title=without(item.title), text=without(item.text), at=item.at, link=without(item.link)
-    )
+    key, scanner = workspace.store.key("redaction"), load_scanner()
+    title, text, link = (redact(part, key=key, more=scanner).text for part in (item.title, item.text, item.link))
+    return replace(item, title=title, text=text, link=link)
 
 
 def _feed_path(workspace: Workspace, feed: FeedSettings) -> Path:
@@ -109,8 +110,8 @@ def _load_stored_items(path: Path) -> tuple[files.FileStamp, Mapping[str, str], 
             if number == 0:
                 cursor = {str(name): str(value) for name, value in body["cursor"].items()}
             else:
-                feed_item = load(FeedItem, body)
-                items[feed_item.key] = feed_item
+                item = load(FeedItem, body)
+                items[item.key] = item
         except (ValueError, KeyError, TypeError, AttributeError):
             damaged = True
     return content.stamp, {} if damaged else cursor, items
@@ -122,7 +123,7 @@ def items_between(workspace: Workspace, start: datetime, stop: datetime) -> tupl
     for feed in workspace.settings.feed:
         _, _, items = _load_stored_items(_feed_path(workspace, feed))
         within = [item for item in items.values() if item.at is not None and start <= item.at < stop]
-        feed_items += sorted(within, key=lambda one: (str(one.at), one.key))
+        feed_items += sorted(within, key=_sort_key)
     return tuple(feed_items)
 
 
@@ -135,21 +136,21 @@ class FeedErasure:
     texts: tuple[str, ...]
 
 
-def find_items(workspace: Workspace, tells: Callable[[str], bool]) -> Iterator[FeedItem]:
-    """Yield the items of all sources for which ``tells`` is true of any of their texts."""
+def find_items(workspace: Workspace, matches: Callable[[str], bool]) -> Iterator[FeedItem]:
+    """Yield the items of all sources for which ``matches`` is true of one of their texts."""
     for path in _feed_paths(workspace):
-        yield from (item for item in _load_stored_items(path)[2].values() if item.at is not None and _has_match(item, tells))
+        yield from (item for item in _load_stored_items(path)[2].values() if item.at is not None and _has_match(item, matches))
 
 
-def erase_items(workspace: Workspace, tells: Callable[[str], bool]) -> int:
+def erase_items(workspace: Workspace, matches: Callable[[str], bool]) -> int:
     """Blank the matching items of all present and former sources. Returns their number. Raises KeptError."""
-    return sum(len(_erase_items(workspace, path, lambda one: _has_match(one, tells))) for path in _feed_paths(workspace))
+    return sum(len(_erase_items(workspace, path, lambda one: _has_match(one, matches))) for path in _feed_paths(workspace))
 
 
 def erase_source(workspace: Workspace, source: str) -> FeedErasure:
     """Blank all items of a source, identified by its name, path or URL. Raises KeptError."""
     named = {feed for feed in workspace.settings.feed if source in (feed_name(feed), feed.path, feed.url)}
-    own, name = ({_feed_path(workspace, feed) for feed in named}, next((feed_name(feed) for feed in named), source))
+    own, name = {_feed_path(workspace, feed) for feed in named}, next((feed_name(feed) for feed in named), source)
     erased: list[FeedItem] = []
     for path in _feed_paths(workspace):
         erased += _erase_items(workspace, path, (lambda _: True) if path in own else (lambda one: one.source == source))
@@ -176,5 +177,5 @@ def _empty_item(item: FeedItem) -> FeedItem:
     return replace(item, title="", text="", link="", at=None)
 
 
-def _has_match(item: FeedItem, tells: Callable[[str], bool]) -> bool:
-    return any(tells(entry) for entry in (item.title, item.text, f"{item.title} {item.text}", item.link) if entry)
+def _has_match(item: FeedItem, matches: Callable[[str], bool]) -> bool:
+    return any(matches(entry) for entry in (item.title, item.text, f"{item.title} {item.text}", item.link) if entry)

@@ -163,7 +163,7 @@ def _run_steps(
         workers=options.workers,
         progress=progress,
     )
-    report.covered = covering.done()
+    report.covered = covering.build_report()
     report.cut = late()
     if not options.dry:
         SyncFolder(workspace=workspace).apply_outbox(run_number)

@@ -1,4 +1,5 @@
-"""External sources of the journal: each returns what is new since its cursor, as untrusted items. There is one module per kind.
+"""Read external sources of the journal, with a module for each kind. A source returns what is new since its cursor, as untrusted
+items.
 
 Only configured addresses are fetched, and those in a configured list of feeds.
 """
@@ -29,9 +30,10 @@ _READERS = {
 def read_new_items(
     kind: str, *, name: str, place: str, cursor: Mapping[str, str], zone: ZoneInfo, now: datetime, fetching: Fetch = fetch_address
 ) -> FeedResult:
-    """The new items of a source since ``cursor`` (empty: all). ``place`` is a path or a URL; times without a zone are in ``zone``.
+    """Read the new items of a source since ``cursor`` (empty: all). ``place`` is a path or a URL; ``zone`` is for times without
+    one.
 
     Raises SourceError if the source as a whole cannot be read; a broken item is skipped and counted.
     """
-    given = FeedRequest(name=name, place=place, path=Path(place).expanduser(), cursor=cursor, zone=zone, now=now, fetch=fetching)
-    return _READERS.get(kind, rss.read_feed)(given)
+    request = FeedRequest(name=name, place=place, path=Path(place).expanduser(), cursor=cursor, zone=zone, now=now, fetch=fetching)
+    return _READERS.get(kind, rss.read_feed)(request)

@@ -1,4 +1,6 @@
-"""The interface of external sources, and reading their bytes with a size limit from regular files or URLs. Knows no format."""
+"""The interface of external sources, and helpers to read and clean them: bytes of a file or URL up to a limit, HTML, dates,
+cursors.
+"""
 
 import http.client
 import os
@@ -23,7 +25,7 @@ from kept.sources.records import open_source
 
 MOST_BYTES = 16 * 2**20
 MOST_ITEMS = 20_000
-_TITLE, _TEXT, _LINK = 200, 600, 500  # characters
+_TITLE_CHARS, _TEXT_CHARS, _LINK_CHARS = 200, 600, 500
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,7 +41,9 @@ Fetch = Callable[[str, Mapping[str, str]], FetchResponse]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FeedRequest:
-    """What a source is read with. ``cursor`` is the one it returned last time, empty the first time."""
+    """A source to read: its name in entries, its ``place`` (as a path, too, for sources on the disk), and the cursor that it
+    returned the last time, empty the first time. ``zone`` is for times without one.
+    """
 
     name: str
     place: str
@@ -54,6 +58,12 @@ class FeedRequest:
         """True if the source is a URL."""
         return self.place.startswith(("http://", "https://"))
 
+    @property
+    def since(self) -> int:
+        """The highest time stamp of the last reading, in the source's unit; 0 the first time."""
+        stamp = self.cursor.get("since", "0")
+        return int(stamp) if stamp.isascii() and stamp.isdecimal() else 0
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FeedResult:
@@ -64,20 +74,17 @@ class FeedResult:
     skipped: Counter[str] = field(default_factory=Counter)
 
 
-def read_data(given: FeedRequest) -> tuple[bytes | None, Mapping[str, str]]:
-    """The bytes of a source that is one file or URL, and the new cursor; None instead of the bytes if they have not changed.
-
-    Raises SourceError.
-    """
-    if given.remote:
-        fetch_response = given.fetch(given.place, given.cursor)
-        data, validators = fetch_response.data, dict(fetch_response.validators)
+def read_data(request: FeedRequest) -> tuple[bytes | None, Mapping[str, str]]:
+    """Read a source that is a file or URL: its bytes (None if they have not changed), and the new cursor. Raises SourceError."""
+    if request.remote:
+        response = request.fetch(request.place, request.cursor)
+        data, validators = response.data, response.validators
     else:
-        data, validators = read_file_bytes(given.path), {}
+        data, validators = read_file_bytes(request.path), {}
     if data is None:
-        return None, given.cursor
+        return None, request.cursor
     mark = hash_bytes(data)
-    return (None if given.cursor.get("mark") == mark else data), {**validators, "mark": mark}
+    return (None if request.cursor.get("mark") == mark else data), {**validators, "mark": mark}
 
 
 def read_file_bytes(path: Path) -> bytes:
@@ -89,7 +96,7 @@ def read_file_bytes(path: Path) -> bytes:
 
 
 def item_key(*parts: str) -> str:
-    """A key that identifies an item whenever it is delivered."""
+    """The key of an item, the same whenever the source delivers it."""
     return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=10).hexdigest()
 
 
@@ -102,20 +109,20 @@ def parse_mail_date(text: str) -> datetime | None:
         return None
 
 
-def clean_feed_text(text: str, most: int = _TEXT) -> str:
-    """Text of a source as one line, without markup and invisible characters, truncated to ``most`` characters."""
+def clean_feed_text(text: str, most: int = _TEXT_CHARS) -> str:
+    """The text as one line without markup and invisible characters, truncated to ``most`` characters."""
     visible, _ = strip_invisible(html_to_text(text[: 20 * most]) if "<" in text or "&" in text else text[: 20 * most])
     return one_line("".join(item if item.isprintable() else " " for item in visible))[:most]
 
 
 def clean_feed_title(text: str) -> str:
-    """A title of a source, cleaned and truncated."""
-    return clean_feed_text(text, _TITLE)
+    """The same, truncated to the length of a title."""
+    return clean_feed_text(text, _TITLE_CHARS)
 
 
 def to_web_link(text: str) -> str:
     """The text if it is an HTTP(S) URL; else empty."""
-    found = one_line(text)[:_LINK]
+    found = one_line(text)[:_LINK_CHARS]
     return found if found.startswith(("http://", "https://")) else ""
 
 
@@ -128,7 +135,7 @@ class _TextExtractor(HTMLParser):
         self._hidden = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Count a hidden element."""
+        """Enter a hidden element."""
         del attrs
         self._hidden += tag in ("script", "style", "template")
 
@@ -153,11 +160,11 @@ def html_to_text(html: str) -> str:
     return " ".join(reader.parts)
 
 
-_SECONDS = 20
-_ASKED = {"etag": "If-None-Match", "modified": "If-Modified-Since"}
+_TIMEOUT = 20  # seconds
+_VALIDATORS = {"etag": "If-None-Match", "modified": "If-Modified-Since"}
 
 
-# Without the handlers of files and FTP, so that no redirect leaves HTTP(S).
+# Without handlers for files and FTP, so that no redirect leaves HTTP(S).
 _HANDLERS = (
     urllib.request.ProxyHandler,
     urllib.request.HTTPHandler,
@@ -181,11 +188,11 @@ def fetch_address(address: str, cursor: Mapping[str, str]) -> FetchResponse:
     if not address.startswith(("http://", "https://")):
         raise SourceError("is no address of the web", where=address)
     request = urllib.request.Request(address, headers={"User-Agent": "kept"})  # noqa: S310 - the scheme was checked above
-    for name, header in _ASKED.items():
+    for name, header in _VALIDATORS.items():
         if cursor.get(name):
             request.add_header(header, cursor[name])
     try:
-        with _create_opener().open(request, timeout=_SECONDS) as reply:
+        with _create_opener().open(request, timeout=_TIMEOUT) as reply:
             data = reply.read(MOST_BYTES + 1)
             validators = {"etag": reply.headers.get("ETag", ""), "modified": reply.headers.get("Last-Modified", "")}
     except urllib.error.HTTPError as error:

@@ -1,4 +1,4 @@
-"""Bookmarks and read-later lists: the HTML that browsers export, and the JSON of browsers and reading services."""
+"""Read bookmarks and read-later lists: the HTML that browsers export, and the JSON of browsers and reading services."""
 
 import json
 from collections import Counter
@@ -29,42 +29,43 @@ _WINDOWS = datetime(1601, 1, 1, tzinfo=UTC)  # Chrome's epoch
 _NODES = 400_000
 
 
-def read_bookmarks(given: FeedRequest) -> FeedResult:
+def read_bookmarks(request: FeedRequest) -> FeedResult:
     """Read the bookmarks of a file, if it changed. Raises SourceError."""
-    data, cursor = read_data(given)
+    data, cursor = read_data(request)
     if data is None:
         return FeedResult(cursor=cursor)
     text = data.decode("utf-8-sig", "replace")
     if text.lstrip()[:1] in ("{", "["):
-        found = _parse_json(text, given.place)
+        found = _parse_json(text, request.place)
     elif "<a " in text.lower():
         found = iter(_parse_html(text))
     else:
-        raise SourceError("is no list of bookmarks", where=given.place, hint="give an exported HTML or JSON file")
+        raise SourceError("is no list of bookmarks", where=request.place, hint="give an exported HTML or JSON file")
     skipped = Counter[str]()
     items: dict[str, FeedItem] = {}
-    for address, head, more, at in found:
+    for address, title, note, at in found:
         if not to_web_link(address):
             skipped["not of the web"] += 1
         elif at is None:
             skipped["without a date"] += 1
         else:
-            key = item_key(given.name, address)
+            key = item_key(request.name, address)
             items[key] = FeedItem(
                 key=key,
-                source=given.name,
-                title=clean_feed_title(head) or to_web_link(address),
-                text=clean_feed_text(more),
+                source=request.name,
+                title=clean_feed_title(title) or to_web_link(address),
+                text=clean_feed_text(note),
                 at=at,
                 link=to_web_link(address),
             )
     return FeedResult(items=tuple(items.values())[:MOST_ITEMS], cursor=cursor, skipped=skipped)
 
 
-Mark = tuple[str, str, str, datetime | None]
+Bookmark = tuple[str, str, str, datetime | None]
+"""Address, title, note and time."""
 
 
-def _parse_json(text: str, where: str) -> Iterator[Mark]:
+def _parse_json(text: str, where: str) -> Iterator[Bookmark]:
     try:
         waiting = [json.loads(text)]
     except (ValueError, RecursionError) as error:
@@ -81,16 +82,13 @@ def _parse_json(text: str, where: str) -> Iterator[Mark]:
             own = {str(name).casefold(): value for name, value in node.items()}
             address = _first_text(own, _ADDRESS)
             if address:
-                yield address, _first_text(own, _TITLE), _first_text(own, _TEXT), _bookmark_time(own)
+                at = next((at for name in _TIME if (at := parse_timestamp(own.get(name))) is not None), None)
+                yield address, _first_text(own, _TITLE), _first_text(own, _TEXT), at
             waiting += [item for item in reversed(node.values()) if isinstance(item, dict | list)]
 
 
 def _first_text(own: Mapping[str, Any], names: tuple[str, ...]) -> str:
     return next((own[name] for name in names if isinstance(own.get(name), str) and own[name].strip()), "")
-
-
-def _bookmark_time(own: Mapping[str, Any]) -> datetime | None:
-    return next((at for name in _TIME if (at := parse_timestamp(own.get(name))) is not None), None)
 
 
 def parse_timestamp(value: object) -> datetime | None:
@@ -116,7 +114,7 @@ class _BookmarkParser(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
-        self.found: list[Mark] = []
+        self.found: list[Bookmark] = []
         self._open: tuple[str, datetime | None] | None = None
         self._words: list[str] = []
 
@@ -140,7 +138,7 @@ class _BookmarkParser(HTMLParser):
             self._open = None
 
 
-def _parse_html(text: str) -> list[Mark]:
+def _parse_html(text: str) -> list[Bookmark]:
     reader = _BookmarkParser()
     try:
         reader.feed(text)

@@ -1,4 +1,4 @@
-"""Calendars (iCalendar, RFC 5545) from a file or URL: past and current events, including recurring ones.
+"""Read a calendar (iCalendar, RFC 5545) from a file or URL: past and current events, including recurring ones.
 
 An event is delivered on its day and not before, because until then it may be moved or cancelled.
 """
@@ -22,13 +22,13 @@ _DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _RULE_PARTS = frozenset({"FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYMONTH", "BYMONTHDAY", "BYDAY"})
 _DAY = Pattern(r"^([+-]?\d{1,2})?(MO|TU|WE|TH|FR|SA|SU)$")
 _UNTIL = Pattern(r"^(?:\d{8}(?:T\d{6}Z?)?)?$")
-_PERIODS = 40_000  # periods without an occurrence, after which a rule is given up
+_MOST_PERIODS = 40_000  # of a series, which are expanded
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecurrenceRule:
-    """A recurrence rule. ``days`` are (number in the month, weekday): weekday 0 is Monday, number 0 means every one. ``until`` is
-    as in the file.
+    """A recurrence rule. ``days`` are pairs of a number in the month (0: every one) and a weekday (0: Monday). ``until`` is as in
+    the file.
     """
 
     frequency: str
@@ -93,10 +93,10 @@ def _is_valid_rule(rule: RecurrenceRule) -> bool:
 
 
 def expand_recurrence(rule: RecurrenceRule, start: datetime) -> Iterator[datetime]:
-    """Yield the starts of a series in local time, in order; ``start`` is always the first. UNTIL is left to the caller."""
+    """Yield the starts of a series in local time, in order; ``start`` is always the first. The caller applies ``until``."""
     yield start
     count = 1
-    for number in range(_PERIODS):
+    for number in range(_MOST_PERIODS):
         try:
             days = _days_of_period(rule, start.date(), number)
         except (ValueError, OverflowError):
@@ -116,9 +116,9 @@ def _days_of_period(rule: RecurrenceRule, start: date, number: int) -> list[date
     step = rule.interval * number
     match rule.frequency:
         case "DAILY":
-            found = [start + timedelta(days=step)]
-            found = [day for day in found if not rule.days or (0, day.weekday()) in rule.days]
-            found = [day for day in found if not rule.month_days or _is_rule_day(rule, day)]
+            day = start + timedelta(days=step)
+            fits = not rule.days or (0, day.weekday()) in rule.days
+            found = [day] if fits and (not rule.month_days or _is_rule_day(rule, day)) else []
         case "WEEKLY":
             first = start - timedelta(days=(start.weekday() - rule.week_start) % 7) + timedelta(weeks=step)
             wanted = {day for _, day in rule.days} or {start.weekday()}
@@ -161,40 +161,43 @@ def _is_nth_weekday(day: date, last: int, number: int, weekday: int) -> bool:
 _LINE = Pattern(r"^([A-Za-z-]+)((?:;[^:;\"]*(?:\"[^\"]*\")?)*):(.*)$")
 _ZONE = Pattern(r"(?i);TZID=\"?([^;:\"]+)\"?")
 _ESCAPES = (("\\n", " "), ("\\N", " "), ("\\,", ","), ("\\;", ";"), ("\\\\", "\\"))
-_MOST_OF_SERIES = 1_500  # occurrences; the newest are kept: four years of a daily series
-_LONGEST_SERIES = 50_000
+_MOST_OF_SERIES = 1_500  # newest occurrences that are kept: four years of a daily series
+_LONGEST_SERIES = 50_000  # occurrences that are examined
 
 Fields = Mapping[str, list[tuple[str, str]]]
-# its fields, start in local time, UID, and the zone (None: a whole-day event)
+"""The values of each field with their parameters."""
+
 Event = tuple[Fields, datetime, str, ZoneInfo | None]
+"""Its fields, start in local time, UID, and zone (None: a whole-day event)."""
 
 
-def read_calendar(given: FeedRequest) -> FeedResult:
+def read_calendar(request: FeedRequest) -> FeedResult:
     """Read the events of a calendar up to today, if it changed or the next event is due. Raises SourceError."""
-    stop = datetime.combine(given.now.astimezone(given.zone).date() + timedelta(days=1), time(), given.zone).astimezone(UTC)
-    due = parse_instant(given.cursor.get("next", ""))
-    asked = replace(given, cursor={}) if due is not None and due < stop else given
+    stop = datetime.combine(request.now.astimezone(request.zone).date() + timedelta(days=1), time(), request.zone).astimezone(UTC)
+    due = parse_instant(request.cursor.get("next", ""))
+    asked = replace(request, cursor={}) if due is not None and due < stop else request
     data, cursor = read_data(asked)
     if data is None:
-        return FeedResult(cursor={**given.cursor, **cursor})
+        return FeedResult(cursor={**request.cursor, **cursor})
     text = data.decode("utf-8-sig", "replace")
     if "BEGIN:VCALENDAR" not in text[:2_000].upper():
-        raise SourceError("is no calendar", where=given.place)
+        raise SourceError("is no calendar", where=request.place)
     skipped = Counter[str]()
-    events = [each for fields in _parse_events(text, skipped) if (each := _parse_event(fields, given, skipped)) is not None]
+    events = [event for fields in _parse_events(text, skipped) if (event := _parse_event(fields, request, skipped)) is not None]
     moved = {
-        (number, _field_instant(fields, "RECURRENCE-ID", given.zone))
+        (number, at)
         for fields, _, number, _ in events
-        if "RECURRENCE-ID" in fields
+        for field in fields.get("RECURRENCE-ID", [])[:1]
+        for at in _parse_instants(field, request.zone)[:1]
     }
     items: dict[str, FeedItem] = {}
     coming: list[datetime] = []
-    for each in events:
-        for at, key in _event_starts(each, moved, given, stop, skipped):
+    for event in events:
+        for at, key in _event_starts(event, moved, request, stop, skipped):
             if at >= stop:
                 coming.append(at)
             else:
-                items[key] = _event_item(each[0], key, at, given)
+                items[key] = _event_item(event[0], key, at, request)
     newest = sorted(items.values(), key=lambda one: str(one.at))[-MOST_ITEMS:]
     following = {"next": min(coming).isoformat()} if coming else {}
     return FeedResult(items=tuple(newest), cursor={**cursor, **following}, skipped=+skipped)
@@ -231,12 +234,12 @@ def _unfold_lines(text: str) -> list[str]:
     return lines
 
 
-def _parse_event(fields: Fields, given: FeedRequest, skipped: Counter[str]) -> Event | None:
+def _parse_event(fields: Fields, request: FeedRequest, skipped: Counter[str]) -> Event | None:
     """An event with a date and a summary; None, and counted, for any other."""
     if _field_value(fields, "STATUS").strip().upper() == "CANCELLED":
         skipped["events that were called off"] += 1
         return None
-    found = _parse_local_time(*fields.get("DTSTART", [("", "")])[0], given.zone)
+    found = _parse_local_time(*fields.get("DTSTART", [("", "")])[0], request.zone)
     head = clean_feed_title(_unescape(_field_value(fields, "SUMMARY")))
     if found is None or not head:
         skipped["events without a date or a summary"] += 1
@@ -245,25 +248,25 @@ def _parse_event(fields: Fields, given: FeedRequest, skipped: Counter[str]) -> E
 
 
 def _event_starts(
-    event: Event, moved: set[tuple[str, datetime | None]], given: FeedRequest, stop: datetime, skipped: Counter[str]
+    event: Event, moved: set[tuple[str, datetime]], request: FeedRequest, stop: datetime, skipped: Counter[str]
 ) -> Iterator[tuple[datetime, str]]:
     """Yield the starts of an event or of its series, up to the first one in the future, each with its key."""
     fields, start, number, zone = event
     rule = parse_recurrence_rule(_field_value(fields, "RRULE"))
     if rule is None or "RECURRENCE-ID" in fields:
         skipped["series whose rule is not read, but for their first event"] += rule is None and "RRULE" in fields
-        if (at := _start_instant(start, zone, given.zone)) is not None:
-            yield at, item_key(given.name, number, _field_value(fields, "RECURRENCE-ID"))
+        if (at := _start_instant(start, zone, request.zone)) is not None:
+            yield at, item_key(request.name, number, _field_value(fields, "RECURRENCE-ID"))
         return
-    off = {at for text in fields.get("EXDATE", ()) for at in _parse_instants(text, given.zone)}
+    off = {at for text in fields.get("EXDATE", ()) for at in _parse_instants(text, request.zone)}
     found: deque[datetime] = deque(maxlen=_MOST_OF_SERIES)
-    for at in islice(_series_instants(rule, start, zone, given.zone), _LONGEST_SERIES):
+    for at in islice(_series_instants(rule, start, zone, request.zone), _LONGEST_SERIES):
         if at not in off and (number, at) not in moved:
             skipped["the oldest events of long series"] += len(found) == _MOST_OF_SERIES
             found.append(at)
             if at >= stop:
                 break
-    yield from ((at, item_key(given.name, number, at.isoformat())) for at in found)
+    yield from ((at, item_key(request.name, number, at.isoformat())) for at in found)
 
 
 def _series_instants(rule: RecurrenceRule, start: datetime, zone: ZoneInfo | None, usual: ZoneInfo) -> Iterator[datetime]:
@@ -296,12 +299,12 @@ def _start_instant(start: datetime, zone: ZoneInfo | None, usual: ZoneInfo) -> d
         return None
 
 
-def _event_item(fields: Fields, key: str, at: datetime, given: FeedRequest) -> FeedItem:
+def _event_item(fields: Fields, key: str, at: datetime, request: FeedRequest) -> FeedItem:
     place = _unescape(_field_value(fields, "LOCATION"))
     rest = ", ".join(item for item in (place, _unescape(_field_value(fields, "DESCRIPTION"))) if item)
     return FeedItem(
         key=key,
-        source=given.name,
+        source=request.name,
         title=clean_feed_title(_unescape(_field_value(fields, "SUMMARY"))),
         text=clean_feed_text(rest),
         at=at,
@@ -316,11 +319,6 @@ def _unescape(value: str) -> str:
     for mark, other in _ESCAPES:
         value = value.replace(mark, other)
     return value
-
-
-def _field_instant(fields: Fields, name: str, usual: ZoneInfo) -> datetime | None:
-    moments = _parse_instants(fields.get(name, [("", "")])[0], usual)
-    return moments[0] if moments else None
 
 
 def _parse_instants(field: tuple[str, str], usual: ZoneInfo) -> list[datetime]:

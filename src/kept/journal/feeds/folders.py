@@ -1,4 +1,4 @@
-"""Files of a folder that changed since the last read (no links or hidden files): notes, and saved web pages."""
+"""Read notes and saved web pages in a folder that changed since the last reading. Links and hidden files are left out."""
 
 import os
 from collections import Counter
@@ -23,29 +23,21 @@ from kept.journal.feeds.base import (
 )
 
 
-def read_changed_files(given: FeedRequest, suffixes: Collection[str], skipped: Counter[str]) -> Iterator[tuple[Path, int, bytes]]:
-    """Yield changed files with one of ``suffixes`` (empty: all), oldest first, as (path, mtime in ns, bytes).
+def read_changed_files(request: FeedRequest, suffixes: Collection[str], skipped: Counter[str]) -> Iterator[tuple[Path, int, bytes]]:
+    """Yield the path, mtime (ns) and bytes of each changed file with one of ``suffixes`` (empty: any), oldest first.
 
     Unreadable files are counted. Raises SourceError if the folder does not exist.
     """
-    if not given.path.is_dir():
-        raise SourceError("is no folder", where=given.place)
-    for stamp, path in sorted(
-        (stamp, path) for path, stamp in _changed_files(given.path, last_seen_mtime(given), suffixes, skipped)
-    )[:MOST_ITEMS]:
+    if not request.path.is_dir():
+        raise SourceError("is no folder", where=request.place)
+    for stamp, path in sorted(_changed_files(request.path, request.since, suffixes, skipped))[:MOST_ITEMS]:
         try:
             yield path, stamp, read_file_bytes(path)
         except SourceError:
             skipped["unreadable"] += 1
 
 
-def last_seen_mtime(given: FeedRequest) -> int:
-    """The mtime, in ns, of the newest file of the last read; 0 the first time."""
-    text = given.cursor.get("since", "0")
-    return int(text) if text.isascii() and text.isdecimal() else 0
-
-
-def _changed_files(folder: Path, after: int, suffixes: Collection[str], skipped: Counter[str]) -> Iterator[tuple[Path, int]]:
+def _changed_files(folder: Path, after: int, suffixes: Collection[str], skipped: Counter[str]) -> Iterator[tuple[int, Path]]:
     for root, folders, names in os.walk(folder):
         folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
         for name in sorted(names):
@@ -60,17 +52,17 @@ def _changed_files(folder: Path, after: int, suffixes: Collection[str], skipped:
             if path.is_symlink():
                 skipped["links"] += 1
             elif info.st_mtime_ns > after:
-                yield path, info.st_mtime_ns
+                yield info.st_mtime_ns, path
 
 
 _NOTE_SUFFIXES = frozenset({".md", ".markdown", ".txt", ".org"})
-_OWN = b"\ngenerated_by: kept"
+_GENERATED = b"\ngenerated_by: kept"
 
 
-def _read_items(given: FeedRequest, suffixes: Collection[str], make: Callable[[Path, int, bytes], FeedItem | str]) -> FeedResult:
-    """Make an item of each changed file; ``make`` returns a string if it makes none, which is counted as the reason."""
-    skipped, items, newest = Counter[str](), list[FeedItem](), last_seen_mtime(given)
-    for path, stamp, data in read_changed_files(given, suffixes, skipped):
+def _read_items(request: FeedRequest, suffixes: Collection[str], make: Callable[[Path, int, bytes], FeedItem | str]) -> FeedResult:
+    """Make an item of each changed file; ``make`` returns the reason if it makes none, which is counted."""
+    skipped, items, newest = Counter[str](), list[FeedItem](), request.since
+    for path, stamp, data in read_changed_files(request, suffixes, skipped):
         newest = max(newest, stamp)
         made = make(path, stamp, data)
         if isinstance(made, str):
@@ -80,36 +72,36 @@ def _read_items(given: FeedRequest, suffixes: Collection[str], make: Callable[[P
     return FeedResult(items=tuple(items), cursor={"since": str(newest)}, skipped=skipped)
 
 
-def read_notes(given: FeedRequest) -> FeedResult:
-    """Read the changed notes, except kept's own. Raises SourceError if the folder does not exist."""
-    return _read_items(given, _NOTE_SUFFIXES, partial(_note_item, given))
+def read_notes(request: FeedRequest) -> FeedResult:
+    """Read the changed notes, except those that kept wrote. Raises SourceError if the folder does not exist."""
+    return _read_items(request, _NOTE_SUFFIXES, partial(_note_item, request))
 
 
-def _note_item(given: FeedRequest, path: Path, stamp: int, data: bytes) -> FeedItem | str:
-    if data.startswith(b"---") and _OWN in data[:4_096]:
+def _note_item(request: FeedRequest, path: Path, stamp: int, data: bytes) -> FeedItem | str:
+    if data.startswith(b"---") and _GENERATED in data[:4_096]:
         return "kept's own"
     if b"\0" in data[:4_096]:
         return "not text"
-    lines = [item for item in _without_front_matter(data.decode("utf-8", "replace")) if item.strip()]
+    lines = [item for item in _lines_below_front_matter(data.decode("utf-8", "replace")) if item.strip()]
     heading = next((line.lstrip("# ") for line in lines[:3] if line.startswith("#")), path.stem)
     rest = " ".join(line for line in lines if not line.startswith("#"))
-    return _file_item(given, path, stamp, heading, rest)
+    return _file_item(request, path, stamp, heading, rest)
 
 
-def _file_item(given: FeedRequest, path: Path, stamp: int, title: str, text: str) -> FeedItem:
+def _file_item(request: FeedRequest, path: Path, stamp: int, title: str, text: str) -> FeedItem:
     return FeedItem(
-        key=item_key(given.name, str(path.relative_to(given.path)), str(stamp)),
-        source=given.name,
+        key=item_key(request.name, str(path.relative_to(request.path)), str(stamp)),
+        source=request.name,
         title=clean_feed_title(title),
         text=clean_feed_text(text),
         at=datetime.fromtimestamp(stamp / 10**9, UTC),
     )
 
 
-def _without_front_matter(text: str) -> list[str]:
+def _lines_below_front_matter(text: str) -> list[str]:
     lines = text[:40_000].splitlines()
     if lines and lines[0].rstrip() == "---":
-        end = next((number for number, each in enumerate(lines[1:], 1) if each.rstrip() == "---"), 0)
+        end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() == "---"), 0)
         return lines[end + 1 :] if end else lines
     return lines
 
@@ -120,15 +112,15 @@ _BODY = Pattern(r"(?i)<(?:article|main|body)\b")
 _PAGE_CHARS = 2_000_000  # characters of a page that are read
 
 
-def read_pages(given: FeedRequest) -> FeedResult:
+def read_pages(request: FeedRequest) -> FeedResult:
     """Read the changed pages. Raises SourceError if the folder does not exist."""
-    return _read_items(given, _PAGE_SUFFIXES, partial(_page_item, given))
+    return _read_items(request, _PAGE_SUFFIXES, partial(_page_item, request))
 
 
-def _page_item(given: FeedRequest, path: Path, stamp: int, data: bytes) -> FeedItem | str:
+def _page_item(request: FeedRequest, path: Path, stamp: int, data: bytes) -> FeedItem | str:
     text = data.decode("utf-8", "replace")[:_PAGE_CHARS]
     if "\0" in text[:4_096] or "<" not in text:
         return "no web page"
     named, main = _TITLE.search(text), _BODY.search(text)
     title, body = unescape(named[1]) if named else path.stem, html_to_text(text[main.start() :] if main else text)
-    return _file_item(given, path, stamp, title, body)
+    return _file_item(request, path, stamp, title, body)

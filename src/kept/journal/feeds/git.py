@@ -1,4 +1,4 @@
-"""Git history: the commits of a repository, or of a file with the output of ``git log``. Reads subjects, never diffs."""
+"""Read the subjects of commits from a repository, or from a file with the output of ``git log``."""
 
 import subprocess
 from collections import Counter
@@ -11,7 +11,7 @@ from kept.core.times import parse_instant
 from kept.journal.entry import FeedItem
 from kept.journal.feeds.base import MOST_ITEMS, FeedRequest, FeedResult, clean_feed_title, item_key, parse_mail_date, read_data
 
-_SECONDS = 60
+_TIMEOUT = 60  # seconds
 _HASH = Pattern(r"^[0-9a-f]{7,64}$")
 _SAFE = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "log.showSignature=false", "--no-pager")
 _FORM = "--format=commit %H%ndate %cI%nsubject %s"
@@ -19,23 +19,23 @@ _DATE = Pattern(r"(?i)^(?:commit)?date:?\s+(.+)$")
 _SUBJECT = Pattern(r"^(?:subject:? |    )(.*\S)")
 
 
-def read_commits(given: FeedRequest) -> FeedResult:
+def read_commits(request: FeedRequest) -> FeedResult:
     """Read the commits since the last time. Raises SourceError if there is no repository or git is not installed."""
-    if given.path.is_file():
-        data, cursor = read_data(given)
+    if request.path.is_file():
+        data, cursor = read_data(request)
         text = "" if data is None else data.decode("utf-8", "replace")
     else:
-        head = _run_git_log(given, "rev-parse", "--verify", "HEAD").strip()
-        before = given.cursor.get("head", "")
+        head = _run_git(request, "rev-parse", "--verify", "HEAD").strip()
+        before = request.cursor.get("head", "")
         if head == before:
-            return FeedResult(cursor=given.cursor)
-        known = _HASH.match(before) and _has_commit(given, before)
-        text = _run_git_log(
-            given, "log", "--no-show-signature", f"--max-count={MOST_ITEMS}", _FORM, f"{before}..{head}" if known else head
+            return FeedResult(cursor=request.cursor)
+        known = _HASH.match(before) and _has_commit(request, before)
+        text = _run_git(
+            request, "log", "--no-show-signature", f"--max-count={MOST_ITEMS}", _FORM, f"{before}..{head}" if known else head
         )
         cursor = {"head": head}
     skipped = Counter[str]()
-    items = tuple(_parse_commits(text, given.name, skipped))
+    items = tuple(_parse_commits(text, request.name, skipped))
     return FeedResult(items=items[:MOST_ITEMS], cursor=cursor, skipped=skipped)
 
 
@@ -62,30 +62,30 @@ def _parse_commit_time(text: str) -> datetime | None:
         return parse_instant(text.strip()) or parse_mail_date(text)
 
 
-def _has_commit(given: FeedRequest, number: str) -> bool:
+def _has_commit(request: FeedRequest, number: str) -> bool:
     try:
-        _run_git_log(given, "cat-file", "-e", f"{number}^{{commit}}")
+        _run_git(request, "cat-file", "-e", f"{number}^{{commit}}")
     except SourceError:
         return False  # history was rewritten: all of it is read again, and known commits keep their keys
     return True
 
 
-def _run_git_log(given: FeedRequest, *arguments: str) -> str:
-    """Run git and return its output; settings of the repository that would run a program are disabled. Raises SourceError."""
+def _run_git(request: FeedRequest, *arguments: str) -> str:
+    """Run git without those settings of the repository that would run a program, and return its output. Raises SourceError."""
     try:
         done = subprocess.run(  # noqa: S603 - a fixed program with arguments of our own; the user named the folder
-            (*_SAFE, "-C", str(given.path), *arguments),
+            (*_SAFE, "-C", str(request.path), *arguments),
             capture_output=True,
-            timeout=_SECONDS,
+            timeout=_TIMEOUT,
             check=False,
             stdin=subprocess.DEVNULL,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise SourceError(f"git cannot be asked: {type(error).__name__}", where=given.place) from error
+        raise SourceError(f"git cannot be asked: {type(error).__name__}", where=request.place) from error
     if done.returncode:
         raise SourceError(
             "is no git repository with commits",
-            where=given.place,
+            where=request.place,
             hint="give the folder of a repository, or a file with its `git log`",
         )
     return done.stdout.decode("utf-8", "replace")

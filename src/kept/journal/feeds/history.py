@@ -1,4 +1,4 @@
-"""Browser history of Firefox, Chrome and related browsers: the visited pages, once per day, without query strings.
+"""Read the history of Firefox, Chrome and related browsers: the visited pages, once per day, without query strings.
 
 The browser may be running, so its database is copied with the write-ahead log, and only the copy is opened.
 """
@@ -15,29 +15,28 @@ from kept.journal.entry import FeedItem
 from kept.journal.feeds.base import MOST_ITEMS, FeedRequest, FeedResult, clean_feed_title, item_key, to_web_link
 from kept.sources.databases import open_copy, ordinary_tables
 
-_DATABASE_BYTES = 1024 * 2**20  # bytes of a database, at most
-_STEPS = 2_000  # × 10,000 database instructions, after which a query is aborted
+_MOST_BYTES = 1024 * 2**20
+_STEPS = 2_000  # of 10,000 database instructions each, after which a query is aborted
 _KINDS = {
     "moz_historyvisits": ("firefox", datetime(1970, 1, 1, tzinfo=UTC)),
     "visits": ("chrome", datetime(1601, 1, 1, tzinfo=UTC)),
 }
 
 
-def read_visits(given: FeedRequest) -> FeedResult:
+def read_visits(request: FeedRequest) -> FeedResult:
     """Read the pages visited since the last time. Raises SourceError if the file is missing, damaged or not a history."""
     skipped = Counter[str]()
-    since = int(given.cursor.get("since", "0")) if given.cursor.get("since", "0").isdecimal() else 0
-    newest = since
+    newest = request.since
     items: dict[str, FeedItem] = {}
-    for address, head, stamp, at in _load_visits(given, since):
+    for address, head, stamp, at in _load_visits(request):
         newest = max(newest, stamp)
         page = _strip_address(address)
         if not page or at is None:
             skipped["not of the web"] += 1
             continue
-        day = at.astimezone(given.zone).date().isoformat()
-        key = item_key(given.name, page, day)
-        items.setdefault(key, FeedItem(key=key, source=given.name, title=clean_feed_title(head) or page, at=at, link=page))
+        day = at.astimezone(request.zone).date().isoformat()
+        key = item_key(request.name, page, day)
+        items.setdefault(key, FeedItem(key=key, source=request.name, title=clean_feed_title(head) or page, at=at, link=page))
     return FeedResult(items=tuple(items.values()), cursor={"since": str(newest)}, skipped=skipped)
 
 
@@ -50,28 +49,24 @@ def _strip_address(address: str) -> str:
     return f"{parts.scheme}://{parts.hostname}{parts.path}" if parts.hostname else ""
 
 
-def _load_visits(given: FeedRequest, since: int) -> Iterator[tuple[str, str, int, datetime | None]]:
-    path = given.path
-    if not path.is_file() or path.stat().st_size > _DATABASE_BYTES:
-        raise SourceError("is no file, or too large", where=given.place, hint="give places.sqlite of Firefox, or History of Chrome")
+def _load_visits(request: FeedRequest) -> Iterator[tuple[str, str, int, datetime | None]]:
+    path = request.path
+    if not path.is_file() or path.stat().st_size > _MOST_BYTES:
+        raise SourceError(
+            "is no file, or too large", where=request.place, hint="give places.sqlite of Firefox, or History of Chrome"
+        )
     try:
         with open_copy(path) as database:
-            yield from _query_visits(database, since, given.place)
+            yield from _query_visits(database, request.since, request.place)
     except (UnicodeError, OverflowError) as error:
-        raise SourceError(f"cannot be read as a history: {type(error).__name__}", where=given.place) from error
+        raise SourceError(f"cannot be read as a history: {type(error).__name__}", where=request.place) from error
 
 
 def _query_visits(database: sqlite3.Connection, since: int, where: str) -> Iterator[tuple[str, str, int, datetime | None]]:
-    steps = 0
-
-    def tired() -> int:
-        nonlocal steps
-        steps += 1
-        return int(steps > _STEPS)
-
-    database.set_progress_handler(tired, 10_000)
+    steps = iter(range(_STEPS))
+    database.set_progress_handler(lambda: next(steps, None) is None, 10_000)
     names = ordinary_tables(database)
-    kind = next((each for name, each in _KINDS.items() if name in names), None)
+    kind = next((kind for name, kind in _KINDS.items() if name in names), None)
     if kind is None:
         raise SourceError("is no history of a browser", where=where)
     query = (files(__name__.rpartition(".")[0]) / f"{kind[0]}.sql").read_text(encoding="utf-8")

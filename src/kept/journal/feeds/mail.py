@@ -1,6 +1,6 @@
-"""Newsletters: a mailbox file (mbox) or a folder of messages (maildir); each message by its subject and main text.
+"""Read newsletters from a mailbox file (mbox) or a folder of messages (maildir): the subject and main text of each message.
 
-Quoted lines and signatures are left out, and attachments are ignored.
+Quoted lines, signatures and attachments are left out.
 """
 
 import os
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from hashlib import blake2b
+from itertools import takewhile
 
 from kept.core.errors import SourceError
 from kept.journal.entry import FeedItem
@@ -23,40 +24,40 @@ from kept.journal.feeds.base import (
     item_key,
     parse_mail_date,
 )
-from kept.journal.feeds.folders import last_seen_mtime, read_changed_files
+from kept.journal.feeds.folders import read_changed_files
 from kept.sources.records import open_source
 
-_MESSAGE = 2_000_000  # bytes of a message that are read
-_HEAD = 512
-# What the parser raises for malformed headers.
-_BROKEN = (ValueError, LookupError, TypeError, AttributeError, AssertionError, OverflowError)
+_MESSAGE_BYTES = 2_000_000  # of a message, which are read
+_START_BYTES = 512  # of a mailbox, which identify it
+# Errors that the parser raises for malformed headers.
+_HEADER_ERRORS = (ValueError, LookupError, TypeError, AttributeError, AssertionError, OverflowError)
 
 
-def read_mail(given: FeedRequest) -> FeedResult:
+def read_mail(request: FeedRequest) -> FeedResult:
     """Read the messages that arrived since the last time. Raises SourceError."""
     skipped = Counter[str]()
-    if given.path.is_dir():
-        newest = last_seen_mtime(given)
+    if request.path.is_dir():
+        newest = request.since
         found = []
-        for path, stamp, data in read_changed_files(given, (), skipped):
+        for path, stamp, data in read_changed_files(request, (), skipped):
             newest = max(newest, stamp)
             if path.parent.name in ("cur", "new"):
                 found.append(data)
         cursor = {"since": str(newest)}
     else:
-        found, cursor = _read_mailbox(given)
-    items = (_message_item(data, given, skipped) for data in found[:MOST_ITEMS])
+        found, cursor = _read_mailbox(request)
+    items = (_message_item(data, request, skipped) for data in found[:MOST_ITEMS])
     return FeedResult(items=tuple(item for item in items if item is not None), cursor=cursor, skipped=skipped)
 
 
-def _read_mailbox(given: FeedRequest) -> tuple[list[bytes], dict[str, str]]:
+def _read_mailbox(request: FeedRequest) -> tuple[list[bytes], dict[str, str]]:
     """Read the messages after the cursor, at most 16 MB; from the start if the file was replaced."""
-    with open_source(given.path) as file:
-        start = file.read(_HEAD)
+    with open_source(request.path) as file:
+        start = file.read(_START_BYTES)
         if start and not start.startswith(b"From "):
-            raise SourceError("is no mailbox", where=given.place, hint="give an mbox file or a maildir folder")
-        offset, (size, _, _) = given.cursor.get("offset", "0"), given.cursor.get("head", "").partition(":")
-        same = size.isdecimal() and given.cursor.get("head") == _start_digest(start[: int(size)])
+            raise SourceError("is no mailbox", where=request.place, hint="give an mbox file or a maildir folder")
+        offset, (size, _, _) = request.cursor.get("offset", "0"), request.cursor.get("head", "").partition(":")
+        same = size.isdecimal() and request.cursor.get("head") == _start_digest(start[: int(size)])
         place = int(offset) if same and offset.isdecimal() and int(offset) <= os.fstat(file.fileno()).st_size else 0
         file.seek(place)
         data = file.read(MOST_BYTES)
@@ -81,23 +82,23 @@ def _split_mailbox(data: bytes) -> Iterator[bytes]:
         begin = end
 
 
-def _message_item(data: bytes, given: FeedRequest, skipped: Counter[str]) -> FeedItem | None:
+def _message_item(data: bytes, request: FeedRequest, skipped: Counter[str]) -> FeedItem | None:
     if data.startswith(b"From "):
         data = data.partition(b"\n")[2]
     try:
-        message = message_from_bytes(data[:_MESSAGE], policy=policy.default)
+        message = message_from_bytes(data[:_MESSAGE_BYTES], policy=policy.default)
         head, number = str(message.get("Subject", "")), str(message.get("Message-ID", ""))
         at = parse_mail_date(str(message.get("Date", "")))
         text = _message_text(message)
-    except _BROKEN:
+    except _HEADER_ERRORS:
         skipped["unreadable"] += 1
         return None
     if at is None or not (head.strip() or text.strip()):
         skipped["without a date or a subject"] += 1
         return None
     return FeedItem(
-        key=item_key(given.name, number or f"{at}{head}"),
-        source=given.name,
+        key=item_key(request.name, number or f"{at}{head}"),
+        source=request.name,
         title=clean_feed_title(head),
         text=clean_feed_text(text),
         at=at,
@@ -112,9 +113,5 @@ def _message_text(message: EmailMessage) -> str:
     text = content if isinstance(content, str) else ""
     if body.get_content_subtype() == "html":
         return html_to_text(text)
-    lines = []
-    for line in text.splitlines():
-        if line.rstrip("\r\n") == "-- ":
-            break
-        lines += [] if line.startswith(">") else [line]
-    return "\n".join(lines)
+    lines = takewhile(lambda line: line != "-- ", text.splitlines())
+    return "\n".join(line for line in lines if not line.startswith(">"))

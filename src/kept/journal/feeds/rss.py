@@ -1,4 +1,4 @@
-"""RSS, RDF and Atom feeds from a file or URL, and OPML feed lists.
+"""Read RSS, RDF and Atom feeds from a file or URL, and the feeds in an OPML list.
 
 The feeds in a list are fetched, because the user configured the list.
 """
@@ -64,7 +64,7 @@ def parse_xml(data: bytes, where: str) -> XmlNode:
         count += 1
         if len(stack) > _DEPTH or count > _NODES:
             raise SourceError("is nested too deep or too large", where=where)
-        node = XmlNode(name=_local_name(name), attributes={_local_name(each): value for each, value in attributes.items()})
+        node = XmlNode(name=_local_name(name), attributes={_local_name(key): value for key, value in attributes.items()})
         stack[-1].children.append(node)
         stack.append(node)
 
@@ -97,20 +97,20 @@ def _local_name(name: str) -> str:
     return name.rpartition(":")[2].lower()
 
 
-def read_feed(given: FeedRequest) -> FeedResult:
+def read_feed(request: FeedRequest) -> FeedResult:
     """Read the dated items of a feed, if it changed. Raises SourceError."""
-    data, cursor = read_data(given)
+    data, cursor = read_data(request)
     if data is None:
         return FeedResult(cursor=cursor)
-    root = parse_xml(data, given.place)
-    names = {xml_node.name for xml_node in root.children}
+    root = parse_xml(data, request.place)
+    names = {child.name for child in root.children}
     if not names & {"rss", "rdf", "feed"}:
-        raise SourceError("is no RSS or Atom feed", where=given.place)
+        raise SourceError("is no RSS or Atom feed", where=request.place)
     skipped = Counter[str]()
     items = []
     for node in root.walk():
         if node.name in ("item", "entry"):
-            item = _entry_item(node, given.name)
+            item = _entry_item(node, request.name)
             if item.at is None:
                 skipped["without a date"] += 1
             elif not (item.title or item.text):
@@ -134,7 +134,7 @@ def _entry_item(node: XmlNode, name: str) -> FeedItem:
     )
 
 
-_MOST_FEEDS = 500  # feeds
+_MOST_FEEDS = 500
 
 
 def parse_feed_addresses(data: bytes, where: str) -> tuple[str, ...]:
@@ -146,15 +146,15 @@ def parse_feed_addresses(data: bytes, where: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(item for item in found if item.startswith(("http://", "https://"))))[:_MOST_FEEDS]
 
 
-def read_feed_list(given: FeedRequest) -> FeedResult:
+def read_feed_list(request: FeedRequest) -> FeedResult:
     """Read the new items of all feeds in a list; feeds that cannot be fetched are skipped and counted. Raises SourceError."""
     items: list[FeedItem] = []
     skipped = Counter[str]()
     cursor: dict[str, str] = {}
-    for address in parse_feed_addresses(read_file_bytes(given.path), given.place):
-        before = given.cursor.get(address, "")
+    for address in parse_feed_addresses(read_file_bytes(request.path), request.place):
+        before = request.cursor.get(address, "")
         try:
-            feed_result = read_feed(replace(given, place=address, cursor=json.loads(before) if before else {}))
+            feed_result = read_feed(replace(request, place=address, cursor=json.loads(before) if before else {}))
         except (SourceError, ValueError):
             skipped["feeds that cannot be read"] += 1
             if before:

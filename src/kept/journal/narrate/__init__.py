@@ -1,1 +1,1 @@
-"""Write an entry: select its items within bounds, compose it with or without a model, and render it as a file."""
+"""Select the context of an entry within bounds, write the entry with a model, and render it as a file."""

@@ -1,10 +1,9 @@
 """Render an entry as a file (front matter, then the filled template), and parse its front matter.
 
-Memories and content from outside are enclosed in marked blocks, so that extraction does not learn from them again.
+Memories and content from outside are put into marked blocks, from which nothing is extracted.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import date
 from hashlib import blake2b
 from itertools import groupby
@@ -35,7 +34,7 @@ OURS, OURS_END = "<!-- kept:begin remembered -->", "<!-- kept:end -->"
 OUTSIDE, OUTSIDE_END = "<!-- outside:begin -->", "<!-- outside:end -->"
 _MARKS = {TrustLevel.SESSION: ((), ()), TrustLevel.MEMORY: ((OURS,), (OURS_END,)), TrustLevel.OUTSIDE: ((OUTSIDE,), (OUTSIDE_END,))}
 _SLOT = Pattern(r"\{\{\s*([a-z]+)\s*\}\}")
-_LINE = 1_200  # characters of a line in an entry
+_LINE_CHARS = 1_200
 _ESCAPED = (("<!--", "‹!--"), ("-->", "--›"), ("```", "'''"))
 
 
@@ -54,8 +53,7 @@ def render_entry(
 ) -> str:
     """Render an entry with its digest; ``names`` maps scopes to names, ``links`` days to the entries of other days."""
     body = _fill_template(head, template, items, names, links)
-    signed_head = replace(head, digest=_entry_digest(replace(head, digest=""), body))
-    return "\n".join((*_front_matter_lines(signed_head), body))
+    return update_digest("\n".join((*_front_matter_lines(head), body)))
 
 
 def _fill_template(
@@ -70,7 +68,7 @@ def _fill_template(
             _fill_slot(lines, blocks[Slot(found[1])])
         else:
             lines.append(raw.replace("{{date}}", span).replace("{{writer}}", _format_writer(head)).rstrip())
-    spaced = [each for each, before in zip(lines, ("", *lines), strict=False) if each or before]
+    spaced = [line for line, before in zip(lines, ("", *lines), strict=False) if line or before]
     return "\n".join(spaced).rstrip("\n") + "\n"
 
 
@@ -81,20 +79,22 @@ def _format_writer(head: EntryHead) -> str:
 
 
 def _fill_slot(lines: list[str], block: Sequence[str]) -> None:
-    """Insert a part under its heading; if the part is empty, remove the heading."""
+    """Append a part; if it is empty, remove its heading."""
     if block:
         if block[0] == OURS:
-            while lines and not lines[-1]:
-                lines.pop()  # the heading of a kept block is skipped with the block when the entry is read
+            _drop_blank_end(lines)  # so that the heading is left out with the block when the entry is read
         lines.extend(block)
         return
-    while lines and not lines[-1]:
-        lines.pop()
+    _drop_blank_end(lines)
     if lines and lines[-1].startswith("## "):
         lines.pop()
+        _drop_blank_end(lines)
+    lines.append("")
+
+
+def _drop_blank_end(lines: list[str]) -> None:
     while lines and not lines[-1]:
         lines.pop()
-    lines.append("")
 
 
 def _slot_lines(slot: Slot, items: Sequence[ContextItem], names: Mapping[str, str], links: Mapping[date, str]) -> list[str]:
@@ -111,24 +111,24 @@ def _slot_lines(slot: Slot, items: Sequence[ContextItem], names: Mapping[str, st
     return [OURS, *lines, OURS_END] if lines and slot is Slot.BEFORE else lines
 
 
-def _format_item(each: ContextItem, links: Mapping[date, str]) -> str:
-    words = clean_line(each.text)
-    if each.grade is TrustLevel.MEMORY and each.day is not None and each.reference:
-        day = each.day.isoformat()
-        return f"- {words} ({f'[{day}]({links[each.day]})' if each.day in links else day}, {each.reference})"
-    if each.grade is TrustLevel.OUTSIDE and each.slot is Slot.OUTSIDE and each.source:
-        return f"- {clean_line(each.source)}: {words}"
+def _format_item(item: ContextItem, links: Mapping[date, str]) -> str:
+    words = clean_line(item.text)
+    if item.grade is TrustLevel.MEMORY and item.day is not None and item.reference:
+        day = item.day.isoformat()
+        return f"- {words} ({f'[{day}]({links[item.day]})' if item.day in links else day}, {item.reference})"
+    if item.grade is TrustLevel.OUTSIDE and item.slot is Slot.OUTSIDE and item.source:
+        return f"- {clean_line(item.source)}: {words}"
     return f"- {words}"
 
 
 def clean_line(text: str) -> str:
-    """The words on one line, without anything that would end a block or begin a heading."""
+    """The text as one line of bounded length that ends no block and begins no heading, list or quotation."""
     words = one_line(text)
     for mark, other in _ESCAPED:
         words = words.replace(mark, other)
     bare = words.lstrip("#>-+ ") or words
     words = bare if bare.startswith("**") else bare.lstrip("* ") or words
-    return words if len(words) <= _LINE else words[:_LINE].rsplit(" ", 1)[0] + "…"
+    return words if len(words) <= _LINE_CHARS else words[:_LINE_CHARS].rsplit(" ", 1)[0] + "…"
 
 
 def _front_matter_lines(head: EntryHead) -> list[str]:
@@ -154,10 +154,6 @@ def _front_matter_lines(head: EntryHead) -> list[str]:
 
 def _front_matter_text(text: str) -> str:
     return "".join(item for item in one_line(text) if item not in '"\\')[:80]
-
-
-def _entry_digest(head: EntryHead, body: str) -> str:
-    return blake2b("\n".join((*_front_matter_lines(head), body)).encode(), digest_size=8).hexdigest()
 
 
 _FIELD = Pattern(r"^([a-z_]+): (.*)$")
@@ -193,22 +189,22 @@ def parse_entry_head(text: str) -> EntryHead | None:
 
 def is_entry_edited(text: str) -> bool:
     """True if an entry differs from what kept wrote."""
-    return _split_front_matter(text)[0].get("digest") != _digest_of_text(text)
+    return _split_front_matter(text)[0].get("digest") != _compute_digest(text)
 
 
 def update_digest(text: str) -> str:
     """Return an entry with the digest of its present text."""
-    rest = _split_front_matter(text)[1]
-    front = text[: len(text) - len(rest)].split("\n")
-    number = _digest_of_text(text)
-    return "\n".join(f"digest: {number}" if item.startswith("digest: ") else item for item in front) + rest
+    return _set_digest(text, _compute_digest(text))
 
 
-def _digest_of_text(text: str) -> str:
-    rest = _split_front_matter(text)[1]
+def _compute_digest(text: str) -> str:
+    return blake2b(_set_digest(text, "").encode(), digest_size=8).hexdigest()
+
+
+def _set_digest(text: str, digest: str) -> str:
+    rest = entry_body(text)
     front = text[: len(text) - len(rest)].split("\n")
-    plain = "\n".join("digest: " if item.startswith("digest: ") else item for item in front)
-    return blake2b((plain + rest).encode(), digest_size=8).hexdigest()
+    return "\n".join(f"digest: {digest}" if line.startswith("digest: ") else line for line in front) + rest
 
 
 def entry_body(text: str) -> str:

@@ -1,7 +1,6 @@
-"""Entry templates: Markdown with ``{{slots}}``, built in or the user's own.
+"""Load entry templates: Markdown with ``{{slots}}``, built in or the user's own.
 
-Front matter may hold ``span`` (day or week), ``extract`` (yes or no) and ``instruction`` (what kind of text a model should write).
-Knows where templates are, not how slots are filled.
+Front matter may have ``span`` (day or week), ``extract`` (yes or no) and ``instruction`` (what kind of text a model should write).
 """
 
 from importlib.resources import files
@@ -10,16 +9,14 @@ from pathlib import Path
 from kept.core.errors import ConfigError, UsageError
 from kept.journal.entry import Template
 
-_TEMPLATE_CHARS = 100_000  # characters
+_TEMPLATE_CHARS = 100_000
 _KNOWN = frozenset({"span", "extract", "instruction"})
 
 
 def list_templates(config: Path) -> tuple[str, ...]:
     """The names of all templates; ``config`` is the folder of the user's settings."""
     own = (path.stem for path in (config / "templates").glob("*.md"))
-    built_in = (
-        traversable.name.removesuffix(".md") for traversable in files(__name__).iterdir() if traversable.name.endswith(".md")
-    )
+    built_in = (file.name.removesuffix(".md") for file in files(__name__).iterdir() if file.name.endswith(".md"))
     return tuple(sorted({*own, *built_in}))
 
 
@@ -44,12 +41,12 @@ def _parse_template(name: str, text: str, where: str) -> Template:
     lines = text.splitlines()
     values: dict[str, str] = {}
     if lines and lines[0].strip() == "---":
-        end = next((number for number, each in enumerate(lines[1:], 1) if each.strip() == "---"), None)
+        end = next((number for number, line in enumerate(lines[1:], 1) if line.strip() == "---"), None)
         if end is None:
             raise ConfigError("the front matter of the template has no end", where=where, hint="close it with ---")
-        for each in lines[1:end]:
-            key, colon, value = each.partition(":")
-            if each.strip() and (not colon or key.strip() not in _KNOWN):
+        for line in lines[1:end]:
+            key, colon, value = line.partition(":")
+            if line.strip() and (not colon or key.strip() not in _KNOWN):
                 raise ConfigError(f"unknown setting {key.strip()!r}", where=where, hint=f"settings: {', '.join(sorted(_KNOWN))}")
             values[key.strip()] = value.strip().strip('"')
         lines = lines[end + 1 :]
