@@ -74,7 +74,7 @@ def test_a_calendar_gives_its_events_in_their_own_zones_and_counts_what_it_passe
         ("Pilot meeting, quay7", "Room 2", datetime(2026, 1, 5, 9, tzinfo=UTC)),
         ("Dredging", "", datetime(2026, 1, 6, 11, tzinfo=UTC)),
     ]
-    assert found.skipped == {"events without a date or a summary": 1, "unfinished events": 1, "events that were called off": 1}
+    assert found.skipped == {"events without a date or a summary": 1, "unfinished events": 1, "cancelled events": 1}
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_a_rule_that_is_not_understood_whole_is_not_followed_by_half(text, calen
     assert parse_recurrence_rule(text) is None
     found = calendar(["UID:1", "DTSTART:20260105T090000Z", f"RRULE:{text}", "SUMMARY:Watch"])
     assert [each.at for each in found.items] == [datetime(2026, 1, 5, 9, tzinfo=UTC)]
-    assert found.skipped == {"series whose rule is not read, but for their first event": 1}
+    assert found.skipped == {"series with an unsupported rule, after their first event": 1}
 
 
 def test_a_series_keeps_its_local_hour_over_the_change_of_clocks(calendar):

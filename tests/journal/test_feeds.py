@@ -348,7 +348,7 @@ def test_odd_bookmarks_are_skipped_and_counted(tmp_path):
     )
     found = brought("bookmarks", file(tmp_path, "marks", text))
     assert found.items == ()
-    assert found.skipped == {"not of the web": 1, "without a date": 1}
+    assert found.skipped == {"without a web address": 1, "without a date": 1}
 
 
 # --- history

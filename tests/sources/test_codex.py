@@ -4,6 +4,7 @@ import importlib.util
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -279,6 +280,17 @@ def test_a_file_read_byte_by_byte_gives_each_event_once(tmp_path):
     assert read_in_pieces(CODEX, path, data, range(len(data))) == at_once(CODEX, path, data)
 
 
+def test_a_cursor_with_the_line_of_an_open_call_still_pairs_it_with_its_output(tmp_path):
+    path = tmp_path / "rollout-x.jsonl"
+    path.write_bytes(lines(meta(), *prompt("Look."), call("shell", {"cmd": "ls"}, "c1")))
+    cursor = read(CODEX, path)[2]
+    carry = json.loads(cursor.carry)
+    carry["calls"] = {"c1": [3, *carry["calls"]["c1"]]}
+    path.write_bytes(path.read_bytes() + lines(output("c1", "a.txt")))
+    (result,) = read(CODEX, path, replace(cursor, carry=json.dumps(carry)))[0]
+    assert (result.text, result.tool.name, result.tool.target) == ("a.txt", "shell", "ls")
+
+
 def test_the_carry_holds_no_text_of_the_transcript(tmp_path):
     path, data = tmp_path / "r.jsonl", lines(meta(), item("user", "my secret wish"), call("x", {"cmd": "secret"}, "c"))
     path.write_bytes(data[: len(data) - 1])
@@ -356,7 +368,7 @@ def test_a_compressed_bomb_is_one_clear_error(tmp_path):
     packed = tmp_path / "rollout-x.jsonl.zst"
     with packed.open("wb") as out:
         subprocess.run(["zstd", "-q", "-c"], input=b"\0" * (65 * 2**20), stdout=out, check=True)
-    with pytest.raises(SourceError, match="unpacks to far more"):
+    with pytest.raises(SourceError, match="unpacks to more than a hundred times"):
         read(CODEX, packed)
 
 

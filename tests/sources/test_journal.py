@@ -51,6 +51,12 @@ def test_a_daily_note_that_nobody_signed_is_the_agents_wherever_it_lies(tmp_path
         assert label(write(tmp_path, NOTE, name)) == {(Author.ASSISTANT, "unsigned")}
 
 
+def test_what_is_removed_from_several_quoted_prompts_adds_up(tmp_path):
+    quote = '**User prompt:** "<system-reminder>\nBe brief.\n</system-reminder>\nUse tabs here."\n\n'
+    note = write(tmp_path, f"# Work\n\n{quote}**Result:** done\n\n{quote}", "memory/2026-02-07.md")
+    assert read(READER, note)[1].noted["removed:system-reminder"] == 2
+
+
 def test_a_page_that_a_clipper_kept_is_no_words_of_the_persons_whoever_signs_it(tmp_path):
     for author in ("[Eve Adams]", "me"):
         front = f"---\nauthor: {author}\nsource: https://evil.example/x\n---"

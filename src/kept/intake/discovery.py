@@ -53,7 +53,7 @@ def discover(workspace: Workspace, paths: Sequence[Path], *, force: bool = False
     sources = with_zone(workspace.zone)
     if not paths:
         gone = [place for root in workspace.settings.root if not os.path.lexists(place := root.resolve(workspace.paths.user))]
-        skipped += [(printable(place), "a root that is not there: kept sources remove ends following it") for place in gone]
+        skipped += [(printable(place), "the folder does not exist; to end reading it, use `kept sources remove`") for place in gone]
     folder, noted = "", dict[str, tuple[str, str]]()
     known = tuple((source.name, Path(os.path.realpath(place))) for source, place in list_source_places(workspace)) if paths else ()
     for candidate in _paths_to_examine(workspace, paths):
@@ -70,7 +70,7 @@ def discover(workspace: Workspace, paths: Sequence[Path], *, force: bool = False
                 continue
         path, shown = Path(plain), printable(plain)
         try:
-            with isolate_errors("its format cannot be told", str(path)):
+            with isolate_errors("its format cannot be determined", str(path)):
                 owner = candidate.owner or _owner(path, known)
                 source = format_of(path, sources, candidate.root, named=candidate.named, owner=owner)
                 if is_own_output(workspace, path):

@@ -146,8 +146,8 @@ def find_project_family(workspace: Workspace, word: str) -> ProjectFamily:
     fits = [family for family in families if word in (family.scope, family.name) or names & set(family.directories)]
     fits = fits or [family for family in families if directory_name(family.identity) == word]
     if len(fits) != 1:
-        what = f"{word!r} could be {len(fits)} projects" if fits else f"there is no project {word!r}"
-        raise UsageError(what, hint="name a directory of it: kept projects")
+        what = f"{word!r} fits {len(fits)} projects" if fits else f"there is no project {word!r}"
+        raise UsageError(what, hint="give one of its directories; `kept projects` lists them")
     return fits[0]
 
 

@@ -76,7 +76,7 @@ def parse_month(text: str, today: date) -> date:
     try:
         return date.fromisoformat(text if len(text) > 7 else f"{text}-01").replace(day=1)
     except ValueError as error:
-        raise UsageError(f"{text!r} is no month", hint="write YYYY-MM") from error
+        raise UsageError(f"{text!r} is not a month", hint="write YYYY-MM") from error
 
 
 def load_month(workspace: Workspace, first: date, scopes: frozenset[str] = frozenset()) -> CalendarMonth:

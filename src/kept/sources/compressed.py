@@ -59,10 +59,14 @@ def _unpack(path: Path, packed: BinaryIO, plain: BinaryIO) -> None:
             while chunk := stream.read(STRIDE):
                 most -= len(chunk)
                 if most < 0:
-                    raise SourceError("unpacks to far more than a transcript does", where=str(path), hint="nothing of it was read")
+                    raise SourceError(
+                        "unpacks to more than a hundred times its size, which is no transcript",
+                        where=str(path),
+                        hint="nothing of it was read",
+                    )
                 plain.write(chunk)
     except zstandard.ZstdError as error:
-        raise SourceError("is no sound zstd file", where=str(path)) from error
+        raise SourceError("is a damaged zstd file", where=str(path)) from error
     plain.flush()
     plain.seek(0)
 

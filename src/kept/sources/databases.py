@@ -128,7 +128,7 @@ def _copy_database(path: Path, copy: Path) -> None:
         for _ in range(_TRIES):
             before = database_mark(path)
             if before[0] > _COPY_LIMIT or before[0] > 0.8 * shutil.disk_usage(copy.parent).free:
-                raise SourceError("is too large to be copied aside", where=str(path), hint="free some disk space")
+                raise SourceError("is too large to be copied", where=str(path), hint="free some disk space")
             for suffix in ("", *BESIDE):
                 source, target = path.with_name(path.name + suffix), copy.with_name(copy.name + suffix)
                 target.unlink(missing_ok=True)
@@ -139,7 +139,9 @@ def _copy_database(path: Path, copy: Path) -> None:
                 return
     except OSError as error:
         raise unreadable_error(path, error) from error
-    raise SourceError("is being written to", where=str(path), hint="read it again later, or when its program is closed")
+    raise SourceError(
+        "keeps changing, because a program writes to it", where=str(path), hint="run kept again when that program is closed"
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

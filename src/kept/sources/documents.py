@@ -160,7 +160,7 @@ def split_rows(data: bytes, path: Path) -> list[Row]:
     """Split UTF-8 text into lines with any line ends; a byte order mark is skipped. Raises SourceError for anything else."""
     refuse_wide_text(path, data[:4])
     if b"\0" in data:
-        raise SourceError("is not text: it holds zero bytes", where=str(path))
+        raise SourceError("is not text: it contains zero bytes", where=str(path))
     if data.count(b"\n") + data.count(b"\r") > ROWS_LIMIT:
         raise SourceError(f"has more than {ROWS_LIMIT} lines", where=str(path), hint="split it")
     position = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0

@@ -243,7 +243,9 @@ def _open_members(path: Path, file: BinaryIO) -> Generator[_Member, None, None]:
         packed = min(sum(entry.compress_size for entry in safe), os.fstat(file.fileno()).st_size)
         if total > _UNPACKED_LIMIT or (total > _RATIO_FROM and total > _RATIO_LIMIT * max(1, packed)):
             raise SourceError(
-                f"unpacks to {total} bytes out of {packed}", where=str(path), hint="this is not how an export is packed"
+                f"would unpack from {packed:,} to {total:,} bytes",
+                where=str(path),
+                hint="no export is packed like that: download it again",
             )
         beside = ["unsafe-member"] * (len(wanted) - len(safe)) + ["other-member"] * (len(entries) - len(wanted))
         for entry in safe:

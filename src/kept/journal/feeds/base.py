@@ -186,7 +186,7 @@ def _create_opener() -> urllib.request.OpenerDirector:
 def fetch_address(address: str, cursor: Mapping[str, str]) -> FetchResponse:
     """Fetch a URL; the response has no data if the server says it is unchanged. Raises SourceError."""
     if not address.startswith(("http://", "https://")):
-        raise SourceError("is no address of the web", where=address)
+        raise SourceError("is no web address", where=address, hint="give a URL that begins with http:// or https://")
     request = urllib.request.Request(address, headers={"User-Agent": "kept"})  # noqa: S310 - the scheme was checked above
     for name, header in _VALIDATORS.items():
         if cursor.get(name):
@@ -203,5 +203,5 @@ def fetch_address(address: str, cursor: Mapping[str, str]) -> FetchResponse:
         reason = getattr(error, "reason", None) or type(error).__name__
         raise SourceError(f"cannot be fetched: {reason}", where=address) from error
     if len(data) > MOST_BYTES:
-        raise SourceError(f"gives more than {MOST_BYTES // 2**20} MB", where=address)
+        raise SourceError(f"is larger than {MOST_BYTES // 2**20} MB", where=address)
     return FetchResponse(data=data, validators={name: value for name, value in validators.items() if value})

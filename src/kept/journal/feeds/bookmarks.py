@@ -26,7 +26,7 @@ _TITLE = ("title", "name", "resolved_title", "given_title", "description")
 _TIME = ("date_added", "dateadded", "time_added", "added_at", "added", "created_at", "created", "time", "date", "saved_at")
 _TEXT = ("excerpt", "note", "notes", "extended")
 _WINDOWS = datetime(1601, 1, 1, tzinfo=UTC)  # Chrome's epoch
-_NODES = 400_000
+_MOST_NODES = 400_000
 
 
 def read_bookmarks(request: FeedRequest) -> FeedResult:
@@ -45,7 +45,7 @@ def read_bookmarks(request: FeedRequest) -> FeedResult:
     items: dict[str, FeedItem] = {}
     for address, title, note, at in found:
         if not to_web_link(address):
-            skipped["not of the web"] += 1
+            skipped["without a web address"] += 1
         elif at is None:
             skipped["without a date"] += 1
         else:
@@ -69,13 +69,13 @@ def _parse_json(text: str, where: str) -> Iterator[Bookmark]:
     try:
         waiting = [json.loads(text)]
     except (ValueError, RecursionError) as error:
-        raise SourceError("is no JSON", where=where) from error
+        raise SourceError("is not valid JSON", where=where) from error
     count = 0
     while waiting:
         node = waiting.pop()
         count += 1
-        if count > _NODES:
-            raise SourceError("holds too much", where=where)
+        if count > _MOST_NODES:
+            raise SourceError(f"has more than {_MOST_NODES:,} values", where=where)
         if isinstance(node, list):
             waiting += reversed(node)
         elif isinstance(node, dict):

@@ -237,7 +237,7 @@ def _unfold_lines(text: str) -> list[str]:
 def _parse_event(fields: Fields, request: FeedRequest, skipped: Counter[str]) -> Event | None:
     """An event with a date and a summary; None, and counted, for any other."""
     if _field_value(fields, "STATUS").strip().upper() == "CANCELLED":
-        skipped["events that were called off"] += 1
+        skipped["cancelled events"] += 1
         return None
     found = _parse_local_time(*fields.get("DTSTART", [("", "")])[0], request.zone)
     head = clean_feed_title(_unescape(_field_value(fields, "SUMMARY")))
@@ -254,7 +254,7 @@ def _event_starts(
     fields, start, number, zone = event
     rule = parse_recurrence_rule(_field_value(fields, "RRULE"))
     if rule is None or "RECURRENCE-ID" in fields:
-        skipped["series whose rule is not read, but for their first event"] += rule is None and "RRULE" in fields
+        skipped["series with an unsupported rule, after their first event"] += rule is None and "RRULE" in fields
         if (at := _start_instant(start, zone, request.zone)) is not None:
             yield at, item_key(request.name, number, _field_value(fields, "RECURRENCE-ID"))
         return

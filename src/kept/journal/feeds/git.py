@@ -81,7 +81,7 @@ def _run_git(request: FeedRequest, *arguments: str) -> str:
             stdin=subprocess.DEVNULL,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise SourceError(f"git cannot be asked: {type(error).__name__}", where=request.place) from error
+        raise SourceError(f"git cannot be run: {type(error).__name__}", where=request.place) from error
     if done.returncode:
         raise SourceError(
             "is no git repository with commits",

@@ -32,7 +32,7 @@ def read_visits(request: FeedRequest) -> FeedResult:
         newest = max(newest, stamp)
         page = _strip_address(address)
         if not page or at is None:
-            skipped["not of the web"] += 1
+            skipped["without a web address"] += 1
             continue
         day = at.astimezone(request.zone).date().isoformat()
         key = item_key(request.name, page, day)

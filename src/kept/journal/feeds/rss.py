@@ -63,7 +63,7 @@ def parse_xml(data: bytes, where: str) -> XmlNode:
         nonlocal count
         count += 1
         if len(stack) > _DEPTH or count > _NODES:
-            raise SourceError("is nested too deep or too large", where=where)
+            raise SourceError("is nested too deep, or has too many elements", where=where)
         node = XmlNode(name=_local_name(name), attributes={_local_name(key): value for key, value in attributes.items()})
         stack[-1].children.append(node)
         stack.append(node)

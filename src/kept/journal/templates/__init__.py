@@ -25,7 +25,7 @@ def load_template(name: str, config: Path) -> Template:
     known = list_templates(config)
     if name not in known:
         raise UsageError(
-            f"there is no template {name!r}", hint=f"templates: {', '.join(known)}; your own lie in {config / 'templates'}"
+            f"there is no template {name!r}", hint=f"templates: {', '.join(known)}; your own are in {config / 'templates'}"
         )
     own = config / "templates" / f"{name}.md"
     try:

@@ -35,7 +35,7 @@ def snapshot_of(file: BinaryIO, path: Path) -> Snapshot:
     while data := file.read(STRIDE):
         digest.update(data)
         if b"\0" in data:
-            raise SourceError("is not text: it holds zero bytes", where=str(path))
+            raise SourceError("is not text: it contains zero bytes", where=str(path))
         try:
             decoder.decode(data)
         except UnicodeDecodeError as error:
@@ -43,7 +43,7 @@ def snapshot_of(file: BinaryIO, path: Path) -> Snapshot:
             raise SourceError(f"is not UTF-8, near byte {position + error.start}", where=str(path), hint=hint) from error
         position += len(data)
         if _REDRAWS.search(data):
-            hint = "save what stands on the screen as text"
+            hint = "copy the text from the screen into a file"
             raise SourceError("is the recording of a program that redraws its screen", where=str(path), hint=hint)
     return Snapshot(info.st_ino, position, digest.hexdigest())
 

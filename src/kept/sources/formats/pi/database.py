@@ -59,7 +59,7 @@ def _read_database_slices(
 ) -> Iterator[Slice]:
     tables = ordinary_tables(database)
     if _TABLE not in tables:
-        raise SourceError(f"holds no table {_TABLE}", where=str(path))
+        raise SourceError(f"has no table {_TABLE}", where=str(path))
     read: dict[str, list[Any]] = json.loads(cursor.carry).get("sessions", {})
     keys, count = _session_keys(database, tables), cursor.line
     outcomes: list[Outcome | Reject] = []
