@@ -7,8 +7,8 @@ import pytest
 
 from kept.changes import archive_before_edits
 from kept.core.memory import USER_SCOPE, Status
-from kept.intake import kinship
-from kept.intake.kinship import load_branches, suggest_same_projects
+from kept.intake import project_evidence
+from kept.intake.project_evidence import load_branches, suggest_same_projects
 from kept.memories import person
 from kept.memories.history import undo
 from kept.pipeline import run
@@ -249,7 +249,7 @@ def test_a_repository_that_was_renamed_is_one_project_by_its_first_commit(desk_a
     two = repository(home / "b" / "port", "git@example.org:office/port.git")
     other = repository(home / "c" / "mill", "git@example.org:office/mill.git")
     commits = {one / ".git": "1" * 40, two / ".git": "1" * 40, other / ".git": "2" * 40}
-    monkeypatch.setattr(kinship, "first_commit", lambda git: commits[git])
+    monkeypatch.setattr(project_evidence, "first_commit", lambda git: commits[git])
     say(home, "s1", RULE, cwd=one)
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())

@@ -13,7 +13,7 @@ from kept.extraction.extract_threads import reextract_thread
 from kept.extraction.revalidate import move_proposals
 from kept.extraction.segment import WINDOW
 from kept.intake.directories import record_directory
-from kept.intake.kinship import collect_branches, count_remotes, derive_identities, first_commits, save_branches
+from kept.intake.project_evidence import collect_branches, count_remotes, derive_identities, first_commits, save_branches
 from kept.intake.reading import ReadingReport
 from kept.local.progress import Progress, ignore_progress
 from kept.store.values import Draft, Proposal

@@ -34,8 +34,8 @@ from kept.intake.cleaned_files import (
     weigh_files,
 )
 from kept.intake.discovery import list_source_places, make_stat_stamp
-from kept.intake.identities import distinguish
-from kept.intake.kinship import Branches, Remotes, collect_branches, count_remotes
+from kept.intake.event_keys import make_keys_unique
+from kept.intake.project_evidence import Branches, Remotes, collect_branches, count_remotes
 from kept.intake.shared_files import is_in_repository, is_own, list_own_places
 from kept.local.batches import split_batches
 from kept.local.progress import Late, Progress, ignore_progress, never_late
@@ -60,7 +60,7 @@ class ReadingReport:
     ``fresh`` counts the events that were not archived before. ``skipped`` lists files that could not be read with the reason,
     ``left`` those that are not read on purpose. ``removed`` counts the bytes that cleaning removed by kind, ``secrets`` the secrets
     that it redacted. ``opted_out`` are the sessions that are not to be remembered; ``erased`` counts their archived events that
-    were erased. ``remotes`` and ``branches`` are evidence about projects (:mod:`kept.intake.kinship`).
+    were erased. ``remotes`` and ``branches`` are evidence about projects (:mod:`kept.intake.project_evidence`).
     """
 
     files: int = 0
@@ -196,7 +196,7 @@ def _archive_file(workspace: Workspace, file: UnreadFile, slices: Iterator[Clean
         result.bytes_in += piece.size
         with workspace.store.transaction():
             readable = [_without_forgotten(workspace, done.event, forgotten) for done in usable]
-            events = list(distinguish(archive, readable, rewritten=rewritten))
+            events = list(make_keys_unique(archive, readable, rewritten=rewritten))
             result.fresh += archive.add(source, path, events, account, piece.cursor, anew=piece.restarted)
             count_remotes(result.remotes, events)
             collect_branches(result.branches, events)

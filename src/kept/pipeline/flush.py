@@ -7,9 +7,9 @@ from kept.core.errors import BusyError, KeptError
 from kept.days.day_notes import summarize_threads
 from kept.intake import reminders
 from kept.intake.discovery import discover
+from kept.intake.open_prompts import find_open_prompts
 from kept.intake.projects import record_projects
 from kept.intake.reading import archive_files
-from kept.intake.unanswered import open_prompts
 from kept.local.files import hold_lock
 from kept.outputs.write import WriteReport, write_day_notes
 from kept.paths import find_paths
@@ -38,7 +38,7 @@ def archive_transcript(root: str, path: str, *, most: int, session: str = "") ->
                 summarize_threads(workspace, only=path)
                 written = _write_day_notes(workspace)
             if session and workspace.settings.handover != reminders.OFF:
-                reminders.save_open_prompts(str(home.state), session, open_prompts(workspace, path))
+                reminders.save_open_prompts(str(home.state), session, find_open_prompts(workspace, path))
     except BusyError:
         return ""  # a run is active; this transcript is in its queue or in that of the next run
     except KeptError as error:

@@ -18,8 +18,7 @@ from kept.core.value import dataclass, field, replace
 from kept.extraction.questions.question import PURPOSE, SCHEMA
 from kept.journal.context import collect_context, last_work_before_day, memories_before_day, session_ids_between, worked_days
 from kept.journal.entry import EXTRACTIVE, ContextItem, EntryHead, FeedItem, Slot, Template, TrustLevel
-from kept.journal.feed_reading import items_between
-from kept.journal.narrate.page import (
+from kept.journal.entry_page import (
     entry_body,
     is_entry_edited,
     parse_entry_head,
@@ -27,7 +26,8 @@ from kept.journal.narrate.page import (
     self_reference_share,
     template_slots,
 )
-from kept.journal.narrate.prose import ContextBounds, ItemSelection, build_prose_ask, read_prose_reply, select_items
+from kept.journal.entry_prose import ContextBounds, ItemSelection, build_prose_ask, read_prose_reply, select_items
+from kept.journal.feed_reading import items_between
 from kept.journal.templates import list_templates
 from kept.journal.templates import load_template as template_of
 from kept.llm.adapters.base import estimate_tokens, format_full_prompt

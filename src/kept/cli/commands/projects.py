@@ -10,7 +10,7 @@ from kept.cli.front import check_choice, command_home, command_workspace
 from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.codec import to_json
 from kept.core.errors import UsageError
-from kept.intake.kinship import load_branches, suggest_same_projects
+from kept.intake.project_evidence import load_branches, suggest_same_projects
 from kept.intake.projects import ProjectFamily, find_project_family, list_project_families
 from kept.memories.configure import map_projects
 from kept.workspace import Workspace

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kept.core.erasure import ErasureMatch, ErasureWords
 from kept.core.event import FORGOTTEN_MARK
-from kept.journal.narrate.page import OUTSIDE, OUTSIDE_END, clean_line, is_entry_edited, parse_entry_head, update_digest
+from kept.journal.entry_page import OUTSIDE, OUTSIDE_END, clean_line, is_entry_edited, parse_entry_head, update_digest
 from kept.local import files
 from kept.workspace import Workspace
 

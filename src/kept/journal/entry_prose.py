@@ -18,7 +18,7 @@ from kept.core.statement import find_content
 from kept.core.text import one_line
 from kept.core.value import dataclass, field, replace
 from kept.journal.entry import ContextItem, Slot, Template, TrustLevel
-from kept.journal.narrate.page import template_slots
+from kept.journal.entry_page import template_slots
 from kept.llm.ask import Ask
 from kept.llm.reply import parse_as, schema_of
 

@@ -10,7 +10,7 @@ from kept.store.protocol import Archive
 _HASH_CHARS = 12  # characters of a content hash in a key
 
 
-def distinguish(archive: Archive, events: Sequence[Event], *, rewritten: bool) -> Iterator[Event]:
+def make_keys_unique(archive: Archive, events: Sequence[Event], *, rewritten: bool) -> Iterator[Event]:
     """Yield the events of a slice. An event whose key already belongs to other content gets a key of its own, the same in every
     reading.
 

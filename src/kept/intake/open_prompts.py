@@ -17,27 +17,27 @@ _MOST_PROMPTS = 5  # the latest prompts that are listed
 _PROMPT_CHARS = 300  # characters of a listed prompt
 
 
-def open_prompts(workspace: Workspace, path: str) -> tuple[str, ...]:
+def find_open_prompts(workspace: Workspace, path: str) -> tuple[str, ...]:
     """The open prompts of a transcript's session, earliest first. Raises StoreError."""
     archive = workspace.store.archive
     threads = list(archive.threads(path=path))
     if not threads:
         return ()
     last = threads[-1]
-    return find_unanswered(archive.events(last.id, max(0, last.events - _TAIL_EVENTS), last.events))
+    return _find_open_lines(archive.events(last.id, max(0, last.events - _TAIL_EVENTS), last.events))
 
 
-def find_unanswered(events: Sequence[Event]) -> tuple[str, ...]:
+def _find_open_lines(events: Sequence[Event]) -> tuple[str, ...]:
     """The typed lines with a trigger, from prompts since the last compaction whose turn has no hand-over."""
-    unanswered: list[str] = []
+    found: list[str] = []
     starts = [place for place, event in enumerate(events) if is_prompt(event)]
     for start, stop in zip(starts, [*starts[1:], len(events)], strict=True):
         if next(find_suggestions(events, start, stop), None) is None:
             lines = [one_line(line) for line in typed_text(events[start]).splitlines()]
-            unanswered += [line[:_PROMPT_CHARS] for line in lines if has_trigger(line)]
+            found += [line[:_PROMPT_CHARS] for line in lines if has_trigger(line)]
         if any(_is_compaction(event) for event in events[start:stop]):
-            unanswered.clear()
-    return tuple(dict.fromkeys(unanswered))[-_MOST_PROMPTS:]
+            found.clear()
+    return tuple(dict.fromkeys(found))[-_MOST_PROMPTS:]
 
 
 def _is_compaction(event: Event) -> bool:
