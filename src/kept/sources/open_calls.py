@@ -35,7 +35,7 @@ class OpenCalls:
     ) -> None:
         """Load the result of :meth:`dump`; ``tools_of`` returns the calls in a record."""
         for call, place in stored.items():
-            start, end = place[-2:]  # kept 0.1 stored the line before them for Codex
+            start, end = place[-2:]  # older cursors of Codex store the line before them
             for tool in tools_of(fetch(start, end)):
                 if tool.call == call:
                     self._calls[call] = ((start, end), tool)

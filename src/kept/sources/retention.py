@@ -1,4 +1,4 @@
-"""Find out when a tool deletes its own transcripts. Only Claude Code does, after the days in its settings."""
+"""Find out when a tool deletes its own transcripts. Only Claude Code does, after 30 days or those in its settings."""
 
 import os
 from collections.abc import Mapping
