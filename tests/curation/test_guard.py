@@ -9,7 +9,7 @@ from kept.core.event import Origin
 from kept.core.fold import apply_operation
 from kept.core.memory import Actor, Evidence, Memory, Status
 from kept.core.operation import FADED, GAVE_WAY, WITHDRAWN, Approve, Facts, Merge, Resolve, Retire, Revise, Supersede
-from kept.curation.guard import find_overreach, find_protected_changes
+from kept.curation.guard import find_ended, find_overreach, find_protected_changes
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -259,3 +259,28 @@ def test_a_persons_own_gives_way_only_unpinned_and_in_its_own_words(pinned, rewo
     way = [Revise(memory=mine.id, at=AT, reason="", facts=facts), Supersede(memory=mine.id, at=AT, reason=GAVE_WAY, by=heir.id)]
     expected = (mine.id,) if pinned or reworded else ()
     assert find_protected_changes([own, replace(heir, evidence=(said,))], way) == expected
+
+
+def test_faded_memories_of_the_days_before_are_told_and_make_a_small_category_large_enough():
+    faded = [
+        replace(each, id=f"old{i}", status=Status.RETIRED, reason=FADED, ended_at=AT - timedelta(days=1))
+        for i, each in enumerate(memories(4))
+    ]
+    (stop,) = find_overreach([*memories(3), *faded], [Retire(memory="decision0", at=AT, reason=FADED)])
+    assert (stop.lost, stop.active, stop.spent) == (1, 3, 4)
+
+
+def test_memories_that_replaced_each_other_in_a_circle_are_lost():
+    one, other = (
+        replace(each, content="boats", status=Status.SUPERSEDED, superseded_by=by, ended_at=AT)
+        for each, by in zip(memories(2), ("decision1", "decision0"), strict=True)
+    )
+    standing = [replace(each, id=f"other{i}") for i, each in enumerate(memories(2))]
+    (stop,) = find_overreach([one, other, *standing], [Retire(memory="other0", at=AT, reason="")])
+    assert (stop.lost, stop.active, stop.spent) == (1, 2, 2)
+
+
+def test_memories_that_would_end_are_those_that_are_active_and_lose_their_words_or_their_state():
+    everything = [*memories(3), replace(memories(4)[3], status=Status.RETIRED)]
+    gone = find_ended(everything, [ENDINGS["retire"]("decision2"), emptied("decision0"), ENDINGS["retire"]("decision3")])
+    assert [memory.id for memory in gone] == ["decision0", "decision2"]

@@ -271,6 +271,12 @@ def test_only_a_specific_category_asks_for_something_concrete_and_never_of_a_per
     assert judge(spoken, in_category(specific=True), lexicon=LEXICON) == refused
 
 
+def test_a_name_that_two_texts_have_half_each_is_in_neither():
+    halves = (replace(QUOTE, quote="never write to ma", event="k1"), replace(QUOTE, quote="in.py", event="k2"))
+    named = replace(GOOD, content="Never write to `main.py`.", evidence=halves)
+    assert not is_grounded(named, {"k1": "never write to ma", "k2": "in.py"})
+
+
 def test_a_quote_of_nothing_grounds_nothing():
     assert not is_grounded(replace(GOOD, evidence=(QUOTE, replace(QUOTE, quote=" "))), {"k1": QUOTE.quote})
 

@@ -5,7 +5,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from kept.core.memory import Accepted, Refused
+from kept.core.fingerprint import fingerprint_statement
+from kept.core.memory import Accepted, Held, Refused
 from kept.extraction.rules.assertion import WITHDRAWN
 from kept.extraction.verdicts import Rules, judge_candidate
 from talk import LEXICON, PROFILE, agent, found, talk, user
@@ -34,6 +35,33 @@ def test_what_looks_like_a_secret_once_its_words_stand_together_is_refused_and_n
 def test_what_rests_on_words_that_are_not_there_is_refused():
     outcome = tried(content="We always use `yarn.lock` in this project, never npm.")
     assert outcome.verdict == Refused(reason="ungrounded")
+
+
+def test_a_held_candidate_without_its_words_is_held_for_its_own_reason():
+    outcome = tried(content="We always use `yarn.lock` in this project, never npm.", doubt="hypothetical")
+    assert outcome.verdict == Held(reason="hypothetical")
+
+
+def test_a_candidate_that_is_taken_back_keeps_the_doubt_it_had():
+    (candidate,) = found(user(SAID))
+    events = talk(user(SAID), agent("Fine."), user("Nope, we go on as before."))
+    outcome = judge_candidate(RULES, replace(candidate, doubt="hypothetical"), events, LEXICON)
+    assert outcome.candidate.doubt == "hypothetical"
+
+
+def test_what_was_taken_back_before_a_telling_does_not_take_the_telling_back():
+    (candidate,) = found(user(SAID))
+    events = talk(user("btw i was joking about pnpm"), agent("Fine."), user(SAID))
+    told = replace(candidate, evidence=tuple(replace(item, event=events[-1].key) for item in candidate.evidence))
+    assert judge_candidate(RULES, told, events, LEXICON).candidate.doubt == ""
+
+
+def test_requests_stay_where_something_else_was_forgotten_and_those_with_the_forgotten_words_go():
+    forgotten = frozenset({fingerprint_statement("which vault holds the harbour key of the night crew", RULES.key)})
+    (candidate,) = found(user(SAID))
+    asked = ("which package manager do we use", "which vault holds the harbour key of the night crew", "<b>which manager</b>")
+    outcome = judge_candidate(replace(RULES, forgotten=forgotten), replace(candidate, needed_for=asked), talk(user(SAID)), LEXICON)
+    assert outcome.candidate.needed_for == asked[:1]
 
 
 def doubt_after(*later):
