@@ -5,8 +5,12 @@ from datetime import date
 
 import pytest
 
+from kept.core.erasure import ErasureWords
+from kept.core.summary import Passage, PassageForm
 from kept.memories import person
 from kept.pipeline.erase.forget import erase_forgotten, find_erasure_places, forget, list_left, make_erasure_request
+from kept.pipeline.erase.holders import list_holders
+from kept.pipeline.erase.proof import find_out_of_reach
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.write_journal import make_entry_options, write_journal_entry
 from talking import say
@@ -130,3 +134,78 @@ def test_what_was_worked_on_is_a_place_where_the_task_alone_has_the_words(home, 
         run_pipeline(workspace, [], RunOptions())
         places = find_erasure_places(workspace, make_erasure_request(workspace, said=[said]))
     assert "what was worked on, 2026-01-05" in [place.where for place in places]
+
+
+def test_a_file_below_the_state_folder_is_kepts_own_and_never_out_of_reach(home, desk_at):
+    with desk_at(home) as workspace:
+        own = workspace.paths.state / "agents" / "x.jsonl"
+        own.parent.mkdir(parents=True)
+        own.write_text(SAID)
+        assert find_out_of_reach(workspace, ErasureWords(sentences=(SAID,)), [str(own)]) == ()
+
+
+def test_a_file_that_is_no_valid_json_loses_the_words_alone(home, desk_at):
+    with desk_at(home) as workspace:
+        broken = workspace.paths.state / "failures.json"
+        broken.write_text(f'[["night read", "{SAID}"')
+        forget(workspace, make_erasure_request(workspace, said=[SAID]))
+    assert broken.read_text() == '[["night read", "[forgotten]."'
+
+
+def test_a_line_of_a_day_that_says_it_in_another_order_goes_and_is_counted(home, desk_at):
+    text = "Because the tide crew is away, on Fridays never deploy the harbour service."
+    with desk_at(home) as workspace:
+        line = Passage(
+            id="0a0b0c0d0e0f00",
+            form=PassageForm.OWN,
+            day=date(2026, 1, 5),
+            scope="user",
+            thread=0,
+            ordinal=0,
+            at=workspace.clock(),
+            kind="decisions",
+            text=text,
+            events=(),
+        )
+        workspace.store.days.own(line)
+        gone = forget(workspace, make_erasure_request(workspace, said=[SAID]))
+        assert gone.places["the store"] >= 1
+        assert text not in [passage.text for passage in workspace.store.days.passages()]
+
+
+def test_the_entry_of_a_span_that_was_forgotten_before_is_named_again(home, desk_at):
+    say(home, "a", SAID, day="2026-01-05")
+    with desk_at(home, also=("journal",)) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        write_journal_entry(workspace, make_entry_options(workspace), date(2026, 1, 5))
+        for _ in range(2):
+            gone = forget(workspace, make_erasure_request(workspace, until=workspace.day_bounds(date(2026, 1, 5))[1]))
+            assert [told for told in gone.out_of_reach if "2026-01-05.md is a journal entry" in told]
+
+
+def test_whoever_waits_is_told_how_far_the_search_and_the_erasing_are(home, desk_at):
+    told = []
+    with desk_at(home) as workspace:
+        request = make_erasure_request(workspace, said=[SAID])
+        forget(workspace, request, progress=lambda *step: told.append(step))
+        count = len(list_holders(workspace))
+    steps = [(step, number, count) for step in ("looking where the words stand", "erasing") for number in range(count)]
+    assert told == [*steps, ("reading everything again", 0, 0)]
+
+
+def test_a_view_without_the_words_is_neither_written_nor_counted(home, desk_at):
+    with desk_at(home, also=("journal",)) as workspace:
+        person.create_memory(workspace, OTHER, "journal.insights")
+        run_pipeline(workspace, [], RunOptions())
+        assert forget(workspace, make_erasure_request(workspace, said=[SAID])).places.total() == 0
+
+
+def test_what_could_not_be_erased_of_what_another_machine_forgot_is_told(home, desk_at, monkeypatch):
+    def refuse(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("kept.pipeline.erase.forget.drop_stale_vectors", refuse)
+    with desk_at(home) as workspace:
+        (problem,) = erase_forgotten(workspace, (), said=[SAID])
+    assert "the search index" in problem
+    assert "No space left" in problem
