@@ -266,3 +266,8 @@ def test_a_word_that_another_statement_shares_with_a_passage_stays_and_the_rest_
 def test_tags_escapes_addresses_and_numbered_lines_are_read_together():
     written = "\\n 1 the vault <b>co</b>de \\n 2 of%20the%20lighth\\u006fuse is \\n 3 under the third blue mat"
     assert WORDS.is_in_text(written)
+
+
+def test_words_that_marks_join_are_words_of_their_own():
+    words = ErasureWords(sentences=("grey-heron-stands in-the-canal behind-the mill",))
+    assert words.is_in_text("a grey heron stands in the canal")
