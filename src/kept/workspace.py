@@ -49,7 +49,7 @@ from kept.store.opening import open_store
 
 if TYPE_CHECKING:
     from kept.llm.client import LlmClient
-    from kept.store.protocol import Store
+    from kept.store.sqlite import SqliteStore
 
 VAULT, VAULT_MARKER = "vault", ".memory-loop.json"
 JOURNAL = "journal"  # the profile that extracts memories from kept's own journal entries
@@ -74,7 +74,7 @@ class Workspace:
     profiles: tuple[Profile, ...]
     writing: tuple[Profile, ...]
     zone: ZoneInfo
-    store: "Store"
+    store: "SqliteStore"
     clock: Clock
     env: Mapping[str, str]
     llm: "LlmClient | None" = None
@@ -329,7 +329,7 @@ def open_workspace(
 
 
 def create_client(
-    home: Paths, settings: Settings, store: "Store", *, env: Mapping[str, str], clock: Clock, zone: ZoneInfo
+    home: Paths, settings: Settings, store: "SqliteStore", *, env: Mapping[str, str], clock: Clock, zone: ZoneInfo
 ) -> "LlmClient | None":
     """The client of the configured language model; None if the settings name none."""
     if settings.llm.adapter == "none":
@@ -347,7 +347,7 @@ def create_client(
 
 
 def _profiles_in_files(
-    home: Paths, store: "Store", made: Sequence[Profile], named: Collection[str], default: str
+    home: Paths, store: "SqliteStore", made: Sequence[Profile], named: Collection[str], default: str
 ) -> tuple[Profile, ...]:
     """The active profiles, and others with lines in a memory file: a profile given for one call must not remove those lines."""
     try:
@@ -387,7 +387,7 @@ def refuse_lost_store(home: Paths, memory_files: Collection[str] = ()) -> None:
 
 
 @contextmanager
-def _open_store(home: Paths, url: str, *, dry: bool) -> Iterator["Store"]:
+def _open_store(home: Paths, url: str, *, dry: bool) -> Iterator["SqliteStore"]:
     """Open the store; a dry call that finds none uses an empty one in a temporary folder.
 
     The caller passes no ``url`` for a user's store of :mod:`kept.api`: it shares another home's settings, but not its server.
@@ -404,7 +404,7 @@ def _create_redactor() -> Callable[[str, bytes], str]:
     return lambda text, key: redact(text, key=key, more=more()).text
 
 
-def _create_counting_redactor(store: "Store") -> Callable[[str], tuple[str, int]]:
+def _create_counting_redactor(store: "SqliteStore") -> Callable[[str], tuple[str, int]]:
     """A function that redacts secrets in a text with the store's key, and counts them."""
     more = cache(load_scanner)
 

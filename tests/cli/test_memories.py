@@ -14,7 +14,7 @@ from kept.llm.adapters import ScriptedModel
 from kept.llm.client import LlmClient
 from kept.memories import waiting
 from kept.memories.browse import list_active
-from kept.store.memories import SqliteMemories
+from kept.store.memories import Memories
 from talking import say
 
 
@@ -41,10 +41,10 @@ def test_a_list_reads_no_more_memories_than_are_looked_at(capsys, home, monkeypa
     for number in range(4):
         kept(capsys, "add", f"The gauge number {number} is read at noon.", "--type", "preference")
     kept(capsys, "add", "Harbor is built with make.", "--type", "project_fact", "--project", str(home / "code/harbor"))
-    chosen, outlines = [], SqliteMemories.outlines
-    monkeypatch.setattr(SqliteMemories, "outlines", lambda self, at, scope: chosen.append(scope) or outlines(self, at, scope))
-    read, some = [], SqliteMemories.some
-    monkeypatch.setattr(SqliteMemories, "some", lambda self, ids: read.extend(ids) or some(self, ids))
+    chosen, outlines = [], Memories.outlines
+    monkeypatch.setattr(Memories, "outlines", lambda self, at, scope: chosen.append(scope) or outlines(self, at, scope))
+    read, some = [], Memories.some
+    monkeypatch.setattr(Memories, "some", lambda self, ids: read.extend(ids) or some(self, ids))
     monkeypatch.setitem(list_active.__kwdefaults__, "most", 1)
     monkeypatch.setattr("kept.cli.show.page_lines", lambda lines: list(islice(lines, 4)))  # a project, a category, two memories
     assert kept(capsys, "list")[0] == 0

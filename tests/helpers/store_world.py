@@ -7,7 +7,7 @@ from pathlib import Path
 from kept.core.event import Author, Cursor, Event, EventKind, Origin, Pointer, Precision, RecordAccount
 from kept.core.memory import Accepted, Actor, Candidate, CandidateVerdict, Evidence, Memory, Status
 from kept.core.operation import Add
-from kept.store.protocol import Store
+from kept.store.sqlite import SqliteStore
 from kept.store.values import Draft
 
 AT = datetime(2026, 1, 5, 14, tzinfo=UTC)
@@ -84,7 +84,7 @@ def replica(path: Path, url: str):
     return ReplicaStore(path, lambda: PostgresServer(url))
 
 
-def archive(store: Store, *events: Event, path: str = "f", offset: int = 10, anew: bool = True) -> int:
+def archive(store: SqliteStore, *events: Event, path: str = "f", offset: int = 10, anew: bool = True) -> int:
     return store.archive.add(
         "claude-code",
         path,
@@ -95,7 +95,7 @@ def archive(store: Store, *events: Event, path: str = "f", offset: int = 10, ane
     )
 
 
-def commit(store: Store, *operations, **changes):
+def commit(store: SqliteStore, *operations, **changes):
     run = store.log.start_run("test", NOW)
     draft = Draft(run=run, stage="person", subject="", actor=Actor.PERSON, recorded_at=NOW, operations=operations)
     return store.log.commit(replace(draft, **changes))

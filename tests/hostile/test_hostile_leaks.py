@@ -14,7 +14,7 @@ from test_hostile_secrets import SECRETS, everywhere
 from hostile_world import answer, bytes_below, called, desk_at, human, leaked, lines, output, run_at, write
 from kept.llm.adapters.recorded import ScriptedModel
 from kept.pipeline.run import RunOptions, run_pipeline
-from kept.store.archive.turns import SqliteArchive
+from kept.store.archive.turns import Archive
 from obedient import obey
 
 TEXTS = [place.replace("{}", secret) for place, secret in SECRETS.values()]
@@ -97,14 +97,14 @@ def test_the_search_for_leaks_finds_what_is_packed_wherever_it_lies(tmp_path):
 
 def test_the_journal_of_a_run_under_way_holds_no_secret_either(tmp_path, monkeypatch):
     home, folder, seen = tmp_path / "home", tmp_path / "in", []
-    archive = SqliteArchive.add
+    archive = Archive.add
 
     def watched(self, *given, **named):
         added = archive(self, *given, **named)
         seen.extend(path.read_bytes() for path in home.rglob("*-journal"))
         return added
 
-    monkeypatch.setattr(SqliteArchive, "add", watched)
+    monkeypatch.setattr(Archive, "add", watched)
     for turn in range(2):
         for number, text in enumerate(TEXTS):
             write(folder, everywhere(text) * (turn + 1), f"{number}.jsonl")

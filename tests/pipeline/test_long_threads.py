@@ -7,7 +7,7 @@ from kept.extraction import extract_threads, stretches
 from kept.intake import projects
 from kept.pipeline import run
 from kept.pipeline.run import RunOptions, run_pipeline
-from kept.store.archive.turns import SqliteArchive
+from kept.store.archive.turns import Archive
 from talking import OTHER, RULE, say
 
 PROMPTS = [RULE if n == 3 else OTHER if n == 31 else f"Now look at part {n} and tell me why it is slow." for n in range(70)]
@@ -94,8 +94,8 @@ def test_a_run_after_one_that_was_cut_short_holds_no_more_than_a_window_of_a_thr
             patched.setattr(run, "record_projects", cut_short_at_once)
             with pytest.raises(CutShortError):
                 run_pipeline(workspace, [], RunOptions())
-        events, held = SqliteArchive.events, []
-        monkeypatch.setattr(SqliteArchive, "events", lambda *asked: held.append(len(found := events(*asked))) or found)
+        events, held = Archive.events, []
+        monkeypatch.setattr(Archive, "events", lambda *asked: held.append(len(found := events(*asked))) or found)
         run_pipeline(workspace, [], RunOptions())
         assert max(held) <= SMALL + extract_threads.LOOKBACK + extract_threads.AHEAD < 12 * SMALL
 

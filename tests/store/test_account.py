@@ -8,7 +8,7 @@ import pytest
 from kept.core.erasure import ErasureWords
 from kept.core.event import FORGOTTEN_MARK, Author, EventKind, Pointer, Precision
 from kept.core.project import Project
-from kept.store.protocol import Store
+from kept.store.sqlite import SqliteStore
 from store_world import AT, DAWN, NOW, archive, event
 
 
@@ -16,7 +16,7 @@ def at(one, path):
     return replace(one, pointer=Pointer(path=path, line=1, start=0, end=1))
 
 
-def archived(store: Store, *events, path):
+def archived(store: SqliteStore, *events, path):
     return archive(store, *(at(each, path) for each in events), path=path)
 
 

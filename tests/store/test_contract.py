@@ -20,7 +20,6 @@ from kept.core.operation import Add, Forget, Merge, Pin, Retire, Supersede, to_f
 from kept.core.project import Project
 from kept.core.summary import Passage, PassageForm, WorkNote
 from kept.store.check import IMPORTED
-from kept.store.protocol import Store
 from kept.store.sqlite import SqliteStore
 from kept.store.values import Output, Span
 from store_world import AT, DAWN, NOW, add, archive, commit, event, judged, memory, replica
@@ -31,7 +30,7 @@ def opened(request):
     """Opens a store of a kind, whose server holds at the end what the store does."""
 
     @contextmanager
-    def open_store(kind: str, path: Path) -> Iterator[Store]:
+    def open_store(kind: str, path: Path) -> Iterator[SqliteStore]:
         with SqliteStore(path) if kind == "sqlite" else replica(path, request.getfixturevalue("postgres")()) as found:
             yield found
             if kind != "sqlite":
@@ -248,7 +247,7 @@ def make_history(store, data) -> None:
         assert found.find_damage() == ()
 
 
-def commit_one(store: Store, what: str, number: str, other: str, passes: list[int]) -> None:
+def commit_one(store: SqliteStore, what: str, number: str, other: str, passes: list[int]) -> None:
     operations = {
         "retire": Retire(memory=number, at=AT, reason="x"),
         "pin": Pin(memory=number, at=AT, reason="x"),
@@ -402,7 +401,7 @@ def test_words_that_an_event_does_not_say_are_damage_unless_they_were_imported(s
     assert [each.split(":")[0] for each in store.find_damage()] == ["memory m1", "memory m2"]
 
 
-def filled(store: Store) -> None:
+def filled(store: SqliteStore) -> None:
     """A store with some of everything."""
     store.key("forget")
     archive(store, event("a", twin="t"), event("b", at=None), event("c", session="other", text="what was said"))

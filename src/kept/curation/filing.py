@@ -17,8 +17,8 @@ from kept.curation.curate.plans import is_agent_suggestion, is_person_owned
 from kept.curation.curate.texts import Text, choices_of, find_place, has_own_words
 from kept.curation.lifecycle import CurationRules
 from kept.extraction.questions.answer import apply_overrulings
+from kept.store.log import Log
 from kept.store.memories import GroupTexts, StoredText
-from kept.store.protocol import Log
 
 QUESTION, THEME, WISH, TAKEN, WHY, SUGGESTION = "question", "theme", "wish", "withdrawal", "cause", "suggestion"
 DECIDED = "decided elsewhere"

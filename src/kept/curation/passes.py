@@ -21,7 +21,7 @@ from kept.curation.lifecycle import CurationRules, rules_of
 from kept.curation.part import Part, WholeGroupError, find_part, is_large, read_group, settle_group
 from kept.extraction.questions.answer import apply_overrulings, overruled_candidate_ids
 from kept.local.progress import Progress, ignore_progress
-from kept.store.protocol import Log
+from kept.store.log import Log
 from kept.store.values import Draft
 from kept.workspace import Workspace
 

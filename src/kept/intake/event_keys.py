@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from kept.core.digest import hash_texts
 from kept.core.event import FORGOTTEN_MARK, Event
-from kept.store.protocol import Archive
 
+if TYPE_CHECKING:
+    from kept.store.archive.turns import Archive
 _HASH_CHARS = 12  # characters of a content hash in a key
 
 
-def make_keys_unique(archive: Archive, events: Sequence[Event], *, rewritten: bool) -> Iterator[Event]:
+def make_keys_unique(archive: "Archive", events: Sequence[Event], *, rewritten: bool) -> Iterator[Event]:
     """Yield the events of a slice. An event whose key already belongs to other content gets a key of its own, the same in every
     reading.
 

@@ -12,7 +12,7 @@ from kept.core.value import replace
 from kept.local.files.walking import MACHINERY
 from kept.paths import Paths
 from kept.store.backups import add_backup, is_copy, list_backups, rotate
-from kept.store.protocol import Log
+from kept.store.log import Log
 from kept.workspace import Workspace
 
 KEEP = 7  # keep this many intact automatic backups, one for each day with changes

@@ -16,7 +16,6 @@ from kept.core.errors import DamagedError, StoreError, UsageError
 from kept.store.columns import mark_of
 from kept.store.database import Database, create_file
 from kept.store.paths import delete_database, flush, free_name, make_folder
-from kept.store.protocol import Store
 from kept.store.sqlite import SqliteStore
 
 
@@ -25,7 +24,7 @@ def list_backups(folder: Path) -> tuple[Path, ...]:
     return tuple(sorted(folder.glob("kept-*.db"), reverse=True))
 
 
-def add_backup(store: Store, folder: Path, name: str) -> Path:
+def add_backup(store: SqliteStore, folder: Path, name: str) -> Path:
     """Write a backup of a store as ``kept-<name>.<hash>.db``, checked except for its indexes.
 
     Raises StoreError, with no file left behind.
@@ -111,7 +110,7 @@ def _swap_in(staged: Path, place: Path, aside: Path) -> Path | None:
     return saved
 
 
-def is_copy(path: Path, store: Store) -> bool:
+def is_copy(path: Path, store: SqliteStore) -> bool:
     """True if a file is a copy of this store, of whatever age: it has the same key."""
     query, key = "SELECT EXISTS (SELECT 1 FROM settings WHERE name = 'key:redaction' AND value = ?)", store.key("redaction").hex()
     try:

@@ -1,4 +1,4 @@
-"""The notes and passages of days in SQLite. Notes are derived from the archive; passages, by a model or a person, are not."""
+"""The notes of what was worked on, and the passages about days, in SQLite."""
 
 import json
 import zlib
@@ -19,8 +19,8 @@ from kept.store.values import ThreadNote, ThreadPoint
 _PASSAGES = 2**62  # rows of passages begin here: notes and passages share one full-text index
 
 
-class SqliteDays:
-    """The notes and passages of an SQLite store."""
+class Days:
+    """Notes of each thread, which are derived from the archive, and passages by a model or a person, which cannot be derived."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

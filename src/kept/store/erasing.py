@@ -1,6 +1,6 @@
 """Removes words from rows by content. Pure, the same for every store.
 
-The rows of a forgotten memory itself are erased whole (:meth:`kept.store.protocol.Log.erase_memory`). Here its words are removed
+The rows of a forgotten memory itself are erased whole (:meth:`kept.store.log.Log.erase_memory`). Here its words are removed
 from other rows that repeat them, and the hashes that cover those rows are recomputed.
 """
 

@@ -1,6 +1,6 @@
 """The log in SQLite: runs, passes, operations and candidates, chained by hash, and the memories that result from them.
 
-A pass and its effects commit in one transaction. Memories are a projection that :meth:`SqliteLog.rebuild` recreates from the log.
+A pass and its effects commit in one transaction. Memories are a projection that :meth:`Log.rebuild` recreates from the log.
 """
 
 import json
@@ -19,7 +19,7 @@ from kept.store.check import IMPORTED, check_fingerprints, check_log, check_memo
 from kept.store.database import ERASING
 from kept.store.door import redact_draft, redact_value
 from kept.store.erasing import erase_from_json, erase_from_rows, log_row_texts
-from kept.store.memories import GroupTexts, SqliteMemories, clear_texts, json_list, named_fields
+from kept.store.memories import GroupTexts, Memories, clear_texts, json_list, named_fields
 from kept.store.rows import DraftRows, apply_pass, attach_operations, build_draft_rows, candidates_of, operation_of, proposal_of
 from kept.store.values import (
     EXTRACT,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from kept.core.erasure import ErasureWords
 
 
-class SqliteLog(SqliteMemories):
+class Log(Memories):
     """The append-only history and the memories that result from it."""
 
     # Runs
@@ -197,7 +197,10 @@ class SqliteLog(SqliteMemories):
         return (CandidateRow(**dict(row) | {"live": bool(row["live"])}) for row in self._database.run(name, **values))
 
     def related_passes(self, passes: Iterable[int]) -> tuple[Pass, ...]:
-        """All that is needed to fold the memories that the given passes affect, and all memories linked to those, transitively."""
+        """All that is needed to fold the memories that the given passes affect, and all memories linked to those, transitively.
+
+        The passes, in order and including the given ones, each with only the operations on these memories.
+        """
         given = set(passes)
         rows = tuple(self._query_operations("operations_tied", passes=json_list(given)))
         heads = self._database.run("passes_of", ids=json_list(given.union(row.pass_id for row in rows)))
@@ -287,7 +290,11 @@ class SqliteLog(SqliteMemories):
             yield f"the report of run {row['id']}", row["report"] or ""
 
     def erase_words(self, words: "ErasureWords", *, spared: Collection[str] = ()) -> int:
-        """Remove words from all rows and reports, and recompute the hashes and memories that depend on them."""
+        """Remove words from all rows and reports, and recompute the hashes and memories that depend on them.
+
+        Returns the number of rows. This erases rows that repeat the words of a forgotten memory. Pass that memory and its
+        candidates as ``spared``, because :meth:`erase_memory` erases their rows whole.
+        """
         run = self._database.run
         with self._database.transaction():
             heads = tuple(_pass_from_row(row) for row in run("passes"))

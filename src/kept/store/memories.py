@@ -27,7 +27,7 @@ _MEMORY = "m"
 _ALL = -1  # SQLite's "no limit"
 
 
-class SqliteMemories:
+class Memories:
     """The memories that result from a log."""
 
     def __init__(self, database: Database) -> None:
@@ -104,7 +104,7 @@ class SqliteMemories:
         return Counter({(known.get(row["state"], row["state"]), row["profile"], row["category"]): row["memories"] for row in rows})
 
     def search(self, words: Iterable[str], limit: int) -> tuple[tuple[Memory, float], ...]:
-        """Memories with any of the words, each with its score, best (highest) first."""
+        """Memories with any of the words (of :func:`kept.core.text.query_words`), each with its score, best (highest) first."""
         rows = self._database.run("search_memories", query=match_any_word(words), limit=limit)
         return tuple((memory_of_row(row), -row["rank"]) for row in rows)
 

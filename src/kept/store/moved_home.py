@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kept.store.protocol import Store
+    from kept.store.sqlite import SqliteStore
 
 
-def move_outputs(store: "Store", root: Path, memory_files: Sequence[str]) -> None:
+def move_outputs(store: "SqliteStore", root: Path, memory_files: Sequence[str]) -> None:
     """Change outputs recorded below another home to the same files below ``root``, with their recorded content.
 
     The other home is recognised by one of the ``memory_files``, which have the same relative path in every home. Raises StoreError.
@@ -24,7 +24,7 @@ def move_outputs(store: "Store", root: Path, memory_files: Sequence[str]) -> Non
                 _move_output(store, path, f"{root}{path.removeprefix(old)}")
 
 
-def _move_output(store: "Store", path: str, here: str) -> None:
+def _move_output(store: "SqliteStore", path: str, here: str) -> None:
     outputs = () if store.output_states(here) else store.output_states(path)
     for output in outputs[:1]:
         store.save_output(here, output)

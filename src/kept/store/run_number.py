@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime
 
-from kept.store.protocol import Log
+from kept.store.log import Log
 
 
 class RunNumber:

@@ -14,16 +14,14 @@ from kept.core.errors import DamagedError, StoreError, UsageError
 from kept.core.memory import Memory
 from kept.core.project import Project
 from kept.core.summary import Passage
-from kept.store.archive.turns import SqliteArchive
+from kept.store.archive.turns import Archive
 from kept.store.check import citations
 from kept.store.database import BINDING, ERASING, Database
-from kept.store.day_protocol import Days
-from kept.store.days import SqliteDays
+from kept.store.days import Days
 from kept.store.door import Redact, skip_store_redaction
-from kept.store.log import SqliteLog
+from kept.store.log import Log
 from kept.store.memories import clear_texts, memory_index_words
 from kept.store.paths import delete_database, flush
-from kept.store.protocol import Archive, Log
 from kept.store.rows import UNREADABLE
 from kept.store.values import VERSION, EventRow, FileRow, OptedOut, Output, Row, StoreRow, ThreadRow
 
@@ -32,9 +30,10 @@ _TAKEN = 500  # rows loaded at a time; events of one such batch form an archive 
 
 
 class SqliteStore:
-    """An open store file, created if there is none. Raises StoreError if it cannot be opened.
+    """An open store file, created if there is none; a ``with`` block closes it. Raises StoreError if it cannot be opened.
 
-    ``redact`` removes secrets from every text that is stored (see :mod:`kept.store.door`).
+    ``archive`` holds what was said, ``log`` the memories and their history, ``days`` the notes and summaries. ``redact`` removes
+    secrets from every text that is stored (see :mod:`kept.store.door`).
     """
 
     def __init__(self, path: Path, *, redact: Redact = skip_store_redaction, database: Database | None = None) -> None:
@@ -42,9 +41,9 @@ class SqliteStore:
         if redact is not skip_store_redaction:
             self._database.safe = lambda text: redact(text, self.key("redaction")) if text else text
         self.path = path
-        self._archive = SqliteArchive(self._database)
-        self._log = SqliteLog(self._database)
-        self._days = SqliteDays(self._database)
+        self.archive = Archive(self._database)
+        self.log = Log(self._database)
+        self.days = Days(self._database)
         self._remains = ""
         if self._database.fetch_one("setting", name=ERASING) is not None:  # a process died before it rewrote the file
             try:
@@ -53,25 +52,10 @@ class SqliteStore:
                 self._remains = f"words that were forgotten may still lie in free pages: {error.what}"
         if reindexing := self._database.fetch_one("setting", name=_REINDEXING):
             with self._database.transaction():
-                self._archive.reindex()
+                self.archive.reindex()
                 if not reindexing["value"]:  # an older format did not record repeated passages
-                    self._archive.requeue_repeats()
+                    self.archive.requeue_repeats()
                 self._database.run("drop_setting", name=_REINDEXING)
-
-    @property
-    def archive(self) -> Archive:
-        """The archive of what was said."""
-        return self._archive
-
-    @property
-    def log(self) -> Log:
-        """The memories and their history."""
-        return self._log
-
-    @property
-    def days(self) -> Days:
-        """The notes and summaries of days."""
-        return self._days
 
     def __enter__(self) -> Self:
         return self
@@ -80,11 +64,14 @@ class SqliteStore:
         self._database.close()
 
     def transaction(self) -> AbstractContextManager[None]:
-        """A block that commits as a whole or not at all."""
+        """A block that commits as a whole or not at all; an inner transaction is part of the outer one.
+
+        Raises StoreError if the commit fails; then nothing is changed.
+        """
         return self._database.transaction()
 
     def trial_transaction(self) -> AbstractContextManager[None]:
-        """A block whose changes are rolled back at the end."""
+        """A block whose changes, including inner transactions, are rolled back at the end."""
         return self._database.trial_transaction()
 
     def read_transaction(self) -> AbstractContextManager[None]:
@@ -92,18 +79,18 @@ class SqliteStore:
         return self._database.read_transaction()
 
     def refresh(self) -> None:
-        """Does nothing, because this store has no server."""
+        """Fetch what other machines wrote to the server. This store has none, so this and the next three do nothing."""
 
     @property
     def away_since(self) -> int | None:
-        """Always None, because this store has no server."""
+        """The last pass on the server if this store was changed since without reaching it; otherwise None."""
         return None
 
     def return_to_server(self) -> None:
-        """Does nothing, because this store has no server."""
+        """Replace the content of this store by that of its server."""
 
     def publish(self) -> None:
-        """Does nothing, because this store has no server."""
+        """Replace the content of the server by that of this store, after a backup was restored."""
 
     def unbind(self) -> None:
         """Detach this store from its server, so that it no longer takes that server's changes for its own."""
@@ -114,7 +101,7 @@ class SqliteStore:
         row = self._database.fetch_one("setting", name=f"key:{name}")
         if row is None:
             with self._database.transaction():
-                if name == "forget" and self._log.forgotten_fingerprints():
+                if name == "forget" and self.log.forgotten_fingerprints():
                     raise self._damage_error("the key of what was forgotten is gone")
                 self._database.run("add_setting", name=f"key:{name}", value=secrets.token_hex(32))
                 row = self._database.fetch_one("setting", name=f"key:{name}")
@@ -189,10 +176,10 @@ class SqliteStore:
                 f"row {row[1]} of {row[0]} points nowhere"
                 for row in self._database.execute_sql("PRAGMA foreign_key_check").fetchall()
             ]
-            stored, unreadable = self._log.load_readable_memories()
+            stored, unreadable = self.log.load_readable_memories()
             if unreadable:
                 links += [f"memory {item}: cannot be read" for item in unreadable]
-            cited = citations(stored.values(), self._log.imported_memories())
+            cited = citations(stored.values(), self.log.imported_memories())
             found = (
                 *(f"{item}: kept did not make it" for item in self._database.list_foreign_objects()),
                 *links,
@@ -200,15 +187,15 @@ class SqliteStore:
                 *(_describe_miscount(row["name"], row["missing"]) for row in self._database.run("wrong_tallies")),
                 *self._check_forget_key(),
                 *((self._remains,) if self._remains else ()),
-                *_report_unreadable("archive", self._archive.find_damage()),
-                *_report_unreadable("log", self._log.find_damage(stored)),
-                *_report_unreadable("archive", self._archive.find_misquotes(cited)),
-                *_report_unreadable("notes", self._days.find_damage()),
+                *_report_unreadable("archive", self.archive.find_damage()),
+                *_report_unreadable("log", self.log.find_damage(stored)),
+                *_report_unreadable("archive", self.archive.find_misquotes(cited)),
+                *_report_unreadable("notes", self.days.find_damage()),
             )
             return found if unreadable or not indexes else (*found, *self._check_memory_index(stored))
 
     def _check_forget_key(self) -> Iterator[str]:
-        if self._log.forgotten_fingerprints() and self._database.fetch_one("setting", name="key:forget") is None:
+        if self.log.forgotten_fingerprints() and self._database.fetch_one("setting", name="key:forget") is None:
             yield "the key of what was forgotten is gone: it may come back"
 
     def _check_memory_index(self, stored: Mapping[str, Memory]) -> Iterator[str]:
@@ -242,7 +229,7 @@ class SqliteStore:
                 raw(f"DROP TABLE IF EXISTS temp.{name}")
 
     def compact(self) -> None:
-        """Rewrite the file without the pages of erased words."""
+        """Rewrite the store so that no trace of erased words is left."""
         self._database.execute_sql("INSERT INTO memory_index (memory_index) VALUES ('optimize')")
         self._database.execute_sql("INSERT INTO turn_index (turn_index) VALUES ('optimize')")
         self._database.execute_sql("INSERT INTO reply_index (reply_index) VALUES ('optimize')")
@@ -252,10 +239,12 @@ class SqliteStore:
         self._database.run("drop_setting", name=ERASING)
 
     def copy_to(self, path: Path, *, indexes: bool = True) -> None:
-        """Write a consistent copy of the whole store durably to a new file, and check it for damage.
+        """Write a consistent copy of the whole store durably to a new file (mode 0600), and check it for damage.
 
-        Without ``indexes``, the full-text indexes are not checked, because they can be rebuilt. The copy is written under a
-        temporary name and renamed when it is complete, so an interrupted copy never has the name ``path``.
+        ``indexes`` includes the full-text indexes in the check: this takes as long as all the rest, and indexes can be rebuilt. The
+        copy has a temporary name until it is complete, so an interrupted copy never has the name ``path``.
+
+        Raises StoreError if the copy cannot be written, DamagedError if it is damaged; no file is left behind then.
         """
         fresh = path.with_name(f".{path.name}.new")
         try:
@@ -279,16 +268,23 @@ class SqliteStore:
                 delete_database(fresh)
 
     def export_rows(self) -> Iterator[Row]:
-        """A consistent export of the whole store in a form that any store can load."""
+        """A consistent export of the whole store in a form that any store can load; equal stores give equal rows.
+
+        It leaves out data local to the machine (outputs, the key that marks secrets) and data that can be derived.
+        """
         key = self.key("forget").hex()
         with self._database.read_transaction():
             yield StoreRow(version=VERSION, key=key)
-            yield from self._archive.export_rows()
-            yield from self._log.export_rows()
-            yield from self._days.passages()
+            yield from self.archive.export_rows()
+            yield from self.log.export_rows()
+            yield from self.days.passages()
 
     def load_rows(self, rows: Iterable[Row]) -> None:
-        """Load an export of :meth:`export_rows` into an empty store, in one transaction, and derive the rest."""
+        """Load an export of :meth:`export_rows` into an empty store, in one transaction, and derive the rest.
+
+        Raises UsageError if this store is not empty, DamagedError if the rows contradict their own hashes or each other; then
+        nothing is changed.
+        """
         with self._database.transaction():
             if not self._database.fetch_one("is_empty")["empty"]:
                 raise UsageError("this home remembers something already", where=str(self.path), hint="import into an empty --home")
@@ -296,7 +292,7 @@ class SqliteStore:
                 for kind, group in groupby(rows, key=type):
                     while some := tuple(islice(group, _TAKEN)):
                         self._load_rows_of_kind(kind, some)
-                self._log.rebuild()
+                self.log.rebuild()
             except (KeyError, ValueError, TypeError, StoreError) as error:
                 raise DamagedError(f"the import contradicts itself: {error}", hint="nothing was changed") from error
             if found := self._find_damage(indexes=True):
@@ -304,7 +300,7 @@ class SqliteStore:
 
     def _load_rows_of_kind(self, kind: type[Row], rows: Sequence[Row]) -> None:
         if kind in (FileRow, EventRow, ThreadRow, Project, OptedOut):
-            self._archive.load_rows(rows)
+            self.archive.load_rows(rows)
             return
         for row in rows:
             if isinstance(row, StoreRow):
@@ -312,9 +308,9 @@ class SqliteStore:
                     raise ValueError(f"it has form {row.version}, this program knows {VERSION}")
                 self._database.run("put_setting", name="key:forget", value=bytes.fromhex(row.key).hex())
             elif isinstance(row, Passage):
-                self._days.load_passage(row)
+                self.days.load_passage(row)
             else:
-                self._log.load_row(row)
+                self.log.load_row(row)
 
 
 def _describe_miscount(table: str, missing: int) -> str:

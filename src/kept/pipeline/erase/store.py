@@ -15,7 +15,7 @@ from kept.core.text import one_line
 from kept.core.times import ALWAYS
 from kept.core.value import dataclass, replace
 from kept.store.erasing import cites_erased, texts_of_event
-from kept.store.protocol import Store
+from kept.store.sqlite import SqliteStore
 from kept.store.values import Draft
 
 _WHOSE = {Author.HUMAN: "you", Author.ASSISTANT: "the assistant", Author.TOOL: "a tool"}
@@ -40,7 +40,7 @@ class StoreHolder:
     are to be forgotten. With ``quick``, turns are found by the full-text index, not by scanning the whole archive.
     """
 
-    store: Store
+    store: SqliteStore
     clock: Callable[[], datetime]
     profile: tuple[str, str]
     quick: bool = False
@@ -223,7 +223,7 @@ def _event_label(event: Event) -> str:
     return f"a conversation, {event.at.date() if event.at else 'undated'}, {_WHOSE.get(event.author, event.author.value)}"
 
 
-def erase_from_outputs(store: Store, words: ErasureWords) -> int:
+def erase_from_outputs(store: SqliteStore, words: ErasureWords) -> int:
     """Erase the words from the record of what was last written to files; for use when the files no longer hold them or lie
     elsewhere. Returns the number of files.
     """

@@ -1,4 +1,4 @@
-"""The archive in SQLite: cleaned events, the threads they form, and how far each file was read. Append-only except for erasure."""
+"""The archive in SQLite: cleaned events, the threads they form, and how far each file was read."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from kept.core.erasure import ErasureWords
 
 
-class SqliteArchive:
-    """Cleaned events in compressed blocks, each stored once, however many files contain it."""
+class Archive:
+    """The archive of cleaned events. Each event is stored once, however many files contain it. Append-only, except for erasure."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -44,7 +44,7 @@ class SqliteArchive:
         return Cursor(inode=row["inode"], offset=row["offset"], prefix=row["prefix"], line=row["line"], carry=row["carry"])
 
     def files(self) -> Iterator[FileState]:
-        """Every file ever read. An iterator over a cursor: do not write before it is exhausted."""
+        """Every file ever read, by source and path. An iterator over a cursor: do not write before it is exhausted."""
         for row in self._database.run("files"):
             account = load(RecordAccount, json.loads(row["account"]))
             yield FileState(source=row["source"], path=row["path"], offset=row["offset"], line=row["line"], account=account)
@@ -60,11 +60,16 @@ class SqliteArchive:
         return {row["path"]: (row["source"], row["stamp"]) for row in rows}
 
     def save_stat_cache_entry(self, source: str, path: str, stamp: str) -> None:
-        """Record the stamp of a file that was read to its end."""
+        """Record the stamp of a file that was read to its end; :meth:`add` drops it. Local to this machine, not part of backups."""
         self._database.run("put_look", source=source, path=self._database.safe(path), stamp=stamp)
 
     def add(self, source: str, path: str, events: Sequence[Event], account: RecordAccount, cursor: Cursor, *, anew: bool) -> int:
         """Archive a slice of a file and move its cursor, in one transaction. Returns the number of new events.
+
+        An event is known if an archived one has the same key or twin, or if another file has the same words in the same second of
+        the same session. A copy with a better time (:class:`Precision`), with a place in the conversation that the archived event
+        lacks, or that confirms that the person typed it replaces that event under the same key, and the threads with the event are
+        queued for extraction again.
 
         ``account`` is that of the slice. ``anew`` means that it is the first slice of a file, or of a file read again from its
         start.
@@ -184,13 +189,16 @@ class SqliteArchive:
         self._database.run("sum_threads", ids=to_canonical_json([thread for thread, *_ in grown.values()]))
 
     def threads(self, *, pending: bool = False, path: str = "") -> Iterator[Thread]:
-        """All threads in the order of their first event; only those pending extraction, or only those of the file at ``path``."""
+        """All threads in the order of their first event; only those pending extraction, or only those of the file at ``path``.
+
+        An iterator over a cursor, because there may be hundreds of thousands: do not write before it is exhausted.
+        """
         if path:
             return map(_thread_from_row, self._database.run("threads_of_file", path=self._database.safe(path)))
         return map(_thread_from_row, self._database.run("pending_threads" if pending else "all_threads"))
 
     def threads_by_id(self, threads: Iterable[int]) -> Iterator[Thread]:
-        """The threads with these numbers, in this order, each read when the iterator reaches it."""
+        """The threads with these numbers, in this order, each read when the iterator reaches it; writing in between is allowed."""
         return (_thread_from_row(self._database.fetch_one("thread_by_id", id=thread)) for thread in threads)
 
     def threads_ended_between(self, projects: Iterable[str], start: datetime, stop: datetime, limit: int) -> tuple[Thread, ...]:
@@ -205,7 +213,10 @@ class SqliteArchive:
         return tuple(map(_thread_from_row, rows))
 
     def threads_started_between(self, projects: Iterable[str], start: datetime, stop: datetime) -> Iterator[Thread]:
-        """The threads of these working directories whose first event is in (start, stop], in its order."""
+        """The threads of these working directories whose first event is in (start, stop], in its order.
+
+        An iterator over a cursor: do not write before it is exhausted.
+        """
         rows = self._database.run(
             "threads_begun", projects=to_canonical_json(sorted(projects)), start=format_instant(start), stop=format_instant(stop)
         )
@@ -258,7 +269,7 @@ class SqliteArchive:
         )
 
     def event(self, key: str) -> Event | None:
-        """The event with this key, or None."""
+        """The event of that key, or None. Raises DamagedError."""
         number = self._blocks.find((key,)).get(key)
         return self._add_repeats([number])[0] if number else None
 
@@ -277,7 +288,11 @@ class SqliteArchive:
             self._database.run("sum_threads", ids=to_canonical_json([thread]))
 
     def list_threads_pending_llm(self) -> tuple[tuple[Thread, int], ...]:
-        """The threads with events that no model has read, each with the ordinal from which its chunks are open."""
+        """The threads with events that no model has read, in the order of :meth:`threads`.
+
+        Each comes with the ordinal from which its chunks are open. A whole thread counts as unread again after a better copy, a
+        rewind or an opt-out changed it, or when a long passage of it occurs in another session.
+        """
         return tuple((_thread_from_row(row), row["closed"]) for row in self._database.run("unheard_threads"))
 
     def save_llm_progress(self, thread: int, *, closed: int, seen: int) -> None:
@@ -285,7 +300,7 @@ class SqliteArchive:
         self._database.run("save_llm_progress", thread=thread, closed=closed, seen=seen)
 
     def session_activity(self, start: datetime, stop: datetime) -> tuple[SessionActivity, ...]:
-        """The sessions with events in [start, stop), by the events' own times."""
+        """The sessions with events in [start, stop), by the events' own times; an event counts only in the first thread with it."""
         return tuple(
             SessionActivity(
                 **dict(row) | {"first_at": from_milliseconds(row["first_at"]), "last_at": from_milliseconds(row["last_at"])}
@@ -305,11 +320,14 @@ class SqliteArchive:
             yield from_milliseconds(row["minute"] * 60_000)
 
     def directories(self) -> tuple[tuple[str, str], ...]:
-        """Pairs (directory, path): the raw working directories of all threads, or an empty one with the path of the file."""
+        """Pairs (directory, path) for all threads, in order, without duplicates.
+
+        The raw working directory with an empty path; for threads without one, an empty directory with the path of the file.
+        """
         return tuple((row["project"], row["path"]) for row in self._database.run("directories"))
 
     def project(self, directory: str) -> Project | None:
-        """The recorded project of a directory, or None."""
+        """The recorded project of a directory; None if there is none."""
         row = self._database.fetch_one("project", directory=directory)  # the usual case: the path holds no secret
         row = row or self._database.fetch_one("project", directory=self._database.safe(directory))
         return Project(**dict(row)) if row else None
@@ -323,11 +341,15 @@ class SqliteArchive:
         return tuple(Project(**dict(row)) for row in self._database.run("projects"))
 
     def opted_out_sessions(self) -> tuple[OptedOut, ...]:
-        """The conversations that opted out of being remembered."""
+        """The conversations that opted out of being remembered, by session."""
         return tuple(OptedOut(**dict(row)) for row in self._database.run("opted_out"))
 
     def opt_out(self, session: str, path: str) -> int:
-        """Record that a conversation opted out, and erase the words of its events, except events that others contain too."""
+        """Record that a conversation opted out; ``path`` is the file that says so.
+
+        Erases the words of its events, except events that another conversation contains too, and queues its threads for extraction.
+        Returns the number of erased events.
+        """
         session = self._database.safe(session)
         with self._database.transaction():
             self._database.run("opt_out", session=session, path=self._database.safe(path))
@@ -348,7 +370,9 @@ class SqliteArchive:
         return count
 
     def find_mentions(self, name: str, since: datetime) -> tuple[Mention, ...]:
-        """When a name was last mentioned after ``since``, by working directory and file. Uses the index, not the archived text."""
+        """When the person or the assistant last mentioned a name after ``since``: one entry per working directory and file, in
+        their order.
+        """
         rows = (
             self._database.run("mentions", query=match_all_words([phrase_words(name)]), since=to_milliseconds(since))
             if index_words(name)
@@ -361,7 +385,7 @@ class SqliteArchive:
         return (event for _, event in care.find_events_with_words(self._blocks, words))
 
     def events_with_similar_words(self, words: "ErasureWords") -> Iterator[Event]:
-        """The prompts and replies that may be near copies of the words. Raises DamagedError."""
+        """The prompts and replies (not tool outputs) that may be near copies of the words. Raises DamagedError."""
         return care.find_similar_events(self._database, self._blocks, words)
 
     def erase_words(self, words: "ErasureWords") -> frozenset[str]:
