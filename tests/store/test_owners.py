@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from importlib.resources import files
 from pathlib import Path
@@ -110,6 +111,20 @@ def test_a_database_without_kept_and_a_role_that_may_not_make_it_are_told(postgr
         PostgresServer(elsewhere)
     with pytest.raises(StoreError, match="does not allow it"):
         PostgresServer(elsewhere, create=True)
+
+
+def test_two_administrators_prepare_a_database_one_after_the_other(postgres):
+    from kept.store.postgres.server import _LOCK, PostgresServer  # noqa: PLC0415 - psycopg is there
+
+    waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    with psycopg.connect(postgres.admin) as first, ThreadPoolExecutor(1) as pool:
+        first.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+        second = pool.submit(lambda: PostgresServer(postgres.admin, create=True).close())
+        while not (waits := first.execute(waiting).fetchone()[0]) and not second.done():
+            pass
+        first.commit()
+        second.result()
+    assert waits
 
 
 def test_the_server_has_the_columns_of_every_shared_table_and_every_other_is_a_machines_own(postgres, tmp_path):

@@ -21,7 +21,7 @@ from kept.store.replica.protocol import Found, Head, Key, Row, SharedLine, Table
 
 _FILES = files("kept.store.postgres")
 _NEWEST = 4  # number of the last migration
-_LOCK = 7_225_608_014  # id of the advisory lock for creating and migrating the schema
+_LOCK = 7_225_608_014  # id of the advisory lock under which one process at a time creates or migrates the schema
 _ROWS, _BYTES = 2_000, 8 * 2**20  # at most this many rows and about this many bytes per statement
 _KINDS = {"INTEGER": "bigint", "TEXT": "text", "BLOB": "bytea"}
 _ESCAPE = "\U0010ffff"  # a noncharacter, used to escape NUL
@@ -56,14 +56,14 @@ class PostgresServer:
             raise StoreError("this database holds no store of kept", where=self.where, hint="make it one: kept migrate --to URL")
         if version > _NEWEST:
             raise StoreError("the server is of a newer kept", where=self.where, hint="install a newer kept")
-        if version < _NEWEST:
+        if create or version < _NEWEST:
             with self._connection.transaction():
                 self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
                 for number in range(self._version() + 1, _NEWEST + 1):  # another process may have been faster
                     self._connection.execute(_read(f"migrations/{number}.sql"))
                     self._connection.execute("INSERT INTO kept.migrations (version) VALUES (%s)", (number,))
-        if create:
-            self._connection.execute(_read("vectors.sql"))
+                if create:
+                    self._connection.execute(_read("vectors.sql"))
 
     def _version(self) -> int:
         """The number of the last applied migration; 0 if kept has no tables here."""
