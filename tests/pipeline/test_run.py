@@ -369,7 +369,7 @@ def test_memories_and_turns_are_found_by_their_words(desk_at, home, transcripts)
 def test_the_history_lists_what_each_run_did(desk_at, home, transcripts):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
-        (entry,) = run_history(workspace)
+        (entry,) = run_history(workspace, None)
         assert entry.run.command == "run"
         assert {made.stage for made, _ in entry.passes} == {"extract", "curate"}
         assert entry.run.report["accepted"] >= 4

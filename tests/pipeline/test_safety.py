@@ -56,6 +56,15 @@ def test_a_backup_is_a_store_of_its_owner_and_overwrites_nothing(desk_at, home, 
         assert workspace.store.log.runs(1)[0].report == {"path": str(made)}
 
 
+def test_a_backup_made_by_hand_is_found_after_a_thousand_later_runs(desk_at, home):
+    with desk_at(home) as workspace:
+        made = create_backup(workspace, home / "copy.db")
+        with workspace.store.transaction():
+            for _ in range(1_000):
+                workspace.store.log.start_run("run", workspace.clock())
+        assert find_backups(workspace) == (made,)
+
+
 def test_a_damaged_store_gives_no_backup_and_no_half_written_file(desk_at, home, transcripts):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())

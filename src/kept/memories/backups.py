@@ -38,7 +38,7 @@ def record_backup(workspace: Workspace, path: Path) -> None:
 
 def recorded_backups(log: Log) -> frozenset[Path]:
     """The paths of all backups recorded in a log, including those that no longer exist."""
-    return frozenset(Path(str(run.report.get("path", ""))) for run in log.runs() if run.command == "backup" and run.report)
+    return frozenset(Path(str(run.report["path"])) for run in log.runs(command="backup") if "path" in run.report)
 
 
 def make_daily_backup(workspace: Workspace) -> Path | None:

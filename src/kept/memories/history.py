@@ -56,10 +56,10 @@ class HistoryEntry:
         return self.run.report.get("steps", ()) if self.run.command == NIGHT else ()
 
 
-def run_history(workspace: Workspace, limit: int = 20, *, nights: bool = False) -> tuple[HistoryEntry, ...]:
-    """The last runs that changed something, newest first; with ``nights`` also the accounts of the nightly job."""
+def run_history(workspace: Workspace, limit: int | None, *, nights: bool = False) -> tuple[HistoryEntry, ...]:
+    """The last runs (None: all) that changed something, newest first; with ``nights`` also the accounts of the nightly job."""
     heads = tuple(workspace.store.log.pass_heads())
-    with_passes, every = {pass_.run for pass_ in heads}, workspace.store.log.runs(_MOST_RUNS)
+    with_passes, every = {pass_.run for pass_ in heads}, workspace.store.log.runs()
     runs = [run for run in every if run.id in with_passes or (nights and run.command == NIGHT)][:limit]
     return _history_entries(workspace, runs, heads, every)
 
@@ -67,7 +67,7 @@ def run_history(workspace: Workspace, limit: int = 20, *, nights: bool = False) 
 def find_run(workspace: Workspace, name: str) -> HistoryEntry:
     """The run that a person names (``r3``, ``3``). Raises MissingError if no such run changed anything or was a nightly job."""
     heads, number = tuple(workspace.store.log.pass_heads()), name.strip().lower().removeprefix("run").strip().removeprefix("r")
-    every = workspace.store.log.runs(_MOST_RUNS)
+    every = workspace.store.log.runs()
     entry = next(iter(_history_entries(workspace, [run for run in every if str(run.id) == number], heads, every)), None)
     if entry is None or not (entry.passes or entry.account):
         raise MissingError(f"there is no run {name!r} that changed anything", hint="see `kept log`")
@@ -95,9 +95,6 @@ def was_at_night(run: Run, every: Sequence[Run]) -> bool:
     """True if a run took place during a nightly job among the runs ``every``."""
     nights = ((each.started_at, each.ended_at) for each in every if each.command == NIGHT and each.ended_at)
     return any(begun <= run.started_at <= ended for begun, ended in nights)
-
-
-_MOST_RUNS = 1_000_000
 
 
 def run_changes(workspace: Workspace, passes: Sequence[Pass]) -> Changes:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kept.extraction.score import Score
 
 BEST = 10  # show at most this many proposals per project and day
+_RUNS = 1_000  # look for the decisions of today in at most this many of the last runs
 _DECISIONS = frozenset({"approve", "reject", "past", "admit"})  # commands of a person's runs that decide on proposals
 COUNTS = "held.json"  # cache of the counts, below the state folder: counting takes longer than the rest of a status
 JUDGED = "judged.jsonl"
@@ -91,7 +92,7 @@ def best_of_all(every: Sequence[PendingProposal], most: int) -> tuple[PendingPro
 def _count_decided_today(workspace: Workspace) -> Counter[str]:
     """The number of proposals that a person decided on today, by scope; undone decisions do not count."""
     start, _ = workspace.day_bounds(workspace.clock().astimezone(workspace.zone).date())
-    runs = {run.id for run in workspace.store.log.runs() if run.started_at >= start and run.command in _DECISIONS}
+    runs = {run.id for run in workspace.store.log.runs(_RUNS) if run.started_at >= start and run.command in _DECISIONS}
     if not runs:
         return Counter()
     heads = tuple(workspace.store.log.pass_heads())

@@ -95,7 +95,7 @@ def load_runs(workspace: Workspace, most: int, *, before: int = 0) -> tuple[RunS
     heads_ = tuple(log.pass_heads())
     off, have = find_undone_passes(heads_), {pass_.run for pass_ in heads_}
     # A run without a pass changed nothing; it is listed only if it asked a model or was interrupted.
-    every = log.runs(1_000_000)
+    every = log.runs()
     found = [run for run in every if run.id in have or run.ended_at is None or _count_questions(run)]
     chosen = [run for run in found if not before or run.id < before][:most]
     wanted = {run.id for run in chosen}

@@ -19,7 +19,7 @@ from kept.store.check import IMPORTED, check_fingerprints, check_log, check_memo
 from kept.store.database import ERASING
 from kept.store.door import redact_draft, redact_value
 from kept.store.erasing import erase_from_json, erase_from_rows, log_row_texts
-from kept.store.memories import GroupTexts, Memories, clear_texts, json_list, named_fields
+from kept.store.memories import NO_LIMIT, GroupTexts, Memories, clear_texts, json_list, named_fields
 from kept.store.rows import DraftRows, apply_pass, attach_operations, build_draft_rows, candidates_of, operation_of, proposal_of
 from kept.store.values import (
     EXTRACT,
@@ -60,8 +60,8 @@ class Log(Memories):
             report=to_canonical_json(redact_value(dict(report), self._database.safe)),
         )
 
-    def runs(self, limit: int = 1000, *, command: str = "") -> tuple[Run, ...]:
-        """The last runs, or those of one command, newest first."""
+    def runs(self, limit: int | None = None, *, command: str = "") -> tuple[Run, ...]:
+        """The last runs (all without a ``limit``), or those of one command, newest first."""
         return tuple(
             Run(
                 id=row["id"],
@@ -70,7 +70,7 @@ class Log(Memories):
                 ended_at=parse_optional_instant(row["ended_at"]),
                 report=json.loads(row["report"] or "{}"),
             )
-            for row in self._database.run("runs", limit=limit, command=command)
+            for row in self._database.run("runs", limit=NO_LIMIT if limit is None else limit, command=command)
         )
 
     # Passes

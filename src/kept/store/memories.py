@@ -24,7 +24,7 @@ _HINT = "run `kept check`; `kept rebuild` recreates memories from the log"
 
 
 _MEMORY = "m"
-_ALL = -1  # SQLite's "no limit"
+NO_LIMIT = -1  # as the LIMIT of a query
 
 
 class Memories:
@@ -297,7 +297,7 @@ class GroupTexts:
         return [row["place"] for row in rows]
 
     def find(
-        self, tokens: Iterable[str], any_of: Iterable[str] = (), *, before: int = 0, after: int = 0, most: int = _ALL
+        self, tokens: Iterable[str], any_of: Iterable[str] = (), *, before: int = 0, after: int = 0, most: int = NO_LIMIT
     ) -> Sequence[int]:
         """The places of texts with all ``tokens`` and one of ``any_of``: the nearest before or after a place, or all in order."""
         choice = " OR ".join(any_of)

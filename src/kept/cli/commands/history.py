@@ -48,7 +48,7 @@ from kept.pipeline.usage import load_costs
 from kept.store.values import Run
 from kept.workspace import Workspace
 
-_CHANGES_SHOWN, _CHANGES_OF_A_RUN, _ALL_RUNS = 20, 5, 1_000_000
+_CHANGES_SHOWN, _CHANGES_OF_A_RUN = 20, 5
 _NIGHT_SHOWN = ("read", "extract", "curate", "sleep", "backup")  # steps of a nightly job that a list shows
 Which = Annotated[
     list[str] | None, typer.Argument(metavar="PASS|RUN", help="A pass by its number, or a run as r3 (see `kept log`)")
@@ -72,7 +72,7 @@ def log(
         if which:
             history_entries: Iterable[HistoryEntry] = (find_run(workspace, which),)
         else:
-            history_entries = run_history(workspace, _ALL_RUNS if scopes else limit, nights=not scopes)
+            history_entries = run_history(workspace, None if scopes else limit, nights=not scopes)
         if scopes:
             history_entries = islice((each for each in history_entries if _entry_changes(workspace, each, scopes)), limit)
         if cost:

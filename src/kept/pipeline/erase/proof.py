@@ -81,9 +81,9 @@ def _places_out_of_reach(workspace: Workspace, words: ErasureWords, transcripts:
     for path in sorted(workspace.paths.config.rglob("*")):
         if path.is_file() and next(traces(path, words), None):
             yield f"{path} still says it: your own settings"
-    for run in workspace.store.log.runs():
+    for run in workspace.store.log.runs(command="export"):
         path = Path(str(run.report.get("path", "")))
-        if run.command == "export" and path.is_file():
+        if path.is_file():
             says = "still says it" if next(traces(path, words), None) else "may say it"
             yield f"{path} {says}: it is an export of {run.started_at.date()}, and there may be copies of it"
     yield from list_unreachable_backups(workspace)
