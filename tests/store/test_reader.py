@@ -14,7 +14,7 @@ from kept.memories.configure import change_setting
 from kept.memories.person import approve, create_memory, pin, retire
 from kept.paths import find_paths
 from kept.pipeline.run import RunOptions, run_pipeline
-from kept.store.reader import StoreReader, _statements
+from kept.store.reader import StoreReader, _load_queries
 from kept.store.sqlite import SqliteStore
 
 
@@ -75,11 +75,11 @@ def test_the_texts_are_counted_without_reading_them(store):
         assert reader.count_texts() == connection.execute(count).fetchone()[0] > 0
 
 
-@pytest.mark.parametrize("name", ["core", "fixes", "rows"])
+@pytest.mark.parametrize("name", ["always_shown", "memories_by_fingerprint", "memories_by_id"])
 def test_what_always_holds_is_looked_up_and_not_sought_among_all_that_is_active(store, name):
     with closing(sqlite3.connect(store)) as connection:
         values = dict.fromkeys(("profiles", "scopes", "categories", "rules", "marks", "ids"), "[]")
-        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {_statements()[name]}", values)]
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {_load_queries()[name]}", values)]
     assert any("memories" in step for step in plan)
     assert not any("memories_status" in step or step == "SCAN memories" for step in plan)
 
@@ -114,7 +114,7 @@ def test_a_glance_writes_nothing_and_makes_no_file(store, tmp_path):
 def test_a_deadline_that_has_passed_ends_a_query(store):
     long = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000000) SELECT max(i) FROM n"
     with closing(StoreReader(str(store), 0.01)) as reader:
-        reader._statements = {"long": long}
+        reader._queries = {"long": long}
         with pytest.raises(StoreError, match="interrupted"):
             reader._fetch_all("long")
 

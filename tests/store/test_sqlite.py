@@ -6,6 +6,7 @@ import sqlite3
 import stat
 from contextlib import closing
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -155,10 +156,16 @@ def test_a_key_is_made_once(open_at, tmp_path):
         assert opened.key("forget") == first
 
 
-def test_a_statement_file_names_each_statement_once():
-    text = (Path(Database.__init__.__code__.co_filename).parent / "queries.sql").read_text()
-    names = [line.removeprefix("-- name: ") for line in text.splitlines() if line.startswith("-- name: ")]
+@pytest.mark.parametrize("file", ["queries.sql", "reader.sql"])
+def test_each_query_has_a_name_of_its_own_a_description_and_a_use(file):
+    folder = Path(Database.__init__.__code__.co_filename).parent
+    lines = (folder / file).read_text().splitlines()
+    names = [line.removeprefix("-- name: ") for line in lines if line.startswith("-- name: ")]
     assert len(names) == len(set(names))
+    for line, after in pairwise(lines):
+        assert not line.startswith("-- name: ") or after.startswith("-- "), line
+    code = "".join(path.read_text() for path in folder.rglob("*.py"))
+    assert [name for name in names if f'"{name}"' not in code] == []
 
 
 def test_what_is_forgotten_is_in_no_byte_of_the_file(store):

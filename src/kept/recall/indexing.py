@@ -23,7 +23,7 @@ from kept.recall.embed import HASHING, Embedder, check_memory_limit, create_embe
 from kept.recall.embed.levels import find_scale
 from kept.recall.index import Index, UnitKind, open_index
 from kept.recall.index.head import count_units, vector_model
-from kept.recall.index.reader import load_statements
+from kept.recall.index.reader import load_queries
 from kept.workspace import Workspace
 
 _BUSY_MS = 30_000
@@ -60,7 +60,7 @@ class VectorQueue:
 
     def _execute(self, name: str, **values: Any) -> sqlite3.Cursor:
         try:
-            return self._connection.execute(load_statements()[name], values)
+            return self._connection.execute(load_queries()[name], values)
         except sqlite3.Error as error:
             raise StoreError(f"the store cannot be used: {error}", where=str(self._path), hint="run `kept check`") from error
 

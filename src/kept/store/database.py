@@ -6,7 +6,6 @@ connection would drop the locks of the first.
 """
 
 import os
-import re
 import sqlite3
 import zlib
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kept.core.errors import DamagedError, StoreError
+from kept.core.named_queries import parse_queries
 from kept.store.door import Safe
 from kept.store.paths import flush, free_name, make_folder
 from kept.store.schema import foreign_objects, foreign_programs, migration_statements, schema_statements
@@ -32,11 +32,9 @@ _HERE = Path(__file__).parent
 
 
 @cache
-def statements() -> Mapping[str, str]:
-    """The named statements of queries.sql."""
-    text = (_HERE / "queries.sql").read_text(encoding="utf-8")
-    parts = re.split(r"^-- name: (\w+)\n", text, flags=re.MULTILINE)[1:]
-    return {name: sql.strip() for name, sql in zip(parts[::2], parts[1::2], strict=True)}
+def _queries() -> Mapping[str, str]:
+    """The queries of queries.sql, by name."""
+    return parse_queries((_HERE / "queries.sql").read_text(encoding="utf-8"))
 
 
 @cache
@@ -167,14 +165,14 @@ class Database:
         self._connection.close()
 
     def run(self, name: str, /, **values: Any) -> sqlite3.Cursor:
-        """Execute a named statement. Raises StoreError if it fails."""
-        return self._execute(statements()[name], values)
+        """Execute a named query. Raises StoreError if it fails."""
+        return self._execute(_queries()[name], values)
 
     def execute_many(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Execute a named statement for each row. Raises StoreError if it fails."""
+        """Execute a named query for each row. Raises StoreError if it fails."""
         self._check_process()
         try:
-            self._connection.executemany(statements()[name], rows)
+            self._connection.executemany(_queries()[name], rows)
         except sqlite3.Error as error:
             raise _to_store_error(error, self.path) from error
 
@@ -183,7 +181,7 @@ class Database:
         return self._execute(sql, values or {})
 
     def fetch_one(self, name: str, /, **values: Any) -> Any:
-        """The first row of a named statement, or None."""
+        """The first row of a named query, or None."""
         return self.run(name, **values).fetchone()
 
     def _execute(self, sql: str, values: Mapping[str, Any]) -> sqlite3.Cursor:

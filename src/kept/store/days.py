@@ -27,7 +27,7 @@ class Days:
 
     def list_threads_without_notes(self) -> tuple[tuple[int, int], ...]:
         """The threads with events not covered by notes: (number, count of covered events), in the order of their first events."""
-        return tuple((row["id"], row["noted"]) for row in self._database.run("unnoted"))
+        return tuple((row["id"], row["noted"]) for row in self._database.run("threads_without_notes"))
 
     def save_notes(self, thread: int, start: int, notes: Sequence[tuple[WorkNote, str]], events: int) -> None:
         """Replace a thread's notes from ordinal ``start`` on by these, each with its line of text; they cover ``events`` events."""
@@ -83,7 +83,7 @@ class Days:
             )
             numbers = Blocks(self._database).find(events)
             rows = self._database.run(
-                "threads_telling", events=to_canonical_json(sorted(numbers.values())), sessions=to_canonical_json(sorted(sessions))
+                "threads_with", events=to_canonical_json(sorted(numbers.values())), sessions=to_canonical_json(sorted(sessions))
             )
             for row in rows.fetchall():
                 self._drop_thread_notes(row["thread"], 0)
@@ -149,14 +149,14 @@ class Days:
         """Store a person's words; they replace a passage with the same id."""
         passage = redact_value(passage, self._database.safe)
         with self._database.transaction():
-            for row in self._database.run("passages_told", id=passage.id).fetchall():
+            for row in self._database.run("passage", id=passage.id).fetchall():
                 self._delete_passage(row)
             self._store_passage(passage)
             self._index_passage(passage)
 
     def passages_of_days(self, first: date, last: date) -> tuple[Passage, ...]:
         """The lines and a person's words of the days from ``first`` to ``last``, by day, scope and place."""
-        rows = self._database.run("written_between", first=first.isoformat(), last=last.isoformat())
+        rows = self._database.run("passages_of_days", first=first.isoformat(), last=last.isoformat())
         return tuple(_parse_passage(row["body"]) for row in rows)
 
     def passages(self) -> tuple[Passage, ...]:
@@ -167,7 +167,7 @@ class Days:
         """Erase passages permanently."""
         with self._database.transaction():
             for item in ids:
-                for row in self._database.run("passages_told", id=item).fetchall():
+                for row in self._database.run("passage", id=item).fetchall():
                     self._delete_passage(row)
 
     def load_passage(self, passage: Passage) -> None:

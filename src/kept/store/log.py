@@ -91,7 +91,7 @@ class Log(Memories):
                 self._last_number("last_candidate"),
             )
             if draft.span:
-                self._database.run("soil_span", thread=draft.span.thread, start=draft.span.start)
+                self._database.run("mark_span_dirty", thread=draft.span.thread, start=draft.span.start)
                 self._database.run("unsettle_span", thread=draft.span.thread, start=draft.span.start)
             self._append(written)
             self._database.verify_after_commit(("pass", written.made.id), lambda: self._is_written(written))
@@ -100,10 +100,14 @@ class Log(Memories):
             )
             if draft.span:
                 self._database.run(
-                    "retire_candidates", thread=draft.span.thread, start=draft.span.start, pass_=written.made.id, stage=draft.stage
+                    "supersede_candidates",
+                    thread=draft.span.thread,
+                    start=draft.span.start,
+                    pass_=written.made.id,
+                    stage=draft.stage,
                 )
                 groups = sorted({(row.profile, row.scope) for row in written.candidates})
-                self._database.execute_many("soil", ({"profile": profile, "scope": scope} for profile, scope in groups))
+                self._database.execute_many("mark_group_dirty", ({"profile": profile, "scope": scope} for profile, scope in groups))
                 self._database.execute_many(
                     "unsettle", ({"profile": row.profile, "scope": row.scope, "item": row.id} for row in written.candidates)
                 )
@@ -161,7 +165,7 @@ class Log(Memories):
 
     def _apply_undo_redo(self, draft: Draft) -> None:
         switched, off = (*draft.undoes, *draft.redoes), find_undone_passes(self.undo_redo_passes())
-        self._database.run("relive_candidates", undone=json_list(off), switched=json_list(switched))
+        self._database.run("recompute_live", undone=json_list(off), switched=json_list(switched))
         clear_texts(self._database)
         related = self.related_passes(switched)
         after: dict[str, Memory | None] = {
@@ -171,7 +175,7 @@ class Log(Memories):
 
     def undo_redo_passes(self) -> tuple[Pass, ...]:
         """The passes that undo or redo other passes, without operations."""
-        return tuple(_pass_from_row(row).head for row in self._database.run("switches"))
+        return tuple(_pass_from_row(row).head for row in self._database.run("undo_redo_passes"))
 
     def pass_heads(self) -> Iterator[Pass]:
         """The whole log in order, without operations."""
@@ -202,7 +206,7 @@ class Log(Memories):
         The passes, in order and including the given ones, each with only the operations on these memories.
         """
         given = set(passes)
-        rows = tuple(self._query_operations("operations_tied", passes=json_list(given)))
+        rows = tuple(self._query_operations("related_operations", passes=json_list(given)))
         heads = self._database.run("passes_of", ids=json_list(given.union(row.pass_id for row in rows)))
         return tuple(attach_operations((_pass_from_row(row).head for row in heads), rows))
 
@@ -232,7 +236,7 @@ class Log(Memories):
 
     def all_judged_candidates(self) -> tuple[CandidateVerdict, ...]:
         """Every candidate ever proposed, live or not, unless its words were erased."""
-        return tuple(proposal.judged for proposal in self._query_proposals("candidate_rows"))
+        return tuple(proposal.judged for proposal in self._query_proposals("candidates"))
 
     def _query_proposals(self, name: str, **values: Any) -> tuple[Proposal, ...]:
         return tuple(proposal_of(row) for row in self._query_candidates(name, **values) if row.words is not None)
@@ -245,20 +249,20 @@ class Log(Memories):
         off = find_undone_passes(switches)
         if not off:
             return frozenset()
-        undone_rows = self._query_operations("operations_undone", undone=json_list(off))
+        undone_rows = self._query_operations("operations_without_words", undone=json_list(off))
         gone = frozenset(item for row in undone_rows for item in candidates_of(row))
-        standing = self._database.run("rests_standing", undone=json_list(off), candidates=json_list(gone))
+        standing = self._database.run("candidates_in_effect", undone=json_list(off), candidates=json_list(gone))
         last = max(made.id for made in switches if made.undoes)
-        others = self._database.run("proposed_by_others", undo=last, candidates=json_list(gone))
+        others = self._database.run("candidates_of_other_models", undo=last, candidates=json_list(gone))
         return gone - {row["id"] for rows in (standing, others) for row in rows}
 
     def groups_to_curate(self) -> tuple[tuple[str, str], ...]:
         """The groups (profile, scope) that are queued for curation."""
-        return tuple((row["profile"], row["scope"]) for row in self._database.run("dirty"))
+        return tuple((row["profile"], row["scope"]) for row in self._database.run("dirty_groups"))
 
     def mark_group_curated(self, profile: str, scope: str) -> None:
         """Record that a group has been curated."""
-        self._database.run("clean", profile=profile, scope=scope)
+        self._database.run("unmark_group_dirty", profile=profile, scope=scope)
 
     def proposals_with(self, profile: str, scope: str, ids: Iterable[str]) -> tuple[Proposal, ...]:
         """The live candidates of a group that have these ids."""
@@ -283,7 +287,7 @@ class Log(Memories):
     def stored_texts(self) -> Iterator[tuple[str, str]]:
         """All texts in the log and the run reports, piece by piece, as pairs (label, text)."""
         yield from log_row_texts(self._query_operations("operations"))
-        yield from log_row_texts(self._query_candidates("candidate_rows"))
+        yield from log_row_texts(self._query_candidates("candidates"))
         for row in self._database.run("passes"):
             yield f"pass {row['id']}", f"{row['subject']}\n{row['note']}"
         for row in self._database.run("all_runs"):
@@ -299,7 +303,7 @@ class Log(Memories):
         with self._database.transaction():
             heads = tuple(_pass_from_row(row) for row in run("passes"))
             rows = erase_from_rows(
-                heads, tuple(self._query_operations("operations")), tuple(self._query_candidates("candidate_rows")), words, spared
+                heads, tuple(self._query_operations("operations")), tuple(self._query_candidates("candidates")), words, spared
             )
             reports = [row for row in run("all_runs").fetchall() if words.is_in_text(row["report"] or "")]
             if not (rows.passes or reports):
@@ -325,7 +329,7 @@ class Log(Memories):
 
     def forgotten_fingerprints(self) -> frozenset[str]:
         """The fingerprints of forgotten statements, which must not be extracted again."""
-        return frozenset(row["fingerprint"] for row in self._database.run("forgotten"))
+        return frozenset(row["fingerprint"] for row in self._database.run("fingerprints"))
 
     # Check and rebuild
 
@@ -337,8 +341,8 @@ class Log(Memories):
         yield from check_log(
             (_pass_from_row(row) for row in self._database.run("passes")),
             self._query_operations("operations"),
-            self._query_candidates("candidate_rows"),
-            self._query_operations("operations_forgotten"),
+            self._query_candidates("candidates"),
+            self._query_operations("operations_on_forgotten"),
         )
         try:
             yield from check_memories(fold(self.passes()), stored)
@@ -353,7 +357,7 @@ class Log(Memories):
                 yield f"memory {row['id']}: its columns differ from its body"
         for row in self._database.run("wrong_mentions"):
             yield f"operation {row['operation']}: listed wrongly under memory {row['memory']}"
-        for row in self._database.run("wrong_lives", undone=json_list(find_undone_passes(self.undo_redo_passes()))):
+        for row in self._database.run("wrong_live", undone=json_list(find_undone_passes(self.undo_redo_passes()))):
             yield f"candidate {row['id']}: whether it counts differs from what the log says"
         for row in self._database.run("stray_words"):
             yield f"words of {row['owner']}: they belong to nothing in the log"
@@ -364,7 +368,7 @@ class Log(Memories):
 
     def imported_memories(self) -> frozenset[str]:
         """The ids of memories that were imported."""
-        return frozenset(row["memory"] for row in self._database.run("imported", trigger=IMPORTED))
+        return frozenset(row["memory"] for row in self._database.run("imported_memories", trigger=IMPORTED))
 
     def export_rows(self) -> Iterator[Row]:
         """The log as export rows: runs, passes, operations, candidates, fingerprints, groups queued for curation."""
@@ -378,7 +382,7 @@ class Log(Memories):
             )
         yield from (_pass_from_row(row) for row in self._database.run("passes"))
         yield from self._query_operations("operations")
-        yield from self._query_candidates("candidate_rows")
+        yield from self._query_candidates("candidates")
         yield from self._fingerprints()
         yield from (GroupRow(profile=profile, scope=scope) for profile, scope in self.groups_to_curate())
 
@@ -406,7 +410,7 @@ class Log(Memories):
             case FingerprintRow():
                 self._database.execute_many("add_fingerprint", [{"fingerprint": row.fingerprint, "pass_id": row.pass_id}])
             case GroupRow():
-                self._database.execute_many("soil", [{"profile": row.profile, "scope": row.scope}])
+                self._database.execute_many("mark_group_dirty", [{"profile": row.profile, "scope": row.scope}])
             case _:
                 raise ValueError(f"no row of a log: {type(row).__name__}")
 
@@ -423,7 +427,7 @@ class Log(Memories):
             rows = fingerprints_of(self._query_operations("forgets"))
             self._database.execute_many("add_fingerprint", ({"fingerprint": each, "pass_id": made} for each, made in rows.items()))
             self._database.run(
-                "relive_candidates", undone=json_list(find_undone_passes(passes)), switched=json_list(pass_.id for pass_ in passes)
+                "recompute_live", undone=json_list(find_undone_passes(passes)), switched=json_list(pass_.id for pass_ in passes)
             )
             self._update_memories(dict(sorted(fold(passes).items())))
 

@@ -75,13 +75,13 @@ class Memories:
 
     def active_counts(self, group: tuple[str, str]) -> Mapping[str, int]:
         """The number of active memories of a (profile, scope), by category."""
-        rows = self._database.run("standing_counts", profile=group[0], scope=group[1])
+        rows = self._database.run("count_active", profile=group[0], scope=group[1])
         return {row["category"]: int(row["number"]) for row in rows}
 
     def ended_memories(self, group: tuple[str, str], categories: Iterable[str], since: datetime) -> tuple[Memory, ...]:
         """The memories of a (profile, scope) in these categories that ended at ``since`` or later, by id."""
         values = {"categories": json_list(categories), "since": format_instant(since)}
-        return self._query_memories("memories_ended", profile=group[0], scope=group[1], **values)
+        return self._query_memories("ended_memories", profile=group[0], scope=group[1], **values)
 
     def memories_between(self, start: datetime, stop: datetime) -> tuple[Memory, ...]:
         """The memories first seen before ``stop`` and last seen at ``start`` or later, by id."""
@@ -98,7 +98,7 @@ class Memories:
     def count_memories(self, moment: datetime) -> Mapping[tuple[str, str, str], int]:
         """How many memories there are by (word at a moment, which is a status where it is one, profile, category)."""
         rows, known = (
-            self._database.run("census", moment=format_instant(moment), was_so=WAS_SO),
+            self._database.run("count_memories", moment=format_instant(moment), was_so=WAS_SO),
             {each.value: each for each in Status},
         )
         return Counter({(known.get(row["state"], row["state"]), row["profile"], row["category"]): row["memories"] for row in rows})
@@ -155,7 +155,7 @@ class Memories:
         """The readable memories, by id, and the ids of damaged ones."""
         found: dict[str, Memory] = {}
         unreadable: list[str] = []
-        for row in self._database.run("memory_bodies"):
+        for row in self._database.run("memories"):
             try:
                 found[row["id"]] = memory_of_row(row)
             except DamagedError:
@@ -224,8 +224,8 @@ class StoredText(NamedTuple):
 
 def clear_texts(database: Database) -> None:
     """Clear the text index of all groups. Call it when the history changed: each group is then curated as a whole again."""
-    for name in ("texts", "tellings", "rests", "settled", "unsettled", "text_index"):
-        database.run(f"clear_{name}")
+    for name in ("clear_texts", "clear_tellings", "clear_rests", "clear_settled", "clear_unsettled", "clear_text_index"):
+        database.run(name)
 
 
 class GroupTexts:
@@ -275,7 +275,7 @@ class GroupTexts:
 
     def drop(self, text: StoredText) -> None:
         """Remove a text."""
-        self._database.run("drop_tellings_at", place=text.place)
+        self._database.run("drop_places_at", place=text.place)
         self._database.run("unindex_text", place=text.place, tokens=text.tokens)
         self._database.run("drop_text", place=text.place)
 
@@ -293,7 +293,7 @@ class GroupTexts:
 
     def going_on(self, form: str) -> Sequence[int]:
         """The places of texts whose normal form begins with ``form`` and continues with another word."""
-        rows = self._database.run("texts_going_on", start=f"{form} ", stop=f"{form}!", **self._names)
+        rows = self._database.run("texts_continuing", start=f"{form} ", stop=f"{form}!", **self._names)
         return [row["place"] for row in rows]
 
     def find(
@@ -319,21 +319,21 @@ class GroupTexts:
     def tell(self, candidates: Mapping[str, int], memories: Mapping[str, int]) -> None:
         """Record the place of the text of each candidate and memory."""
         items = {**candidates, **{f"{_MEMORY}{memory}": place for memory, place in memories.items()}}
-        self._database.execute_many("put_telling", ({"item": item, "place": place} for item, place in items.items()))
+        self._database.execute_many("put_place", ({"item": item, "place": place} for item, place in items.items()))
 
     def untell(self, candidates: Iterable[str] = (), memories: Iterable[str] = ()) -> None:
         """Drop the places of these candidates and memories."""
         items = (*candidates, *(f"{_MEMORY}{memory}" for memory in memories))
-        self._database.execute_many("drop_telling", ({"item": item} for item in items))
+        self._database.execute_many("drop_place", ({"item": item} for item in items))
 
     def places_of(self, candidates: Iterable[str] = (), memories: Iterable[str] = ()) -> frozenset[int]:
         """The places of the texts of these candidates and memories."""
         items = json_list((*candidates, *(f"{_MEMORY}{memory}" for memory in memories)))
-        return frozenset(row["place"] for row in self._database.run("tellings_of", items=items))
+        return frozenset(row["place"] for row in self._database.run("places_of", items=items))
 
     def tellers(self, places: Iterable[int]) -> tuple[Sequence[str], Sequence[str]]:
         """The ids of the candidates and of the memories whose texts are at these places."""
-        return _split([row["item"] for row in self._database.run("tellings_at", places=json_list(places))])
+        return _split([row["item"] for row in self._database.run("items_at", places=json_list(places))])
 
     def rest(self, memory: str, candidates: Iterable[str]) -> None:
         """Record which candidates a memory rests on."""
@@ -342,7 +342,7 @@ class GroupTexts:
 
     def resting_on(self, candidates: Iterable[str]) -> Sequence[str]:
         """The memories that rest on any of these candidates, including memories of other groups."""
-        return [row["memory"] for row in self._database.run("memories_resting", candidates=json_list(candidates))]
+        return [row["memory"] for row in self._database.run("memories_resting_on", candidates=json_list(candidates))]
 
 
 def _split(items: Iterable[str]) -> tuple[Sequence[str], Sequence[str]]:

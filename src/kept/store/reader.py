@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from kept.core.errors import StoreError
+from kept.core.named_queries import parse_queries
 
 _HERE = os.path.dirname(__file__)  # noqa: PTH120 - pathlib takes longer to import than a search takes
 _STEPS = 2_000  # steps of SQLite's virtual machine between two checks of the deadline
@@ -111,7 +112,7 @@ class StoreReader:
                 self._connection.execute(f"PRAGMA {pragma}")
         except sqlite3.Error as error:
             raise StoreError(str(error)) from error
-        self._statements = _statements()
+        self._queries = _load_queries()
 
     def extend_deadline(self, seconds: float) -> None:
         """Extend the deadline by the seconds spent waiting for another process, so that they do not count."""
@@ -139,45 +140,49 @@ class StoreReader:
 
     def project_names(self, scopes: list[str]) -> dict[str, str]:
         """The names of projects, by scope."""
-        return {row[0]: row[1] for row in self._fetch_all("names", scopes=json.dumps(scopes))}
+        return {row[0]: row[1] for row in self._fetch_all("project_names", scopes=json.dumps(scopes))}
 
     def count_texts(self) -> int:
         """The number of indexed memories and turns."""
-        return sum(_parse_varint(row[0]) for row in self._fetch_all("texts"))
+        return sum(_parse_varint(row[0]) for row in self._fetch_all("index_heads"))
 
     def count_texts_with_word(self, word: str) -> int:
         """The number of indexed memories and turns that contain a word."""
-        return sum(int(self._fetch_all(name, word=_quote_word(word))[0][0]) for name in ("memories_with", "turns_with"))
+        return sum(int(self._fetch_all(name, word=_quote_word(word))[0][0]) for name in ("count_memories_with", "count_turns_with"))
 
     def memory_rows_with_word(self, word: str, scopes: list[str], profiles: list[str]) -> list[int]:
         """The rows of the active memories in these scopes and profiles that contain a word."""
         return [
             row[0]
             for row in self._fetch_all(
-                "memories_of", word=_quote_word(word), scopes=json.dumps(scopes), profiles=json.dumps(profiles)
+                "memories_with_word", word=_quote_word(word), scopes=json.dumps(scopes), profiles=json.dumps(profiles)
             )
         ]
 
     def memory_rows_with_phrases(self, phrases: Sequence[str], scopes: list[str], profiles: list[str], most: int) -> list[int]:
         """The rows of the active memories in these scopes and profiles that contain any of the phrases: the ``most`` best ones."""
         words = " OR ".join(map(_quote_word, phrases))
-        rows = self._fetch_all("memories_about", words=words, scopes=json.dumps(scopes), profiles=json.dumps(profiles), most=most)
+        rows = self._fetch_all(
+            "memories_with_phrases", words=words, scopes=json.dumps(scopes), profiles=json.dumps(profiles), most=most
+        )
         return [row[0] for row in rows]
 
     def memory_rows_by_id(self, ids: list[str], scopes: list[str], profiles: list[str]) -> list[int]:
         """The rows of the memories with these ids that are active and in these scopes and profiles."""
         found = (
-            self._fetch_all("rows", ids=json.dumps(ids), scopes=json.dumps(scopes), profiles=json.dumps(profiles)) if ids else []
+            self._fetch_all("memories_by_id", ids=json.dumps(ids), scopes=json.dumps(scopes), profiles=json.dumps(profiles))
+            if ids
+            else []
         )
         return [row[0] for row in found]
 
     def note_rows_with_word(self, word: str, scopes: list[str]) -> list[int]:
         """The rows of the notes in these scopes that contain a word."""
-        return [row[0] for row in self._fetch_all("notes_of", word=_quote_word(word), scopes=json.dumps(scopes))]
+        return [row[0] for row in self._fetch_all("notes_with_word", word=_quote_word(word), scopes=json.dumps(scopes))]
 
     def count_notes(self, scopes: list[str]) -> int:
         """The number of notes in these scopes."""
-        return int(self._fetch_all("noted", scopes=json.dumps(scopes))[0][0])
+        return int(self._fetch_all("count_notes", scopes=json.dumps(scopes))[0][0])
 
     def memories(self, rows: list[int]) -> list[RecallMemory]:
         """The memories in these rows."""
@@ -190,12 +195,16 @@ class StoreReader:
         ``rules`` of a project (None: in all categories).
         """
         lists = {"scopes": scopes, "categories": categories, "profiles": profiles, "rules": rules}
-        found = self._fetch_all("core", **{name: None if values is None else json.dumps(values) for name, values in lists.items()})
+        found = self._fetch_all(
+            "always_shown", **{name: None if values is None else json.dumps(values) for name, values in lists.items()}
+        )
         return [_memory_from_row(row) for row in found]
 
     def memories_by_fingerprint(self, marks: list[str]) -> list[RecallMemory]:
         """The active memories with one of these error fingerprints, in any scope."""
-        return [_memory_from_row(row) for row in self._fetch_all("fixes", marks=json.dumps(marks))] if marks else []
+        return (
+            [_memory_from_row(row) for row in self._fetch_all("memories_by_fingerprint", marks=json.dumps(marks))] if marks else []
+        )
 
     def notes(self, rows: list[int]) -> list[RecallNote]:
         """The notes in these rows."""
@@ -213,15 +222,15 @@ class StoreReader:
         """The prompt with this event key; None if it is gone or its session opted out."""
         from kept.store.columns import keys_of, mark_of, texts_of  # noqa: PLC0415 - few prompts bring a turn
 
-        marked = self._fetch_all("marked", mark=mark_of("key", key))
+        marked = self._fetch_all("events_with_mark", mark=mark_of("key", key))
         event = next((number for (number,) in marked if self._archived(number, keys_of) == key), 0)
-        rows = self._fetch_all("said", event=event)
+        rows = self._fetch_all("prompt", event=event)
         if not rows:
             return None
         at, thread, ordinal, session = rows[0]
         replies = self._fetch_all("reply", thread=thread, ordinal=ordinal)
         text = self._archived(event, texts_of)
-        resting = self._fetch_all("resting", key=key)
+        resting = self._fetch_all("memories_resting_on", key=key)
         # If a memory that rests on the prompt was edited, its present content replaces the prompt's words.
         ended = [
             instead if status != "active" else content
@@ -233,7 +242,7 @@ class StoreReader:
             at=str(at),
             session=str(session),
             reply=self._archived(replies[0][0], texts_of) if replies else "",
-            repeated=tuple(int(row[0]) for row in self._fetch_all("repeated", event=event)),
+            repeated=tuple(int(row[0]) for row in self._fetch_all("repeated_passages", event=event)),
             ended=bool(ended),
             instead=next(filter(None, ended), ""),
         )
@@ -251,12 +260,12 @@ class StoreReader:
         """What was last written to each file: its path, and key and text of every line (:class:`kept.core.document.Line`)."""
         return [
             (path, [(load.get("key", ""), load.get("text", "")) for load in json.loads(lines)])
-            for path, lines in self._fetch_all("output")
+            for path, lines in self._fetch_all("outputs")
         ]
 
     def _fetch_all(self, name: str, /, **values: Any) -> list[Any]:
         try:
-            return self._connection.execute(self._statements[name], values).fetchall()
+            return self._connection.execute(self._queries[name], values).fetchall()
         except sqlite3.Error as error:
             raise StoreError(str(error)) from error
 
@@ -332,7 +341,6 @@ def _quote_word(word: str) -> str:
     return '"' + word[:_LONG_WORD].replace('"', '""').replace("\0", "") + '"'
 
 
-def _statements() -> dict[str, str]:
+def _load_queries() -> dict[str, str]:
     with open(os.path.join(_HERE, "reader.sql"), encoding="utf-8") as file:  # noqa: PTH118, PTH123 - as above
-        parts = file.read().split("-- name: ")[1:]
-    return {name.strip(): sql.strip() for name, _, sql in (part.partition("\n") for part in parts)}
+        return parse_queries(file.read())

@@ -17,6 +17,7 @@ from typing import Any
 
 from kept.core.codec import json_fields
 from kept.core.errors import StoreError
+from kept.core.named_queries import parse_queries
 from kept.core.times import format_instant, parse_stored_instant
 from kept.core.value import dataclass, replace
 from kept.llm.ask import Usage
@@ -205,11 +206,11 @@ class ReplyCache:
         if self._opened is None and self._path is not None and not self._path.exists():
             return []
         with self._explain_errors():
-            return self._connection().execute(_statements()[name], values).fetchall()
+            return self._connection().execute(_queries()[name], values).fetchall()
 
     def _write(self, name: str, *values: object) -> None:
         with self._explain_errors():
-            self._connection().execute(_statements()[name], values)
+            self._connection().execute(_queries()[name], values)
 
     def _connection(self) -> sqlite3.Connection:
         if self._opened is None:
@@ -229,9 +230,8 @@ class ReplyCache:
 
 
 @cache
-def _statements() -> Mapping[str, str]:
-    parts = _read_sql("queries.sql").split("-- name: ")[1:]
-    return {name.strip(): sql.strip() for name, _, sql in (part.partition("\n") for part in parts)}
+def _queries() -> Mapping[str, str]:
+    return parse_queries(_read_sql("queries.sql"))
 
 
 def _read_sql(name: str) -> str:

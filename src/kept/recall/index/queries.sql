@@ -68,26 +68,26 @@ SELECT n.id AS item, n.at FROM notes AS n LEFT JOIN summaries AS s ON false WHER
 UNION ALL SELECT s.row, s.at FROM summaries AS s LEFT JOIN notes AS n ON false WHERE s.form <> 'point' AND {summaries}
 ORDER BY 2 DESC, 1 DESC LIMIT :limit;
 
--- name: memory_filter
+-- part: memories
 m.status IN (SELECT value FROM json_each(:statuses))
 AND (json_extract(m.body, '$.valid_until') IS NULL OR json_extract(m.body, '$.valid_until') > :now)
 AND (:scopes IS NULL OR m.scope IN (SELECT value FROM json_each(:scopes)))
 AND (:category = '' OR m.category = :category)
 AND (:since IS NULL OR json_extract(m.body, '$.last_seen') >= :since)
-AND (:until IS NULL OR json_extract(m.body, '$.first_seen') < :until);
+AND (:until IS NULL OR json_extract(m.body, '$.first_seen') < :until)
 
--- name: summary_filter
+-- part: summaries
 (:since IS NULL OR coalesce(n.at, s.at) >= :since) AND (:until IS NULL OR coalesce(n.at, s.at) < :until)
-AND (:threads IS NULL OR n.thread IN (SELECT value FROM json_each(:threads)) OR s.scope IN (SELECT value FROM json_each(:scopes)));
+AND (:threads IS NULL OR n.thread IN (SELECT value FROM json_each(:threads)) OR s.scope IN (SELECT value FROM json_each(:scopes)))
 
--- name: turn_filter
+-- part: turns
 substr(e.voice, 1, 1) IN ('p', 'r')
 AND (:since IS NULL OR e.at >= :since_ms)
 AND (:until IS NULL OR e.at < :until_ms)
 AND EXISTS (
     SELECT 1 FROM thread_events AS te
     WHERE te.event = e.id AND NOT te.abandoned AND (:threads IS NULL OR te.thread IN (SELECT value FROM json_each(:threads)))
-);
+)
 
 -- name: memories
 SELECT m.rowid AS item, m.id, m.category, m.scope, m.status, coalesce(json_extract(m.body, '$.content'), '') AS text,

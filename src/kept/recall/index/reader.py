@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kept.core.errors import StoreError
+from kept.core.named_queries import parse_queries
 from kept.core.times import parse_stored_instant, to_milliseconds
 from kept.core.value import dataclass
 from kept.store.columns import AUTHORS, DAMAGE, keys_of, texts_of
@@ -225,7 +226,7 @@ class Index:
 
     def _fetch_all(self, name: str, /, **values: Any) -> list[sqlite3.Row]:
         try:
-            return self._connection.execute(load_statements()[name], values).fetchall()
+            return self._connection.execute(load_queries()[name], values).fetchall()
         except sqlite3.Error as error:
             raise StoreError(f"the store cannot be searched: {error}", where=str(self._path), hint="run `kept check`") from error
 
@@ -254,11 +255,6 @@ def _match_any_word(words: Iterable[str]) -> str:
 
 
 @cache
-def load_statements() -> Mapping[str, str]:
-    """The statements in queries.sql, by name."""
-    text = Path(__file__).with_name("queries.sql").read_text(encoding="utf-8")
-    named = dict(part.split("\n", 1) for part in text.split("-- name: ")[1:])
-    bare = {name.strip(): sql.strip().removesuffix(";") for name, sql in named.items()}
-    names = {"memories": "memory_filter", "summaries": "summary_filter", "turns": "turn_filter"}
-    filters = {name: bare.pop(place) for name, place in names.items()}
-    return {name: sql.format(**filters) for name, sql in bare.items()}
+def load_queries() -> Mapping[str, str]:
+    """The queries in queries.sql, by name."""
+    return parse_queries(Path(__file__).with_name("queries.sql").read_text(encoding="utf-8"))

@@ -189,7 +189,7 @@ def marks_of(event: Event) -> Iterator[int]:
 
 def find_marked(database: Database, marks: Sequence[int]) -> list[Any]:
     """The rows (mark, event) with one of these marks, in the order of event numbers."""
-    return database.run("marked", marks=to_canonical_json(marks)).fetchall() if marks else []
+    return database.run("events_with_marks", marks=to_canonical_json(marks)).fetchall() if marks else []
 
 
 def is_indexed(event: Event) -> bool:

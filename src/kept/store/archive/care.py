@@ -62,7 +62,7 @@ def _check_events(database: Database, blocks: Blocks) -> Iterator[str]:
     last = database.fetch_one("next_event")["id"]
     if whole and last != expected:
         yield f"events {expected} to {last - 1}: their archive block is missing"
-    if whole and (more := database.fetch_one("marks_counted")["count"] - marks) > 0:
+    if whole and (more := database.fetch_one("count_marks")["count"] - marks) > 0:
         yield f"{more} marks are of no event that there is"
 
 
@@ -76,7 +76,7 @@ def _check_event_index(database: Database, blocks: Blocks) -> Iterator[str]:
         if not is_indexed(event) or not words:
             continue
         longest = sorted(set(words), key=lambda word: (len(word), word))[-4:]
-        found = "reply_found" if event.author is Author.ASSISTANT else "turn_found"
+        found = "find_reply" if event.author is Author.ASSISTANT else "find_turn"
         if database.fetch_one(found, id=row["id"], query=match_all_words(longest)) is None:
             yield f"event {event.key}: not in the full-text index under its words"
 
@@ -108,7 +108,7 @@ def find_similar_events(database: Database, blocks: Blocks, words: "ErasureWords
         row["id"]
         for wanted, least in words.near_queries
         for row in database.run(
-            "spoken_with", words=to_canonical_json([match_all_words([phrase]) for phrase in _phrases(wanted)]), least=least
+            "turns_with_words", words=to_canonical_json([match_all_words([phrase]) for phrase in _phrases(wanted)]), least=least
         )
     }
     yield from blocks.events(sorted(found))
@@ -122,8 +122,8 @@ def _phrases(words: Iterable[str]) -> Iterator[str]:
 def reindex(database: Database, blocks: Blocks) -> None:
     """Rebuild everything that is derived from the archive."""
     with database.transaction():
-        for name in ("turn_index", "reply_index", "passage_hashes", "marks", "events"):
-            database.run(f"clear_{name}")
+        for name in ("clear_turn_index", "clear_reply_index", "clear_passage_hashes", "clear_marks", "clear_events"):
+            database.run(name)
         for block in blocks.numbers():
             with suppress(DamagedError):  # `kept check` reports it
                 index(database, list(enumerate(blocks.at(block), block)))
@@ -132,7 +132,7 @@ def reindex(database: Database, blocks: Blocks) -> None:
 
 def archive_rows(database: Database, blocks: Blocks) -> Iterator[Row]:
     """The archive as export rows: files, events in order, threads."""
-    for row in database.run("all_files"):
+    for row in database.run("files"):
         cursor = Cursor(inode=row["inode"], offset=row["offset"], prefix=row["prefix"], line=row["line"], carry=row["carry"])
         yield FileRow(
             source=row["source"], path=row["path"], cursor=cursor, account=load(RecordAccount, json.loads(row["account"]))
@@ -140,7 +140,7 @@ def archive_rows(database: Database, blocks: Blocks) -> Iterator[Row]:
     for block in blocks.numbers():
         yield from (EventRow(event=event, twin=event.twin) for event in blocks.at(block))
     for row in database.run("thread_rows").fetchall():
-        members = database.run("thread_keys", thread=row["id"]).fetchall()
+        members = database.run("thread_events", thread=row["id"]).fetchall()
         yield ThreadRow(
             id=row["id"],
             source=row["source"],

@@ -48,7 +48,7 @@ def check_passage_hashes(database: Database, blocks: Blocks) -> Iterator[str]:
     from kept.core.spans import event_passages  # noqa: PLC0415 - as above
 
     noted = {(row["hash"], row["event"], row["session"], row["at"]) for row in database.run("all_passage_hashes")}
-    for row in database.run("prompt_places").fetchall():
+    for row in database.run("user_prompts").fetchall():
         try:
             event = blocks.event(row["id"])
         except DamagedError:

@@ -51,17 +51,17 @@ class Archive:
 
     def stat_cache_entry(self, path: str) -> tuple[str, str] | None:
         """The source of a file and the stamp recorded when it was read to its end; None if there is no stamp."""
-        row = self._database.fetch_one("look", path=self._database.safe(path))
+        row = self._database.fetch_one("stat_cache_entry", path=self._database.safe(path))
         return (row["source"], row["stamp"]) if row else None
 
     def stat_cache_below(self, folder: str) -> dict[str, tuple[str, str]]:
         """The :meth:`stat_cache_entry` of the files directly in a folder, by path; files whose path holds a secret are missing."""
-        rows = self._database.run("looks_below", start=f"{folder}/", stop=f"{folder}0")
+        rows = self._database.run("stat_cache_below", start=f"{folder}/", stop=f"{folder}0")
         return {row["path"]: (row["source"], row["stamp"]) for row in rows}
 
     def save_stat_cache_entry(self, source: str, path: str, stamp: str) -> None:
         """Record the stamp of a file that was read to its end; :meth:`add` drops it. Local to this machine, not part of backups."""
-        self._database.run("put_look", source=source, path=self._database.safe(path), stamp=stamp)
+        self._database.run("put_stat_cache_entry", source=source, path=self._database.safe(path), stamp=stamp)
 
     def add(self, source: str, path: str, events: Sequence[Event], account: RecordAccount, cursor: Cursor, *, anew: bool) -> int:
         """Archive a slice of a file and move its cursor, in one transaction. Returns the number of new events.
@@ -93,7 +93,7 @@ class Archive:
             account=to_canonical_json(dump(account)),
         )
         self._database.run("sum_file", id=file)
-        self._database.run("drop_look", path=path)
+        self._database.run("drop_stat_cache_entry", path=path)
         return int(file)
 
     def _store_events(self, file: int, events: Sequence[Event]) -> int:
@@ -135,9 +135,9 @@ class Archive:
 
     def _requeue_threads(self, events: Sequence[int]) -> None:
         """Queue the threads that contain these events (by number) for extraction, by rules and by a model."""
-        threads = self._database.run("threads_retold", events=to_canonical_json(events)).fetchall()
+        threads = self._database.run("requeue_threads", events=to_canonical_json(events)).fetchall()
         self._database.run("sum_threads", ids=to_canonical_json([row["id"] for row in threads]))
-        self._database.run("hear_again", events=to_canonical_json(events))
+        self._database.run("reset_llm_progress", events=to_canonical_json(events))
 
     def _replace_events(self, changed: Iterable[tuple[int, Event]]) -> None:
         """Replace the events with these numbers."""
@@ -226,7 +226,7 @@ class Archive:
         """The tree of a thread, and for each of its events whether it is marked as abandoned. Raises DamagedError."""
         self._blocks.follow_others()
         tree = Tree()
-        rows = self._database.run("thread_keys", thread=thread).fetchall()
+        rows = self._database.run("thread_events", thread=thread).fetchall()
         for places, place in self._blocks.places_of(row["id"] for row in rows):
             output = places.kinds[place] is EventKind.TOOL_OUTPUT
             human = is_user_prompt(places, place)
@@ -240,9 +240,9 @@ class Archive:
         """
         self._blocks.follow_others()
         # Row by row: a million rows take a hundred megabytes.
-        events = [row["id"] for row in self._database.run("thread_keys", thread=thread)]
+        events = [row["id"] for row in self._database.run("thread_events", thread=thread)]
         return has_siblings(lambda: self._blocks.links(events)) or (
-            any(row["abandoned"] for row in self._database.run("thread_keys", thread=thread))
+            any(row["abandoned"] for row in self._database.run("thread_events", thread=thread))
             and any(parent for _, parent, _ in self._blocks.links(events))
         )
 
@@ -254,7 +254,7 @@ class Archive:
                 self._database.execute_many("mark_abandoned", rows)
                 self._update_thread_sums(thread)
                 for row in rows:
-                    self._database.run("hear_thread_again", thread=thread, ordinal=row["ordinal"])
+                    self._database.run("reset_thread_llm_progress", thread=thread, ordinal=row["ordinal"])
 
     def _update_thread_sums(self, thread: int) -> None:
         self._database.run("sum_members", thread=thread)
@@ -278,13 +278,13 @@ class Archive:
 
     def events_around(self, key: str, before: int, after: int) -> tuple[Event, ...]:
         """An event with ``before`` events before and ``after`` events after it in its thread; empty if the key is unknown."""
-        row = self._database.fetch_one("first_telling", event=self._blocks.find((key,)).get(key))
+        row = self._database.fetch_one("first_thread_of_event", event=self._blocks.find((key,)).get(key))
         return self.events(row["thread"], row["ordinal"] - before, row["ordinal"] + after + 1) if row else ()
 
     def save_extraction_progress(self, thread: int, *, extracted: int, seen: int) -> None:
         """Record that ``seen`` events of a thread were processed and that its episodes before ordinal ``extracted`` are closed."""
         with self._database.transaction():
-            self._database.run("extracted", thread=thread, extracted=extracted, seen=seen)
+            self._database.run("save_extraction_progress", thread=thread, extracted=extracted, seen=seen)
             self._database.run("sum_threads", ids=to_canonical_json([thread]))
 
     def list_threads_pending_llm(self) -> tuple[tuple[Thread, int], ...]:
@@ -293,7 +293,7 @@ class Archive:
         Each comes with the ordinal from which its chunks are open. A whole thread counts as unread again after a better copy, a
         rewind or an opt-out changed it, or when a long passage of it occurs in another session.
         """
-        return tuple((_thread_from_row(row), row["closed"]) for row in self._database.run("unheard_threads"))
+        return tuple((_thread_from_row(row), row["closed"]) for row in self._database.run("threads_pending_llm"))
 
     def save_llm_progress(self, thread: int, *, closed: int, seen: int) -> None:
         """Record that a model has read ``seen`` events of a thread and that its chunks before ordinal ``closed`` are closed."""
@@ -366,7 +366,7 @@ class Archive:
 
     def count_undated_events(self) -> int:
         """The number of undated events."""
-        count: int = self._database.fetch_one("undated_events")["events"]
+        count: int = self._database.fetch_one("count_undated_events")["events"]
         return count
 
     def find_mentions(self, name: str, since: datetime) -> tuple[Mention, ...]:
@@ -394,7 +394,7 @@ class Archive:
             changed = [
                 (number, erase_from_event(event, words)) for number, event in care.find_events_with_words(self._blocks, words)
             ]
-            files = self._database.run("all_files").fetchall()
+            files = self._database.run("files").fetchall()
             carried = [(row, left) for row in files if (left := erase_from_carry(row["carry"], words)) != row["carry"]]
             if changed or carried:
                 self._database.run("put_setting", name=ERASING, value="")

@@ -113,7 +113,7 @@ class ReplicaDatabase(Database):
         return super()._execute(sql, values)
 
     def execute_many(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Execute a named statement for each row. Raises StoreError."""
+        """Execute a named query for each row. Raises StoreError."""
         with self.transaction():
             super().execute_many(name, rows)
 
