@@ -35,29 +35,29 @@ class Blocks:
         )
         self._places = lru_cache(maxsize=64)(lambda number: self._load_block(unpack_places, number))
         self._last = _NOWHERE
-        self._seen = 0
+        self._version = 0
 
     def at(self, number: int) -> tuple[Event, ...]:
         """The events of a block. The cache is dropped when another process changed the store, because it may have erased words.
 
         Raises DamagedError.
         """
-        self.follow_others()
+        self.drop_outdated()
         return self._unpacked(number)
 
     def places(self, number: int) -> Places:
         """The keys, links and authors of a block's events (:class:`Places`). Raises DamagedError."""
-        self.follow_others()
+        self.drop_outdated()
         return self._places(number)
 
-    def follow_others(self) -> None:
+    def drop_outdated(self) -> None:
         """Drop the cached blocks if another process changed the store."""
-        seen = self._database.data_version()
-        if seen != self._seen:
-            self._forget_unpacked()
-            self._seen = seen
+        version = self._database.data_version()
+        if version != self._version:
+            self._clear_cache()
+            self._version = version
 
-    def _forget_unpacked(self) -> None:
+    def _clear_cache(self) -> None:
         self._unpacked.cache_clear()
         self._places.cache_clear()
         self._last = _NOWHERE
@@ -72,7 +72,7 @@ class Blocks:
 
     def find(self, keys: Iterable[str]) -> dict[str, int]:
         """The numbers of the events with these keys; unknown keys are skipped. Raises DamagedError."""
-        self.follow_others()
+        self.drop_outdated()
         wanted = set(keys)
         found = (
             (self.key(row["event"]), row["event"]) for row in find_marked(self._database, [mark_of("key", key) for key in wanted])
@@ -83,14 +83,14 @@ class Blocks:
         """Yield for each event the :class:`Places` of its block, and the event's index in them.
 
         An event in the same block as the last one is looked up without a check for changes by other processes, so call
-        :meth:`follow_others` before. Raises DamagedError.
+        :meth:`drop_outdated` before. Raises DamagedError.
         """
         block, places = self._last
         for event in events:
             if not 0 <= event - block < len(places.keys):
                 block = self.block_of(event)
                 places = self.places(block)
-                self._take(block, places.keys, event)
+                self._item(block, places.keys, event)
                 self._last = block, places
             yield places, event - block
 
@@ -100,7 +100,7 @@ class Blocks:
             yield places.records[place], places.parents[place], is_user_prompt(places, place)
 
     def key(self, event: int) -> str:
-        """The key of an event; checks for changes as :meth:`place_of`. Raises DamagedError."""
+        """The key of an event; the cache is treated as by :meth:`places_of`. Raises DamagedError."""
         places, place = next(self.places_of((event,)))
         return places.keys[place]
 
@@ -125,10 +125,10 @@ class Blocks:
                 block = self.block_of(number)
                 events = self.at(block)
                 stop = block + len(events)
-                self._take(block, events, number)
+                self._item(block, events, number)
             yield events[number - block]
 
-    def _take(self, block: int, items: Sequence[T], number: int) -> T:
+    def _item(self, block: int, items: Sequence[T], number: int) -> T:
         if not 0 <= number - block < len(items):
             raise self._damage_error(f"archive block {block} has no place {number - block}")
         return items[number - block]
@@ -143,7 +143,7 @@ class Blocks:
         """Overwrite a block."""
         body, checksum = pack(events)
         self._database.run("put_block", body=body, hash=checksum, id=number)
-        self._forget_unpacked()
+        self._clear_cache()
         self._database.verify_after_commit(("block", number), lambda: self._is_stored(number, checksum))
 
     def _is_stored(self, number: int, checksum: str) -> bool:

@@ -52,12 +52,12 @@ def _check_events(database: Database, blocks: Blocks) -> Iterator[str]:
             expected, whole = rows[-1]["id"] + 1 if rows else block + 1, False  # reported with the block
             continue
         expected = block + len(events)
-        told = {row["id"]: dict(row) for row in rows}
-        made = [[mark, number] for number, event in events for mark in set(marks_of(event))]
-        lost = {row["event"] for row in database.run("marks_missing", marks=to_canonical_json(made))}
-        marks += len(made)
+        stored = {row["id"]: dict(row) for row in rows}
+        expected_marks = [[mark, number] for number, event in events for mark in set(marks_of(event))]
+        unmarked = {row["event"] for row in database.run("marks_missing", marks=to_canonical_json(expected_marks))}
+        marks += len(expected_marks)
         for number, event in events:
-            if told.get(number) != row_of(number, event) or number in lost:
+            if stored.get(number) != row_of(number, event) or number in unmarked:
                 yield f"event {event.key}: its row is not what the archive says"
     last = database.fetch_one("next_event")["id"]
     if whole and last != expected:

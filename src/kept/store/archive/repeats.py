@@ -7,7 +7,7 @@ from typing import Any
 from kept.core.codec import to_canonical_json
 from kept.core.errors import DamagedError
 from kept.core.event import Event
-from kept.core.times import format_instant, parse_stored_instant
+from kept.core.times import format_instant, parse_optional_instant
 from kept.store.archive.blocks import Blocks
 from kept.store.database import Database
 
@@ -19,13 +19,13 @@ def add_repeats(database: Database, numbers: Sequence[int], events: Sequence[Eve
     wanted = [number for number, event in zip(numbers, events, strict=True) if event_passages(event)]
     if not wanted:
         return tuple(events)
-    came: dict[int, set[int]] = {}
+    repeated: dict[int, set[int]] = {}
     for row in database.run("passages_elsewhere", events=to_canonical_json(wanted)):
-        found = came.setdefault(row["event"], set())
-        if row["hash"] not in found and _is_repeat_elsewhere(row):
-            found.add(row["hash"])
+        hashes = repeated.setdefault(row["event"], set())
+        if row["hash"] not in hashes and _is_repeat_elsewhere(row):
+            hashes.add(row["hash"])
     return tuple(
-        replace(event, repeated=tuple(sorted(came[number]))) if came.get(number) else event
+        replace(event, repeated=tuple(sorted(repeated[number]))) if repeated.get(number) else event
         for number, event in zip(numbers, events, strict=True)
     )
 
@@ -66,5 +66,4 @@ def _is_repeat_elsewhere(row: Any) -> bool:
     """True if the passage occurs at another moment too; in a copy of the session it would occur at the same moment."""
     from kept.core.spans.repeats import is_copy  # noqa: PLC0415 - as above
 
-    one, other = row["at"], row["other_at"]
-    return not is_copy(parse_stored_instant(one) if one else None, parse_stored_instant(other) if other else None)
+    return not is_copy(parse_optional_instant(row["at"]), parse_optional_instant(row["other_at"]))

@@ -98,37 +98,40 @@ class Archive:
 
     def _store_events(self, file: int, events: Sequence[Event]) -> int:
         known = find_known(self._database, self._blocks, events)
-        new: dict[str, Event] = {}
-        for each, found in zip(events, known, strict=True):
-            if found is None:
-                new.setdefault(each.twin or each.key, each)
-        fresh = list({event.key: event for event in new.values()}.values())
+        by_twin: dict[str, Event] = {}
+        for event, copy in zip(events, known, strict=True):
+            if copy is None:
+                by_twin.setdefault(event.twin or event.key, event)
+        new = list({event.key: event for event in by_twin.values()}.values())
         numbers: dict[str, int] = {}
-        said: list[int] = []
-        for start in range(0, len(fresh), BLOCK_EVENTS):
-            members = fresh[start : start + BLOCK_EVENTS]
-            first, telling = add_events(self._database, self._blocks, members)
+        with_passages: list[int] = []
+        for start in range(0, len(new), BLOCK_EVENTS):
+            members = new[start : start + BLOCK_EVENTS]
+            first, numbers_with_passages = add_events(self._database, self._blocks, members)
             numbers |= {event.key: first + place for place, event in enumerate(members)}
-            said += telling
-        twins = {event.twin: numbers[event.key] for event in fresh if event.twin}
-        told = [
-            (event, found[0] if found else numbers.get(event.key) or twins[event.twin], found is None)
-            for event, found in zip(events, known, strict=True)
+            with_passages += numbers_with_passages
+        twins = {event.twin: numbers[event.key] for event in new if event.twin}
+        numbered = [
+            (event, copy[0] if copy else numbers.get(event.key) or twins[event.twin], copy is None)
+            for event, copy in zip(events, known, strict=True)
         ]
-        self._join_threads(file, told)
-        self._update_from_copies((event, *found) for event, found in zip(events, known, strict=True) if found)
-        if again := find_events_repeated_by(self._database, said):
+        self._join_threads(file, numbered)
+        self._update_from_copies((event, *copy) for event, copy in zip(events, known, strict=True) if copy)
+        if again := find_events_repeated_by(self._database, with_passages):
             self._requeue_threads(again)  # the repetition shows that passages taken for typed there were pasted
-        return len(fresh)
+        return len(new)
 
     def known_keys(self, keys: Iterable[str]) -> frozenset[str]:
         """Those of the keys that belong to an archived event."""
         return frozenset(self._blocks.find(keys))
 
-    def _update_from_copies(self, told: Iterable[tuple[Event, int, Event]]) -> None:
-        """Replace archived events by copies with a better time or place in the conversation (:func:`merge_event_copy`)."""
-        found = ((number, merge_event_copy(there, event)) for event, number, there in told)
-        changed = [(number, better) for number, better in found if better is not None]
+    def _update_from_copies(self, copies: Iterable[tuple[Event, int, Event]]) -> None:
+        """Replace archived events by copies that know more (:func:`merge_event_copy`).
+
+        ``copies`` are triples: the copy, the number of the archived event, and that event.
+        """
+        merged = ((number, merge_event_copy(archived, copy)) for copy, number, archived in copies)
+        changed = [(number, better) for number, better in merged if better is not None]
         self._replace_events(changed)
         if changed:
             self._requeue_threads([number for number, _ in changed])
@@ -158,8 +161,8 @@ class Archive:
 
         If a session's file moved to another folder under the same name, its existing thread is continued.
         """
-        grown: dict[str, list[Any]] = {}
-        joined: dict[tuple[int, int], int] = {}
+        grown: dict[str, list[Any]] = {}  # by session: thread, number of events, first and last time, sum of the events
+        joined: dict[tuple[int, int], int] = {}  # ordinals of the appended events, by thread and event
         for event, number, new in events:
             if event.session not in grown:
                 if not new and not is_note(event):
@@ -173,10 +176,10 @@ class Archive:
                     if event.project and not row["project"]:
                         self._database.run("name_project", thread=row["id"], project=event.project)
             state = grown[event.session]
-            told = (state[0], number)
-            if told in joined or (not new and self._database.fetch_one("in_thread", event=number, thread=state[0])):
+            place = (state[0], number)
+            if place in joined or (not new and self._database.fetch_one("in_thread", event=number, thread=state[0])):
                 continue
-            joined[told] = state[1]
+            joined[place] = state[1]
             state[4] += checksum(state[1], number, 0)
             state[1] += 1
             if event.at is not None:
@@ -224,7 +227,7 @@ class Archive:
 
     def tree(self, thread: int) -> tuple[Tree, bytearray]:
         """The tree of a thread, and for each of its events whether it is marked as abandoned. Raises DamagedError."""
-        self._blocks.follow_others()
+        self._blocks.drop_outdated()
         tree = Tree()
         rows = self._database.run("thread_events", thread=thread).fetchall()
         for places, place in self._blocks.places_of(row["id"] for row in rows):
@@ -238,7 +241,7 @@ class Archive:
 
         Nothing was replaced unless a prompt of the user shares its parent with another record. Raises DamagedError.
         """
-        self._blocks.follow_others()
+        self._blocks.drop_outdated()
         # Row by row: a million rows take a hundred megabytes.
         events = [row["id"] for row in self._database.run("thread_events", thread=thread)]
         return has_siblings(lambda: self._blocks.links(events)) or (
