@@ -128,7 +128,7 @@ def find_part(filing: Filing, meaning: Meaning | None) -> Part:
     part.gone = frozenset(place for place in before if not any(filing.texts.tellers([place])))
     part.new = part.gone | (after - before) | {place for place, is_new in fresh if is_new}
     part.reach(before | after | {place for place, _ in fresh})
-    part.add(candidates, memories)
+    part.include(candidates, memories)
     part.close()
     for stored in filing.texts.at(part.gone).values():
         filing.texts.drop(stored)
@@ -186,10 +186,10 @@ class _Search:
         while self.waiting:
             place = self.waiting.pop()
             if self.load([place]):
-                self.add(*texts.tellers([place]))
+                self.include(*texts.tellers([place]))
                 self.reach(self.neighbours(place))
 
-    def add(self, candidates: Iterable[str], memories: Iterable[str]) -> None:
+    def include(self, candidates: Iterable[str], memories: Iterable[str]) -> None:
         """Add candidates and memories to the part, with everything they rest on, and add their texts to the search."""
         others = self.filing.others
         texts, waiting = self.filing.texts, (set(candidates) - self.candidates, set(memories) - self.memories.keys())

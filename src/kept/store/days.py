@@ -89,7 +89,7 @@ class Days:
                 self._drop_thread_notes(row["thread"], 0)
                 self._database.run("drop_noted", thread=row["thread"])
 
-    def find_damage(self) -> Iterator[str]:
+    def find_damaged_rows(self) -> Iterator[str]:
         """A message for each note or passage that cannot be read or whose columns differ from its body."""
         for row in self._database.run("passages"):
             try:

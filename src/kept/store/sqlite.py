@@ -190,7 +190,7 @@ class SqliteStore:
                 *_report_unreadable("archive", self.archive.find_damage()),
                 *_report_unreadable("log", self.log.find_damage(stored)),
                 *_report_unreadable("archive", self.archive.find_misquotes(cited)),
-                *_report_unreadable("notes", self.days.find_damage()),
+                *_report_unreadable("notes", self.days.find_damaged_rows()),
             )
             return found if unreadable or not indexes else (*found, *self._check_memory_index(stored))
 

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from kept.core.errors import StoreError
-from kept.core.named_queries import parse_queries
 from kept.core.times import parse_stored_instant, to_milliseconds
 from kept.core.value import dataclass
 from kept.store.columns import AUTHORS, DAMAGE, keys_of, texts_of
+from kept.store.named_queries import parse_queries
 
 _BUSY_MS = 2_000  # a hook must not wait for a long run
 _AUTHORS = {letter: author for author, letter in AUTHORS.items()}

@@ -18,6 +18,7 @@ from kept.store.archive.repeats import add_repeats, find_events_repeated_by, lis
 from kept.store.database import ERASING, Database, checksum, match_all_words
 from kept.store.door import redact_cursor, redact_value
 from kept.store.erasing import erase_from_carry, erase_from_event
+from kept.store.memories import named_fields
 from kept.store.records import merge_event_copy, strip_event
 from kept.store.threads import Tree, has_siblings
 from kept.store.values import EventRow, FileRow, FileState, Mention, OptedOut, Row, SessionActivity, Thread, ThreadRow
@@ -85,12 +86,8 @@ class Archive:
             "put_file",
             source=source,
             path=path,
-            inode=cursor.inode,
-            offset=cursor.offset,
-            prefix=cursor.prefix,
-            line=cursor.line,
-            carry=cursor.carry,
             account=to_canonical_json(dump(account)),
+            **named_fields(cursor, "inode", "offset", "prefix", "line", "carry"),
         )
         self._database.run("sum_file", id=file)
         self._database.run("drop_stat_cache_entry", path=path)
@@ -206,13 +203,8 @@ class Archive:
 
     def threads_ended_between(self, projects: Iterable[str], start: datetime, stop: datetime, limit: int) -> tuple[Thread, ...]:
         """The threads of these working directories whose last event is in [start, stop), latest first; at most ``limit``."""
-        rows = self._database.run(
-            "threads_ended",
-            projects=to_canonical_json(sorted(projects)),
-            start=format_instant(start),
-            stop=format_instant(stop),
-            limit=limit,
-        )
+        values = {"start": format_instant(start), "stop": format_instant(stop), "limit": limit}
+        rows = self._database.run("threads_ended", projects=to_canonical_json(sorted(projects)), **values)
         return tuple(map(_thread_from_row, rows))
 
     def threads_started_between(self, projects: Iterable[str], start: datetime, stop: datetime) -> Iterator[Thread]:
@@ -304,17 +296,13 @@ class Archive:
 
     def session_activity(self, start: datetime, stop: datetime) -> tuple[SessionActivity, ...]:
         """The sessions with events in [start, stop), by the events' own times; an event counts only in the first thread with it."""
+        values = {"start": to_milliseconds(start), "stop": to_milliseconds(stop)}
+        rows = self._database.run("events_between", since=format_instant(start), before=format_instant(stop), **values)
         return tuple(
             SessionActivity(
                 **dict(row) | {"first_at": from_milliseconds(row["first_at"]), "last_at": from_milliseconds(row["last_at"])}
             )
-            for row in self._database.run(
-                "events_between",
-                start=to_milliseconds(start),
-                stop=to_milliseconds(stop),
-                since=format_instant(start),
-                before=format_instant(stop),
-            )
+            for row in rows
         )
 
     def active_minutes(self) -> Iterator[datetime]:
@@ -455,15 +443,11 @@ class Archive:
         times = [format_instant(event.at) for event in events if event.at]
         self._database.run(
             "put_thread",
-            id=row.id,
             file=file["id"],
-            session=row.session,
-            project=row.project,
             events=len(row.events),
-            extracted=row.extracted,
-            seen=row.seen,
             first_at=min(times, default=None),
             last_at=max(times, default=None),
+            **named_fields(row, "id", "session", "project", "extracted", "seen"),
         )
         self._database.execute_many(
             "add_to_thread", ({"thread": row.id, "ordinal": n, "event": numbers[key]} for n, key in enumerate(row.events))
@@ -475,14 +459,5 @@ class Archive:
 
 
 def _thread_from_row(row: Any) -> Thread:
-    return Thread(
-        id=row["id"],
-        session=row["session"],
-        source=row["source"],
-        path=row["path"],
-        project=row["project"],
-        events=row["events"],
-        extracted=row["extracted"],
-        first_at=parse_optional_instant(row["first_at"]),
-        last_at=parse_optional_instant(row["last_at"]),
-    )
+    values = {name: row[name] for name in ("id", "session", "source", "path", "project", "events", "extracted")}
+    return Thread(**values, first_at=parse_optional_instant(row["first_at"]), last_at=parse_optional_instant(row["last_at"]))
