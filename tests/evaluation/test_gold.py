@@ -82,7 +82,7 @@ def test_what_is_no_set_or_cites_what_is_not_there_is_told(world, tmp_path):
         list(compare_gold_sets(workspace, world / "gold" / "dates"))
     for text in ("nonsense", "[1]", '{"text": "x"}'):
         (world / "gold" / "packages" / "gold.jsonl").write_text(text)
-        with pytest.raises(UsageError, match="no file of a set"):
+        with pytest.raises(UsageError, match="not a list of JSON objects"):
             list(compare_gold_sets(workspace, world / "gold" / "packages"))
 
 

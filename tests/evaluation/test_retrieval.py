@@ -88,7 +88,7 @@ def test_memories_are_measured_against_facts(tmp_path, corpus):
 def test_a_file_that_is_no_set_is_told(tmp_path, corpus):
     for text in ("nonsense", "[1]", '{"ns": "x"}'):
         (tmp_path / "q.jsonl").write_text(text)
-        with pytest.raises(UsageError, match="no file of a set"):
+        with pytest.raises(UsageError, match="not a list of JSON objects"):
             run_retrieval(workspace, corpus, tmp_path / "q.jsonl")
     with pytest.raises(UsageError, match="cannot be read"):
         run_retrieval(workspace, corpus, tmp_path / "missing")

@@ -71,30 +71,29 @@ def compare_with_gold(
     alternatives, of which a memory must contain one each. A negative has a ``quote`` of tempting text that should not become a
     memory.
     """
-    every = list(memories)
-    live = [item for item in every if item.get("status", "active") in _LIVE]
-    held = [item for item in every if item.get("status") == "held"]
-    hit = _match_items(gold, [normalize_text(str(item["content"])[:COMPARED_CHARS]) for item in live])
-    matched = {place for item in hit for place in item}
-    junk = [each for place, each in enumerate(live) if place not in matched and _is_tempting_match(each, negatives)]
+    rows = list(memories)
+    live = [row for row in rows if row.get("status", "active") in _LIVE]
+    held = [row for row in rows if row.get("status") == "held"]
+    covering = _match_items(gold, [normalize_text(str(row["content"])[:COMPARED_CHARS]) for row in live])
+    matched = {place for places in covering for place in places}
     found: Counter[str] = Counter()
     wanted: Counter[str] = Counter()
-    for item, places in zip(gold, hit, strict=True):
-        for key in _item_keys(item):
+    for item, places in zip(gold, covering, strict=True):
+        for key in ("all", *(f"{name} {item[name]}" for name in _KINDS if name in item)):
             wanted[key] += 1
             found[key] += bool(places)
     return Comparison(
         active=len(live),
         held=len(held),
         matched=len(matched),
-        held_junk=sum(_is_tempting_match(item, negatives) for item in held),
+        held_junk=sum(_is_tempting_match(row, negatives) for row in held),
         agreeing=sum(
             any(live[place].get("category") in (item["category"], *item.get("also_ok", ())) for place in places)
-            for item, places in zip(gold, hit, strict=True)
+            for item, places in zip(gold, covering, strict=True)
         ),
         recall={key: (found[key], wanted[key]) for key in sorted(wanted, key=_kind_order)},
-        missed=tuple(item for item, places in zip(gold, hit, strict=True) if not places),
-        junk=tuple(junk),
+        missed=tuple(item for item, places in zip(gold, covering, strict=True) if not places),
+        junk=tuple(row for place, row in enumerate(live) if place not in matched and _is_tempting_match(row, negatives)),
     )
 
 
@@ -104,18 +103,13 @@ def _kind_order(key: str) -> tuple[int, int, str]:
     return (_KINDS.index(kind) + 1, -int(value) if value.isdigit() else 0, value) if value else (0, 0, "")
 
 
-def _item_keys(item: Mapping[str, Any]) -> tuple[str, ...]:
-    named = (f"{name} {item[name]}" for name in _KINDS if name in item)
-    return ("all", *named)
-
-
 def _match_items(gold: Sequence[Mapping[str, Any]], contents: Sequence[str]) -> list[list[int]]:
-    """The memories that cover each item. A memory is credited with at most :data:`MOST` items, the most important first."""
+    """The memories that cover each item. A memory is credited with at most :data:`MOST_CREDITED` items, the most important first."""
     credit: Counter[int] = Counter()
     hit: list[list[int]] = [[] for _ in gold]
-    for place in sorted(range(len(gold)), key=lambda each: -int(gold[each].get("importance", 0))):
-        groups = [[normalize_text(str(item)) for item in group] for group in gold[place]["must_mention"]]
-        covering = (number for number, each in enumerate(contents) if all(any(item in each for item in group) for group in groups))
+    for place in sorted(range(len(gold)), key=lambda number: -int(gold[number].get("importance", 0))):
+        groups = [[normalize_text(str(word)) for word in group] for group in gold[place]["must_mention"]]
+        covering = (number for number, text in enumerate(contents) if all(any(word in text for word in group) for group in groups))
         hit[place] = [number for number in covering if credit[number] < MOST_CREDITED]
         credit.update(hit[place][:1])
     return hit
@@ -123,10 +117,10 @@ def _match_items(gold: Sequence[Mapping[str, Any]], contents: Sequence[str]) -> 
 
 def _is_tempting_match(memory: Mapping[str, Any], negatives: Sequence[Mapping[str, Any]]) -> bool:
     """True if a memory's content or evidence overlaps with a negative."""
-    quotes = [normalize_text(str(item.get("quote", ""))) for item in memory.get("evidence", ())] + [
-        normalize_text(str(memory["content"]))
-    ]
-    return any(_has_overlap(item, normalize_text(str(negative["quote"]))) for item in quotes for negative in negatives)
+    texts = [memory["content"], *(item.get("quote", "") for item in memory.get("evidence", ()))]
+    return any(
+        _has_overlap(normalize_text(str(text)), normalize_text(str(negative["quote"]))) for text in texts for negative in negatives
+    )
 
 
 def _has_overlap(left: str, right: str) -> bool:
@@ -164,8 +158,8 @@ def compare_gold_sets(
 ) -> Iterator[GoldResult]:
     """Extract the transcripts of each gold set without a model and compare the memories, one set after the other.
 
-    ``gold`` is a set or a folder of sets. Without ``transcripts`` they are looked for near the annotations, then near the folders
-    above. Raises UsageError if there is no set, a row is malformed, or a cited transcript is missing.
+    ``gold`` is a set or a folder of sets. Without ``transcripts`` they are looked for in the folder of annotations and those above
+    it. Raises UsageError if there is no set, a row is malformed, or a cited transcript is missing.
     """
     for folder in _find_gold_sets(gold):
         yield _compare_gold_set(open_workspace, folder, transcripts, progress)
@@ -197,8 +191,8 @@ def _compare_gold_set(open_workspace: Opener, folder: Path, transcripts: Path | 
         for name, needed in _NEEDED.items()
         if name == GOLD or (folder / name).is_file()
     }
-    cited = sorted({str(item["file"]) for row in rows[GOLD] for item in row["evidence"]})
-    cited = sorted({*cited, *(str(row["file"]) for name in (NEGATIVES, TOPICS) for row in rows.get(name, ()))})
+    evidence = (item for row in rows[GOLD] for item in row["evidence"])
+    cited = sorted({str(item["file"]) for item in (*evidence, *rows.get(NEGATIVES, ()), *rows.get(TOPICS, ()))})
     root = transcripts or _find_root(folder, cited)
     paths = [root / item for item in cited]
     missing = [path for path in paths if not path.is_file()]

@@ -57,8 +57,8 @@ def ranking_measures(ranked: Sequence[str], gold: frozenset[str]) -> dict[str, f
 
 def average_measures(rows: Iterable[dict[str, float]]) -> dict[str, float]:
     """The mean of each measure; empty without rows."""
-    given = list(rows)
-    return {name: sum(row[name] for row in given) / len(given) for name in given[0]} if given else {}
+    listed = list(rows)
+    return {name: sum(row[name] for row in listed) / len(listed) for name in listed[0]} if listed else {}
 
 
 def bootstrap_interval(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
@@ -161,8 +161,8 @@ def _with_final_clock(workspace: Workspace) -> Workspace:
 
 def _gold_at_level(question: Mapping[str, Any], level: str) -> Sequence[Any]:
     gold = question.get("gold", ())
-    found: Sequence[Any] = gold.get(level, ()) if isinstance(gold, dict) else gold
-    return found
+    ids: Sequence[Any] = gold.get(level, ()) if isinstance(gold, dict) else gold
+    return ids
 
 
 @dataclass(kw_only=True, slots=True)
@@ -219,13 +219,12 @@ def _extract_memories(workspace: Workspace, names: Mapping[str, str]) -> Iterato
 
 @contextmanager
 def _open_space(open_workspace: Opener, folder: Path | None = None) -> Iterator[Workspace]:
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        with open_workspace(folder) as workspace:
+    """Open the store of a space in a folder, which is created if necessary; without one, in a temporary folder."""
+    with TemporaryDirectory(prefix="kept-eval-") as temporary:
+        home = folder or Path(temporary)
+        home.mkdir(parents=True, exist_ok=True)
+        with open_workspace(home) as workspace:
             yield workspace
-        return
-    with TemporaryDirectory(prefix="kept-eval-") as home, open_workspace(Path(home)) as workspace:
-        yield workspace
 
 
 def archive_items(workspace: Workspace, items: Sequence[Mapping[str, Any]]) -> dict[str, str]:

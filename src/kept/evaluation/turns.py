@@ -165,7 +165,7 @@ def normalize_text(text: str) -> str:
 
 
 def _create_locator(turns: Sequence[AnnotatedTurn]) -> Callable[[Mapping[str, Any]], tuple[AnnotatedTurn, str] | None]:
-    """Return a function that finds the turn containing the longest of a memory's quotes, and that quote."""
+    """Return a function that finds the turn that contains the longest of a memory's quotes, and that quote."""
     texts = {turn.id: normalize_text(turn.text) for turn in turns}
     by_id = {turn.id: turn for turn in turns}
     starts: dict[str, set[str]] = defaultdict(set)
@@ -195,7 +195,9 @@ def read_rows(path: Path, needed: Sequence[str]) -> Iterator[dict[str, Any]]:
     except OSError as error:
         raise UsageError(f"the file cannot be read: {error.strerror}", where=str(path)) from error
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"this is no file of a set: {error}", where=str(path), hint="one JSON object a line") from error
+        raise UsageError(
+            f"the file is not a list of JSON objects: {error}", where=str(path), hint="write one JSON object per line"
+        ) from error
 
 
 def _parse_row(line: str, number: int, needed: Sequence[str]) -> dict[str, Any]:
