@@ -31,7 +31,7 @@ from kept.local.recall_settings import RecallSettings
 from kept.paths import find_paths
 from kept.recall import nearby
 from kept.recall.embed import LOCAL, create_embedder
-from kept.recall.relevance import SEED, Likeness
+from kept.recall.relevance import DEFAULT_WEIGHTS, Likeness
 
 FOLDERS = ("judged", "requests")
 CERTAIN = kept.recall.embed.levels._CERTAIN  # noqa: SLF001 - the threshold to which the weights belong
@@ -106,7 +106,7 @@ def considered(store: Path, prompts: Sequence[Prompt]) -> list[Row]:
     for place, prompt in enumerate(prompts):
         now[0] = place
         every = RecallSettings(floor=-1.0, most=1_000)
-        judged.shown(store, prompt, frozenset(), words=False, weights=SEED._replace(floor=9.0), recall=every, missed=[])
+        judged.shown(store, prompt, frozenset(), words=False, weights=DEFAULT_WEIGHTS._replace(floor=9.0), recall=every, missed=[])
     nearby._missed_piece = kept_piece  # noqa: SLF001
     return rows
 

@@ -38,7 +38,7 @@ from kept.recall.failures import message_fingerprints
 from kept.recall.index import UnitKind
 from kept.recall.index.vectors import VectorEntry, update_vectors
 from kept.recall.indexing import open_queue
-from kept.recall.relevance import SEED, RecallWeights
+from kept.recall.relevance import DEFAULT_WEIGHTS, RecallWeights
 from kept.store.reader import RecallNote, StoreReader
 from kept.store.sqlite import SqliteStore
 from kept.store.values import Draft
@@ -161,7 +161,7 @@ def shown(
     told: frozenset[str],
     *,
     words: bool,
-    weights: RecallWeights = SEED,
+    weights: RecallWeights = DEFAULT_WEIGHTS,
     recall: RecallSettings | None = None,
     missed: list[ContextPiece] | None = None,
 ) -> list[ContextPiece]:

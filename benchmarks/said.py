@@ -14,7 +14,7 @@ from pathlib import Path
 from kept.local import queue
 from kept.local.recall_settings import RecallSettings
 from kept.recall.embed_server.query import make_query_context
-from kept.recall.said import rank_said_turns
+from kept.recall.past_turns import rank_past_turns
 
 HERE = Path(__file__).with_name("judged")
 RANKS = (1, 2, 5, 10)
@@ -33,7 +33,7 @@ def main() -> None:
     found: dict[int, int] = dict.fromkeys(RANKS, 0)
     shown = helps = 0
     for key, prompt in rows:
-        turns = rank_said_turns(place, prompt, given.scope, meaning=not given.words, most=10)
+        turns = rank_past_turns(place, prompt, given.scope, meaning=not given.words, most=10)
         ranks = [number for number, each in enumerate(turns, 1) if each.key.startswith(key)]
         for most in RANKS:
             found[most] += bool(ranks) and ranks[0] <= most

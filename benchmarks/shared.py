@@ -29,8 +29,8 @@ from scale import addition, as_role, commit, open_replica, server
 
 from kept.paths import find_paths
 from kept.recall.index import UnitKind
-from kept.recall.on_server import search_server
 from kept.recall.search import search
+from kept.recall.server_search import search_server
 from kept.store.postgres.server import PostgresServer
 from kept.workspace import open_workspace
 

@@ -22,7 +22,8 @@ from kept.core.fence import FACTS, FIXES, GUARD, Context, render_block
 from kept.core.handover import is_suggestion_tool
 from kept.intake import reminders
 from kept.local import queue
-from kept.recall.context import NOTHING, ContextRequest, Nearest, RecallEnvironment, Said, assemble_context, failure_marks, utc_now
+from kept.recall.context import NOTHING, TurnLookup, assemble_context, failure_marks, utc_now
+from kept.recall.nearby import ContextRequest, NearnessLookup, RecallEnvironment
 from kept.recall.relevance import parse_weights
 
 _MOST = 8_000_000  # maximum size of a payload in bytes
@@ -281,7 +282,9 @@ def _make_environment(root: str, settings: "_Settings") -> RecallEnvironment:
     )
 
 
-def _find_by_meaning(state: str, settings: "_Settings", message: str, session: str) -> tuple[Nearest | None, Said | None]:
+def _find_by_meaning(
+    state: str, settings: "_Settings", message: str, session: str
+) -> tuple[NearnessLookup | None, TurnLookup | None]:
     """The lookups of facts and turns by meaning: by the embedding server or, if the settings say so, in this process."""
     # No pathlib, as in local/queue.py: it takes long to import.
     if not message or settings.recall.get("embeddings") == "off" or not os.path.isfile(f"{state}/vectors.bin"):  # noqa: PTH113

@@ -104,7 +104,7 @@ def _kind_order(key: str) -> tuple[int, int, str]:
 
 
 def _match_items(gold: Sequence[Mapping[str, Any]], contents: Sequence[str]) -> list[list[int]]:
-    """The memories that cover each item. A memory is credited with at most :data:`MOST_CREDITED` items, the most important first."""
+    """The memories that cover each item. A memory counts for at most :data:`MOST_CREDITED` items, the most important first."""
     credit: Counter[int] = Counter()
     hit: list[list[int]] = [[] for _ in gold]
     for place in sorted(range(len(gold)), key=lambda number: -int(gold[number].get("importance", 0))):

@@ -380,7 +380,7 @@ def _update_vectors(workspace: Workspace, report: RunReport, progress: Progress,
         if has_changes:
             report.embedded = update_index(workspace, workspace.settings.recall.run_seconds, progress)
             if workspace.settings.store.url and workspace.store.away_since is None:
-                from kept.recall.on_server import send_vectors  # noqa: PLC0415 - few stores have a server
+                from kept.recall.server_search import send_vectors  # noqa: PLC0415 - few stores have a server
 
                 send_vectors(workspace)
         else:

@@ -33,7 +33,6 @@ from kept.outputs.write import FileState, WriteReport, file_states, reset_damage
 from kept.paths import Paths
 from kept.pipeline.erase.forget import erase_forgotten
 from kept.profiles.lexicons import load_lexicon
-from kept.recall.indexing import discard_vectors
 from kept.store.backups import make_working_copy, restore_backup
 from kept.store.check import IMPORTED
 from kept.store.portable import is_portable, read_rows, write_rows
@@ -64,7 +63,7 @@ def check_home(workspace: Workspace) -> CheckReport:
 
 def rebuild_store(workspace: Workspace) -> WriteReport:
     """Rebuild the memories and all indexes from the log and the archive alone, then update the files. Raises StoreError."""
-    discard_vectors(workspace.paths.vectors)
+    workspace.paths.vectors.unlink(missing_ok=True)
     with workspace.store.transaction():
         workspace.store.archive.reindex()
         workspace.store.log.rebuild()
@@ -114,7 +113,7 @@ def restore_store(home: Paths, path: Path, open_workspace: Callable[[], Abstract
     with hold_lock(home.lock):
         known, copies, ids, forgotten = _load_known(home)
         old_store = restore_backup(path.absolute(), home.store, home.state / "aside")
-        discard_vectors(home.vectors)
+        home.vectors.unlink(missing_ok=True)
         with open_workspace() as workspace:
             workspace.store.publish()
             # the store from which the backup was made is gone

@@ -19,7 +19,7 @@ from kept.recall.nearby import (
     ContextLookup,
     ContextRequest,
     MessageTerms,
-    Nearest,
+    NearnessLookup,
     RecallEnvironment,
     find_nearby,
     parse_message_terms,
@@ -29,8 +29,10 @@ from kept.recall.relevance import is_related_recent_work
 from kept.store.reader import RecallMemory, StoreReader
 
 RULE_CATEGORIES = ("constraint", "convention", "preference", "preferences")  # for clients that load no file of kept
-Said = Callable[[str], Mapping[str, float]]  # scope → turns of the project that a message may refer to: key → nearness
-Ranked = Callable[[list[str]], Sequence[str]]  # scopes → memory ids, and turns as ``passages.PREFIX`` + key, best first
+# Finds the turns of a scope that a message may refer to: key → nearness.
+TurnLookup = Callable[[str], Mapping[str, float]]
+# Finds the ids of memories of some scopes, and the keys of turns after ``passages.PREFIX``, best first.
+ResultLookup = Callable[[list[str]], Sequence[str]]
 NOTHING = Context((), 0, {})
 _WRITTEN = 30.0  # the score of a passage about a day
 _ENDS = 12_000  # characters at each end of a message that are searched for a word of ``_FAILING``
@@ -39,6 +41,7 @@ error, exception, traceback, panic, fatal, failed, failure, denied, refused, not
 exit code, exit status, exited, unexpected, undefined, unknown
 """
 _FAILING = tuple(item.strip() for item in _FAILING_TEXT.split(","))
+_WORKED_ON = "worked on in this project in the last two days"
 _DONE = 2  # minimum weight of a note about work that was done, not only requested
 
 
@@ -48,10 +51,10 @@ def assemble_context(
     *,
     now: datetime,
     scope: str = "",
-    nearest: Nearest | None = None,
-    said: Said | None = None,
+    nearest: NearnessLookup | None = None,
+    said: TurnLookup | None = None,
     missed: list[ContextPiece] | None = None,
-    ranked: Ranked | None = None,
+    ranked: ResultLookup | None = None,
 ) -> Context:
     """The context for a message; ``NOTHING`` if there is no store.
 
@@ -70,9 +73,9 @@ def assemble_context(
     if not os.path.isfile(place.store):  # noqa: PTH113 - pathlib takes longer to import than a search takes
         return NOTHING
     with closing(StoreReader(place.store, place.seconds)) as reader:
-        found = scope or (reader.scope(asked.directory) if asked.directory else "")
-        look = ContextLookup(reader, place, asked, now, ["user", *([found] if found and found != "user" else [])], missed)
-        meant = nearest(look.scopes) if nearest is not None and asked.message else dict
+        scope = scope or (reader.scope(asked.directory) if asked.directory else "")
+        look = ContextLookup(reader, place, asked, now, ["user", *([scope] if scope not in ("", "user") else [])], missed)
+        read_nearness = nearest(look.scopes) if nearest is not None and asked.message else dict
         message = parse_message_terms(look)
         offered = {
             FIXES: [
@@ -82,15 +85,15 @@ def assemble_context(
             ],
             **(_core_pieces(look) if asked.core else {}),
             DAYS: _day_pieces(look, message) if asked.core or asked.days or message.intent.recent else [],
-            **find_nearby(look, message, meant),
+            **find_nearby(look, message, read_nearness),
         }
         keys, texts = find_already_read(reader, asked, place.user)
         project = look.scopes[1:]
         if said is not None and project and asked.message and not (offered[FIXES] or offered[FACTS] or offered[DAYS]):
             offered[SAID] = _find_said_pieces(look, said, project[0])
         if asked.told and (offered[PAST] or offered.get(SAID)):
-            known = reader.memory_rows_by_id(list(asked.told), look.scopes, list(place.profiles))
-            texts += [memory.content for memory in reader.memories(known)]
+            rows = reader.memory_rows_by_id(list(asked.told), look.scopes, list(place.profiles))
+            texts += [memory.content for memory in reader.memories(rows)]
         rest = _ranked_pieces(look, ranked(look.scopes)) if ranked is not None and asked.message else ()
         return fit_to_budget(offered, budget=asked.budget, present=texts, told=asked.told | keys, rest=rest)
 
@@ -114,8 +117,8 @@ def _fix_piece(look: ContextLookup, memory: RecallMemory) -> ContextPiece:
     )
 
 
-def _find_said_pieces(look: ContextLookup, said: Said, scope: str) -> list[ContextPiece]:
-    """What the person said earlier; nothing if it cannot be read in time, because the rest of the context is complete by then."""
+def _find_said_pieces(look: ContextLookup, said: TurnLookup, scope: str) -> list[ContextPiece]:
+    """What the person said earlier; nothing if it cannot be read in time, so that the rest of the context is still shown."""
     began = time.monotonic()
     near = said(scope)
     look.reader.extend_deadline(time.monotonic() - began)
@@ -165,17 +168,15 @@ def _day_pieces(look: ContextLookup, message: MessageTerms) -> list[ContextPiece
     there is a message, is related to it. The notes of a day are left out if a passage reports its solutions or decisions.
     """
     asked, recent = look.asked, message.intent.recent
-    today = look.now.astimezone(look.place.zone).replace(hour=0, minute=0, second=0, microsecond=0)
-    start = (today - timedelta(days=1)).astimezone(UTC)
-    if len(look.scopes) < 2:
+    project = look.scopes[1:]
+    if not project:
         return []
-    written = look.reader.passages_of_days(
-        look.local_day(_format_store_instant(start)), look.local_day(_format_store_instant(look.now)), look.scopes[1:]
-    )
+    today = look.now.astimezone(look.place.zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    start, now = _format_store_instant(today - timedelta(days=1)), _format_store_instant(look.now)
+    written = look.reader.passages_of_days(look.local_day(start), look.local_day(now), project)
     gone = {item.instead for item in written if item.own}
-    days = {
-        item.day for item in written if not item.own and item.kind in ("solutions", "decisions")
-    }  # the other days' work is taken from notes
+    # The work of the other days is taken from notes.
+    days = {item.day for item in written if not item.own and item.kind in ("solutions", "decisions")}
     pieces = [
         ContextPiece(DAYS, item.id, item.text, item.day, 1.0, _WRITTEN, "what the day came to in this project")
         for item in written
@@ -184,16 +185,8 @@ def _day_pieces(look: ContextLookup, message: MessageTerms) -> list[ContextPiece
     if not (asked.days or recent):
         return pieces
     return pieces + [
-        ContextPiece(
-            DAYS,
-            item.key,
-            item.text,
-            look.local_day(item.at),
-            1.0,
-            float(item.weight),
-            "worked on in this project in the last two days",
-        )
-        for item in look.reader.notes_between(_format_store_instant(start), _format_store_instant(look.now), look.scopes[1:])
+        ContextPiece(DAYS, item.key, item.text, look.local_day(item.at), 1.0, float(item.weight), _WORKED_ON)
+        for item in look.reader.notes_between(start, now, project)
         if item.session != asked.session
         and item.ended
         and (not asked.message or recent or is_related_recent_work(list(shared_terms(message, item.text).values())))
@@ -236,16 +229,3 @@ _READS = {
 def utc_now() -> datetime:
     """The wall clock."""
     return datetime.now(UTC)
-
-
-__all__ = [
-    "NOTHING",
-    "ContextRequest",
-    "Nearest",
-    "RecallEnvironment",
-    "Said",
-    "assemble_context",
-    "failure_marks",
-    "find_already_read",
-    "utc_now",
-]

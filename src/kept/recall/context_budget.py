@@ -33,10 +33,11 @@ def fit_to_budget(
     omitted: list[tuple[ContextPiece, str]] = []
     shown: list[ContextPiece] = []
     frame = estimate_token_count(f"<{TAG}>\n{NOTICE}\n</{TAG}>")
-    room = budget - frame
+    left = budget - frame
     for layer in LAYERS:
         used = taken = 0
-        most = min(room, int(layer.share * (budget - frame)) + _spare_room(layer, offered, room))
+        is_last = not any(offered.get(later.name) for later in LAYERS[LAYERS.index(layer) + 1 :])
+        most = left if is_last else min(left, int(layer.share * (budget - frame)))  # the last layer may use all that is left
         for piece in sorted(offered.get(layer.name, ()), key=lambda each: (-each.score, each.key)):
             cost = estimate_token_count(f"{render_piece(piece)}\n") + (estimate_token_count(f"{layer.title}\n") if not used else 0)
             words = tokenize(piece.text)
@@ -49,22 +50,16 @@ def fit_to_budget(
             seen.append(words)
             used += cost
             taken += 1
-        room -= used
+        left -= used
     for piece in rest:
         title = "" if any(each.layer == piece.layer for each in shown) else f"{_BY_NAME[piece.layer].title}\n"
         cost, words = estimate_token_count(f"{title}{render_piece(piece)}\n") + bool(title), tokenize(piece.text)
-        if not _omission_reason(piece, _BY_NAME[piece.layer], words, seen, told, full=cost > room, taken=0):
+        if not _omission_reason(piece, _BY_NAME[piece.layer], words, seen, told, full=cost > left, taken=0):
             shown.append(piece)
             seen.append(words)
-            room -= cost
+            left -= cost
     shown.sort(key=lambda each: list(_BY_NAME).index(each.layer))
-    return Context(tuple(shown), budget - room if shown else 0, left_out, tuple(omitted))
-
-
-def _spare_room(layer: Layer, offered: Mapping[str, Sequence[ContextPiece]], room: int) -> int:
-    """What a layer may use beyond its share: all that remains if no later layer offers a piece, else 0."""
-    later = LAYERS[LAYERS.index(layer) + 1 :]
-    return room if not any(offered.get(item.name) for item in later) else 0
+    return Context(tuple(shown), budget - left if shown else 0, left_out, tuple(omitted))
 
 
 def _omission_reason(
@@ -88,7 +83,8 @@ def _omission_reason(
         return "enough of its layer"
     if full:
         return "over the budget"
-    same = any((jaccard_similarity(words, item) >= _SAME and number_tokens(words) == number_tokens(item)) for item in seen)
-    if same or (layer.name in (PAST, SAID) and any(len(words & item) >= max(_WHOLE * len(item), len(words) / 2) for item in seen)):
-        return "in the session already"  # second condition: a memory made from this passage is shown
+    if any(jaccard_similarity(words, item) >= _SAME and number_tokens(words) == number_tokens(item) for item in seen):
+        return "in the session already"
+    if layer.name in (PAST, SAID) and any(len(words & item) >= max(_WHOLE * len(item), len(words) / 2) for item in seen):
+        return "in the session already"  # a memory made from this passage is shown
     return ""

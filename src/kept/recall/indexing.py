@@ -1,9 +1,8 @@
 """Make vectors for new texts after a run, within a time limit; the next run continues with the rest.
 
-Recall itself writes two things to the store file: the queue of units that need a vector, and how often each memory was used.
-
-The local model reads about 250 words, so a long text gets a vector for each of its pieces. All of this can be rebuilt or lost
-without harm. Search by words does not need it: the store maintains its own full-text index.
+The local model reads about 250 words, so a long text gets a vector for each of its pieces. Vectors can be made again at any time,
+and search by words does not need them: the store maintains its own full-text index. Besides vectors, recall writes two things, both
+to the store file: the queue of units that need a vector, and how often each memory was used.
 """
 
 import json
@@ -44,7 +43,7 @@ class VectorQueue:
         """The queued units: memories, then summaries, then turns, the latest of each kind first."""
         return tuple((UnitKind(row["kind"]), row["item"]) for row in self._execute("pending_units").fetchall())
 
-    def done(self, units: Iterable[tuple[UnitKind, int]]) -> None:
+    def remove(self, units: Iterable[tuple[UnitKind, int]]) -> None:
         """Remove units from the queue."""
         self._execute("done_waiting", units=json.dumps([[kind.value, item] for kind, item in units]))
 
@@ -86,7 +85,7 @@ def open_queue(path: Path) -> Iterator[VectorQueue]:
             raise StoreError(f"the store cannot be used: {error}", where=str(path), hint="run `kept check`") from error
 
 
-# Errors that making vectors may raise: if memory is short, not even numpy can be imported.
+# Errors that making vectors may raise: if memory is short, even the import of numpy fails.
 UNMADE = (KeptError, OSError, ImportError, MemoryError)
 CHANGE_SECONDS = 2.0  # how long a person's own change may wait for its vectors
 _AT_ONCE = 32
@@ -112,10 +111,8 @@ def update_index(workspace: Workspace, seconds: float, progress: Progress = igno
     KeptError if the model cannot be used or the files cannot be written; completed batches are kept.
     """
     count_uses(workspace)
-    with open_queue(workspace.paths.store) as queue:
-        waiting = sum(queue.count_pending().values())
     model = _load_embedder(workspace)
-    if model is None or (not waiting and vector_model(workspace.paths.vectors) == model.name):
+    if model is None or (not _count_pending(workspace) and vector_model(workspace.paths.vectors) == model.name):
         drop_stale_vectors(workspace)
         return 0
     return _embed_pending(workspace, model, seconds, progress)
@@ -133,19 +130,19 @@ def create_meaning_scorer(workspace: Workspace) -> Callable[[Sequence[tuple[str,
     if model is None or model.name.startswith(HASHING):
         return None
 
-    def nearness(pairs: Sequence[tuple[str, str]]) -> Sequence[float | None] | None:
+    def score_pairs(pairs: Sequence[tuple[str, str]]) -> Sequence[float | None] | None:
         with suppress(*UNMADE):
             texts = list(dict.fromkeys(text for pair in pairs for text in pair))
             place = {text: number for number, text in enumerate(texts)}
-            asked, said = model.embed(texts, question=True), model.embed(texts)
-            levels = {text: find_scale(model.name, text) for text in texts}
+            questions, answers = model.embed(texts, question=True), model.embed(texts)
+            scales = {text: find_scale(model.name, text) for text in texts}
             return [
-                level.to_common_scale(float(asked[place[left]] @ said[place[right]])) if (level := levels[left]) else None
+                scale.to_common_scale(float(questions[place[left]] @ answers[place[right]])) if (scale := scales[left]) else None
                 for left, right in pairs
             ]
         return None
 
-    return nearness
+    return score_pairs
 
 
 def drop_stale_vectors(workspace: Workspace) -> None:
@@ -161,21 +158,19 @@ def drop_stale_vectors(workspace: Workspace) -> None:
         update_vectors(workspace.paths.vectors, vector_model(workspace.paths.vectors), _group_by_kind(units), ())
 
 
-def discard_vectors(vectors: Path) -> None:
-    """Delete all vectors; the next run makes them again. Raises OSError."""
-    vectors.unlink(missing_ok=True)
-
-
 def vector_status(workspace: Workspace) -> VectorStatus:
     """The state of search by meaning. Raises StoreError."""
-    with open_queue(workspace.paths.store) as queue:
-        waiting = sum(queue.count_pending().values())
-    recall = workspace.settings.recall
+    waiting, recall = _count_pending(workspace), workspace.settings.recall
     try:
         model = find_model_name(recall.embeddings, recall.embeddings_model, workspace.env, local=recall.model)
     except KeptError as error:
         return VectorStatus(model="", embedded=0, waiting=waiting, problem=str(error))
     return VectorStatus(model=model, embedded=count_units(workspace.paths.vectors, model) if model else 0, waiting=waiting)
+
+
+def _count_pending(workspace: Workspace) -> int:
+    with open_queue(workspace.paths.store) as queue:
+        return sum(queue.count_pending().values())
 
 
 def _load_embedder(workspace: Workspace) -> Embedder | None:
@@ -223,7 +218,7 @@ def _embed_batch(workspace: Workspace, index: Index, model: Embedder, units: Seq
         entries = [VectorEntry(kind=k, item=i, mark=m, vector=v, need=n) for (k, i, m, n, _), v in zip(parts, vectors, strict=True)]
         update_vectors(workspace.paths.vectors, model.name, {}, entries)
     with open_queue(workspace.paths.store) as queue:
-        queue.done(units)
+        queue.remove(units)
 
 
 def _group_by_kind(units: Sequence[tuple[UnitKind, int]]) -> dict[UnitKind, list[int]]:
@@ -243,12 +238,8 @@ def count_uses(workspace: Workspace) -> None:
     except FileNotFoundError:
         return
     with open_queue(workspace.paths.store) as queue:
-        _add_uses(queue, Counter(lines))
+        queue.add_uses(Counter(memory for memory in lines if memory.isalnum() and len(memory) <= 32))
     taken.unlink(missing_ok=True)
-
-
-def _add_uses(queue: VectorQueue, times: Counter[str]) -> None:
-    queue.add_uses({memory: count for memory, count in times.items() if memory.isalnum() and len(memory) <= 32})
 
 
 LONGEST = 900  # characters of a piece: about 200 tokens of English, fewer than the model reads

@@ -14,12 +14,12 @@ from kept.core.text import index_words, jaccard_similarity, tokenize
 from kept.recall.question import telling_words
 from kept.recall.relevance import (
     CLEAR,
+    DEFAULT_WEIGHTS,
     DOUBT,
     FEW,
     FURTHER,
     PLAIN,
     PROJECT,
-    SEED,
     TELLING,
     Likeness,
     RecallWeights,
@@ -40,14 +40,14 @@ from kept.store.reader import RecallMemory, StoreReader
 
 CORE_CATEGORIES = ("identity", "person", "preference", "preferences", "constraint")  # in the user's scope, these are always shown
 SECONDS = 0.5  # default time limit for reading the store; hooks set a lower one
-_CANDIDATES = 40
-_TOPICAL = 60
-_ASIDE = 3
-_NOTES = 12
+_CANDIDATES = 40  # memories that share words with a message
+_TOPICAL = 60  # memories about its topics
+_ASIDE = 3  # a memory with a third of the topic words of the best one mentions the topic in passing
+_NOTES = 12  # notes of earlier work
 _SHARED = 2  # minimum number of names that a note shares with a message
 _LIKE = 0.5  # Jaccard similarity above which two notes report the same outcome
-_WORDS = 60
-_ENDS = 2_000
+_WORDS = 60  # words of a message that are weighed
+_ENDS = 2_000  # characters read at each end of a long message
 
 
 class ContextRequest(NamedTuple):
@@ -87,13 +87,14 @@ class RecallEnvironment(NamedTuple):
     profiles: tuple[str, ...] = ("coding",)
     zone: tzinfo | None = None
     seconds: float = SECONDS
-    weights: RecallWeights = SEED
+    weights: RecallWeights = DEFAULT_WEIGHTS
 
 
-# Memory id → by how many standard deviations it is nearer to the message than others; also ``relevance.DOUBT``. Empty if no answer
-# comes in time.
-Meant = Callable[[], Mapping[str, float]]
-Nearest = Callable[[list[str]], Meant]  # starts a lookup among the memories of these scopes
+# Reads the result of a lookup by meaning: memory id → by how many standard deviations it is nearer to the message than others; also
+# ``relevance.DOUBT``. Empty if no answer comes in time.
+NearnessReader = Callable[[], Mapping[str, float]]
+# Starts a lookup by meaning among the memories of some scopes.
+NearnessLookup = Callable[[list[str]], NearnessReader]
 
 
 class ContextLookup(NamedTuple):
@@ -152,9 +153,9 @@ def parse_message_terms(look: ContextLookup) -> MessageTerms:
     return MessageTerms(telling, worth, names, notes, detect_intent(look.asked.message))
 
 
-def find_nearby(look: ContextLookup, message: MessageTerms, meant: Meant) -> dict[str, list[ContextPiece]]:
+def find_nearby(look: ContextLookup, message: MessageTerms, read_nearness: NearnessReader) -> dict[str, list[ContextPiece]]:
     """The facts and the earlier work near the message, by layer."""
-    return {FACTS: _find_facts(look, message, meant), PAST: _find_past_work(look, message) if message.names else []}
+    return {FACTS: _find_facts(look, message, read_nearness), PAST: _find_past_work(look, message) if message.names else []}
 
 
 def shared_terms(message: MessageTerms, text: str) -> dict[str, float]:
@@ -209,7 +210,7 @@ def _rank_rows(rows_of: Callable[[str], list[int]], message: MessageTerms, least
     return {row: shared[row] for _, row in sorted(several, key=lambda each: (-each[0], each[1]))[:most]}
 
 
-def _find_facts(look: ContextLookup, message: MessageTerms, meant: Meant) -> list[ContextPiece]:
+def _find_facts(look: ContextLookup, message: MessageTerms, read_nearness: NearnessReader) -> list[ContextPiece]:
     profiles, use = list(look.place.profiles), look.place.weights
 
     def rows_of(word: str) -> list[int]:
@@ -221,7 +222,7 @@ def _find_facts(look: ContextLookup, message: MessageTerms, meant: Meant) -> lis
     asked = message.asked()
     began = monotonic()
     # A message of everyday words only ("go with the second option") refers to the conversation itself.
-    meaning = meant() if message.intent.topics or max(asked, default=0.0) > PLAIN else {}
+    meaning = read_nearness() if message.intent.topics or max(asked, default=0.0) > PLAIN else {}
     look.reader.extend_deadline(monotonic() - began)
     rows = dict.fromkeys((*shared, *topical, *look.reader.memory_rows_by_id(list(meaning), look.scopes, profiles)))
     memories = look.reader.memories(list(rows))

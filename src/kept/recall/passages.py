@@ -28,13 +28,13 @@ def turn_pieces(look: ContextLookup, near: Mapping[str, float]) -> list[ContextP
         if turn is None or not passage or (turn.ended and not turn.instead):
             continue
         day = look.local_day(turn.at)
-        told = f'{day}, you: "{passage}"'
+        text = f'{day}, you: "{passage}"'
         if turn.instead:
-            told += f" (replaced since: {one_line(turn.instead)})"
+            text += f" (replaced since: {one_line(turn.instead)})"
         elif (reply := _HANDED_OVER.sub("", turn.reply).strip()) and FORGOTTEN_MARK not in reply:
-            told += f' Answer: "{_cut_passage(one_line(reply), _REPLY)}"'
+            text += f' Answer: "{_cut_passage(one_line(reply), _REPLY)}"'
         pieces.append(
-            ContextPiece(SAID, PREFIX + key, told, "", close, -place, "you said it in an earlier session of this project")
+            ContextPiece(SAID, PREFIX + key, text, "", close, -place, "you said it in an earlier session of this project")
         )
     return pieces
 

@@ -7,9 +7,10 @@ from functools import partial
 
 from kept.core.fence import Context, ContextPiece
 from kept.core.memory import USER_SCOPE, Memory
-from kept.recall.context import ContextRequest, RecallEnvironment, assemble_context, failure_marks, find_already_read
+from kept.recall.context import assemble_context, failure_marks, find_already_read
 from kept.recall.embed_server.query import memories_in_process, turns_in_process
 from kept.recall.index import UnitKind
+from kept.recall.nearby import ContextRequest, RecallEnvironment
 from kept.recall.passages import PREFIX
 from kept.recall.relevance import parse_weights
 from kept.recall.search import Filters, search
@@ -68,7 +69,7 @@ def preview_context(
     )
     scope = scope or (workspace.scope(directory) if directory else "")
     missed: list[ContextPiece] = []
-    found = assemble_context(
+    context = assemble_context(
         place,
         asked,
         now=workspace.clock(),
@@ -78,15 +79,13 @@ def preview_context(
         said=turns_in_process(workspace, message),
         ranked=partial(_rank_by_search, workspace, message) if fill else None,
     )
-    shown = {piece.key for piece in found.pieces}
-    best = sorted((each for each in missed if each.key not in shown), key=lambda each: (-each.near, -each.score, each.key))[
-        :_MISSED
-    ]
+    shown = {piece.key for piece in context.pieces}
+    best = sorted((piece for piece in missed if piece.key not in shown), key=lambda piece: (-piece.near, -piece.score, piece.key))
     if not best:
-        return found
-    count = found.left_out.get(_TOO_FAR, 0) + len(best)
-    omitted = (*found.omitted, *((item, _TOO_FAR) for item in best))
-    return found._replace(omitted=omitted, left_out=found.left_out | {_TOO_FAR: count})
+        return context
+    omitted = tuple((piece, _TOO_FAR) for piece in best[:_MISSED])
+    count = context.left_out.get(_TOO_FAR, 0) + len(omitted)
+    return context._replace(omitted=context.omitted + omitted, left_out=context.left_out | {_TOO_FAR: count})
 
 
 def _rank_by_search(workspace: Workspace, message: str, scopes: Sequence[str]) -> list[str]:

@@ -14,8 +14,6 @@ CONVERSATION = 0.2  # weight of the whole conversation beside the turn's own sco
 TIME = 0.25  # added to the score of an item from the time that the question names
 _UNRELATED = 0.2  # cosine of unrelated texts
 _LEAST_BEST = 0.3  # lower bound for the best cosine, so that a search without near texts does not inflate the others
-
-
 _K1, _B = 1.2, 0.75  # the usual parameters of BM25
 
 
@@ -50,22 +48,22 @@ def add_surroundings(scores: Mapping[int, float], around: Mapping[int, Iterable[
     return raised
 
 
-def conversation_scores(told: Sequence[Mapping[int, tuple[int, int]]], count: int, events: int) -> dict[int, float]:
+def conversation_scores(turns_with: Sequence[Mapping[int, tuple[int, int]]], count: int, events: int) -> dict[int, float]:
     """How well each conversation as a whole matches a question, relative to the best one.
 
-    ``told`` contains a mapping for each word of the question: conversation → (number of its turns with the word, its length in
-    events). ``count`` and ``events`` are the totals of all conversations. The score is BM25 (Robertson and Zaragoza 2009), where
+    ``turns_with`` contains a mapping for each word of the question: conversation → (number of its turns with the word, its length
+    in events). ``count`` and ``events`` are the totals of all conversations. The score is BM25 (Robertson and Zaragoza 2009), where
     each turn with a word counts as one occurrence.
     """
     usual = max(1.0, events / max(1, count))
     scores: dict[int, float] = {}
-    for item in told:
-        rarity = log(1 + (max(count - len(item), 0) + 0.5) / (len(item) + 0.5))
-        for each, (turns, length) in item.items():
+    for by_conversation in turns_with:
+        rarity = log(1 + (max(count - len(by_conversation), 0) + 0.5) / (len(by_conversation) + 0.5))
+        for conversation, (turns, length) in by_conversation.items():
             share = turns * (_K1 + 1) / (turns + _K1 * (1 - _B + _B * length / usual))
-            scores[each] = scores.get(each, 0.0) + rarity * share
+            scores[conversation] = scores.get(conversation, 0.0) + rarity * share
     best = max(scores.values(), default=0.0)
-    return {each: score / best for each, score in scores.items()} if best > 0 else {}
+    return {conversation: score / best for conversation, score in scores.items()} if best > 0 else {}
 
 
 def add_conversation_score(score: float, worth: float) -> float:

@@ -230,17 +230,17 @@ class _IndexSearch:
             scores = self._rank_by_time(kind, span, scores) or timely  # if only a time is asked for, nothing else is a hit
         best = sorted(scores, key=lambda item: (-scores[item], item))[:most]
         units = self._index.load_units(kind, best)
-        found = []
+        hits = []
         for item in best:
             unit = units.get(item)
             if unit is not None:
-                close = self._current_near(unit, near.get(item))
+                close = _current_near(unit, near.get(item))
                 if close or item in words or item not in own or item in inside:
                     beside = item not in own and item not in inside
                     reasons = self._match_reasons(unit, close, worded=item in words, around=beside, timely=item in inside)
-                    hit = self.hit(unit, scores[item], close, reasons)
-                    found.append(replace(hit, own=own.get(item, 0.0), words=words.get(item, 0.0) / most_words))
-        return found
+                    hit = self._build_hit(unit, scores[item], close, reasons)
+                    hits.append(replace(hit, own=own.get(item, 0.0), words=words.get(item, 0.0) / most_words))
+        return hits
 
     def find_by_words(self, kind: UnitKind, most: int = _POOL) -> tuple[tuple[int, float, bool], ...]:
         """The units that contain any of the words, scored higher if they contain a phrase or a compound of them."""
@@ -272,13 +272,13 @@ class _IndexSearch:
         nearest = asked.find_nearest(UnitKind.MEMORY, _POOL, among, need=True)
         others = asked.of(UnitKind.MEMORY, some, need=True)
         cosines = {item: unit.similarity for item, unit in nearest.items()}
-        told = weigh_requests(cosines, [unit.similarity for unit in others.values()], len(among))
-        near = asked.of(UnitKind.MEMORY, {*like, *told, *asked.find_nearest(UnitKind.MEMORY, _POOL, among)})
+        requested = weigh_requests(cosines, [unit.similarity for unit in others.values()], len(among))
+        near = asked.of(UnitKind.MEMORY, {*like, *requested, *asked.find_nearest(UnitKind.MEMORY, _POOL, among)})
         needed = asked.vectors.of(UnitKind.MEMORY, near, need)
-        found = {item: (unit, needed[item].similarity + told.get(item, 0.0)) for item, unit in near.items()}
-        return cosine_spread([unit.similarity for unit in beside.values()], len(among)), doubt, found
+        wanted = {item: (unit, needed[item].similarity + requested.get(item, 0.0)) for item, unit in near.items()}
+        return cosine_spread([unit.similarity for unit in beside.values()], len(among)), doubt, wanted
 
-    def hit(self, unit: SearchUnit, score: float, near: "NearUnit | None", reasons: tuple[str, ...]) -> Hit:
+    def _build_hit(self, unit: SearchUnit, score: float, near: "NearUnit | None", reasons: tuple[str, ...]) -> Hit:
         """Build the hit for a unit."""
         scope, name = (
             (unit.scope, self._names.get(unit.scope, "")) if unit.scope else self._scope_and_name(unit.directory, unit.path)
@@ -314,8 +314,8 @@ class _IndexSearch:
     def _add_conversation_scores(self, scores: Mapping[int, float]) -> dict[int, float]:
         """Combine the score of each turn with how well its whole conversation matches the question."""
         count, events = self._index.count_conversations()
-        told = [self._index.count_said_by_thread(word, _OFTEN) for word in self._words]
-        worth = conversation_scores(told, count, events)
+        turns_with = [self._index.count_said_by_thread(word, _OFTEN) for word in self._words]
+        worth = conversation_scores(turns_with, count, events)
         threads = self._index.threads_of(scores) if worth else {}
         return {item: add_conversation_score(score, worth.get(threads.get(item, 0), 0.0)) for item, score in scores.items()}
 
@@ -347,9 +347,6 @@ class _IndexSearch:
             return {}
         latest = self._index.latest_items(kind, span, _POOL)
         return {item: TIME - place / 1e6 + scores.get(item, 0.0) for place, item in enumerate(latest)}
-
-    def _current_near(self, unit: SearchUnit, near: "NearUnit | None") -> "NearUnit | None":
-        return near if near is not None and near.mark == text_hash(unit.text) else None
 
     def _shared_words(self, unit: SearchUnit) -> list[str]:
         words = index_words(unit.text).split()
@@ -400,6 +397,11 @@ class _IndexSearch:
     def _scope_and_name(self, directory: str, path: str) -> tuple[str, str]:
         """The scope and the project's name for a directory or, if that is unknown, for the transcript at ``path``."""
         return self._projects.get(directory or (fallback_project_folder(path) if path else ""), ("", ""))
+
+
+def _current_near(unit: SearchUnit, near: "NearUnit | None") -> "NearUnit | None":
+    """The nearness of a unit; None if its vector is of an earlier text."""
+    return near if near is not None and near.mark == text_hash(unit.text) else None
 
 
 class _MeaningQuery(NamedTuple):

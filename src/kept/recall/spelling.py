@@ -29,13 +29,13 @@ def correct_spelling(workspace: SearchContext, query: str) -> str:
     """
     words = [word for word in telling_words(query)[:_MOST_WORDS] if not word.isdecimal()]
     with open_index(workspace.paths.store) as index:
-        known = _count_words(index, words)
+        counts = _count_words(index, words)
         last = (query_words(query) or ("",))[-1]
         changed = {
-            word: meant
+            word: correction
             for word in words
-            if not (known[word] or _is_common(word))
-            and (meant := (_complete_prefix(index, word) if word == last else "") or _nearest_word(index, word))
+            if not (counts[word] or _is_common(word))
+            and (correction := (_complete_prefix(index, word) if word == last else "") or _nearest_word(index, word))
         }
     if not changed:
         return query
@@ -47,8 +47,8 @@ def excerpt(text: str, words: Sequence[str], most: int) -> str:
     whole = " ".join(text.split())
     if len(whole) <= most:
         return whole
-    found = (re.search(re.escape(word), whole, re.IGNORECASE) for word in words)
-    at = min((search_match.start() for search_match in found if search_match), default=0)
+    matches = (re.search(re.escape(word), whole, re.IGNORECASE) for word in words)
+    at = min((match.start() for match in matches if match), default=0)
     start = max(0, min(at - most // 3, len(whole) - most))
     start = whole.find(" ", start, at) + 1 or start if start else 0
     end = start + most

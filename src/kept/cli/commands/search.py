@@ -97,7 +97,7 @@ def search(
 
 def _search_server(context: typer.Context, url: str, words: str, limit: int, *, as_json: bool) -> None:
     """Search on the server, without a store on this machine and without creating one."""
-    from kept.recall.on_server import search_server  # noqa: PLC0415 - rarely used
+    from kept.recall.server_search import search_server  # noqa: PLC0415 - rarely used
 
     settings = load_settings(command_home(context).settings)
     hits = search_server(url, words, settings.recall, os.environ, datetime.now(UTC), limit=limit)

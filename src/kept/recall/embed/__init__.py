@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kept.recall.embed.minilm import MiniLM
     from kept.recall.embed.universal import BlendedEmbedder
 
-ROOM = 2**30  # minimum address space of a process in bytes: with less, numpy's libraries end the process without an exception
+_MEMORY = 2**30  # minimum address space of a process in bytes: with less, numpy's libraries end the process without an exception
 PACK = Path(__file__).with_name("minilm.pack")
 MANY_PACK = Path(__file__).with_name("universal.pack")
 LOCAL, OFF, HASHING = "local", "off", "hashing"
@@ -60,10 +60,10 @@ def create_embedder(
         return None
     check_memory_limit()
     if asked == LOCAL:
-        found = _load_local_model(many=local != SMALL and MANY_PACK.exists())
+        loaded = _load_local_model(many=local != SMALL and MANY_PACK.exists())
         if stays:
-            found.widen_weights()
-        return found
+            loaded.widen_weights()
+        return loaded
     if asked == HASHING:
         from kept.recall.embed.hashing import HashingEmbedder  # noqa: PLC0415 - numpy is heavy
 
@@ -76,8 +76,8 @@ def create_embedder(
 def find_model_name(choice: str, model: str = "", env: Mapping[str, str] | None = None, *, local: str = MULTILINGUAL) -> str:
     """The name of the embedder that a setting chooses, without loading a local model; empty for none. Raises ConfigError."""
     if ((env or {}).get("KEPT_EMBEDDINGS") or choice) != LOCAL or not PACK.exists():
-        found = create_embedder(choice, model, env, local=local)
-        return found.name if found else ""
+        embedder = create_embedder(choice, model, env, local=local)
+        return embedder.name if embedder else ""
     check_memory_limit()
     packs = (PACK, MANY_PACK) if local != SMALL and MANY_PACK.exists() else (PACK,)
     return " + ".join(Pack(path).name for path in packs)
@@ -89,8 +89,8 @@ def check_memory_limit() -> None:
         import resource  # noqa: PLC0415 - not on every system
 
         most, _ = resource.getrlimit(resource.RLIMIT_AS)
-        if most != resource.RLIM_INFINITY and most < ROOM:
-            raise ConfigError("this process may take too little memory for search by meaning", hint="raise ulimit -v to 1 GB")
+        if most != resource.RLIM_INFINITY and most < _MEMORY:
+            raise ConfigError("the memory limit of this process is too low for search by meaning", hint="raise ulimit -v to 1 GB")
 
 
 @lru_cache(maxsize=2)
@@ -110,19 +110,3 @@ def known_words() -> frozenset[str]:
     if not PACK.exists():
         return frozenset()
     return frozenset(Pack(PACK).tensor("vocabulary").tobytes().decode("utf-8").split("\n"))
-
-
-__all__ = [
-    "HASHING",
-    "LOCAL",
-    "MANY_PACK",
-    "MULTILINGUAL",
-    "OFF",
-    "PACK",
-    "SMALL",
-    "Embedder",
-    "check_memory_limit",
-    "create_embedder",
-    "find_model_name",
-    "known_words",
-]

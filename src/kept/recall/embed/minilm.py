@@ -44,9 +44,8 @@ class WordPiece:
     def tokenize(self, text: str, most: int) -> list[int]:
         """The numbers of a text's pieces between the start and end tokens; at most ``most``, including these two."""
         found: list[int] = []
-        for word in _split_words(
-            text[: most * 40]
-        ):  # text beyond this gives no piece within the limit: a longer word is one unknown piece
+        # Text beyond this gives no piece within the limit: a longer word is one unknown piece.
+        for word in _split_words(text[: most * 40]):
             found += self._split_pieces(word)
             if len(found) >= most - 2:
                 break

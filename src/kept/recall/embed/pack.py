@@ -22,7 +22,7 @@ class Pack:
         with path.open("rb") as file:
             self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         if self._bytes[: len(_MAGIC)] != _MAGIC:
-            raise DamagedError("this is no pack of a model", where=str(path), hint="make it again: make run")
+            raise DamagedError("the file is not a model pack", where=str(path), hint="make it again: make run")
         length = int.from_bytes(self._bytes[len(_MAGIC) : len(_MAGIC) + 4], "little")
         self._start = len(_MAGIC) + 4 + length
         head: Mapping[str, Any] = json.loads(self._bytes[len(_MAGIC) + 4 : self._start])

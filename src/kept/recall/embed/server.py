@@ -28,9 +28,9 @@ class ServerEmbedder:
     def __init__(self, address: str, model: str, key: str = "") -> None:
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
-            raise ConfigError(f"{address[:80]!r} is no address of a server", hint="embeddings: local, off, or http(s)://…/v1")
+            raise ConfigError(f"{address[:80]!r} is not the address of a server", hint="use local, off, or http(s)://…/v1")
         if not model:
-            raise ConfigError("a server of embeddings needs a model's name", hint="kept config set recall.embeddings_model NAME")
+            raise ConfigError("an embedding server needs the name of a model", hint="kept config set recall.embeddings_model NAME")
         self.name = f"{model} @ {parts.hostname}"
         self._address = f"{address.rstrip('/')}/embeddings"
         self._model = model
@@ -56,12 +56,12 @@ class ServerEmbedder:
         except (OSError, TimeoutError) as error:
             raise self._unreachable_error(str(getattr(error, "reason", error))) from error
         except (ValueError, KeyError, TypeError) as error:
-            raise self._unreachable_error("its reply is no list of embeddings") from error
+            raise self._unreachable_error("its reply is not a list of embeddings") from error
         if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
             raise self._unreachable_error("its reply does not fit the question")
         return vectors
 
     def _unreachable_error(self, why: str) -> UnreachableError:
         return UnreachableError(
-            f"the server of embeddings cannot be used: {why}", where=self.name, hint="kept config set recall.embeddings local"
+            f"the embedding server cannot be used: {why}", where=self.name, hint="kept config set recall.embeddings local"
         )

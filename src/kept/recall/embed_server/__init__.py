@@ -74,7 +74,7 @@ def read_line(connection: Socket, until: float) -> bytes:
         connection.settimeout(left)
         part = connection.recv(MOST)
         if not part:
-            raise error("the other side has gone")
+            raise error("the peer has closed the connection")
         found += part
     return found[:-1]
 
@@ -88,6 +88,3 @@ def peer_user(connection: Socket) -> int | None:
     if sys.platform == "darwin":  # LOCAL_PEERCRED of SOL_LOCAL: a version, then the user
         return int.from_bytes(connection.getsockopt(0, 1, 76)[4:8], sys.byteorder)
     return None
-
-
-__all__ = ["MOST", "NAME", "peer_user", "read_answer", "read_line", "send_question", "socket_path"]

@@ -7,22 +7,19 @@ import time
 from collections.abc import Callable, Mapping
 
 from kept.recall.embed_server import read_answer, send_question, socket_path
-from kept.recall.nearby import Meant, Nearest
+from kept.recall.nearby import NearnessLookup, NearnessReader
 
 _LONGEST = 600  # only this many characters at the end of a message are sent: 2,000 take ten times as long as a short question
 
 
-def ask_for_memories(state: str, message: str, seconds: float) -> Nearest:
+def ask_for_memories(state: str, message: str, seconds: float) -> NearnessLookup:
     """A lookup of memories near the message that asks the embedding server; it finds nothing if no answer comes in time."""
 
-    def start(scopes: list[str]) -> Meant:
+    def start(scopes: list[str]) -> NearnessReader:
         until = time.monotonic() + seconds
         connection = send_question(socket_path(state), {"message": message[-_LONGEST:], "scopes": scopes}, until)
 
-        def found() -> Mapping[str, float]:
-            return read_answer(connection, until)
-
-        return found
+        return lambda: read_answer(connection, until)
 
     return start
 

@@ -12,9 +12,9 @@ from zoneinfo import ZoneInfo
 from kept.core.errors import KeptError
 from kept.core.value import dataclass, fields
 from kept.local.recall_settings import RecallSettings
-from kept.recall.context import Said
-from kept.recall.nearby import Meant, Nearest
-from kept.recall.said import rank_said_turns
+from kept.recall.context import TurnLookup
+from kept.recall.nearby import NearnessLookup, NearnessReader
+from kept.recall.past_turns import rank_past_turns
 from kept.recall.search import SearchContext, find_near_memories
 
 _SAID = 4  # maximum number of turns that are returned; a context shows two
@@ -62,10 +62,10 @@ def parse_recall_settings(table: Mapping[str, object]) -> RecallSettings:
     return RecallSettings(**{name: value for name, value in table.items() if name in known})  # type: ignore[arg-type]
 
 
-def memories_in_process(place: SearchContext, message: str) -> Nearest:
-    """A lookup of near memories that computes in this process, when its result is read; it finds nothing if that fails."""
+def memories_in_process(place: SearchContext, message: str) -> NearnessLookup:
+    """A lookup of near memories in this process, which computes when its result is read; it finds nothing if that fails."""
 
-    def begin(scopes: list[str]) -> Meant:
+    def start(scopes: list[str]) -> NearnessReader:
         def compare_in_process() -> Mapping[str, float]:
             try:
                 return find_near_memories(place, message, scopes)
@@ -74,11 +74,11 @@ def memories_in_process(place: SearchContext, message: str) -> Nearest:
 
         return compare_in_process
 
-    return begin
+    return start
 
 
-def turns_in_process(place: SearchContext, message: str, session: str = "") -> Said:
-    """A lookup of turns of other sessions that computes in this process; it finds nothing if that fails."""
+def turns_in_process(place: SearchContext, message: str, session: str = "") -> TurnLookup:
+    """A lookup of turns of other sessions in this process; it finds nothing if that fails."""
 
     def look_up(scope: str) -> Mapping[str, float]:
         try:
@@ -91,4 +91,4 @@ def turns_in_process(place: SearchContext, message: str, session: str = "") -> S
 
 def find_near_turns(place: SearchContext, message: str, scope: str, session: str) -> dict[str, float]:
     """The turns near enough to show unasked, key → nearness, best first. Raises what :func:`kept.recall.search.search` raises."""
-    return {turn.key: turn.near for turn in rank_said_turns(place, message, scope, session=session, most=_SAID) if turn.near}
+    return {turn.key: turn.near for turn in rank_past_turns(place, message, scope, session=session, most=_SAID) if turn.near}

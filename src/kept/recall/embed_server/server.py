@@ -22,8 +22,8 @@ from kept.recall.search import find_near_memories
 
 Answer = Callable[[str, tuple[str, ...], str | None], Mapping[str, float]]  # takes message, scopes and session: see the client
 _SECONDS = 0.5  # time limit for reading a question, answering it and sending the answer
-_QUEUE = 8
-_SCOPES = 50
+_QUEUE = 8  # connections that may wait
+_SCOPES = 50  # of a question that count
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def run_server(state: str, prepare: Callable[[], Answer]) -> Iterator[None]:
     path = socket_path(state)
     done = threading.Event()
     listening: list[socket] = []
-    thread = threading.Thread(target=_serve, args=(path, prepare, done, listening), name="kept-warm", daemon=True)
+    thread = threading.Thread(target=_serve, args=(path, prepare, done, listening), name="kept-embed-server", daemon=True)
     if path and os.path.isdir(state):  # noqa: PTH112 - the path is a text on both sides
         thread.start()
     try:
@@ -57,14 +57,14 @@ def _serve(path: str, prepare: Callable[[], Answer], done: threading.Event, list
         answer = prepare()
         with suppress(FileNotFoundError):
             os.unlink(path)  # noqa: PTH108 - no process listens on an old socket, because this one holds the lock
-        with socket(AF_UNIX, SOCK_STREAM) as door:
-            door.bind(path)
+        with socket(AF_UNIX, SOCK_STREAM) as listener:
+            listener.bind(path)
             os.chmod(path, 0o600)  # noqa: PTH101 - before anybody can connect
-            door.listen(_QUEUE)
-            listening.append(door)
+            listener.listen(_QUEUE)
+            listening.append(listener)
             try:
                 while not done.is_set():
-                    _answer_request(door, answer)
+                    _answer_request(listener, answer)
             finally:
                 os.unlink(path)  # noqa: PTH108 - as above
 
@@ -73,9 +73,9 @@ def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
 
-def _answer_request(door: socket, answer: Answer) -> None:
+def _answer_request(listener: socket, answer: Answer) -> None:
     """Answer the next question; one that is invalid, slow or from another user gets no answer."""
-    connection, _ = door.accept()
+    connection, _ = listener.accept()
     with closing(connection), suppress(Exception):  # one question must not end the thread that answers the next
         until = time.monotonic() + _SECONDS
         if peer_user(connection) != os.geteuid():
@@ -85,12 +85,9 @@ def _answer_request(door: socket, answer: Answer) -> None:
         if not isinstance(message, str) or not isinstance(scopes, list) or not all(isinstance(scope, str) for scope in scopes):
             return
         session = body.get("session")
-        found = answer(message, tuple(scopes[:_SCOPES]), session if isinstance(session, str) else None)
+        numbers = answer(message, tuple(scopes[:_SCOPES]), session if isinstance(session, str) else None)
         connection.settimeout(max(0.001, until - time.monotonic()))
-        connection.sendall(json.dumps(dict(found)).encode() + b"\n")
-
-
-__all__ = ["Answer", "run_server"]
+        connection.sendall(json.dumps(dict(numbers)).encode() + b"\n")
 
 
 @contextmanager

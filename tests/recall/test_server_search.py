@@ -19,7 +19,7 @@ from kept.memories.configure import change_setting
 from kept.memories.team import share_project
 from kept.paths import find_paths
 from kept.pipeline.run import RunOptions, run_pipeline
-from kept.recall.on_server import search_server
+from kept.recall.server_search import search_server
 from postgres_server import owner_of, with_database, with_role
 from store_world import add, commit, replica
 from talking import forget_ids, say

@@ -74,8 +74,8 @@ def search_server(
 
 def _to_hit(found: Found, score: float, similarity: float | None, now: datetime, *, worded: bool) -> Hit | None:
     """A row as a hit; None for a memory that is neither active nor held. A team's line gets the team's scope and its owner."""
-    meant = f"its meaning ({similarity:.2f})" if similarity is not None and similarity >= TELLING else ""
-    reasons = tuple(filter(None, ("its words" if worded else "", meant)))
+    meaning = f"its meaning ({similarity:.2f})" if similarity is not None and similarity >= TELLING else ""
+    reasons = tuple(filter(None, ("its words" if worded else "", meaning)))
     if found.team:
         return Hit(
             kind=UnitKind.MEMORY,

@@ -20,8 +20,8 @@ _STANDS_OUT = 0.88  # the best turn stands out if the second has at most this sh
 _TWO_STAND_OUT = 0.7  # else the best two stand out if the third has at most this share of the second's score
 
 
-class SaidTurn(NamedTuple):
-    """A turn that the person typed; ``near`` is 0 if it is not near enough to be shown unasked."""
+class PastTurn(NamedTuple):
+    """A turn that the person typed. ``near`` is how near it is to the message; 0 if that is not enough to show it unasked."""
 
     key: str
     text: str
@@ -31,9 +31,9 @@ class SaidTurn(NamedTuple):
     session: str
 
 
-def rank_said_turns(
+def rank_past_turns(
     place: SearchContext, message: str, scope: str, *, meaning: bool = True, session: str = "", most: int = 2
-) -> tuple[SaidTurn, ...]:
+) -> tuple[PastTurn, ...]:
     """The turns of a project's other sessions that a message may refer to, best first. Raises what :func:`search` raises."""
     if not is_telling(message):
         return ()
@@ -45,13 +45,13 @@ def rank_said_turns(
     return tuple(_turn_of_hit(hit, stands_out=place < apart) for place, hit in enumerate(best[:most]))
 
 
-def _turn_of_hit(hit: Hit, *, stands_out: bool) -> SaidTurn:
-    """A hit as a turn. A turn that resembles the message no more than others do is not near, unless its cosine suffices alone."""
+def _turn_of_hit(hit: Hit, *, stands_out: bool) -> PastTurn:
+    """A hit as a turn. If others resemble the message as much, it is near only if its cosine suffices alone."""
     similarity = hit.similarity or 0.0
     shared = next((reason.count(",") + 1 for reason in hit.reasons if reason.startswith("its words: ")), 0)
     close = similarity >= _NEAR or (shared >= _SHARED_WORDS and similarity >= _BESIDE)
     near = max(similarity, _BESIDE) if similarity >= _ALONE or (stands_out and close) else 0.0
-    return SaidTurn(hit.id, hit.text, hit.score, near, hit.last_at.isoformat() if hit.last_at else "", hit.session)
+    return PastTurn(hit.id, hit.text, hit.score, near, hit.last_at.isoformat() if hit.last_at else "", hit.session)
 
 
 def _without_repeats(hits: Iterator[Hit]) -> Iterator[Hit]:
