@@ -1,7 +1,7 @@
 """Convert a person's edits of a file of lines to operations on memories. Reads the store, does not write to it.
 
-A file that looks damaged is put aside until a person confirms that they meant it. A note beside each copy records its file and
-lines, so that memories added later do not count as deleted from it.
+A file that looks damaged is copied to a folder, the quarantine, until a person says that its content is their edit. A note beside
+each copy records its file and lines, so that memories added later do not count as deleted from it.
 """
 
 import json
@@ -189,15 +189,14 @@ def _hold_agent_line(workspace: Workspace, target: Target, added: AddedLines, se
 def _profile_and_category(target: Target, kind: str) -> tuple[Profile, str]:
     """The profile and category of the section that contains a line; outside any section, the first ones of the file."""
     name, category = parse_kind(kind)
-    found = (profile for profile in target.profiles if profile.id == name and profile.category(category))
-    profile = next(found, None)
+    profile = next((profile for profile in target.profiles if profile.id == name and profile.category(category)), None)
     return (profile, category) if profile else (target.profiles[0], target.profiles[0].categories[0].id)
 
 
 def keep_long_lines(workspace: Workspace, edits: Edits) -> Edits:
-    """Keep a line that a person made longer than a memory can be in the file as written; the memory keeps its content."""
-    stubborn = {number: f"- {words}" for number, words in edits.revised.items() if not usable_text(workspace, words)}
-    return replace(edits, renamed={**edits.renamed, **stubborn}) if stubborn else edits
+    """Keep each revised line that is too long for a memory in the file as written; the memory keeps its content."""
+    unusable = {number: f"- {words}" for number, words in edits.revised.items() if not usable_text(workspace, words)}
+    return replace(edits, renamed={**edits.renamed, **unusable}) if unusable else edits
 
 
 def usable_text(workspace: Workspace, words: str) -> str:
@@ -208,21 +207,21 @@ def usable_text(workspace: Workspace, words: str) -> str:
         return ""
 
 
-def find_base(known: tuple[Output, ...], inside: bytes | None) -> Output | None:
-    """Choose the output that a file is based on, if a write may have been interrupted: the identical one, else that with more lines
-    in common.
+def find_base(states: tuple[Output, ...], inside: bytes | None) -> Output | None:
+    """Choose the output that a file is based on, if a write was interrupted: the identical one, else the one with more lines in
+    common.
 
     Only kept's own lines are compared, because the person's lines were copied from the file into what was being written.
     """
-    if len(known) < 2 or inside is None:
-        return known[0] if known else None
+    if len(states) < 2 or inside is None:
+        return states[0] if states else None
     now = hash_bytes(inside)
-    exact = next((output for output in reversed(known) if output.hash == now), None)
+    exact = next((output for output in reversed(states) if output.hash == now), None)
     if exact is not None:
         return exact
     inside_lines = set(inside.decode("utf-8", "replace").splitlines())
     return max(
-        known,
+        states,
         key=lambda output: sum(line.text in inside_lines for line in output.lines if line.key and line.text and not line.users),
     )
 
@@ -263,16 +262,23 @@ _NOTE = ".json"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QuarantinedCopy:
-    """A quarantined copy of a file, about which the person has not decided; ``keys`` are the keys of kept's lines in the file."""
+    """A quarantined copy of a file about which the person has not decided. ``keys`` are the keys of kept's lines in the file."""
 
     copy: Path
     keys: frozenset[str]
 
 
+def copy_to_quarantine(paths: Paths, path: Path) -> Path:
+    """Copy a file to the quarantine and return the copy's path. No decision about the copy is expected."""
+    return files.copy_to_quarantine(path, into=_quarantine_folder(paths))
+
+
 def quarantine_file(paths: Paths, path: Path, keys: Collection[str]) -> Path:
-    """Copy a file to the quarantine and return the copy's path. It replaces an earlier copy that is undecided."""
+    """Copy a file to the quarantine, until the person decides about the copy, and return its path. An earlier copy counts as
+    decided.
+    """
     release_quarantined(paths, path)
-    copy = files.copy_to_quarantine(path, into=_quarantine_folder(paths))
+    copy = copy_to_quarantine(paths, path)
     note = {"path": str(path), "keys": sorted(keys)}
     files.write_if_unchanged(_note_path(copy), json.dumps(note).encode(), expect=files.MISSING, root=paths.state)
     return copy

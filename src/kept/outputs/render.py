@@ -110,7 +110,7 @@ def fit_to_view(memories: Iterable[Memory], profile: Profile, zone: ZoneInfo, na
     """The first of the ranked memories that fit into the view; those that a person owns or pinned come first."""
     left = profile.outputs.view_bytes - len(_dump_lists({category.id: [] for category in profile.categories}).encode())
     kept = []
-    for memory in sorted(memories, key=lambda one: not (one.owned or one.pinned)):
+    for memory in sorted(memories, key=lambda memory: not (memory.owned or memory.pinned)):
         left -= (
             len(textwrap.indent(json.dumps(_memory_body(memory, zone, names), indent=2, ensure_ascii=False), "    ").encode()) + 4
         )
@@ -123,7 +123,7 @@ def fit_to_view(memories: Iterable[Memory], profile: Profile, zone: ZoneInfo, na
 def render_view(memories: Iterable[Memory], profile: Profile, zone: ZoneInfo, names: Mapping[str, str]) -> str:
     """Render active memories as JSON text, each list in the order of first evidence."""
     lists: dict[str, list[dict[str, object]]] = {category.id: [] for category in profile.categories}
-    for memory in sorted(memories, key=lambda one: (one.first_seen is None, one.first_seen, one.id)):
+    for memory in sorted(memories, key=lambda memory: (memory.first_seen is None, memory.first_seen, memory.id)):
         lists.setdefault(memory.category, []).append(_memory_body(memory, zone, names))
     return _dump_lists(lists)
 

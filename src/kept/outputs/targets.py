@@ -1,6 +1,6 @@
 """Targets: which files the active profiles write, and the content of each. Reads the store, writes nothing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
@@ -106,19 +106,22 @@ def _written_projects(workspace: Workspace) -> dict[Path, str]:
     return list_project_folders(workspace) if any(map(_has_project_files, workspace.writing)) else {}
 
 
-def list_targets(workspace: Workspace, book: OutputContent) -> tuple[Target, ...]:
+def list_targets(workspace: Workspace, content: OutputContent) -> tuple[Target, ...]:
     """The files that the active profiles write, and those written before that may have to be removed.
 
     Profiles with the same file path share that file. All profiles that write sections share them, under the heading of the first.
     """
-    found = {target.path: target for target in (*_fixed_targets(workspace, book.projects), *_folder_targets(workspace, book))}
-    return tuple(found.values()) + tuple(target for target in _earlier_targets(workspace) if target.path not in found)
+    return _add_earlier(workspace, (*_fixed_targets(workspace, content.projects), *_folder_targets(workspace, content)))
 
 
 def list_editable_targets(workspace: Workspace) -> tuple[Target, ...]:
     """The files that may contain edits: those that every run writes, and day notes, pages and rules written before."""
-    found = {target.path: target for target in _fixed_targets(workspace, _written_projects(workspace))}
-    return tuple(found.values()) + tuple(target for target in _earlier_targets(workspace) if target.path not in found)
+    return _add_earlier(workspace, _fixed_targets(workspace, _written_projects(workspace)))
+
+
+def _add_earlier(workspace: Workspace, targets: Iterable[Target]) -> tuple[Target, ...]:
+    by_path = {target.path: target for target in targets}
+    return (*by_path.values(), *(target for target in _earlier_targets(workspace) if target.path not in by_path))
 
 
 def _fixed_targets(workspace: Workspace, projects: Mapping[Path, str]) -> list[Target]:
@@ -158,14 +161,14 @@ def _halve_budgets(outputs: Outputs) -> Outputs:
 _GONE = "gone"
 
 
-def _folder_targets(workspace: Workspace, book: OutputContent) -> list[Target]:
+def _folder_targets(workspace: Workspace, content: OutputContent) -> list[Target]:
     found, root = [], workspace.paths.root
     for profile in workspace.writing:
-        found += [_note_target(root, profile, day.isoformat()) for day in book.days.get(profile.id, {})]
-        found += [_page_target(root, profile, page.path) for page in book.pages.get(profile.id, ())]
-        for folder, scope in book.projects.items() if profile.outputs.project_rules else ():
+        found += [_note_target(root, profile, day.isoformat()) for day in content.days.get(profile.id, {})]
+        found += [_page_target(root, profile, page.path) for page in content.pages.get(profile.id, ())]
+        for folder, scope in content.projects.items() if profile.outputs.project_rules else ():
             found += [
-                _rules_target(folder, (profile,), scope, part) for part in _memory_ids_by_folder(book.memories, profile, scope)
+                _rules_target(folder, (profile,), scope, part) for part in _memory_ids_by_folder(content.memories, profile, scope)
             ]
     return found
 
@@ -226,33 +229,33 @@ def section_bytes(target: Target, content: FileContent) -> bytes | None:
     return block.inside if block else None
 
 
-def compose_document(workspace: Workspace, book: OutputContent, target: Target, reserved: int) -> Document:
+def compose_document(workspace: Workspace, content: OutputContent, target: Target, reserved: int) -> Document:
     """Compose the document of a file; ``reserved`` are the bytes of the user's own lines in it."""
     first = target.profiles[0]
     match target.form:
         case TargetForm.DAILY:
-            return book.days[first.id].get(date.fromisoformat(target.part), Document(sections=()))
+            return content.days[first.id].get(date.fromisoformat(target.part), Document(sections=()))
         case TargetForm.PAGE:
-            return next((page.document for page in book.pages[first.id] if page.path == target.part), Document(sections=()))
+            return next((page.document for page in content.pages[first.id] if page.path == target.part), Document(sections=()))
         case TargetForm.RULES:
-            return _rules_document(workspace, book, target, reserved)
+            return _rules_document(workspace, content, target, reserved)
         case TargetForm.CARD:
-            return _card_document(workspace, book, target, reserved)
+            return _card_document(workspace, content, target, reserved)
         case _:
-            document = _sheet_document(workspace, book, target, _memories_for(workspace, book, target), reserved=reserved)
+            document = _sheet_document(workspace, content, target, _memories_for(workspace, content, target), reserved=reserved)
             return document if target.scope or not target.heading else _with_project_titles(workspace, document, target)
 
 
-def _with_project_titles(workspace: Workspace, found: Document, target: Target) -> Document:
+def _with_project_titles(workspace: Workspace, document: Document, target: Target) -> Document:
     """Add the project's name to each title, because this section has no headings for projects."""
     if target.part == _GONE:
         return Document(sections=())
     sections = tuple(
         section if section.scope == USER_SCOPE else replace(section, title=f"{section.name}: {section.title}")
-        for section in found.sections
+        for section in document.sections
     )
     remembered = ("What kept remembers from earlier sessions; what is said now outranks it.",) if sections else ()
-    return replace(found, sections=sections, header=(*remembered, *_handover_lines(workspace, target)))
+    return replace(document, sections=sections, header=(*remembered, *_handover_lines(workspace, target)))
 
 
 def _handover_lines(workspace: Workspace, target: Target) -> tuple[str, ...]:
@@ -273,26 +276,28 @@ def calls_hooks(workspace: Workspace, client: Client | None) -> bool:
 def scopes_with_own_file(workspace: Workspace) -> dict[tuple[str, str], str]:
     """The (scope, profile) pairs whose memories are in a project's own file instead of the memory file, with that file."""
     found = {}
-    writing = [profile for profile in workspace.writing if _has_project_files(profile)]
-    for folder, scope in list_project_folders(workspace).items() if writing else ():
-        for item in writing:
-            file = "CLAUDE.md" if item.outputs.project_section else ".claude/rules/kept.md"
-            found[scope, item.id] = str((folder / file).relative_to(workspace.paths.root))
+    for folder, scope in _written_projects(workspace).items():
+        for profile in filter(_has_project_files, workspace.writing):
+            file = "CLAUDE.md" if profile.outputs.project_section else ".claude/rules/kept.md"
+            found[scope, profile.id] = str((folder / file).relative_to(workspace.paths.root))
     return found
 
 
-def _memories_for(workspace: Workspace, book: OutputContent, target: Target) -> list[Memory]:
+def _memories_for(workspace: Workspace, content: OutputContent, target: Target) -> list[Memory]:
     if target.scope:
-        return [memory for memory in book.memories if memory.scope == target.scope]
+        return [memory for memory in content.memories if memory.scope == target.scope]
     elsewhere = {
-        (scope, profile.id) for scope in set(book.projects.values()) for profile in workspace.writing if _has_project_files(profile)
+        (scope, profile.id)
+        for scope in set(content.projects.values())
+        for profile in workspace.writing
+        if _has_project_files(profile)
     }
     client = client_of(workspace, target.path)
-    known = book.injected.get(client.name if client else "", frozenset())
+    known = content.injected.get(client.name if client else "", frozenset())
     everywhere = calls_hooks(workspace, client)  # memories of a project are added by the hook when its sessions start
     return [
         memory
-        for memory in book.memories
+        for memory in content.memories
         if (memory.scope, memory.profile) not in elsewhere
         and (memory.scope, normal_form(memory.content)) not in known
         and (memory.scope == USER_SCOPE or not everywhere)
@@ -307,7 +312,7 @@ def client_of(workspace: Workspace, path: Path) -> Client | None:
 
 def _sheet_document(
     workspace: Workspace,
-    book: OutputContent,
+    content: OutputContent,
     target: Target,
     memories: Sequence[Memory],
     *,
@@ -316,14 +321,14 @@ def _sheet_document(
 ) -> Document:
     """Compose a memory file or a card from some memories."""
     zone, now = workspace.zone, workspace.clock()
-    return compose_sheet(memories, target.profiles, as_of=now, names=book.names, zone=zone, reserved=reserved, place=place)
+    return compose_sheet(memories, target.profiles, as_of=now, names=content.names, zone=zone, reserved=reserved, place=place)
 
 
-def _card_document(workspace: Workspace, book: OutputContent, target: Target, reserved: int) -> Document:
+def _card_document(workspace: Workspace, content: OutputContent, target: Target, reserved: int) -> Document:
     """The quick-reference card: the most relevant memories, and links to the pages with the rest."""
-    leaves = [note_page for profile in target.profiles for note_page in book.pages.get(profile.id, ())]
+    leaves = [note_page for profile in target.profiles for note_page in content.pages.get(profile.id, ())]
     reserved_bytes = reserved + _POINTERS
-    document = _sheet_document(workspace, book, target, book.memories, reserved=reserved_bytes, place=OutputPlace.CARD)
+    document = _sheet_document(workspace, content, target, content.memories, reserved=reserved_bytes, place=OutputPlace.CARD)
     if not document.sections:
         return Document(sections=())
     shown = {fact.id for section in document.sections for fact in section.facts}
@@ -345,9 +350,9 @@ def _card_document(workspace: Workspace, book: OutputContent, target: Target, re
 _POINTERS = 2_500  # characters of the card for links to pages
 
 
-def _rules_document(workspace: Workspace, book: OutputContent, target: Target, reserved: int) -> Document:
+def _rules_document(workspace: Workspace, content: OutputContent, target: Target, reserved: int) -> Document:
     """The rules of a project, or those about one of its folders, which a client loads only when a file of that folder is used."""
-    memories = [memory for memory in book.memories if memory.scope == target.scope]
+    memories = [memory for memory in content.memories if memory.scope == target.scope]
     apart = {
         name: ids for profile in target.profiles for name, ids in _memory_ids_by_folder(memories, profile, target.scope).items()
     }
@@ -356,7 +361,7 @@ def _rules_document(workspace: Workspace, book: OutputContent, target: Target, r
     else:
         gone = {number for ids in apart.values() for number in ids}
         chosen = [memory for memory in memories if memory.id not in gone]
-    document = _sheet_document(workspace, book, target, chosen, reserved=reserved)
+    document = _sheet_document(workspace, content, target, chosen, reserved=reserved)
     if not document.sections:
         return Document(sections=())
     paths = ("---", f'paths: ["{target.part}/**"]', "---") if target.part else ()

@@ -1,6 +1,6 @@
-"""The JSON views of profiles: write them from memories, and merge edits of them as a person's operations."""
+"""The JSON views of profiles: write them from memories, and convert a person's edits of them to operations."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -10,17 +10,17 @@ from kept.core.codec import digest
 from kept.core.digest import hash_bytes
 from kept.core.document import Line
 from kept.core.event import Origin
-from kept.core.memory import USER_SCOPE, Actor, Memory, Status
+from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.core.operation import Add, Operation, Resolve, Retire, Revise, to_facts
 from kept.local import files
 from kept.local.files import FileContent
 from kept.memories.person import make_memory
 from kept.outputs.agent_edits import split_agent_entries
 from kept.outputs.compose.sheet import is_shown, select_leading
-from kept.outputs.hand_edits import add_written_line, usable_text
+from kept.outputs.hand_edits import add_written_line, copy_to_quarantine, usable_text
 from kept.outputs.render import ViewEdits, ViewEntry, compare_views, fit_to_view, read_view, render_view
 from kept.profiles.profile import OutputPlace, Profile
-from kept.store.values import Draft, Output
+from kept.store.values import Output
 from kept.workspace import Workspace
 
 _QUESTION = "open_question"
@@ -28,8 +28,8 @@ _QUESTION = "open_question"
 
 def list_views(workspace: Workspace) -> tuple[tuple[Path, Profile], ...]:
     """The views that the active profiles write."""
-    found = {profile.outputs.view_file: profile for profile in reversed(workspace.writing) if profile.outputs.view_file}
-    return tuple((workspace.paths.root / name, profile) for name, profile in found.items())
+    views = {profile.outputs.view_file: profile for profile in reversed(workspace.writing) if profile.outputs.view_file}
+    return tuple((workspace.paths.root / name, profile) for name, profile in views.items())
 
 
 def is_as_written(workspace: Workspace, path: Path, content: FileContent) -> bool:
@@ -37,45 +37,28 @@ def is_as_written(workspace: Workspace, path: Path, content: FileContent) -> boo
     return any(output.hash == hash_bytes(content.data) for output in workspace.store.output_states(str(path)))
 
 
-def merge_view_edits(
-    workspace: Workspace, path: Path, content: FileContent, profile: Profile, run: Callable[[], int], *, dry: bool
-) -> tuple[list[str], str]:
-    """Merge a person's edits of a view with the given content. Returns the kinds of the resulting operations, and a problem (empty:
-    none).
+def view_edits_to_operations(
+    workspace: Workspace, path: Path, content: FileContent, profile: Profile, *, dry: bool
+) -> tuple[tuple[Operation, ...], str]:
+    """The operations of a person's edits of a view with the given content, and a problem (empty: none).
 
-    Raises StoreError.
+    If there is a problem, the file is copied to the quarantine, except with ``dry``. Raises StoreError.
     """
     outputs = workspace.store.output_states(str(path))
     if not outputs or content.stamp == files.MISSING or is_as_written(workspace, path, content):
-        return [], ""
+        return (), ""
     base = _written_entries(outputs[0])
     now = read_view(content.data, dict.fromkeys(entry.category for entry in base))
     if isinstance(now, str):
-        place = (
-            ""
-            if dry
-            else f" It is kept at {files.copy_to_quarantine(path, into=workspace.paths.state / 'aside')} and written anew."
-        )
-        return [], f"{path} was not taken as an edit: {now}.{place}"
+        place = "" if dry else f" It is kept at {copy_to_quarantine(workspace.paths, path)} and written anew."
+        return (), f"{path} was not taken as an edit: {now}.{place}"
     view_edits = compare_views(base, now)
     edits = split_agent_entries(workspace, path, base, view_edits, content.stamp)
     problem = ""
     if edits != view_edits:
-        place = "" if dry else f" It is kept at {files.copy_to_quarantine(path, into=workspace.paths.state / 'aside')}."
+        place = "" if dry else f" It is kept at {copy_to_quarantine(workspace.paths, path)}."
         problem = f"{path}: what an agent's command may have changed was not taken over.{place} If it was you, change it once more"
-    operations = tuple(_view_operations(workspace, profile, edits))
-    if operations:
-        with workspace.store.transaction():
-            draft = Draft(
-                run=run(),
-                stage="absorb",
-                subject=str(path),
-                actor=Actor.PERSON,
-                recorded_at=workspace.clock(),
-                operations=operations,
-            )
-            workspace.store.log.commit(draft)
-    return [type(operation).__name__.lower() for operation in operations], problem
+    return tuple(_view_operations(workspace, profile, edits)), problem
 
 
 def write_view(workspace: Workspace, path: Path, content: FileContent, profile: Profile, *, dry: bool) -> bytes | None:
@@ -130,8 +113,8 @@ def _view_operations(workspace: Workspace, profile: Profile, edits: ViewEdits) -
 
 
 def _is_question(profile: Profile, memory: Memory) -> bool:
-    filed = profile.category_for(_QUESTION)
-    return filed is not None and filed.id == memory.category
+    category = profile.category_for(_QUESTION)
+    return category is not None and category.id == memory.category
 
 
 def _resolve_with(memory: Memory, category: str, text: str, *, now: datetime) -> Iterator[Operation]:

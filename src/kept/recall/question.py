@@ -16,18 +16,19 @@ _ENDS = 4_900  # characters read at each end of a long question: a long paste ha
 # Stop words: they build a sentence and do not say what it is about. They are written as `index_words` writes them. A word that
 # means something in English (German `die`, French `son`) is not a stop word.
 _STOP_TEXT = """
-    a about above after again all also am an and any are arent as at be because been before being below between both but by can
-    cant could couldnt did didnt do does doesnt doing dont down during each few for from further had hadnt has hasnt have havent
-    having he her here hers herself him himself his how i id if im in into is isnt it its itself ive just lets me more most my
-    myself no nor not now of off on once only or other our ours ourselves out over own please same she should shouldnt so some
-    such than that thats the their theirs them themselves then there theres these they this those through to too under until up
-    us very was wasnt we were werent what whats when where which while who whom why will with wont would wouldnt you your youre
-    yours yourself yourselves s t d ll m o re ve aber als am an auch auf aus bei bis das dass dem den der dies dieser doch du
-    ein eine einem einen einer er es für habe haben ich ihr im in ist ja kann mit nach nicht noch nur oder sein sich sie sind so
-    um und uns von vom was wenn wer wie wir wird zu zum zur au avec ce ces dans de du en et il je la le les leur lui mais ne
-    nous on ou où par pas qu que qui sa ses sont un une vous al como del el ella en es esta este la las lo los muy más no nos o
-    para pero por que si su sus un una y ya ao da das do dos e em foi isso mais mas na nas não no nos os ou para pela pelo por
-    quando que sem seu sua são também um uma
+    a about above after again all also am an and any are arent as at be because been before being below between both but by can cant
+    could couldnt did didnt do does doesnt doing dont down during each few for from further had hadnt has hasnt have havent having
+    he her here hers herself him himself his how i id if im in into is isnt it its itself ive just lets me more most my myself no
+    nor not now of off on once only or other our ours ourselves out over own please same she should shouldnt so some such than that
+    thats the their theirs them themselves then there theres these they this those through to too under until up us very was wasnt
+    we were werent what whats when where which while who whom why will with wont would wouldnt you your youre yours yourself
+    yourselves
+    s t d ll m o re ve
+    aber als am an auch auf aus bei bis das dass dem den der dies dieser doch du ein eine einem einen einer er es für habe haben ich
+    ihr im in ist ja kann mit nach nicht noch nur oder sein sich sie sind so um und uns von vom was wenn wer wie wir wird zu zum zur
+    au avec ce ces dans de du en et il je la le les leur lui mais ne nous on ou où par pas qu que qui sa ses sont un une vous
+    al como del el ella en es esta este la las lo los muy más no nos o para pero por que si su sus un una y ya
+    ao da das do dos e em foi isso mais mas na nas não no nos os ou para pela pelo por quando que sem seu sua são também um uma
 """
 _STOP = frozenset(_STOP_TEXT.split())
 _EMPTY_TEXT = """

@@ -17,27 +17,29 @@ _MANNER = frozenset(
     {"always", "never", "ask", "asks", "asked", "asking", "prefer", "prefers", "preferred", "want", "wants", "please"}
 )
 _EVERYDAY_TEXT = """
-    able across add added again already another anything around away back bad base based best better big bit button call called
-    case cases change changed changes check clean clear close code come comes complete copy correct could create created current
-    data day days default delete detail details different do done easy edit empty end entire every everything example exist
-    existing explain explains fast field file files find first fix fixed follow found full function get give given go goes going
-    good great group half hand happen hard have head help high hold idea implement important instead issue item items job just
-    keep kind know large last later leave left less let level like line lines list little load local long look looks lot main
-    make makes making man many match mean means method middle might missing module move must name names near need needed needs
-    new next nice night note nothing number often ok old one open option options order page pages part parts people perhaps
-    place plain plan plans point possible probably problem problems project put question questions quick quite read ready real
-    really reason remove rename replace reply report result results return right rule rules run same save say second section see
-    seem seems send sends set sets short should show shows side simple single size small something sort start starts state step
-    steps still stop story style such sure system table take takes talk task tell ten text than thing things think third time
-    times title today together told top total try turn two type types understand update use used user users uses value values
-    variable version very view wait walk way ways week well went whole word words work works world write writes written wrong
-    year yearly years yes yesterday alle alles andere anderen bitte danke datei dazu den des die diese diesen durch einmal
-    erkläre ersten etwas für geht ganz gibt gut hier immer jetzt keine kleine machen mehr mein muss neue neuen noch ohne passt
-    satz schon schreib sehr seine über und unter viel war warum welche weiter werden wie wieder wo zwei aussi autre bien cela
-    cette chaque comme comment deux donc elle être faire fait merci même moi oui petit peu plus pourquoi quelle sans ses tous
-    tout très así bien cada como cuál cuando desde dos donde ella está gracias hacer hasta mismo muy otra otro porque qué quiero
-    ser sobre también tiene toda todo aqui assim até bem cada com como depois ela está fazer isso mesmo meu muito obrigado outra
-    outro porque qual quero ser sobre tem toda todo você
+    able across add added again already another anything around away back bad base based best better big bit button call called case
+    cases change changed changes check clean clear close code come comes complete copy correct could create created current data day
+    days default delete detail details different do done easy edit empty end entire every everything example exist existing explain
+    explains fast field file files find first fix fixed follow found full function get give given go goes going good great group
+    half hand happen hard have head help high hold idea implement important instead issue item items job just keep kind know large
+    last later leave left less let level like line lines list little load local long look looks lot main make makes making man many
+    match mean means method middle might missing module move must name names near need needed needs new next nice night note nothing
+    number often ok old one open option options order page pages part parts people perhaps place plain plan plans point possible
+    probably problem problems project put question questions quick quite read ready real really reason remove rename replace reply
+    report result results return right rule rules run same save say second section see seem seems send sends set sets short should
+    show shows side simple single size small something sort start starts state step steps still stop story style such sure system
+    table take takes talk task tell ten text than thing things think third time times title today together told top total try turn
+    two type types understand update use used user users uses value values variable version very view wait walk way ways week well
+    went whole word words work works world write writes written wrong year yearly years yes yesterday
+    alle alles andere anderen bitte danke datei dazu den des die diese diesen durch einmal erkläre ersten etwas für geht ganz gibt
+    gut hier immer jetzt keine kleine machen mehr mein muss neue neuen noch ohne passt satz schon schreib sehr seine über und unter
+    viel war warum welche weiter werden wie wieder wo zwei
+    aussi autre bien cela cette chaque comme comment deux donc elle être faire fait merci même moi oui petit peu plus pourquoi
+    quelle sans ses tous tout très
+    así bien cada como cuál cuando desde dos donde ella está gracias hacer hasta mismo muy otra otro porque qué quiero ser sobre
+    también tiene toda todo
+    aqui assim até bem cada com como depois ela está fazer isso mesmo meu muito obrigado outra outro porque qual quero ser sobre tem
+    toda todo você
 """
 _EVERYDAY = frozenset(_EVERYDAY_TEXT.split())
 _HEX = frozenset("0123456789abcdef")

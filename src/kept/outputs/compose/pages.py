@@ -133,7 +133,9 @@ def _final_successor(memory: Memory, known: Mapping[str, Memory]) -> str:
 def _earlier_lines(memories: Sequence[Memory], known: Mapping[str, Memory], zone: ZoneInfo) -> tuple[str, ...]:
     """What held before, until when, and what holds since; the latest change first."""
     lines = []
-    for memory in sorted(memories, key=lambda one: (one.ended_at is None, one.ended_at, one.id), reverse=True)[:_EARLIER]:
+    for memory in sorted(memories, key=lambda memory: (memory.ended_at is None, memory.ended_at, memory.id), reverse=True)[
+        :_EARLIER
+    ]:
         day, now = to_local_day(memory.ended_at, zone), known.get(memory.superseded_by)
         until = f"until {day.isoformat()}: " if day else "before: "
         since = f" Since then: {to_fact_text(now.content, 120)}" if now else ""

@@ -162,8 +162,8 @@ def compose_sheet(
     called = unique_scope_names(shown, names)
     cap = (HARD_CAP if place is OutputPlace.MEMORY else max(profile.outputs.card_chars for profile in profiles)) - reserved
     was = contradicted_texts(memories)
-    room = _SheetBudget(profiles=profiles, place=place, names=called, zone=zone, cap=cap, was=was)
-    kept = _fitting_prefix(rank_memories(shown, profiles), room)
+    budget = _SheetBudget(profiles=profiles, place=place, names=called, zone=zone, cap=cap, was=was)
+    kept = _fitting_prefix(rank_memories(shown, profiles), budget)
     return Document(sections=to_sections(kept, profiles, called, zone, recency_of(shown), was=was))
 
 
