@@ -100,6 +100,12 @@ def test_what_looks_like_damage_is_set_aside_and_taken_once_a_person_says_so(wor
     assert run_pipeline(workspace, [], RunOptions(allow=True)).written.operations == {}
 
 
+def test_a_dry_run_says_in_whole_sentences_what_looks_like_damage(workspace, memory):
+    memory.write_text("")
+    (problem,) = run_pipeline(workspace, [], RunOptions(dry=True)).written.problems
+    assert problem.endswith("was not taken as an edit: it is empty. `kept run --accept-loss` takes it as your edit instead")
+
+
 def test_what_was_set_aside_waits_no_longer_once_the_file_was_edited_again(workspace, memory):
     memory.write_text("")
     run_pipeline(workspace, [], RunOptions())
