@@ -177,7 +177,7 @@ def shown(
         core=False,
         days=False,
         marks=failure_marks(prompt.text),
-        told=told,
+        already_shown=told,
         client="none",
     )
     place = RecallEnvironment(str(store), "/", seconds=60.0, zone=UTC, weights=weights)

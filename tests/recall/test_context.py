@@ -190,7 +190,9 @@ def said_before(workspace, passage, reply=""):
 
 
 def lines_said(workspace, key, thread, message="where do the lanterns hang?", session="another", *, said=None, told=()):
-    asked = ContextRequest(message=message, directory=thread.project, session=session, core=False, days=False, told=frozenset(told))
+    asked = ContextRequest(
+        message=message, directory=thread.project, session=session, core=False, days=False, already_shown=frozenset(told)
+    )
     place = RecallEnvironment(str(workspace.paths.store), "/", seconds=30.0, zone=UTC)
     pieces = assemble_context(place, asked, now=thread.last_at + timedelta(days=9), said=said or (lambda _: {key: 0.6})).pieces
     return [each.text for each in pieces if each.layer == SAID]

@@ -66,7 +66,7 @@ def test_what_says_the_same_is_shown_once_and_a_different_number_is_not_the_same
 
 def test_what_the_session_has_already_is_not_shown():
     offered = {FACTS: [piece(FACTS, "a", "Dates are ISO 8601."), piece(FACTS, "b", "Ports come from the environment.")]}
-    found = fit_to_budget(offered, budget=1_000, present=["dates are ISO 8601"], told={"b"})
+    found = fit_to_budget(offered, budget=1_000, present=["dates are ISO 8601"], already_shown={"b"})
     assert found.pieces == ()
     assert found.left_out == {"in the session already": 1, "shown earlier in this session": 1}
 

@@ -161,7 +161,7 @@ def test_weights_that_stay_widened_give_the_same_vectors(model):
 
 def test_a_file_that_is_no_pack_is_refused(tmp_path):
     (tmp_path / "some.pack").write_bytes(b"something else")
-    with pytest.raises(DamagedError, match="no pack"):
+    with pytest.raises(DamagedError, match="not a model pack"):
         MiniLM(tmp_path / "some.pack")
 
 

@@ -181,7 +181,7 @@ def _tool_failure(root: str, payload: Mapping[str, Any], _: str) -> str:
         budget=_token_budget(settings),
         core=False,
         days=False,
-        told=told,
+        already_shown=told,
         client="none",
     )
     found = assemble_context(_make_environment(root, settings), asked, now=utc_now())
@@ -260,7 +260,7 @@ def _find_context(root: str, payload: Mapping[str, Any], client: str, message: s
         core=not message or told is None,
         whole=not message,
         days=first,
-        told=told or frozenset(),
+        already_shown=told or frozenset(),
         client=client,
     )
     nearest, said = _find_by_meaning(state, settings, message, session)

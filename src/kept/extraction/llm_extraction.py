@@ -239,13 +239,13 @@ class _LlmExtraction:
 
     def _is_held_by_rules(self, thread: Thread, candidate: Candidate) -> bool:
         """True if the rules hold back a candidate that contains this claim or is part of it."""
-        said = normal_form(candidate.content)
+        form = normal_form(candidate.content)
         held = (
             normal_form(proposal.judged.candidate.content)
             for proposal in self.workspace.store.log.thread_proposals(thread.id, 0)
             if isinstance(proposal.judged.verdict, Held)
         )
-        return any(words in said or said in words for words in held)
+        return any(words in form or form in words for words in held)
 
     def _judge_claim(self, part: ThreadPart, candidate: Candidate, refusal: str) -> Verdict:
         if refusal:
@@ -336,8 +336,8 @@ def format_prompt_source(prompt: Prompt) -> str:
 
 def _is_own_passage(candidate: Candidate) -> bool:
     """True if a claim is verbatim a part of a passage that the person typed."""
-    said = normal_form(candidate.content)
-    return any(item.origin is Origin.USER and said in normal_form(item.quote) for item in candidate.evidence)
+    form = normal_form(candidate.content)
+    return any(item.origin is Origin.USER and form in normal_form(item.quote) for item in candidate.evidence)
 
 
 def _refuse_secrets(workspace: Workspace, judged: CandidateVerdict) -> CandidateVerdict:

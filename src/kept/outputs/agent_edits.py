@@ -1,7 +1,7 @@
-"""Find the edits of an output file that an agent made: those whose words occur in a tool call on that file, in an archived
-transcript; and all of them if the file changed while an agent's command was running.
+"""Find out which edits of an output file an agent made, from the archived transcripts.
 
-Without evidence in a transcript, an edit is the person's. Writes nothing.
+An edit is an agent's if its words occur in a tool call on that file. All edits are an agent's if the file changed while an agent's
+command was running. Without such evidence an edit is the person's. Writes nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -45,7 +45,10 @@ _INTO = compile_late(r"""(?:(?<![<>0-9&-])>{1,2}\|?(?!&)\s*|\bof=)['"]?([^\s'"|;
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgentEdits:
-    """What agents did to a file: revised texts by memory id, ids of memories whose lines they removed, and added lines."""
+    """What agents did to a file: revised texts by memory id, ids of memories whose lines they removed, and added lines.
+
+    ``session`` is that of the first tool call on the file (empty: none).
+    """
 
     revised: Mapping[str, str]
     removed: tuple[str, ...]
@@ -63,7 +66,9 @@ def split_agent_edits(
 
     With ``every_change`` no changed line counts as the person's: in an agent's shell it is unknown who changed it.
     """
-    calls, at_work = _calls_on(workspace, target.path.name, stamp) if edits.revised or edits.removed or edits.added else ((), False)
+    calls, at_work = (
+        _find_calls_on(workspace, target.path.name, stamp) if edits.revised or edits.removed or edits.added else ((), False)
+    )
     every_change |= at_work
     rewritten = at_work or any(_is_opaque_write(event, target.path) for event in _calls_since_write(workspace, calls))
     lines = {line.key: parse_fact(line.text)[0] for line in base if line.key}
@@ -97,7 +102,7 @@ def split_agent_entries(
     workspace: Workspace, path: Path, base: Sequence[ViewEntry], edits: ViewEdits, stamp: FileStamp
 ) -> ViewEdits:
     """The edits of a JSON view that are the person's. Added entries stay: they are held, whoever added them."""
-    named, at_work = _calls_on(workspace, path.name, stamp) if edits.revised or edits.moved or edits.removed else ((), False)
+    named, at_work = _find_calls_on(workspace, path.name, stamp) if edits.revised or edits.moved or edits.removed else ((), False)
     since = _calls_since_write(workspace, named)
     rewritten = at_work or any(_is_opaque_write(event, path) for event in since)
     calls = tuple(event for event in since if rewritten or (event.tool and event.tool.detail))
@@ -105,7 +110,7 @@ def split_agent_entries(
 
     def is_agents(number: str, words: str = "") -> bool:
         put = bool(words) and _has_matching_call(calls, _has_replaced_words, texts[number], words)
-        return rewritten or put or _has_matching_call(calls, _has_touched, texts[number])
+        return rewritten or put or _has_matching_call(calls, _has_words, texts[number])
 
     return replace(
         edits,
@@ -145,11 +150,11 @@ def _is_path(word: str, path: Path) -> bool:
     return Path(word) == path if word.startswith("/") else Path(word).name == path.name
 
 
-def _has_touched(target: str, detail: str, words: str) -> bool:
+def _has_words(target: str, detail: str, words: str) -> bool:
     return normal_form(words) in normal_form(f"{target}\n{detail}")
 
 
-def _calls_on(workspace: Workspace, name: str, stamp: FileStamp) -> tuple[tuple[Event, ...], bool]:
+def _find_calls_on(workspace: Workspace, name: str, stamp: FileStamp) -> tuple[tuple[Event, ...], bool]:
     """The tool calls of the latest sessions that name a file or may change it without naming it; and whether such a call was
     running when the file last changed.
     """
@@ -180,8 +185,8 @@ def _is_at_work(events: Sequence[Event], number: int, name: str, moment: datetim
     return moment <= end + _SLACK and end - call.at <= _LONGEST
 
 
-def _has_matching_call(calls: Sequence[Event], told_by: Callable[..., bool], *words: str) -> bool:
-    return any(told_by(event.tool.target, event.tool.detail, *words) for event in calls if event.tool)
+def _has_matching_call(calls: Sequence[Event], matches: Callable[..., bool], *words: str) -> bool:
+    return any(matches(event.tool.target, event.tool.detail, *words) for event in calls if event.tool)
 
 
 def _has_added_words(target: str, detail: str, words: str) -> bool:

@@ -1,4 +1,4 @@
-"""Routing: where each memory is shown, output by output, and why. Changes nothing."""
+"""Routing: where each memory is shown, output by output, and why; and what was extracted from some days. Changes nothing."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -76,8 +76,10 @@ def explain_no_room(workspace: Workspace, memories: Sequence[Memory]) -> dict[st
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SessionStart:
-    """What an agent's session sees when it starts in a directory: the memories in files that it reads by itself (``foreign``: those
-    of other projects), first what gets room first, and what a hook adds. Without a hook, ``context`` is what one would add.
+    """What an agent's session sees when it starts in a directory.
+
+    ``read`` are the memories in files that it reads by itself, the most important first; ``foreign`` are those of other projects
+    among the files' memories. ``context`` is what a hook adds or, if none is installed (``hooked``), would add.
     """
 
     read: tuple[Memory, ...]

@@ -158,7 +158,7 @@ def _halve_budgets(outputs: Outputs) -> Outputs:
     return replace(outputs, memory_bytes=outputs.memory_bytes // 2, memory_lines=outputs.memory_lines // 2)
 
 
-_GONE = "gone"
+_GONE = "gone"  # the part of a section that is no longer wanted
 
 
 def _folder_targets(workspace: Workspace, content: OutputContent) -> list[Target]:

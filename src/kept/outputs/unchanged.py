@@ -87,12 +87,11 @@ def load_written_files(workspace: Workspace) -> WrittenFiles:
 
 def record_written_files(workspace: Workspace, paths: Sequence[Path]) -> None:
     """Record the state of files that are as they were written; no files if one could not be written."""
-    written, path = WrittenFiles(inputs=digest_inputs(workspace) if paths else ""), workspace.paths.written
-    for each in paths:
-        written.entries[str(each)] = _describe_file(each)
-    data, before = json.dumps(asdict(written)).encode(), files.read_file(path)
+    inputs = digest_inputs(workspace) if paths else ""
+    written = WrittenFiles(inputs=inputs, entries={str(path): _describe_file(path) for path in paths})
+    data, before = json.dumps(asdict(written)).encode(), files.read_file(workspace.paths.written)
     if data != before.data:
-        files.write_if_unchanged(path, data, expect=before.stamp, root=workspace.paths.state)
+        files.write_if_unchanged(workspace.paths.written, data, expect=before.stamp, root=workspace.paths.state)
 
 
 def digest_inputs(workspace: Workspace) -> str:

@@ -91,11 +91,11 @@ def assemble_context(
         project = look.scopes[1:]
         if said is not None and project and asked.message and not (offered[FIXES] or offered[FACTS] or offered[DAYS]):
             offered[SAID] = _find_said_pieces(look, said, project[0])
-        if asked.told and (offered[PAST] or offered.get(SAID)):
-            rows = reader.memory_rows_by_id(list(asked.told), look.scopes, list(place.profiles))
+        if asked.already_shown and (offered[PAST] or offered.get(SAID)):
+            rows = reader.memory_rows_by_id(list(asked.already_shown), look.scopes, list(place.profiles))
             texts += [memory.content for memory in reader.memories(rows)]
         rest = _ranked_pieces(look, ranked(look.scopes)) if ranked is not None and asked.message else ()
-        return fit_to_budget(offered, budget=asked.budget, present=texts, told=asked.told | keys, rest=rest)
+        return fit_to_budget(offered, budget=asked.budget, present=texts, already_shown=asked.already_shown | keys, rest=rest)
 
 
 def failure_marks(message: str) -> tuple[str, ...]:

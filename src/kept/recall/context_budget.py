@@ -16,7 +16,7 @@ def fit_to_budget(
     *,
     budget: int,
     present: Iterable[str] = (),
-    told: Collection[str] = (),
+    already_shown: Collection[str] = (),
     rest: Iterable[ContextPiece] = (),
 ) -> Context:
     """The pieces to show, in the order of the layers, each layer best first.
@@ -25,7 +25,7 @@ def fit_to_budget(
         offered: the pieces of each layer, in any order.
         budget: tokens for the whole block, its frame included.
         present: texts that the session already has (lines of memory.md or of kept's section of a file).
-        told: keys that were already shown in this session.
+        already_shown: keys that were already shown in this session.
         rest: pieces that fill the remaining budget, in this order, whatever the share of their layer.
     """
     seen = [tokenize(item) for item in present]
@@ -41,7 +41,7 @@ def fit_to_budget(
         for piece in sorted(offered.get(layer.name, ()), key=lambda each: (-each.score, each.key)):
             cost = estimate_token_count(f"{render_piece(piece)}\n") + (estimate_token_count(f"{layer.title}\n") if not used else 0)
             words = tokenize(piece.text)
-            reason = _omission_reason(piece, layer, words, seen, told, full=used + cost > most, taken=taken)
+            reason = _omission_reason(piece, layer, words, seen, already_shown, full=used + cost > most, taken=taken)
             if reason:
                 left_out[reason] = left_out.get(reason, 0) + 1
                 omitted.append((piece, reason))
@@ -54,7 +54,7 @@ def fit_to_budget(
     for piece in rest:
         title = "" if any(each.layer == piece.layer for each in shown) else f"{_BY_NAME[piece.layer].title}\n"
         cost, words = estimate_token_count(f"{title}{render_piece(piece)}\n") + bool(title), tokenize(piece.text)
-        if not _omission_reason(piece, _BY_NAME[piece.layer], words, seen, told, full=cost > left, taken=0):
+        if not _omission_reason(piece, _BY_NAME[piece.layer], words, seen, already_shown, full=cost > left, taken=0):
             shown.append(piece)
             seen.append(words)
             left -= cost
@@ -67,7 +67,7 @@ def _omission_reason(
     layer: Layer,
     words: frozenset[str],
     seen: Sequence[frozenset[str]],
-    told: Collection[str],
+    already_shown: Collection[str],
     *,
     full: bool,
     taken: int,
@@ -77,7 +77,7 @@ def _omission_reason(
         return "nothing to say"
     if piece.near < layer.floor:
         return "below the floor"
-    if piece.key in told:
+    if piece.key in already_shown:
         return SHOWN
     if taken >= layer.most:
         return "enough of its layer"

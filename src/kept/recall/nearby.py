@@ -55,10 +55,10 @@ class ContextRequest(NamedTuple):
 
     ``message`` is what the user said (empty at the start of a session), ``directory`` where the session works, ``session`` its id:
     the model already has what was said in it. ``marks`` are the fingerprints of failures that the message reports. ``core`` asks
-    for what always applies, ``days`` for the work of the last days (if there is a message, only work related to it). ``told`` are
-    the keys of what this session was shown before. ``client`` decides which files the session has loaded by itself; ``rules`` asks
-    for the project's rules, which such files would contain; ``whole`` asks for all memories of the project. ``others`` includes
-    fixes from other projects.
+    for what always applies, ``days`` for the work of the last days (if there is a message, only work related to it).
+    ``already_shown`` are the keys of what this session was shown before. ``client`` decides which files the session has loaded by
+    itself; ``rules`` asks for the project's rules, which such files would contain; ``whole`` asks for all memories of the project.
+    ``others`` includes fixes from other projects.
     """
 
     message: str = ""
@@ -68,7 +68,7 @@ class ContextRequest(NamedTuple):
     budget: int = 1_200
     core: bool = True
     days: bool = True
-    told: frozenset[str] = frozenset()
+    already_shown: frozenset[str] = frozenset()
     client: str = "claude"
     rules: bool = False
     others: bool = True

@@ -135,8 +135,8 @@ def _reword_claim(text: str, claim: Claim, reading: ChunkReading) -> Claim | Non
         artifacts=find_artifacts(text),
         reasoning=f"{candidate.reasoning}; reworded, for it was not clear alone: {one_line(candidate.content)[:160]}",
     )
-    told = find_trust_fault(text, candidate.category, candidate.evidence, reading.events, reading.lexicon)
+    fault = find_trust_fault(text, candidate.category, candidate.evidence, reading.events, reading.lexicon)
     origin, _ = find_claim_author(text, candidate.evidence, reading.events, reading.lexicon)
-    if told or origin is not candidate.origin or is_unclear(made, reading.lexicon):
+    if fault or origin is not candidate.origin or is_unclear(made, reading.lexicon):
         return None
     return reading.make_claim(made, claim.refusal)

@@ -254,32 +254,32 @@ def find_verbatim(quote: str, event: Event) -> str:
     """The quote as it occurs in the event, at most 400 characters; empty if it does not occur. Only letters and digits are
     compared. What counts is the event's own text.
     """
-    return find_full_passage(quote, event)[:QUOTE_CHARS].strip()
+    text, span = _find_in_event(quote, event)
+    return text[slice(*span)].strip()[:QUOTE_CHARS].strip()
 
 
-def find_full_passage(quote: str, event: Event) -> str:
-    """The whole quote as it occurs in the event; empty if it does not occur."""
+def _find_in_event(quote: str, event: Event) -> tuple[str, tuple[int, int]]:
+    """The first text of an event that contains a quote, and the span of the quote in it; an empty text if there is none."""
     for text in list_texts(event) if len(quote) <= _QUOTE_READ else ():
-        if found := locate(quote, text):
-            return text[found[0] : found[1]].strip()
-    return ""
+        if span := locate(quote, text):
+            return text, span
+    return "", (0, 0)
 
 
 def complete_passage(quote: str, event: Event) -> str:
     """The quote as it occurs in the event, widened to whole sentences if the part that was cut off denies, restricts or asks."""
-    for text in list_texts(event) if len(quote) <= _QUOTE_READ else ():
-        if found := locate(quote, text):
-            start, end = found
-            lead, first, last = _sentences_around(text, start, end)
-            if answer := _ANSWER.match(text[first:start]):
-                first += answer.end()
-            cut_off = f"{text[slice(*lead)]} {text[first:start]} {text[end:last]}"
-            clipped = is_qualified(f"{cut_off}{text[end - 1 : end]}") or (
-                event.kind is EventKind.PROMPT and (is_clipped(text, start, end) or is_disowned(text, start, end))
-            )
-            passage = text[(lead[0] if lead[0] < lead[1] else first) : last] if clipped else text[start:end]
-            return passage.strip() if "\n" in passage.strip() else _LISTED.sub("", passage, count=1).strip()
-    return ""
+    text, (start, end) = _find_in_event(quote, event)
+    if not text:
+        return ""
+    lead, first, last = _sentences_around(text, start, end)
+    if answer := _ANSWER.match(text[first:start]):
+        first += answer.end()
+    cut_off = f"{text[slice(*lead)]} {text[first:start]} {text[end:last]}"
+    clipped = is_qualified(f"{cut_off}{text[end - 1 : end]}") or (
+        event.kind is EventKind.PROMPT and (is_clipped(text, start, end) or is_disowned(text, start, end))
+    )
+    passage = text[(lead[0] if lead[0] < lead[1] else first) : last] if clipped else text[start:end]
+    return passage.strip() if "\n" in passage.strip() else _LISTED.sub("", passage, count=1).strip()
 
 
 def locate(quote: str, text: str) -> tuple[int, int] | None:
@@ -357,8 +357,8 @@ def _fold_letters(text: str, *, marks: bool = True) -> tuple[str, list[int]]:
     places: list[int] = []
     for place, char in enumerate(text):
         if place not in left:
-            told = char.lower() if char.isascii() else unicodedata.normalize("NFKD", char).casefold()
-            letters = [each for each in told if each.isalnum()]
+            folded = char.lower() if char.isascii() else unicodedata.normalize("NFKD", char).casefold()
+            letters = [letter for letter in folded if letter.isalnum()]
             chars += letters
             places += [place] * len(letters)
     return "".join(chars), places
@@ -366,16 +366,11 @@ def _fold_letters(text: str, *, marks: bool = True) -> tuple[str, list[int]]:
 
 def find_whole_sentences(quote: str, event: Event) -> str:
     """The whole sentences that contain a quote, with the lead-in line of a list: what was cut off may reverse it."""
-    for text in list_texts(event):
-        if found := locate(quote, text):
-            return text[slice(*sentences_around(text, *found))].strip()
-    return quote
-
-
-def sentences_around(text: str, start: int, end: int) -> tuple[int, int]:
-    """The span of the whole sentences around a passage; for a list item it starts at the lead-in line of the list."""
-    lead, first, last = _sentences_around(text, start, end)
-    return min(lead[0], first), last
+    text, span = _find_in_event(quote, event)
+    if not text:
+        return quote
+    lead, first, last = _sentences_around(text, *span)
+    return text[min(lead[0], first) : last].strip()
 
 
 def _sentences_around(text: str, start: int, end: int) -> tuple[tuple[int, int], int, int]:

@@ -171,7 +171,7 @@ def find_trust_fault(
         lambda: _find_polarity_fault(content, evidence, cited, events) if worded else "",
         lambda: _find_order_fault(content, evidence) if worded else "",
     )
-    return next((told for check in checks if (told := check())), "")
+    return next((fault for check in checks if (fault := check())), "")
 
 
 def _find_support_fault(content: str, evidence: Sequence[Evidence], cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
@@ -228,12 +228,14 @@ def _find_remedy_fault(
     ordered = [events[place] for place in sorted(events)]
     own = [item for item in evidence if item.origin is Origin.USER]
     granted = _find_granted_quotes(evidence, events, lexicon)  # the person says that the assistant's suggestion helped
-    told = (len(own) == len(evidence) and _carries(content, own, _CARRIED)) or (
+    is_stated = (len(own) == len(evidence) and _carries(content, own, _CARRIED)) or (
         bool(granted) and _rests_on(content, (*own, *granted), evidence)
     )
     keys = {item.event for item in granted}
     agreed = [event for event in cited.values() if event.key in keys]
-    return "nothing shows that it helped" if is_unproven_fix(content, cited.values(), ordered, stated=told, agreed=agreed) else ""
+    return (
+        "nothing shows that it helped" if is_unproven_fix(content, cited.values(), ordered, stated=is_stated, agreed=agreed) else ""
+    )
 
 
 def _find_polarity_fault(

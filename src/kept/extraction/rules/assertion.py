@@ -5,12 +5,13 @@ review. A passage cut out of a sentence may say the opposite of the sentence. Th
 rest may only be filler, a complete clause, or nothing.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from kept.core.pattern import Pattern
-from kept.core.sentences import SentenceSpan, split_sentences
+from kept.core.sentences import SentenceSpan
 from kept.core.text import NEGATIONS, tokenize
-from kept.extraction.rules.patterns import EDGE, list_words, match_words
+from kept.extraction.rules.patterns import EDGE, find_sentences, list_words, match_words
 from kept.profiles.lexicons import join_alternatives
 
 ASKED = "the passage stands in a question"
@@ -92,12 +93,10 @@ _COLONS = (":", "：")
 
 def find_unasserted_reason(text: str, start: int, end: int) -> str:
     """Why the author of a prompt does not assert the characters ``[start, end)``; empty if nothing suggests it."""
-    whole = tuple(
-        span for span in split_sentences(text, 0, len(text)) if not span.parenthetical and span.start < end and span.end > start
-    )
+    whole = find_sentences(text, start, end)
     first, last = (whole[0].start, whole[-1].end) if whole else (start, end)
     if whole and _TRAILS.search(text[end:last]):
-        whole, last = (*whole[:-1], replace(whole[-1], end=end)), end
+        whole, last = [*whole[:-1], replace(whole[-1], end=end)], end
     before, words, after = text[min(first, start) : start], text[start:end], text[end : max(last, end)]
     checks = (
         (any(is_question(text[span.start : span.end]) for span in whole), ASKED),
@@ -148,7 +147,7 @@ def is_question(sentence: str) -> bool:
     return asks and _REQUEST.search(sentence) is None
 
 
-def _is_text_to_write(text: str, start: int, whole: tuple[SentenceSpan, ...]) -> bool:
+def _is_text_to_write(text: str, start: int, whole: Sequence[SentenceSpan]) -> bool:
     """True if the words that introduce a passage with a colon order to write it somewhere."""
     lead = text[:start].rstrip(_CLOSING + "“„«「")
     if not lead.endswith(_COLONS):
@@ -187,7 +186,7 @@ QUOTES = "\"'`“”„«»‘’「」 \t"
 
 def is_clipped(text: str, start: int, end: int) -> bool:
     """True if the characters ``[start, end)`` of a prompt may have another meaning outside their sentence."""
-    own = [span for span in split_sentences(text, 0, len(text)) if not span.parenthetical and span.start < end and span.end > start]
+    own = find_sentences(text, start, end)
     first, last = (min(start, own[0].start), max(end, own[-1].end)) if own else (start, end)
     return not (_may_go_before(text[first:start]) and _may_go_behind(text[end:last]))
 
@@ -202,8 +201,8 @@ def is_disowned(text: str, start: int, end: int) -> bool:
         end -= 1
     before, after = text[:start].rstrip(" \t"), text[end:].lstrip(".!?")
     quoted = before[-1:] in _QUOTED and after[:1] in _QUOTED and before and after
-    told = quoted and any(map(str.isalnum, after.split("\n", 1)[0]))
-    return bool(told) or any(mark in text[start:end] for mark in _STRUCK) or before.endswith(_STRUCK)
+    is_discussed = quoted and any(map(str.isalnum, after.split("\n", 1)[0]))
+    return bool(is_discussed) or any(mark in text[start:end] for mark in _STRUCK) or before.endswith(_STRUCK)
 
 
 def _may_go_before(rest: str) -> bool:

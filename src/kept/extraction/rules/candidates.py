@@ -102,10 +102,10 @@ def _find_prompt_tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
     spans = [
         span for typed in typed_spans(event) for span in split_sentences(text, typed.start, typed.end) if not span.parenthetical
     ][:_SENTENCES]
-    told = dict(find_tellings(text, spans, patterns, lexicon.tellings))
-    rest = [(place, span) for place, span in enumerate(spans) if place not in told]
-    told.update(find_wishes(text, rest, wished, lexicon))
-    return [told[place] for place in sorted(told)]
+    tellings = dict(find_tellings(text, spans, patterns, lexicon.tellings))
+    rest = [(place, span) for place, span in enumerate(spans) if place not in tellings]
+    tellings.update(find_wishes(text, rest, wished, lexicon))
+    return [tellings[place] for place in sorted(tellings)]
 
 
 def _build_candidates(prompt: _Prompt, telling: Telling) -> tuple[Candidate, ...]:
@@ -171,10 +171,10 @@ def _find_person(content: str, spoken: Sequence[TellingPatterns]) -> str:
         kin = compile_pattern(patterns.kin).search(content) if patterns.kin else None
         if kin is None:
             continue
-        said = kin[0].strip(" \"'“«(*_>,;:")
-        if compile_pattern(patterns.kin).search(said.casefold()) is None:  # the match begins with the name
-            return _read_name(said)
-        return _read_name(content[kin.end() :] if content.startswith(said) else content)
+        words = kin[0].strip(" \"'“«(*_>,;:")
+        if compile_pattern(patterns.kin).search(words.casefold()) is None:  # the match begins with the name
+            return _read_name(words)
+        return _read_name(content[kin.end() :] if content.startswith(words) else content)
     return ""
 
 

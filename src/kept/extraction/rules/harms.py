@@ -138,8 +138,8 @@ def _is_harmful_call(words: list[str], joint: str) -> bool:
 
 def _destroys(words: list[str]) -> bool:
     """True if a program, subcommand or long option says that something is destroyed for good. Deleting a cache does not count."""
-    said = [word for word in words if "/" not in word and (word.startswith("--") or not word.startswith("-"))][:6]
-    pieces = {piece.lower() for word in said for piece in _PIECES.findall(word.partition("=")[0])} - {words[0] if words else ""}
+    telling = [word for word in words if "/" not in word and (word.startswith("--") or not word.startswith("-"))][:6]
+    pieces = {piece.lower() for word in telling for piece in _PIECES.findall(word.partition("=")[0])} - {words[0] if words else ""}
     # `reset --hard` is found by DESTROYS
     if "dropdb" in words or "cache" in pieces or (words[:1] == ["git"] and "reset" in pieces):
         return "dropdb" in words

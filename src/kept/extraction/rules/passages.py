@@ -13,6 +13,7 @@ from kept.core.spans import event_spans
 from kept.core.spans.marks import Span, SpanKind
 from kept.core.text import NEGATIONS, is_cjk, tokenize
 from kept.core.value import dataclass, replace
+from kept.extraction.rules.patterns import find_sentences
 from kept.profiles.lexicons import join_alternatives, word_list
 
 LEAST = 4  # content words; a shorter passage is not certain
@@ -86,7 +87,7 @@ def find_passage(words: str, events: Sequence[Event], first: int, place: int, se
 def widen_to_sentences(passage: Passage) -> Passage | None:
     """Widen a passage to whole sentences; None if the person did not type all of them."""
     text, start, end = passage.event.text, passage.start, passage.end
-    own = [span for span in split_sentences(text, 0, len(text)) if not span.parenthetical and span.start < end and span.end > start]
+    own = find_sentences(text, start, end)
     first, last = (min(start, own[0].start), max(end, own[-1].end)) if own else (start, end)
     if passage.answer or _FOREIGN in _mask_foreign(passage.event)[first:last]:
         return None

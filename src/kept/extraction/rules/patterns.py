@@ -7,6 +7,7 @@ from kept.core.artifact import find_artifacts
 from kept.core.event import Author, Event, EventKind, is_choice, is_unconfirmed
 from kept.core.memory import CHOSEN, UNCONFIRMED, USER_SCOPE, Evidence
 from kept.core.pattern import Pattern, PatternSet
+from kept.core.sentences import SentenceSpan, split_sentences
 from kept.core.spans import quote_origin
 from kept.core.text import is_cjk
 from kept.profiles.lexicons import TellingPatterns, join_alternatives, load_telling_patterns
@@ -97,6 +98,13 @@ def build_evidence(event: Event, quote: str, *, by_span: bool = False) -> Eviden
     )
 
 
+def find_sentences(text: str, start: int, end: int) -> list[SentenceSpan]:
+    """The sentences of a text that overlap with the characters ``[start, end)``, without parentheses."""
+    return [
+        span for span in split_sentences(text, 0, len(text)) if not span.parenthetical and span.start < end and span.end > start
+    ]
+
+
 def list_texts(event: Event) -> tuple[str, ...]:
     """The texts of an event: its words, and its tool call's target and detail."""
     tool = (event.tool.target, event.tool.detail) if event.tool else ()
@@ -126,8 +134,8 @@ def choose_scope(
     ``around`` is the prompt that contains the passage; its words count as well if the passage is at least half of it. A passage
     that says "this project" or names one of its files belongs to the project in any category.
     """
-    said = around if around and len(around) < 2 * len(content) else content
-    if any(has_match(patterns.everywhere, said) for patterns in spoken):
+    passage = around if around and len(around) < 2 * len(content) else content
+    if any(has_match(patterns.everywhere, passage) for patterns in spoken):
         return USER_SCOPE
     local = any(has_match(patterns.here, content) for patterns in spoken) or any(
         "/" in artifact and "://" not in artifact for artifact in find_artifacts(content)

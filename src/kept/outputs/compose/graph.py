@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
+from itertools import combinations
 from math import log2
 
 from kept.core.markup import to_fact_text
@@ -109,21 +110,18 @@ def build_graph(
     resources = _shared_resources(active)
     things = [*_home_nodes(active, homes, pages or {}), *_resource_nodes(resources, pages or {})]
     spoken = _mentioned_entities(active, things)
+    memory_nodes = [_memory_node(memory) for memory in active]
     chosen = _heaviest_nodes(things, int(most * _THINGS) if len(active) > most * (1 - _THINGS) else most - len(active))
-    shown = _heaviest_nodes((_memory_node(memory) for memory in active), most - len(chosen))
+    shown = _heaviest_nodes(memory_nodes, most - len(chosen))
     ids = {node.id for node in (*chosen, *shown)}
     edges = [
         edge
         for edge in (*_link_memories(active, homes, resources, spoken), *_cooccurrence_edges(active, homes, resources, spoken))
         if edge.source in ids and edge.target in ids
     ]
-    counts = Counter(node.kind for node in (*things, *(_memory_node(memory) for memory in active)))
+    counts = Counter(node.kind for node in (*things, *memory_nodes))
     counts.subtract(node.kind for node in (*chosen, *shown))
     return Graph(nodes=(*chosen, *shown), edges=tuple(edges), left_out=dict(+counts))
-
-
-def _resource_id(name: str) -> str:
-    return f"{RESOURCES}/{make_slug(name)}"
 
 
 def _memory_node(memory: Memory) -> Node:
@@ -151,15 +149,16 @@ def _home_nodes(active: Sequence[Memory], homes: Mapping[str, tuple[str, str]], 
 def _shared_resources(active: Sequence[Memory]) -> dict[str, tuple[str, frozenset[str]]]:
     """The resources that several memories name, by node id: the name, and the memories' ids."""
     by_name: defaultdict[str, set[str]] = defaultdict(set)
-    for each in active:
-        for name in each.artifacts:
+    for memory in active:
+        for name in memory.artifacts:
             if len(name) > 3:
-                by_name[name].add(each.id)
-    found: dict[str, tuple[str, frozenset[str]]] = {}
-    for name, ids in sorted(by_name.items(), key=lambda each: (-len(each[1]), each[0])):
-        label, before = found.get(_resource_id(name), (name, frozenset[str]()))
-        found[_resource_id(name)] = (label, before | ids)
-    return {key: each for key, each in found.items() if len(each[1]) >= _NAMED}
+                by_name[name].add(memory.id)
+    resources: dict[str, tuple[str, frozenset[str]]] = {}
+    for name, ids in sorted(by_name.items(), key=lambda item: (-len(item[1]), item[0])):
+        node = f"{RESOURCES}/{make_slug(name)}"
+        label, before = resources.get(node, (name, frozenset[str]()))
+        resources[node] = (label, before | ids)
+    return {node: resource for node, resource in resources.items() if len(resource[1]) >= _NAMED}
 
 
 def _resource_nodes(resources: Mapping[str, tuple[str, frozenset[str]]], pages: Mapping[str, str]) -> Iterator[Node]:
@@ -219,6 +218,6 @@ def _cooccurrence_edges(active: Sequence[Memory], homes: _Homes, resources: _Res
         home, others = homes[memory.id][0], sorted({*named[memory.id], *spoken.get(memory.id, ())})
         count.update((home, other) for other in others if other != home)
         some = others[:_PARTNERS]
-        count.update((one, other) for at, one in enumerate(some) for other in some[at + 1 :])
-    for (one, other), weight in sorted(count.items()):
-        yield Edge(source=one, target=other, kind=EdgeKind.TOGETHER, weight=weight)
+        count.update(combinations(some, 2))
+    for (source, target), weight in sorted(count.items()):
+        yield Edge(source=source, target=target, kind=EdgeKind.TOGETHER, weight=weight)
