@@ -34,7 +34,7 @@ from kept.recall import context
 from kept.recall.context import ContextRequest, RecallEnvironment, assemble_context, failure_marks
 from kept.recall.embed import create_embedder
 from kept.recall.embed_server.query import make_query_context, memories_in_process
-from kept.recall.failures import message_fingerprints
+from kept.recall.error_fingerprints import message_fingerprints
 from kept.recall.index import UnitKind
 from kept.recall.index.vectors import VectorEntry, update_vectors
 from kept.recall.indexing import open_queue

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kept.extraction.rules.harms import places_unnamed, requires_unnamed
+from kept.extraction.rules.harms import installs_unnamed_package, requires_unnamed_package
 
 ABSENT = "ModuleNotFoundError: No module named 'requests'"
 NODE = "Error: Cannot find module 'left-pad/lib'"
@@ -43,7 +43,7 @@ RUBY = "cannot load such file -- nokogiri (LoadError)"
     ],
 )
 def test_a_package_that_the_error_does_not_name_waits(error: str, command: str) -> None:
-    assert places_unnamed([command], [error], "")
+    assert installs_unnamed_package([command], [error], "")
 
 
 @pytest.mark.parametrize(
@@ -74,11 +74,11 @@ def test_a_package_that_the_error_does_not_name_waits(error: str, command: str) 
     ],
 )
 def test_what_the_error_names_or_the_project_lists_may_be_placed(error: str, command: str) -> None:
-    assert not places_unnamed([command], [error], "")
+    assert not installs_unnamed_package([command], [error], "")
 
 
 def test_a_package_of_the_failed_command_may_be_placed_another_way() -> None:
-    assert not places_unnamed(["npm install left-pad --legacy-peer-deps"], ["npm ERR! ERESOLVE"], "npm install left-pad")
+    assert not installs_unnamed_package(["npm install left-pad --legacy-peer-deps"], ["npm ERR! ERESOLVE"], "npm install left-pad")
 
 
 @pytest.mark.parametrize(
@@ -96,4 +96,4 @@ def test_a_package_of_the_failed_command_may_be_placed_another_way() -> None:
     ],
 )
 def test_a_line_of_a_manifest_may_ask_for_what_is_missing(name: str, old: str, new: str, *, unnamed: bool) -> None:
-    assert requires_unnamed(name, old, new, [ABSENT, NODE]) is unnamed
+    assert requires_unnamed_package(name, old, new, [ABSENT, NODE]) is unnamed

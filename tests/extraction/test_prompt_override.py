@@ -50,6 +50,15 @@ def test_the_first_save_creates_the_override_and_it_is_told(place):
     assert any(each.startswith("+Calmly now.") for each in diff_prompt(saved))
 
 
+def test_a_text_with_a_secret_is_refused_before_the_old_text_is_copied(place):
+    draft = load_prompt_state(place)
+    saved = save_own_prompt(place, "", draft.text + "one\n", if_match=draft.revision)
+    with pytest.raises(UsageError):
+        save_own_prompt(place, "", f"{saved.text}ghp_{'a1B2' * 9}\n", if_match=saved.revision)
+    assert load_prompt_state(place).text == saved.text
+    assert not (place.state / "prompts").exists()
+
+
 def test_a_text_for_a_prompt_that_changed_meanwhile_is_refused(place):
     draft = load_prompt_state(place)
     save_own_prompt(place, "", draft.text + "one\n", if_match=draft.revision)

@@ -12,7 +12,6 @@ from kept.core.errors import ConfigError, MissingError, StaleError, UsageError
 from kept.core.redact import refuse_secrets
 from kept.core.value import dataclass
 from kept.local import files, settings
-from kept.local.files import FileContent
 from kept.paths import Paths
 from kept.profiles.profile import Profile
 from kept.profiles.prompts import BUILT_IN, Prompt, compose_prompt, default_prompt_text, load_prompt, user_prompt_path
@@ -50,33 +49,36 @@ class PromptState:
 
 def load_active_prompt(home: Paths, profile: str = "") -> ActivePrompt:
     """Load the active prompt of a profile (default: the default profile). Raises ConfigError."""
+    usual, loaded, own = _load_profile(home, profile)
+    return ActivePrompt(prompt=load_prompt(loaded, root=home.root, config=home.config, default_profile=usual), own=own)
+
+
+def _load_profile(home: Paths, profile: str) -> tuple[str, Profile, Path]:
+    """The id of the default profile, the named profile (default: that one), and the path of its own prompt."""
     usual = settings.load_settings(home.settings).profile
-    made = profiles.load_profile(profile or usual, home.config / "profiles")
-    prompt = load_prompt(made, root=home.root, config=home.config, default_profile=usual)
-    return ActivePrompt(prompt=prompt, own=user_prompt_path(made.id, home.config, default_profile=usual))
+    loaded = profiles.load_profile(profile or usual, home.config / "profiles")
+    return usual, loaded, user_prompt_path(loaded.id, home.config, default_profile=usual)
 
 
 def active_profile_ids(home: Paths) -> tuple[str, ...]:
     """The ids of the profiles that the settings use, the default one first. Raises ConfigError."""
-    found = settings.load_settings(home.settings)
-    return tuple(dict.fromkeys((found.profile, *found.profiles, *(profile_rule.profile for profile_rule in found.use))))
+    chosen = settings.load_settings(home.settings)
+    return tuple(dict.fromkeys((chosen.profile, *chosen.profiles, *(rule.profile for rule in chosen.use))))
 
 
 def load_prompt_state(home: Paths, profile: str = "") -> PromptState:
     """Load the prompt of a profile, even if it is invalid. Raises ConfigError if the settings or the profile cannot be read."""
-    usual = settings.load_settings(home.settings).profile
-    made = profiles.load_profile(profile or usual, home.config / "profiles")
-    own = user_prompt_path(made.id, home.config, default_profile=usual)
+    usual, loaded, own = _load_profile(home, profile)
     try:
-        prompt = load_prompt(made, root=home.root, config=home.config, default_profile=usual)
+        prompt = load_prompt(loaded, root=home.root, config=home.config, default_profile=usual)
     except ConfigError as error:
         path = Path(error.where.split(", category ")[0])  # only the file, without the part of it that is wrong
         text = files.read_file(path).data.decode("utf-8", "replace")
         return PromptState(
-            profile=made, own=own, text=text, origin=str(path), revision=_revision(path, text), prompt=None, problem=str(error)
+            profile=loaded, own=own, text=text, origin=str(path), revision=_revision(path, text), prompt=None, problem=str(error)
         )
     revision = _revision(Path(prompt.origin) if prompt.overridden else None, prompt.text)
-    return PromptState(profile=made, own=own, text=prompt.text, origin=prompt.origin, revision=revision, prompt=prompt)
+    return PromptState(profile=loaded, own=own, text=prompt.text, origin=prompt.origin, revision=revision, prompt=prompt)
 
 
 def _revision(path: Path | None, text: str) -> str:
@@ -97,36 +99,24 @@ def create_own_prompt(home: Paths, profile: str = "") -> Path:
 def save_own_prompt(home: Paths, profile: str, text: str, *, if_match: str) -> PromptState:
     """Save a text as the user's own prompt, if the prompt still has the revision ``if_match``. The old text is put aside.
 
-    Raises StaleError if the revision is different, ConfigError if the text is invalid (nothing is changed then), ChangedError.
+    Raises StaleError if the revision is different, ConfigError if the text is invalid (nothing is changed then), UsageError if it
+    contains a new secret, ChangedError.
     """
-    draft = _check_revision(home, profile, if_match)
-    before = files.read_file(draft.own)
-    _validate_prompt(draft, text)
-    if before.stamp != files.MISSING and before.data.decode("utf-8", "replace") != text:
-        files.copy_to_quarantine(draft.own, into=home.state / "prompts")
-    _write_prompt(home, draft, text, before)
-    return load_prompt_state(home, profile)
-
-
-def _check_revision(home: Paths, profile: str, if_match: str) -> PromptState:
     draft = load_prompt_state(home, profile)
     if draft.revision != if_match:
         raise StaleError(
             "the prompt was changed meanwhile", where=draft.origin, hint="nothing was saved; load it and change it again"
         )
-    return draft
-
-
-def _validate_prompt(draft: PromptState, text: str) -> None:
-    """Raise ConfigError if a prompt with that text would be invalid."""
     if not text.strip():
         raise ConfigError("the prompt is empty", where=str(draft.own), hint="reset it to go back to the built-in one")
-    compose_prompt(draft.profile, text, str(draft.own))
-
-
-def _write_prompt(home: Paths, draft: PromptState, text: str, before: FileContent) -> None:
-    refuse_secrets(text, before=before.data.decode("utf-8", "replace"), where=str(draft.own))
+    compose_prompt(draft.profile, text, str(draft.own))  # raises ConfigError if the text is invalid
+    before = files.read_file(draft.own)
+    old = before.data.decode("utf-8", "replace")
+    refuse_secrets(text, before=old, where=str(draft.own))
+    if before.stamp != files.MISSING and old != text:
+        files.copy_to_quarantine(draft.own, into=home.state / "prompts")
     files.write_if_unchanged(draft.own, text.encode("utf-8", "replace"), expect=before.stamp, root=home.root)
+    return load_prompt_state(home, profile)
 
 
 def declare_category(home: Paths, profile: str, name: str, declaration: Mapping[str, str | bool], *, if_match: str) -> PromptState:
@@ -182,7 +172,7 @@ def _own_prompt_path(home: Paths, profile: str) -> Path:
     return user_prompt_path(profile or usual, home.config, default_profile=usual)
 
 
-def diff_prompt(found: ActivePrompt | PromptState) -> tuple[str, ...]:
+def diff_prompt(active: ActivePrompt | PromptState) -> tuple[str, ...]:
     """The lines of a unified diff from the built-in prompt to the active one; empty if they are equal."""
-    text, origin = (found.text, found.origin) if isinstance(found, PromptState) else (found.prompt.text, found.prompt.origin)
+    text, origin = (active.text, active.origin) if isinstance(active, PromptState) else (active.prompt.text, active.prompt.origin)
     return tuple(unified_diff(default_prompt_text().splitlines(), text.splitlines(), "built in", origin, lineterm=""))

@@ -26,7 +26,7 @@ from kept.extraction.questions.support import (
     measure_support,
     opens_with_denial,
 )
-from kept.extraction.rules.harms import cut_error_prose, is_harmful_command, is_spoken, places_unnamed
+from kept.extraction.rules.harms import cut_error_prose, has_prose, installs_unnamed_package, is_harmful_command
 from kept.extraction.rules.patterns import compile_pattern, list_texts, skip_filler
 from kept.profiles.lexicons import Lexicon, number_words
 
@@ -65,13 +65,13 @@ def is_unproven_fix(
     foreign = (name for name in names if name not in known and not _is_error(name, events))
     shown = [name for name in _PASSAGE.findall(content) or [content] if one_line(name).casefold() not in said]
     if any(
-        is_harmful_command(name) or (name != content and is_spoken(name) and cut_error_prose(name) != name.rstrip(" .:,;=([{"))
+        is_harmful_command(name) or (name != content and has_prose(name) and cut_error_prose(name) != name.rstrip(" .:,;=([{"))
         for name in shown
     ):
         return True
     errors = [line for event in events if event.kind is EventKind.TOOL_OUTPUT for line in find_error_lines(event.text)]
     placed = shown if shown != [content] else _INSTALLED.findall(content)
-    if places_unnamed((item for item in placed if one_line(item).casefold() not in said), errors, " ; ".join(failed)):
+    if installs_unnamed_package((item for item in placed if one_line(item).casefold() not in said), errors, " ; ".join(failed)):
         return True
     orders = [name for name in _ADDRESS.findall(content.casefold()) if name not in ran and name not in said]
     if orders or any(_SHELL.search(name) or " " in name for name in foreign):

@@ -38,23 +38,23 @@ from kept.extraction.rules.commands import (
 from kept.extraction.rules.harms import (
     cut_command_prose,
     cut_error_prose,
+    has_prose,
+    installs_unnamed_package,
     is_harmful_command,
-    is_spoken,
-    places_unnamed,
-    requires_unnamed,
+    requires_unnamed_package,
 )
 from kept.extraction.rules.patterns import build_evidence, list_texts
 from kept.extraction.rules.remedies import (
     CHANGE_CHARS,
-    PASSING,
+    TEMPORARY_PATH,
     Failure,
     Remedy,
+    changed_lines,
     file_name,
     find_remedy,
     format_code,
     has_side_effects,
     is_same_step,
-    lines_of,
     strip_redirections,
 )
 from kept.profiles.profile import Profile
@@ -172,7 +172,7 @@ def find_replacement(failure: Failure, later: Command) -> Remedy | None:
 
 def _build_replacement(success: Command, step: Step) -> Remedy | None:
     text = strip_redirections(step.text)
-    if len(text) > CHANGE_CHARS or "\n" in text or PASSING.search(text):
+    if len(text) > CHANGE_CHARS or "\n" in text or TEMPORARY_PATH.search(text):
         return None
     return Remedy(clause=f"use {format_code(text)} instead", proof=((success.call, text),), rank=1, action=success)
 
@@ -343,7 +343,7 @@ def _build_candidate(fix: Fix, profile: Profile, category: str, scope: str) -> C
     step = strip_redirections(fix.failure.step.text)
     error, command = cut_error_prose(whole), cut_command_prose(step)
     done = [passage for _, passage in fix.remedy.proof]
-    if any(map(is_spoken, done)) or (error != whole and len(error.split()) < _LEAST_ERROR_WORDS) or not command:
+    if any(map(has_prose, done)) or (error != whole and len(error.split()) < _LEAST_ERROR_WORDS) or not command:
         return None
     error = _shorten_passage(error, _ERROR_CHARS, whole=error == whole)
     command = _shorten_passage(command, _COMMAND_CHARS, whole=command == step)
@@ -375,8 +375,8 @@ def _installs_unnamed(fix: Fix, done: Sequence[str]) -> bool:
     """True if what helped installs a package that the failure does not name."""
     errors = (fix.failure.error, *fix.failure.command.errors)
     edit = fix.remedy.edit
-    changed = edit is not None and requires_unnamed(file_name(edit.path), edit.old, edit.new, errors)
-    return changed or places_unnamed(done, errors, fix.failure.command.text)
+    changed = edit is not None and requires_unnamed_package(file_name(edit.path), edit.old, edit.new, errors)
+    return changed or installs_unnamed_package(done, errors, fix.failure.command.text)
 
 
 def _shorten_passage(text: str, limit: int, *, whole: bool) -> str:
@@ -435,9 +435,8 @@ def _is_reversed_later(done: Remedy, later: Sequence[Command], edits: Sequence[E
 def _is_reversal(edit: Edit, later: Edit) -> bool:
     if file_name(edit.path) != file_name(later.path) or not edit.old.strip():
         return False
-    gone, come = set(lines_of(edit.old)) - set(lines_of(edit.new)), set(lines_of(edit.new)) - set(lines_of(edit.old))
-    again = set(lines_of(later.new)) - set(lines_of(later.old))
-    left = set(lines_of(later.old)) - set(lines_of(later.new))
+    gone, come = map(set, changed_lines(edit))
+    left, again = map(set, changed_lines(later))
     return bool((gone and gone <= again) or (come and not gone and come <= left))
 
 

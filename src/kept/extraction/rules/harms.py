@@ -79,7 +79,7 @@ def cut_command_prose(command: str) -> str:
     return command[: min(ends, default=len(command))].rstrip()
 
 
-def is_spoken(passage: str) -> bool:
+def has_prose(passage: str) -> bool:
     """True if a command or a changed line contains a comment or words for a reader."""
     return cut_command_prose(passage) != passage.rstrip()
 
@@ -187,7 +187,7 @@ _ASKED = Pattern(
 )
 
 
-def places_unnamed(passages: Iterable[str], errors: Sequence[str], failed: str) -> bool:
+def installs_unnamed_package(passages: Iterable[str], errors: Sequence[str], failed: str) -> bool:
     """True if a command or line installs a package that neither ``errors`` nor the ``failed`` command name."""
     fetched = [item for passage in passages for item in _find_fetched(_RUN.sub("", passage))]
     if not fetched:
@@ -197,7 +197,7 @@ def places_unnamed(passages: Iterable[str], errors: Sequence[str], failed: str) 
     return not all(_normalize_package(name) in known or (runs and _normalize_package(name) in pieces) for name, runs in fetched)
 
 
-def requires_unnamed(name: str, old: str, new: str, errors: Sequence[str]) -> bool:
+def requires_unnamed_package(name: str, old: str, new: str, errors: Sequence[str]) -> bool:
     """True if new lines of a manifest, the file ``name``, require a package that neither ``errors`` nor the old lines name."""
     if not MANIFEST.fullmatch(name.rsplit("/", 1)[-1]):
         return False

@@ -15,7 +15,7 @@ from kept.profiles.profile import Category
 
 SPACE = " \t\r\n,;:.!…–—-*_>\"'“”«»「」，、：；。！"
 EDGE = r"[^\w\x{80}-\x{1FFF}]"  # includes the letters of every script that separates words
-_LEADS = 6
+_LEADS = 6  # filler words at the beginning of a sentence that are skipped
 _BYTES = 1 << 26  # memory for a pattern; the Russian telling words need more than the default, an eighth of this
 
 
@@ -54,6 +54,11 @@ def find_languages(name: str, text: str) -> tuple[TellingPatterns, ...]:
     return tuple(load_telling_patterns()[place] for place in _compile_set(name).find(text))
 
 
+def skip_space(words: str, start: int) -> int:
+    """The index of the first character from ``start`` on that is neither white space nor punctuation."""
+    return len(words) - len(words[start:].lstrip(SPACE))
+
+
 def skip_filler(words: str, patterns: TellingPatterns) -> int:
     """The index at which a sentence begins after its filler words."""
     head = 0
@@ -61,8 +66,7 @@ def skip_filler(words: str, patterns: TellingPatterns) -> int:
         match = compile_pattern(patterns.lead).match(words[head:]) if patterns.lead else None
         if match is None:
             break
-        head += match.end(1)
-        head += len(words[head:]) - len(words[head:].lstrip(SPACE))
+        head = skip_space(words, head + match.end(1))
     return head if words[head:].strip() else 0
 
 
@@ -72,7 +76,7 @@ def count_mass(words: str) -> int:
     return len(words.split()) + dense // 2 - (1 if dense else 0)
 
 
-LOOKBACK = 300
+LOOKBACK = 300  # events before a prompt that the rules read
 
 
 def is_prompt(event: Event) -> bool:

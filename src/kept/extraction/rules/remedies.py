@@ -36,7 +36,7 @@ _SILENCED = Pattern(r"(?:\s+(?:\d?>&\d|&?\d?>{1,2}\s*/dev/null|&))+$")
 _WRITES = Pattern(r"(?:^|[^0-9&>=-])>{1,2}\s*[\w.~/$]")
 _IN_PLACE = Pattern(r"-i\S*|--in-place\S*")
 _NAME = Pattern(r"[\d_./@-]")  # a character that marks a name rather than a prose word
-PASSING = Pattern(r"/tmp/|/var/folders/|mktemp|\$TMP|\\Temp\\")  # noqa: S108 - temporary folders, which are soon gone
+TEMPORARY_PATH = Pattern(r"/tmp/|/var/folders/|mktemp|\$TMP|\\Temp\\")  # noqa: S108 - temporary folders, which are soon gone
 _LOOP = Pattern(r"(?:for|while|until|if|case|do|then)\b")
 _CODED = Pattern(
     r"\b[A-Z]{1,5}-?\d{3,5}\b|\[[a-z]+-[\w-]+\]$|site-packages|dist-packages|/lib/python|node_modules|module '\w+' has no attribute"
@@ -129,7 +129,7 @@ def _find_command_remedy(failure: Failure, command: Command, own: set[str], *, l
     if not text or len(text) > CHANGE_CHARS or "\n" in text:
         best = next(step for step in reversed(changing) if _rate_relevance(failure, step) == rank)
         text = strip_redirections(best.text)
-    if len(text) > CHANGE_CHARS or "\n" in text or text.endswith("\\") or PASSING.search(text):
+    if len(text) > CHANGE_CHARS or "\n" in text or text.endswith("\\") or TEMPORARY_PATH.search(text):
         return None
     return Remedy(clause=f"run {format_code(text)} first", proof=((command.call, text),), rank=rank, action=command)
 
@@ -257,16 +257,13 @@ def _build_edit_remedy(edit: Edit, clause: tuple[str, tuple[str, ...]], rank: in
 
 
 def _is_edit_named(failure: Failure, edit: Edit) -> bool:
-    changed = [line for line in lines_of(edit.new) if line not in lines_of(edit.old)] + [
-        line for line in lines_of(edit.old) if line not in lines_of(edit.new)
-    ]
-    return any(_find_telling_names(failure) & _find_words(line) for line in changed[:6])
+    gone, come = changed_lines(edit)
+    return any(_find_telling_names(failure) & _find_words(line) for line in [*come, *gone][:6])
 
 
 def _describe_edit(edit: Edit) -> tuple[str, tuple[str, ...]] | None:
     """A one-line edit as a clause with its quoted passages; None if it changed more."""
-    old, new = lines_of(edit.old), lines_of(edit.new)
-    gone, come = [line for line in old if line not in new], [line for line in new if line not in old]
+    gone, come = changed_lines(edit)
     name = file_name(edit.path)
     if not name or len(come) > 1 or len(gone) > 1 or not (come or gone):
         return None
@@ -280,7 +277,13 @@ def _describe_edit(edit: Edit) -> tuple[str, tuple[str, ...]] | None:
     return f"remove {format_code(before)} from `{name}`", (before,)
 
 
-def lines_of(text: str) -> list[str]:
+def changed_lines(edit: Edit) -> tuple[list[str], list[str]]:
+    """The lines that an edit removed, and those that it added."""
+    old, new = _clean_lines(edit.old), _clean_lines(edit.new)
+    return [line for line in old if line not in new], [line for line in new if line not in old]
+
+
+def _clean_lines(text: str) -> list[str]:
     """The non-empty lines of a text, without trailing commas, which depend on the next line."""
     return [line.strip().rstrip(",") for line in text.splitlines() if line.strip()]
 

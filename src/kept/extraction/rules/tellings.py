@@ -13,7 +13,7 @@ from kept.core.value import dataclass, replace
 from kept.core.words import opens_with
 from kept.extraction.rules.assertion import is_question
 from kept.extraction.rules.framing import TellingPosition, find_frame
-from kept.extraction.rules.patterns import SPACE, compile_pattern, count_mass, has_match, skip_filler
+from kept.extraction.rules.patterns import SPACE, compile_pattern, count_mass, has_match, skip_filler, skip_space
 from kept.profiles.lexicons import Lexicon, TellingPatterns, word_list
 
 # Reasons to hold a telling for review.
@@ -194,8 +194,7 @@ def _find_passage_behind(words: str, verb_at: int, behind: int, patterns: Tellin
     at = behind + (mark.end() if mark else len(rest) - len(rest.lstrip()))
     link = compile_pattern(patterns.link).match(words[at:]) if patterns.link else None
     if link:
-        at += link.end(1)
-        at += len(words[at:]) - len(words[at:].lstrip(SPACE))
+        at = skip_space(words, at + link.end(1))
     if link or mark or not patterns.spaced or not rest.strip(SPACE):
         return at, ""
     return (verb_at, "") if has_match(patterns.goes_on, rest.lstrip()) else (verb_at, UNSURE)
@@ -240,8 +239,7 @@ def _find_order(words: str, start: int, patterns: TellingPatterns) -> tuple[int,
     """The start and end of the memory verb that opens a clause, after filler and request words; None if there is no order."""
     begin = start + skip_filler(words[start:], patterns)
     asked = compile_pattern(patterns.request).match(words[begin:]) if patterns.request else None
-    verb_at = begin + (asked.end(1) if asked else 0)
-    verb_at += len(words[verb_at:]) - len(words[verb_at:].lstrip(SPACE))
+    verb_at = skip_space(words, begin + (asked.end(1) if asked else 0))
     verb = compile_pattern(patterns.remember).match(words[verb_at:]) if patterns.remember else None
     return None if verb is None or (_asks(words, patterns) and asked is None) else (verb_at, verb_at + verb.end(1))
 
