@@ -29,8 +29,7 @@ from statistics import quantiles
 from typing import NamedTuple
 
 from kept.core.artifact import find_artifacts
-from kept.core.codec import digest
-from kept.core.digest import text_hash
+from kept.core.digest import digest, text_hash
 from kept.core.event import Origin
 from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import Add

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kept.core.codec import digest, dump, dump_member, load, to_canonical_json
+from kept.core.codec import dump, dump_member, load, to_canonical_json
+from kept.core.digest import digest
 from kept.core.event import Author, Event, EventKind, Origin, Pointer, Precision, ToolUse
 from kept.core.memory import Accepted, Candidate, CandidateVerdict, Evidence, Held, Memory, Refused, Status
 from kept.core.operation import Operation, Retire

@@ -18,7 +18,6 @@ from operator import attrgetter
 from pathlib import PurePath
 from typing import Any, Union, get_args, get_origin
 
-from kept.core.digest import digest as digest  # noqa: PLC0414 - re-exported: some modules still import it from here
 from kept.core.times import format_instant, parse_stored_instant
 
 

@@ -15,7 +15,7 @@ from math import ceil
 from typing import Protocol
 from urllib.parse import unquote
 
-from kept.core.codec import digest
+from kept.core.digest import digest
 from kept.core.event import FORGOTTEN_MARK
 from kept.core.pattern import Pattern, compile_late
 from kept.core.redact.lookalikes import PLAIN

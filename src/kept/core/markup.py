@@ -12,7 +12,7 @@ from datetime import date
 from difflib import SequenceMatcher
 from urllib.parse import quote, unquote
 
-from kept.core.codec import digest
+from kept.core.digest import digest
 from kept.core.document import Layout, Line
 
 LONGEST = 500

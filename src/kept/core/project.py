@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from itertools import count, groupby
 from pathlib import PurePosixPath, PureWindowsPath
 
-from kept.core.codec import digest
+from kept.core.digest import digest
 from kept.core.text import flag_mixed_scripts, project_label
 from kept.core.value import dataclass
 

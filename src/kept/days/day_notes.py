@@ -8,7 +8,7 @@ from operator import attrgetter
 from types import MappingProxyType
 from zoneinfo import ZoneInfo
 
-from kept.core.codec import digest
+from kept.core.digest import digest
 from kept.core.document import DAY_LINE, HEADER, Line
 from kept.core.event import Event
 from kept.core.fold import find_undone_passes

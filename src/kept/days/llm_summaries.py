@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from functools import cache
 
-from kept.core.codec import digest
+from kept.core.digest import digest
 from kept.core.fingerprint import is_known_statement
 from kept.core.summary import Passage, PassageForm, SummaryPoint
 from kept.core.times import ALWAYS

@@ -11,7 +11,8 @@ from enum import Enum
 from itertools import islice
 from typing import Any
 
-from kept.core.codec import digest, json_fields
+from kept.core.codec import json_fields
+from kept.core.digest import digest
 from kept.core.event import Origin
 from kept.core.fingerprint import is_known_statement
 from kept.core.memory import REWORDED, UNDERSTOOD, UNTRIED, Accepted, Candidate, CandidateVerdict, Held, Refused, Verdict

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from kept.core.codec import digest
+from kept.core.digest import digest
 from kept.core.event import Author
 from kept.core.memory import UNDERSTOOD, CandidateVerdict, Refused
 from kept.extraction.questions.support import find_verbatim

@@ -10,7 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kept.core.codec import digest, dump, load
+from kept.core.codec import dump, load
+from kept.core.digest import digest
 from kept.core.errors import ChangedError, SourceError
 from kept.core.fingerprint import mark_known_statements
 from kept.core.redact import redact

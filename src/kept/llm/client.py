@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any
 
-from kept.core.codec import digest
+from kept.core.digest import digest
 from kept.core.errors import ConfigError
 from kept.core.times import format_instant, parse_stored_instant
 from kept.llm.adapters.base import AdapterFailure, AdapterReply, BatchModel, Model, estimate_tokens, format_full_prompt

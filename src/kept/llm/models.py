@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-from kept.core.codec import digest
+from kept.core.digest import digest
 from kept.core.errors import ConfigError
 from kept.llm.adapters import Anthropic, Command, Model, Ollama, OpenAI, RecordingModel, ReplayModel, load_script
 from kept.llm.adapters.ollama import ollama_context, served_context

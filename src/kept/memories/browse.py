@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
-from kept.core.codec import digest, dump, json_fields
+from kept.core.codec import dump, json_fields
+from kept.core.digest import digest
 from kept.core.errors import MissingError, UsageError
 from kept.core.event import Author, Event, Origin
 from kept.core.fold import find_undone_passes

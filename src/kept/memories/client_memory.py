@@ -8,7 +8,7 @@ switched off.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from kept.core.codec import digest
+from kept.core.digest import digest
 from kept.core.errors import UsageError
 from kept.core.event import Origin
 from kept.core.fingerprint import is_known_statement

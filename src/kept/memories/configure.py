@@ -10,7 +10,8 @@ from contextlib import suppress
 from typing import Any
 
 from kept import profiles
-from kept.core.codec import digest, dump
+from kept.core.codec import dump
+from kept.core.digest import digest
 from kept.core.errors import ConfigError, StaleError, TerminalOnlyError, UsageError
 from kept.core.redact import refuse_secrets
 from kept.core.value import dataclass

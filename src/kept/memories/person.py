@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from datetime import datetime
 
 from kept.core.artifact import find_artifacts
-from kept.core.codec import digest
+from kept.core.digest import digest
 from kept.core.errors import MissingError, StaleError, UsageError
 from kept.core.event import Origin
 from kept.core.fold import FORGOTTEN

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from hashlib import sha256
 
-from kept.core.codec import digest, dump, load, to_canonical_json
+from kept.core.codec import dump, load, to_canonical_json
+from kept.core.digest import digest
 from kept.core.memory import Memory, Status
 from kept.core.operation import Add, Operation, Reaffirm, Reword
 from kept.core.text import normal_form

@@ -12,7 +12,8 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kept.core.codec import digest, to_canonical_json
+from kept.core.codec import to_canonical_json
+from kept.core.digest import digest
 from kept.core.erasure import ErasureMatch, ErasureWords
 from kept.core.errors import KeptError, UsageError
 from kept.core.fingerprint import is_known_statement

@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from kept.core.codec import digest
+from kept.core.digest import digest
 from kept.core.erasure import ErasureMatch, ErasureWords
 from kept.core.errors import ConfigError, StoreError, UsageError
 from kept.core.event import Origin

@@ -11,8 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from kept.core.artifact import find_artifacts
-from kept.core.codec import digest
-from kept.core.digest import hash_bytes
+from kept.core.digest import digest, hash_bytes
 from kept.core.document import AddedLines, Edits, Line
 from kept.core.errors import UsageError
 from kept.core.event import Origin

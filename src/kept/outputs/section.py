@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any
 
-from kept.core.codec import digest
+from kept.core.digest import digest
 from kept.core.errors import ChangedError
 from kept.core.markup import split_lines
 from kept.core.value import dataclass

@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from kept.core.codec import digest, to_json
-from kept.core.digest import hash_bytes
+from kept.core.codec import to_json
+from kept.core.digest import digest, hash_bytes
 from kept.core.errors import KeptError, RefusedPathError
 from kept.local import files
 from kept.local.clients import CLIENTS, GEMINI

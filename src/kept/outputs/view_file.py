@@ -6,8 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 from kept.core.artifact import find_artifacts
-from kept.core.codec import digest
-from kept.core.digest import hash_bytes
+from kept.core.digest import digest, hash_bytes
 from kept.core.document import Line
 from kept.core.event import Origin
 from kept.core.memory import USER_SCOPE, Memory, Status

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from kept.core.codec import digest
+from kept.core.digest import digest
 from kept.core.errors import ConfigError
 from kept.local.progress import Progress, ignore_progress
 from kept.local.workers import Workers, join_cluster, start_processes

@@ -11,7 +11,7 @@ from typing import Any
 
 from kept.changes import apply_person_change
 from kept.core.artifact import find_artifacts
-from kept.core.codec import digest
+from kept.core.digest import digest
 from kept.core.errors import KeptError, StoreError, UsageError
 from kept.core.event import FORGOTTEN_MARK, Origin
 from kept.core.fingerprint import is_known_statement

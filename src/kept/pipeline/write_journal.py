@@ -11,7 +11,8 @@ from enum import StrEnum
 from pathlib import Path
 from statistics import fmean
 
-from kept.core.codec import digest, dump, to_canonical_json
+from kept.core.codec import dump, to_canonical_json
+from kept.core.digest import digest
 from kept.core.errors import UsageError
 from kept.core.text import jaccard_similarity, tokenize
 from kept.core.value import dataclass, field, replace

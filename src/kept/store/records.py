@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from kept.core.codec import digest, dump, dump_member, load, to_canonical_json
+from kept.core.codec import dump, dump_member, load, to_canonical_json
+from kept.core.digest import digest
 from kept.core.event import FORGOTTEN_MARK, Event, EventKind, Precision, is_unconfirmed
 from kept.core.memory import CandidateVerdict, Verdict
 from kept.core.operation import Operation, Pass

@@ -8,7 +8,8 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import Self
 
-from kept.core.codec import digest, dump, load, to_canonical_json
+from kept.core.codec import dump, load, to_canonical_json
+from kept.core.digest import digest
 from kept.core.document import Line
 from kept.core.errors import DamagedError, StoreError, UsageError
 from kept.core.memory import Memory

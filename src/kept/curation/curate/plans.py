@@ -6,7 +6,7 @@ The facts of a cluster summarize its candidates: the wording, when and how often
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from kept.core.codec import digest
+from kept.core.digest import digest
 from kept.core.event import Origin
 from kept.core.fold import with_facts
 from kept.core.handover import CAUSE

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from kept.core.artifact import find_artifacts
-from kept.core.codec import digest
+from kept.core.digest import digest
 from kept.core.event import Author, Event, EventKind, Origin
 from kept.core.memory import UNDERSTOOD, Candidate, Evidence
 from kept.core.text import one_line

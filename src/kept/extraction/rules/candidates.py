@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import PurePosixPath
 
 from kept.core.artifact import find_artifacts
-from kept.core.codec import digest
+from kept.core.digest import digest
 from kept.core.event import Author, Event, EventKind, Origin, is_note
 from kept.core.memory import COMMAND, DECIDED, SAID_ONCE, TAKES_BACK, USER_SCOPE, WISH, WITHDRAWAL, Candidate, Frame
 from kept.core.pattern import Pattern

@@ -7,7 +7,7 @@ program in its place. Whether a candidate becomes a memory is decided elsewhere.
 
 from collections.abc import Iterator, Sequence
 
-from kept.core.codec import digest
+from kept.core.digest import digest
 from kept.core.error_fingerprint import error_message, fingerprint_error, fingerprint_errors, linter_rule, score_error_line
 from kept.core.event import Author, Event, EventKind, least_trusted
 from kept.core.memory import DANGEROUS, UNNAMED, Candidate, Evidence

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from kept.core.artifact import find_artifacts
-from kept.core.codec import digest
+from kept.core.digest import digest
 from kept.core.event import Author, Event, EventKind, Origin, ToolUse
 from kept.core.handover import CAUSE, REWORDED, is_suggestion_tool
 from kept.core.memory import ALLUDES, HELPFUL, PASSING, Candidate, Frame

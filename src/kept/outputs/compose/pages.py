@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
-from kept.core.codec import digest
+from kept.core.digest import digest
 from kept.core.document import Document, Fact, Line, Section
 from kept.core.markup import escape, fact_line, size_in_bytes, to_fact_text
 from kept.core.memory import USER_SCOPE, Memory, Status, outcome_clause

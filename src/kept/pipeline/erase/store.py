@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 
-from kept.core.codec import digest
+from kept.core.digest import digest
 from kept.core.document import Line
 from kept.core.erasure import ErasureMatch, ErasureWords
 from kept.core.event import Author, Event, Origin
