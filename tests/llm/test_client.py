@@ -119,7 +119,7 @@ def test_settings_that_name_no_model_make_every_question_unreachable() -> None:
         raise ConfigError("llm.command is not set", hint="kept config set llm.command claude")
 
     one = asker(None)
-    one._made = made
+    one._create = made
     (reply,) = one([ask()])
     assert isinstance(reply, UnreachableReply)
     assert "llm.command is not set" in reply.reason
@@ -241,16 +241,16 @@ def test_what_is_asked_is_told_before_the_first_question_however_little_it_is_an
 def test_a_budget_of_a_month_counts_what_was_asked_since_its_first_day(tmp_path: Path) -> None:
     path, month = tmp_path / "replies.db", Limits(span="a month", calls=2)
     early, late, after = (datetime(2026, *day, tzinfo=UTC) for day in ((1, 3), (1, 30), (2, 1)))
-    asker(Played(GOOD), replies=ReplyCache(path), month=month, clock=lambda: early)([ask("one"), ask("two")])
+    asker(Played(GOOD), replies=ReplyCache(path), limits=[month], clock=lambda: early)([ask("one"), ask("two")])
     for moment, told in ((late, "2 calls a month (llm.month_calls)"), (after, "")):
-        asking = asker(Played(GOOD), replies=ReplyCache(path), month=month, clock=lambda moment=moment: moment)
+        asking = asker(Played(GOOD), replies=ReplyCache(path), limits=[month], clock=lambda moment=moment: moment)
         assert asking.find_shortfall(asking.estimate([ask("three")])) == told
 
 
 def test_a_budget_that_earlier_runs_used_up_is_told_before_anything_is_asked(tmp_path: Path) -> None:
     path, told, day = tmp_path / "replies.db", [], Limits(span="a day", calls=2)
-    asker(Played(GOOD), replies=ReplyCache(path), day=day)([ask("one"), ask("two")])
-    asking = asker(Played(GOOD), replies=ReplyCache(path), day=day)
+    asker(Played(GOOD), replies=ReplyCache(path), limits=[day])([ask("one"), ask("two")])
+    asking = asker(Played(GOOD), replies=ReplyCache(path), limits=[day])
     asking.tell = told.append
     assert "2 calls a day" in asking.find_shortfall(asking.estimate([ask("three")]))
     asking.announce(asking.estimate([ask("three")]))
@@ -271,11 +271,13 @@ def test_the_budget_of_a_day_counts_the_runs_before(tmp_path: Path) -> None:
     path, moment = tmp_path / "replies.db", datetime(2026, 10, 1, 12, tzinfo=UTC)
     day = Limits(span="a day", calls=5)
     for number in range(2):
-        asker(Played(GOOD), replies=ReplyCache(path), day=day, clock=lambda: moment)([ask(f"{number}-{each}") for each in range(3)])
+        asker(Played(GOOD), replies=ReplyCache(path), limits=[day], clock=lambda: moment)(
+            [ask(f"{number}-{each}") for each in range(3)]
+        )
     model = Played(GOOD)
-    asker(model, replies=ReplyCache(path), day=day, clock=lambda: moment)([ask("more")])
+    asker(model, replies=ReplyCache(path), limits=[day], clock=lambda: moment)([ask("more")])
     assert model.asked == []
-    asker(model, replies=ReplyCache(path), day=day, clock=lambda: moment + timedelta(days=1))([ask("more")])
+    asker(model, replies=ReplyCache(path), limits=[day], clock=lambda: moment + timedelta(days=1))([ask("more")])
     assert len(model.asked) == 1
 
 

@@ -11,10 +11,12 @@ from threading import Thread
 import pytest
 
 from asks import ask
+from kept.core.fence import GUARD
 from kept.core.handover import OFF_THE_RECORD
-from kept.llm.adapters import AdapterFailure, AdapterReply, Command
+from kept.llm.adapters.base import AdapterFailure, AdapterReply
+from kept.llm.adapters.command import Command
 from kept.llm.adapters.process import RunningPrograms
-from kept.llm.ask import GUARD, Fault
+from kept.llm.ask import Fault
 from waiting import until
 
 

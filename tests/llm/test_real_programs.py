@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from asks import Time, ask, asker
-from kept.llm.adapters import AdapterFailure, AdapterReply, Command
+from kept.llm.adapters.base import AdapterFailure, AdapterReply
+from kept.llm.adapters.command import Command
 from kept.llm.ask import CompleteReply, Fault, UnreachableReply
 from loopback import Loopback
 

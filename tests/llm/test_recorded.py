@@ -6,7 +6,8 @@ import pytest
 
 from asks import GOOD, Played, ask, asker, paid
 from kept.core.errors import ConfigError
-from kept.llm.adapters import AdapterReply, RecordingModel, ReplayModel, load_script
+from kept.llm.adapters.base import AdapterReply
+from kept.llm.adapters.recorded import RecordingModel, ReplayModel, load_script
 from kept.llm.ask import CompleteReply, UnreachableReply, UnreadableReply
 
 
@@ -52,5 +53,5 @@ def test_a_script_answers_by_purpose_and_words(tmp_path: Path) -> None:
     said = [model.ask(each) for each in (ask("figs"), ask("plums"), ask("figs", purpose="summary"))]
     assert [each.text for each in said if isinstance(each, AdapterReply)] == ['{"facts": ["figs"]}', '{"facts": []}', "a day"]
     path.write_text('{"contains": "x"}', encoding="utf-8")
-    with pytest.raises(ConfigError, match="no line of a script"):
+    with pytest.raises(ConfigError, match="the line is no rule of a script"):
         load_script(path)

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from asks import ask
-from kept.llm.ask import GUARD, CompleteReply, UnreachableReply
+from kept.core.fence import GUARD
+from kept.llm.ask import CompleteReply, UnreachableReply
 from kept.llm.client import LlmClient
 from kept.paths import find_paths
 from kept.workspace import Workspace, open_workspace

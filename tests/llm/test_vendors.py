@@ -6,7 +6,11 @@ from pathlib import Path
 import pytest
 
 from asks import Time, ask, asker
-from kept.llm.adapters import AdapterFailure, AdapterReply, Anthropic, OpenAI, ollama
+from kept.llm import available
+from kept.llm.adapters import ollama
+from kept.llm.adapters.anthropic import Anthropic
+from kept.llm.adapters.base import AdapterFailure, AdapterReply
+from kept.llm.adapters.openai import OpenAI
 from kept.llm.ask import CompleteReply, Fault, PendingReply, UnreachableReply, UnreadableReply
 from kept.llm.replies import ReplyCache
 from loopback import Handler, Loopback
@@ -53,7 +57,7 @@ def test_what_a_server_on_this_machine_is_asked_passes_no_proxy(server: Loopback
     (reply,) = asker(MADE["openai"](server.url))([ask()])
     assert isinstance(reply, CompleteReply)
     assert isinstance(ollama.Ollama("small", context=8192, base_url=server.url, timeout=5).ask(ask()), AdapterReply)
-    assert not ollama.is_on_this_machine("http://models.example:11434")
+    assert not available.is_on_this_machine("http://models.example:11434")
 
 
 def test_the_stable_part_goes_first_and_is_marked_for_the_cache(server: Loopback) -> None:

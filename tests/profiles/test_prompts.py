@@ -7,7 +7,7 @@ import pytest
 from kept.core.errors import ConfigError
 from kept.extraction.questions.question import SCHEMA, Excerpt, build_question_ask
 from kept.extraction.questions.turns import Chunk
-from kept.llm.adapters.base import estimate_tokens, format_full_prompt
+from kept.llm.adapters.base import estimate_ask_tokens
 from kept.llm.reply import parse_reply
 from kept.profiles import list_profiles, load_profile
 from kept.profiles.prompts import BUILT_IN, compose_prompt, default_prompt_text, load_prompt, with_declared_categories
@@ -27,7 +27,7 @@ def test_every_profile_has_its_categories_in_its_prompt_and_that_is_short(name):
     for each in by.categories:
         assert f"- {each.id}: {each.belongs}" in text
     ask = build_question_ask([Excerpt(chunk=Chunk(start=0, stop=0, closed=True, turns=()))], prompt)
-    assert estimate_tokens(format_full_prompt(ask)) <= 1_000  # counted high: three characters each
+    assert estimate_ask_tokens(ask) <= 1_000  # counted high: three characters each
 
 
 def test_a_changed_prompt_or_profile_is_another_version():

@@ -188,6 +188,18 @@ def _field_defaults(kind: Any) -> tuple[tuple[str, Any], ...]:
     )
 
 
+def map_strings(value: Any, change: Callable[[str], str]) -> Any:
+    """A JSON value with ``change`` applied to every string, including keys."""
+    match value:
+        case str():
+            return change(value)
+        case list():
+            return [map_strings(item, change) for item in value]
+        case dict():
+            return {change(name): map_strings(item, change) for name, item in value.items()}
+    return value
+
+
 def to_canonical_json(body: Any) -> str:
     """A JSON value as text in the canonical form. Raises ValueError for NaN and infinities."""
     return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)

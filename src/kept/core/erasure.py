@@ -268,18 +268,6 @@ class Holder(Protocol):
         ...
 
 
-def map_strings(value: object, change: Callable[[str], str]) -> object:
-    """A JSON value with ``change`` applied to every string, including keys."""
-    match value:
-        case str():
-            return change(value)
-        case list():
-            return [map_strings(item, change) for item in value]
-        case dict():
-            return {change(name): map_strings(item, change) for name, item in value.items()}
-    return value
-
-
 def _word_runs(sentence: str) -> Iterator[str]:
     words = _split_words(sentence)
     for start in range(max(1, len(words) - RUN + 1)):

@@ -32,7 +32,7 @@ from kept.install.client_checks import check_clients, find_misplaced_settings
 from kept.install.schedule import InstalledJob, SchedulerKind, list_installed_jobs
 from kept.install.setup import SettingsChange, hooked_clients, install_hooks, plan_hooks, record_program_path, used_clients
 from kept.intake.survey import survey
-from kept.llm.available import LOOPBACK
+from kept.llm.available import is_on_this_machine
 from kept.local.queue import NIGHT, load_failures, load_hook_log, queue_path, read_lines
 from kept.local.settings import LlmSettings, load_settings
 from kept.memories.backups import recorded_backups
@@ -220,7 +220,7 @@ def _check_language_model(workspace: Workspace) -> Iterator[CheckFinding]:
     if chosen.adapter == "none":
         return
     fault = _unreachable_reason(chosen, workspace.env)
-    asked = not fault and workspace.llm is not None and _model_address(chosen)[0] in LOOPBACK
+    asked = not fault and workspace.llm is not None and is_on_this_machine(chosen.base_url)
     if asked:
         words = [sys.executable, "-m", "kept", "--home", str(workspace.paths.root), "config", "try", "--yes"]
         tried = run_limited(words, seconds=_MODEL_SECONDS, env=workspace.env)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from kept.core.fence import GUARD as GUARD  # noqa: PLC0414 - whoever asks must set it; hooks know it without importing this module
 from kept.core.value import dataclass, field
 
 
@@ -121,20 +120,19 @@ class PendingReply:
 
 Reply = CompleteReply | UnreadableReply | UnreachableReply | UnaffordableReply | PendingReply
 
-# Takes asks and returns replies in the same order. Implementations do caching, retrying, budgets and recording.
+# Takes questions and returns their replies in the same order, as :class:`kept.llm.client.LlmClient` does.
 Asking = Callable[[Sequence[Ask]], Sequence[Reply]]
 
 
-#: How much of a conversation one question shows at most: few enough for a small model, far below every price step.
-PART_TOKENS = 12_000
+PART_TOKENS = 12_000  # how much of a conversation one question shows at most: small models manage it, and no price step is near
 REPLY_TOKENS = 4_096
-VENDORS = 128_000  # tokens of context that all models of the large vendors have
-UNKNOWN_LOCAL = 4_000  # tokens of context assumed for a local model of unknown size
-_FIXED_TOKENS = 1_000  # tokens of the stable text with its example, and of the reminder
+VENDOR_CONTEXT = 128_000  # tokens of context that all models of the large vendors have
+UNKNOWN_CONTEXT = 4_000  # tokens of context assumed for a local model of unknown size
+_FIXED_TOKENS = 1_000  # tokens of a question's stable text, example and reminder
 _SPARE = 0.85  # leaves room for the lead before a part, hints, and underestimated tokens
 _LEAST_PART_TOKENS = 300
 # The context of known models, by the beginning of their names.
-_KNOWN = {
+_KNOWN_CONTEXTS = {
     "claude": 200_000,
     "gpt": 128_000,
     "o3": 200_000,
@@ -157,11 +155,11 @@ class TokenLimits:
 def known_context(model: str) -> int:
     """The context size in tokens of a model, by its name; 0 if unknown."""
     plain = model.rpartition("/")[2].lower()
-    return next((tokens for name, tokens in _KNOWN.items() if plain.startswith(name)), 0)
+    return next((tokens for name, tokens in _KNOWN_CONTEXTS.items() if plain.startswith(name)), 0)
 
 
 def token_limits_for(context: int, *, most: int = 0) -> TokenLimits:
     """The limits for a context of ``context`` tokens, with questions of at most ``most`` tokens (0: no further limit)."""
     reply = min(REPLY_TOKENS, context // 4)
-    asked = context - reply if not most else min(context - reply, most)
-    return TokenLimits(part=max(_LEAST_PART_TOKENS, min(PART_TOKENS, int((asked - _FIXED_TOKENS) * _SPARE))), reply=reply)
+    question = min(context - reply, most or context)
+    return TokenLimits(part=max(_LEAST_PART_TOKENS, min(PART_TOKENS, int((question - _FIXED_TOKENS) * _SPARE))), reply=reply)

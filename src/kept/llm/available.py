@@ -17,7 +17,6 @@ PROGRAMS: Mapping[str, tuple[str, str]] = {  # title of a program, and the model
 }
 SERVERS: Mapping[str, int] = {"Ollama": 11434, "LM Studio": 1234, "llama.cpp": 8080}
 NOWHERE = "nothing leaves this machine"
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _CLOUD = "cloud"  # suffix of Ollama models that run in the cloud
 OLLAMA_URL = f"http://127.0.0.1:{SERVERS['Ollama']}"
 _SECONDS = 0.3
@@ -38,16 +37,21 @@ class AvailableModel:
         return NOWHERE if self.local else "what is asked goes to its provider"
 
 
-def tell_reach(chosen: LlmSettings) -> str:
+def describe_reach(chosen: LlmSettings) -> str:
     """Who receives the questions to the model of the settings, in words."""
     if chosen.adapter == "command":
         return f"what is asked goes to the program {chosen.command}, and to whom that hands it on"
     address = chosen.base_url or (OLLAMA_URL if chosen.adapter == "ollama" else "")
-    host = urlsplit(address).hostname or ""
-    local = host in LOOPBACK and not chosen.model.endswith(_CLOUD)
-    whose = {"openai": "OpenAI", "anthropic": "Anthropic"}.get(chosen.adapter, chosen.adapter)
-    elsewhere = "the cloud behind it" if host in LOOPBACK else host or whose
-    return NOWHERE if local else f"what is asked goes to {elsewhere}"
+    if is_on_this_machine(address):
+        return "what is asked goes to the cloud behind it" if chosen.model.endswith(_CLOUD) else NOWHERE
+    vendor = {"openai": "OpenAI", "anthropic": "Anthropic"}.get(chosen.adapter, chosen.adapter)
+    return f"what is asked goes to {urlsplit(address).hostname or vendor}"
+
+
+def is_on_this_machine(url: str) -> bool:
+    """True for an address of this machine; requests to it bypass proxies, because nothing may leave the machine."""
+    host = urlsplit(url).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def find_models(env: Mapping[str, str]) -> tuple[AvailableModel, ...]:
@@ -55,9 +59,9 @@ def find_models(env: Mapping[str, str]) -> tuple[AvailableModel, ...]:
     return (*find_programs(env), *find_servers())
 
 
-def choosing_command(chosen: Mapping[str, str]) -> str:
+def format_config_commands(settings: Mapping[str, str]) -> str:
     """The shell commands that apply settings."""
-    return " && ".join(f"kept config set {name} {shlex.quote(value)}" for name, value in chosen.items() if value)
+    return " && ".join(f"kept config set {name} {shlex.quote(value)}" for name, value in settings.items() if value)
 
 
 def find_programs(env: Mapping[str, str]) -> tuple[AvailableModel, ...]:
@@ -71,15 +75,15 @@ def find_programs(env: Mapping[str, str]) -> tuple[AvailableModel, ...]:
 
 def find_servers(ports: Mapping[str, int] | None = None) -> tuple[AvailableModel, ...]:
     """The usable servers with OpenAI's API that answer on the loopback address, each with its first model."""
-    found, library = [], find_spec("openai") is not None
+    models, library = [], find_spec("openai") is not None
     for title, port in (SERVERS if ports is None else ports).items():
         if (library or title == "Ollama") and (model := _first_model(port)):
             settings = (
                 local_settings(port, model) if library else {"llm.adapter": "command", "llm.command": "ollama", "llm.model": model}
             )
             local = not model.endswith(_CLOUD)  # Ollama forwards questions to such a model to the cloud
-            found.append(AvailableModel(title=f"{title} ({model})", settings=settings, local=local))
-    return tuple(found)
+            models.append(AvailableModel(title=f"{title} ({model})", settings=settings, local=local))
+    return tuple(models)
 
 
 def local_settings(port: int, model: str) -> dict[str, str]:
@@ -94,8 +98,8 @@ def _first_model(port: int) -> str:
     connection = HTTPConnection("127.0.0.1", port, timeout=_SECONDS)
     try:
         connection.request("GET", "/v1/models")
-        answer = connection.getresponse()
-        body = json.loads(answer.read(_MOST)) if answer.status == 200 else {}
+        response = connection.getresponse()
+        body = json.loads(response.read(_MOST)) if response.status == 200 else {}
         name = body["data"][0]["id"]
     except (OSError, HTTPException, ValueError, KeyError, IndexError, TypeError):
         return ""

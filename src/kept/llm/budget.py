@@ -1,6 +1,6 @@
 """Costs: limits, what a run spent, and estimates of questions, from a dated table of prices.
 
-Does not know the vendor's bill; with caching, the estimate is an upper bound. Pure.
+Does not know the vendor's bill. An estimate ignores the vendor's cache, so it is an upper bound. Reads only the table.
 """
 
 import tomllib
@@ -10,7 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kept.core.value import dataclass, field
+from kept.core.codec import json_fields
+from kept.core.value import dataclass, field, replace
 from kept.llm.ask import Ask, CompleteReply, PendingReply, Reply, UnaffordableReply, UnreachableReply, UnreadableReply, Usage
 
 
@@ -41,7 +42,7 @@ def price_of(model: str) -> Price | None:
     plain = model.rpartition(":")[2].rpartition("/")[2]
     known = _load_price_table()["models"]
     found = max((item for item in known if plain.startswith(item)), key=len, default="")
-    return _price(known[found]) if found else None
+    return _parse_price(known[found]) if found else None
 
 
 def price_table_date() -> str:
@@ -49,7 +50,7 @@ def price_table_date() -> str:
     return str(_load_price_table()["date"])
 
 
-def _price(row: Mapping[str, Any]) -> Price:
+def _parse_price(row: Mapping[str, Any]) -> Price:
     above = row.get("above", {})
     return Price(
         input=row["input"],
@@ -69,7 +70,10 @@ def _load_price_table() -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """The most that may be spent: USD, calls, tokens in and out. 0 means no limit. ``span`` is "a run", "a day" or "a month"."""
+    """The most that may be spent: USD, calls, and tokens (input and output). 0 means no limit.
+
+    ``span`` is "a run", "a day" or "a month".
+    """
 
     span: str
     usd: float = 0.0
@@ -109,7 +113,8 @@ class Estimate:
 class Tally:
     """What was asked so far, with the outcomes. ``secrets`` counts redactions in questions and replies.
 
-    ``reasons`` are messages to show, by topic: ``unreadable``, ``unreachable``, ``unaffordable``, ``budget``.
+    ``awaited`` counts questions whose replies a batch will return, ``would`` is what a dry run would have asked. ``reasons`` are
+    messages to show, by topic: ``unreadable``, ``unreachable``, ``unaffordable``, ``budget``.
     """
 
     questions: int = 0
@@ -175,13 +180,7 @@ class Tally:
 
 def usage_body(usage: Usage) -> dict[str, Any]:
     """A usage as JSON; ``cost`` is null if unknown."""
-    return {
-        "calls": usage.calls,
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        "cached_tokens": usage.cached_tokens,
-        "cost": None if usage.cost is None else round(usage.cost, 6),
-    }
+    return json_fields(usage) | {"cost": None if usage.cost is None else round(usage.cost, 6)}
 
 
 def estimate_body(estimate: Estimate) -> dict[str, Any]:
@@ -201,10 +200,4 @@ def add_usage_cost(usage: Usage, price: Price | None, *, batched: bool = False) 
     if usage.cost is not None or price is None:
         return usage
     cost = price.cost(tokens_in=usage.input_tokens, tokens_out=usage.output_tokens, cached=usage.cached_tokens, batched=batched)
-    return Usage(
-        calls=usage.calls,
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        cached_tokens=usage.cached_tokens,
-        cost=cost,
-    )
+    return replace(usage, cost=cost)

@@ -1,22 +1,23 @@
 """The language model client: all questions are sent and all replies received here.
 
 Every question is redacted once more before it is sent. Stored replies are not requested again. Each reply is stored as it arrives,
-so an interrupted run pays for nothing twice. Temporary failures are retried with growing pauses; after a reply that cannot be used,
-unless the model refused, the question is asked once more. Questions beyond a budget are not asked.
+so an interrupted run pays for nothing twice. Temporary failures are retried with growing pauses. After a reply that cannot be used,
+the question is asked once more, unless the model refused. Questions beyond a budget are not asked.
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any
 
+from kept.core.codec import map_strings
 from kept.core.digest import digest
 from kept.core.errors import ConfigError
 from kept.core.times import format_instant, parse_stored_instant
-from kept.llm.adapters.base import AdapterFailure, AdapterReply, BatchModel, Model, estimate_tokens, format_full_prompt
+from kept.llm.adapters.base import AdapterFailure, AdapterReply, BatchModel, Model, estimate_ask_tokens, format_full_prompt
 from kept.llm.ask import (
     Ask,
     CompleteReply,
@@ -36,10 +37,10 @@ from kept.llm.retry import SECONDS, AskOutcome, OpenQuestion, Plan, RetryPolicy,
 from kept.local.batches import split_batches
 from kept.local.progress import Progress, ignore_progress
 
-_SILENCES = 3  # consecutive questions without a reply, after which no more are asked
+_MOST_FAILURES = 3  # after this many consecutive questions without a reply, no more are asked
 _TYPICAL = 0.25  # the typical share of the allowed reply length; only for estimates
 _BATCH_BYTES = 32 * 2**20  # far below the vendors' limits (256 MB, 100,000 questions), so that a failed batch loses little
-_BATCH_HOURS = 26  # both vendors end a batch within a day; after this, missing replies are requested again
+_BATCH_HOURS = 26  # both vendors end a batch within a day; after this, its questions are asked again
 
 Redact = Callable[[str], tuple[str, int]]
 
@@ -47,21 +48,20 @@ Redact = Callable[[str], tuple[str, int]]
 class LlmClient:
     """Takes asks and returns replies (an :data:`kept.llm.ask.Asking`), during one run.
 
-    ``made`` creates the model on first use; if it raises ConfigError, every question fails. ``plan`` is the subscription that
-    answers: its share of calls is the limit then, since tokens cost nothing. ``day_start`` returns when the day began, in the
-    person's zone. ``program`` identifies what answers; a new one is asked again what an old one failed at. ``tell`` gets warnings.
+    ``create`` creates the model on first use; if it raises ConfigError, every question fails. ``limits`` begin with those of a run,
+    if it has any. ``plan`` is the subscription that answers; then its share of calls is the limit, since tokens cost nothing.
+    ``day_start`` returns when the day began, in the person's zone. ``program`` identifies what answers; a new one is asked again
+    what an old one failed at. ``token_limits`` may ask a server. ``tell`` gets progress messages and warnings.
     """
 
     def __init__(
         self,
-        made: Callable[[], Model],
+        create: Callable[[], Model],
         *,
         replies: ReplyCache | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         day_start: Callable[[], datetime] | None = None,
         limits: Sequence[Limits] = (),
-        day: Limits | None = None,
-        month: Limits | None = None,
         pace: RetryPolicy | None = None,
         price: Price | None = None,
         redact: Redact = lambda text: (text, 0),
@@ -74,29 +74,29 @@ class LlmClient:
         self.tell: Callable[[str], None] = lambda _: None
         self.progress: Progress = ignore_progress
         self.dry = False
-        self.retry = False  # if true, questions that were set aside are asked again
+        self.retry = False  # if true, questions whose replies could not be read in several runs are asked again
         self._measure = token_limits
         self._plan = plan
         self._program = program
-        self._made = made
+        self._create = create
         self._model: Model | None = None
         self._replies = replies or ReplyCache(None)
         self._clock = clock
         self._day_start = day_start or (lambda: clock().replace(hour=0, minute=0, second=0, microsecond=0))
-        self._spent = {each: Usage() for each in (*limits, day, month) if each}  # in the run, the day and the month so far
+        self._spent = {limit: Usage() for limit in limits}  # usage so far in the span of each limit
         self._pace = pace or RetryPolicy()
         self._price = price
         self._redact = redact
-        self.batch = batch  # if true, questions that can wait go to the provider's batch interface, if there is one
+        self.batch = batch  # if true, questions that can wait go to the provider's batch API, if there is one
         self._awaited = Usage()  # the maximum cost of batches that are not collected yet
         self._announced = 0  # announced questions that were not sent yet
-        self._silences = 0
-        self._stopped: UnreachableReply | None = None
-        self._next = 0.0
+        self._failures = 0  # consecutive questions without a reply
+        self._stopped: UnreachableReply | None = None  # the reply to every further question, once no more are sent
+        self._next = 0.0  # the earliest time (monotonic) of the next question
 
     @cached_property
     def token_limits(self) -> TokenLimits:
-        """The size limits of questions and replies; determined on first use, which may ask a server."""
+        """The size limits of questions and replies, determined on first use."""
         return self._measure()
 
     def __call__(self, asks: Sequence[Ask]) -> Sequence[Reply]:
@@ -105,10 +105,10 @@ class LlmClient:
             model = self._load_model()
         except ConfigError as error:
             self.tally.questions += len(asks)
-            unreachable_reply = UnreachableReply(reason=str(error), fault=Fault.SETUP)
+            unreachable = UnreachableReply(reason=str(error), fault=Fault.SETUP)
             for _ in asks:
-                self.tally.count_outcome(unreachable_reply)
-            return [unreachable_reply for _ in asks]
+                self.tally.count_outcome(unreachable)
+            return [unreachable] * len(asks)
         safe = [self.redact_ask(ask) for ask in asks]
         keys = [ask.key(model.name) for ask in safe]
         self._load_spent()
@@ -134,11 +134,11 @@ class LlmClient:
         if coming.questions > self._announced:
             self.announce(coming)
         self._announced -= coming.questions
-        handed = self._submit_batches(model, waiting)
-        replies |= handed
-        replies |= self._send_questions(model, [question for question in waiting if question.key not in handed])
-        for item in replies.values():
-            self.tally.count_outcome(item)
+        submitted = self._submit_batches(model, waiting)
+        replies |= submitted
+        replies |= self._send_questions(model, [question for question in waiting if question.key not in submitted])
+        for reply in replies.values():
+            self.tally.count_outcome(reply)
         return [replies[key] for key in keys]
 
     def estimate(self, asks: Sequence[Ask]) -> Estimate:
@@ -165,7 +165,7 @@ class LlmClient:
         question.
         """
         if self._stopped is not None and self._stopped.fault is Fault.FAILED:
-            self._stopped, self._silences = None, 0
+            self._stopped, self._failures = None, 0
 
     def close(self) -> None:
         """Stop what is running and release resources."""
@@ -189,17 +189,19 @@ class LlmClient:
 
     def _load_model(self) -> Model:
         if self._model is None:
-            self._model = self._made()
+            self._model = self._create()
             self._price = self._price or price_of(self._model.name)
         return self._model
 
     def redact_ask(self, ask: Ask) -> Ask:
         """The question as it is sent: redacted once more, because this is the last check, and within the limits of the model."""
-        system, one = self._redact(ask.system)
-        prompt, two = self._redact(ask.prompt)
-        self.tally.secrets += one + two
         most = min(ask.most, self.token_limits.reply)
-        return replace(ask, system=system, prompt=prompt, most=most) if one or two or most < ask.most else ask
+        return replace(ask, system=self._redact_text(ask.system), prompt=self._redact_text(ask.prompt), most=most)
+
+    def _redact_text(self, text: str) -> str:
+        safe, count = self._redact(text)
+        self.tally.secrets += count
+        return safe
 
     def _find_known_reply(self, key: str, pending: set[str]) -> Reply | None:
         body = self._replies.find_reply(key)
@@ -209,17 +211,13 @@ class LlmClient:
             return PendingReply(reason="its reply is being made in a batch of the provider; a later run collects it")
         tries, fault = self._replies.load_failures(key, self._program)
         if tries >= TRIES and not self.retry:
-            reason = (
-                f"its reply could not be read in {tries} runs ({fault}); `kept run --force`, another model or a mended program "
-                "asks again"
-            )
+            reason = f"its reply could not be read in {tries} runs ({fault}); `kept run --force` or another model asks it again"
             return UnreadableReply(reason=reason, fault=Fault(fault))
         return None
 
     def _estimate(self, waiting: Sequence[OpenQuestion]) -> Estimate:
         usages = [
-            estimate_ask_usage(question.ask, estimate_tokens(format_full_prompt(question.ask)), self._price, share=_TYPICAL)
-            for question in waiting
+            estimate_ask_usage(question.ask, estimate_ask_tokens(question.ask), self._price, share=_TYPICAL) for question in waiting
         ]
         return Estimate(questions=len(waiting), usage=sum(usages, Usage()))
 
@@ -229,15 +227,16 @@ class LlmClient:
         many = "questions" if coming.questions != 1 else "question"
         summary = f"{coming.questions:,} {many}, about {would.input_tokens:,} tokens{self._format_cost(coming)}"
         if self._plan is None and coming.questions and would.cost is None and any(limits.usd for limits in self._spent):
-            self._tell_of_budget(
-                "the price of this model is not known, so that the budgets in USD cannot hold (llm.price_input, llm.run_tokens)"
+            self._warn_of_budget(
+                "the price of this model is not known, so the budgets in USD cannot hold: set llm.price_input and "
+                "llm.price_output, or limit the tokens (llm.run_tokens)"
             )
         if short := self.find_shortfall(coming):
-            self._tell_of_budget(f"{summary}: more than the budget of {short} allows; what it does not allow waits")
+            self._warn_of_budget(f"{summary}: more than the budget of {short} allows; a later run asks the rest")
         elif coming.questions:
             self.tell(f"Asking {summary}")
 
-    def _tell_of_budget(self, sentence: str) -> None:
+    def _warn_of_budget(self, sentence: str) -> None:
         self.tally.note("budget", sentence)
         self.tell(sentence)
 
@@ -249,8 +248,8 @@ class LlmClient:
     def _load_spent(self) -> None:
         for limits in (limits for limits in self._spent if limits.span != "a run"):
             start = self._day_start() if limits.span == "a day" else self._day_start().replace(day=1)
-            spent = self._replies.usage_between(start.astimezone(UTC))
-            self._spent[limits] = sum((replace(each.usage, cost=each.usage.cost or 0.0) for each in spent), Usage())
+            sums = self._replies.usage_between(start.astimezone(UTC))
+            self._spent[limits] = sum((replace(item.usage, cost=item.usage.cost or 0.0) for item in sums), Usage())
 
     def _format_cost(self, coming: Estimate) -> str:
         if self._plan is not None:
@@ -266,7 +265,7 @@ class LlmClient:
     def _exceeded_budget(self, more: Usage) -> str:
         """The budget that would be exceeded by this additional usage and the pending batches; empty if none."""
         more += self._awaited
-        return next((told for limits, spent in self._spent.items() if (told := limits.find_exceeded(spent + more))), "")
+        return next((name for limits, spent in self._spent.items() if (name := limits.find_exceeded(spent + more))), "")
 
     def _send_questions(self, model: Model, questions: Sequence[OpenQuestion]) -> dict[str, Reply]:
         """Send the questions concurrently; every reply is stored as it arrives."""
@@ -298,21 +297,21 @@ class LlmClient:
                 raise
         return replies
 
-    def _refuse_question(self, one: OpenQuestion, flying: Sequence[OpenQuestion] | Any) -> Reply | None:
+    def _refuse_question(self, question: OpenQuestion, flying: Iterable[OpenQuestion]) -> Reply | None:
         """Why a question is not sent: the model does not answer, or a budget does not allow it. None if it may be sent."""
         if self._stopped:
-            return one.unread() or self._stopped
-        no_second = one.unread("; the budget allows no second try")
-        reserved = sum((self._max_usage(item.ask) for item in (*flying, one)), Usage())
+            return question.to_unreadable_reply() or self._stopped
+        first_reply = question.to_unreadable_reply("; the budget allows no second try")
+        reserved = sum((self._max_usage(item.ask) for item in (*flying, question)), Usage())
         if self._plan is not None and self._count_plan_calls() + reserved.calls > self._plan.calls:
-            return no_second or UnaffordableReply(reason=self._plan.reason)
+            return first_reply or UnaffordableReply(reason=self._plan.reason)
         if short := self._exceeded_budget(reserved):
-            return no_second or UnaffordableReply(reason=f"the budget of {short} is used up")
+            return first_reply or UnaffordableReply(reason=f"the budget of {short} is used up")
         return None
 
     def _max_usage(self, ask: Ask, *, batched: bool = False) -> Usage:
         """The maximum cost of a question; if its price is unknown, the average cost of the run's earlier questions."""
-        usage = estimate_ask_usage(ask, estimate_tokens(format_full_prompt(ask)), self._price, batched=batched)
+        usage = estimate_ask_usage(ask, estimate_ask_tokens(ask), self._price, batched=batched)
         average = (run.cost or 0.0) / run.calls if (run := next(iter(self._spent.values()), Usage())).calls else 0.0
         return usage if usage.cost is not None else replace(usage, cost=average)
 
@@ -324,53 +323,40 @@ class LlmClient:
             self._next = max(now, self._next) + 60.0 / self._pace.rate
 
     def _store_outcome(
-        self, outcome: AskOutcome, one: OpenQuestion, waiting: deque[OpenQuestion], replies: dict[str, Reply]
+        self, outcome: AskOutcome, question: OpenQuestion, waiting: deque[OpenQuestion], replies: dict[str, Reply]
     ) -> None:
         """Store a reply and its cost; a question that needs a second try goes to the front of the queue."""
         usage = self._price_usage(outcome.lost)
-        if isinstance(outcome.spoken, AdapterReply):
-            usage += self._price_usage(outcome.spoken.usage)
+        if isinstance(outcome.result, AdapterReply):
+            usage += self._price_usage(outcome.result.usage)
         if usage.calls:
-            self._record_usage(one.ask.purpose, usage)
-        one.spent += usage
-        match outcome.spoken, outcome.read:
-            case AdapterFailure(fault=fault, reason=reason), _:
-                reason = self._redact(reason)[0]
-                self._count_failure(fault, reason)
-                replies[one.key] = one.unread() or UnreachableReply(reason=reason, fault=fault, usage=one.spent)
-            case _, InvalidReply() as wrong if wrong.fault is not Fault.REFUSAL and not one.again:
-                self._silences = 0
-                waiting.appendleft(one.ask_again(wrong))
-            case _, InvalidReply() as wrong:
-                self._silences = 0
-                self._replies.count_failure(one.note(), wrong.fault.value, self._program)
-                replies[one.key] = UnreadableReply(reason=wrong.reason, fault=wrong.fault, usage=one.spent)
-            case _, body:
-                self._silences = 0
-                replies[one.key] = self._store_reply(one.note(), body or {}, one.spent)
+            self._record_usage(question.ask.purpose, usage)
+        question.spent += usage
+        if isinstance(outcome.result, AdapterFailure):
+            fault, reason = outcome.result.fault, self._redact(outcome.result.reason)[0]
+            self._count_failure(fault, reason)
+            unreachable = UnreachableReply(reason=reason, fault=fault, usage=question.spent)
+            replies[question.key] = question.to_unreadable_reply() or unreachable
+            return
+        self._failures = 0
+        match outcome.content:
+            case InvalidReply() as invalid if invalid.fault is not Fault.REFUSAL and question.invalid_reply is None:
+                waiting.appendleft(question.ask_again(invalid))
+            case InvalidReply() as invalid:
+                self._replies.count_failure(question.note(), invalid.fault.value, self._program)
+                replies[question.key] = UnreadableReply(reason=invalid.reason, fault=invalid.fault, usage=question.spent)
+            case body:
+                replies[question.key] = self._store_reply(question.note(), body or {}, question.spent)
 
     def _price_usage(self, usage: Usage) -> Usage:
         """A usage with the cost for the person: nothing through a plan."""
         return replace(usage, cost=0.0) if self._plan is not None else add_usage_cost(usage, self._price)
 
     def _store_reply(self, note: QuestionNote, body: Mapping[str, Any], usage: Usage) -> CompleteReply:
-        safe = self._redact_body(body)
+        safe = map_strings(dict(body), self._redact_text)
         assert self._model is not None
         self._replies.save_reply(note, self._model.name, safe, self._clock())
         return CompleteReply(body=safe, usage=usage)
-
-    def _redact_body(self, value: Any) -> Any:
-        match value:
-            case str():
-                text, found = self._redact(value)
-                self.tally.secrets += found
-                return text
-            case list():
-                return [self._redact_body(item) for item in value]
-            case dict():
-                return {name: self._redact_body(each) for name, each in value.items()}
-            case _:
-                return value
 
     def _record_usage(self, purpose: str, usage: Usage) -> None:
         assert self._model is not None
@@ -380,43 +366,46 @@ class LlmClient:
         self._spent = {limits: spent + known for limits, spent in self._spent.items()}
 
     def _count_failure(self, fault: Fault, reason: str) -> None:
-        self._silences += 1
+        self._failures += 1
         if fault is Fault.SETUP:
             self._stopped = UnreachableReply(reason=reason, fault=fault)
         elif fault is Fault.RATE_LIMIT and self._plan is not None:
             reason = f"your plan with {self._plan.program} allows no more for now ({reason}); a later run asks the rest"
             self._stopped = UnreachableReply(reason=reason, fault=fault)
-        elif self._silences >= _SILENCES:
-            self._stopped = UnreachableReply(
-                reason=f"{self._silences} questions in a row got no reply, the last: {reason}", fault=fault
-            )
+        elif self._failures >= _MOST_FAILURES:
+            reason = f"{self._failures} questions in a row got no reply, the last: {reason}"
+            self._stopped = UnreachableReply(reason=reason, fault=fault)
 
     def _submit_batches(self, model: Model, waiting: Sequence[OpenQuestion]) -> dict[str, Reply]:
-        """Submit questions that can wait to the provider's batch interface, if the user wants that; the others are asked now."""
+        """Submit the questions that can wait to the provider's batch API, if the user wants that; the reply to each, by key."""
         if not self.batch or not isinstance(model, BatchModel):
             return {}
         chosen: list[OpenQuestion] = []
         reserved = Usage()
-        for each in waiting:
-            cost = self._max_usage(each.ask, batched=True)
-            if each.ask.waits and not self._exceeded_budget(reserved + cost):
-                chosen.append(each)
+        for question in waiting:
+            cost = self._max_usage(question.ask, batched=True)
+            if question.ask.waits and not self._exceeded_budget(reserved + cost):
+                chosen.append(question)
                 reserved += cost
         replies: dict[str, Reply] = {}
-        for some in split_batches(chosen, lambda each: len(format_full_prompt(each.ask).encode()), _BATCH_BYTES):
-            named = {digest(question.key): question for question in some}
+        for questions in split_batches(chosen, lambda question: len(format_full_prompt(question.ask).encode()), _BATCH_BYTES):
+            named = {digest(question.key): question for question in questions}
             batch = model.submit({name: question.ask for name, question in named.items()})
             if isinstance(batch, AdapterFailure):
                 self._count_failure(batch.fault, batch.reason)
-                replies |= {question.key: UnreachableReply(reason=batch.reason, fault=batch.fault) for question in some}
+                replies |= dict.fromkeys(
+                    (question.key for question in questions), UnreachableReply(reason=batch.reason, fault=batch.fault)
+                )
                 continue
-            items = {name: replace(one.note(), most=self._max_usage(one.ask, batched=True)) for name, one in named.items()}
+            items = {
+                name: replace(question.note(), most=self._max_usage(question.ask, batched=True)) for name, question in named.items()
+            }
             self._awaited = sum((note.most for note in items.values()), self._awaited)
             self._replies.save_batch(Batch(id=batch, model=model.name, at=format_instant(self._clock()), items=items))
-            replies |= {
-                question.key: PendingReply(reason="handed in as part of a batch; a later run collects the reply")
-                for question in some
-            }
+            replies |= dict.fromkeys(
+                (question.key for question in questions),
+                PendingReply(reason="submitted as part of a batch; a later run collects the reply"),
+            )
         return replies
 
     def _collect_batches(self, model: Model) -> None:
@@ -424,19 +413,19 @@ class LlmClient:
         if not isinstance(model, BatchModel):
             return
         for batch in self._replies.pending_batches(model.name):
-            found = model.collect(batch.id)
+            results = model.collect(batch.id)
             late = (self._clock() - parse_stored_instant(batch.at)).total_seconds() > _BATCH_HOURS * 3600
-            if (found is None or isinstance(found, AdapterFailure)) and not late:
+            if not isinstance(results, Mapping) and not late:
                 continue
-            for name, spoken in found.items() if isinstance(found, Mapping) else ():
+            for name, result in results.items() if isinstance(results, Mapping) else ():
                 note = batch.items.get(name)
-                if note is None or not isinstance(spoken, AdapterReply):
+                if note is None or not isinstance(result, AdapterReply):
                     continue
-                usage = add_usage_cost(spoken.usage, self._price, batched=True)
+                usage = add_usage_cost(result.usage, self._price, batched=True)
                 self._record_usage(note.purpose, usage)
-                read = read_adapter_reply(spoken, note.schema)
-                if isinstance(read, InvalidReply):
-                    self._replies.count_failure(note, read.fault.value, self._program)
-                elif read is not None:
-                    self._store_reply(note, read, usage)
+                content = read_adapter_reply(result, note.schema)
+                if isinstance(content, InvalidReply):
+                    self._replies.count_failure(note, content.fault.value, self._program)
+                elif content is not None:
+                    self._store_reply(note, content, usage)
             self._replies.drop_batch(batch.id)

@@ -9,9 +9,14 @@ from pathlib import Path
 
 from kept.core.digest import digest
 from kept.core.errors import ConfigError
-from kept.llm.adapters import Anthropic, Command, Model, Ollama, OpenAI, RecordingModel, ReplayModel, load_script
-from kept.llm.adapters.ollama import ollama_context, served_context
-from kept.llm.ask import GUARD, UNKNOWN_LOCAL, VENDORS, known_context, token_limits_for
+from kept.core.fence import GUARD
+from kept.llm.adapters.anthropic import Anthropic
+from kept.llm.adapters.base import Model
+from kept.llm.adapters.command import Command
+from kept.llm.adapters.ollama import Ollama, ollama_context, served_context
+from kept.llm.adapters.openai import OpenAI
+from kept.llm.adapters.recorded import RecordingModel, ReplayModel, load_script
+from kept.llm.ask import UNKNOWN_CONTEXT, VENDOR_CONTEXT, known_context, token_limits_for
 from kept.llm.budget import Limits, Price, price_of
 from kept.llm.client import LlmClient, Redact
 from kept.llm.replies import ReplyCache
@@ -19,7 +24,7 @@ from kept.llm.retry import RetryPolicy, plan_for
 from kept.local.settings import LlmSettings
 
 OLLAMA_MOST = 16_384  # tokens of context requested from an Ollama server, at most: each uses memory of the machine
-_PROGRAMS = ("claude", "codex", "gemini")  # programs that use models of large vendors
+_VENDOR_PROGRAMS = ("claude", "codex", "gemini")  # programs that use models of large vendors
 _WORDS = 4  # words of a command line among which are its program and script
 
 
@@ -37,17 +42,17 @@ def create_llm_client(
         return None
     own = settings.price_input or settings.price_output
     price = Price(input=settings.price_input, output=settings.price_output) if own else price_of(settings.model)
-    words = shlex.split(settings.command) if settings.adapter == "command" else []
-    program = Path(words[0]).name if words else ""
-    plan = plan_for(program, env, calls=settings.plan_calls, share=settings.plan_share)
+    plan = plan_for(_program_name(settings), env, calls=settings.plan_calls, share=settings.plan_share)
     return LlmClient(
         lambda: create_model(settings, env),
         replies=ReplyCache(replies),
         clock=clock,
         day_start=day_start,
-        limits=(Limits(span="a run", usd=settings.run_usd, calls=settings.run_calls, tokens=settings.run_tokens),),
-        day=Limits(span="a day", usd=settings.day_usd, calls=settings.day_calls, tokens=settings.day_tokens),
-        month=Limits(span="a month", usd=settings.month_usd, calls=settings.month_calls, tokens=settings.month_tokens),
+        limits=(
+            Limits(span="a run", usd=settings.run_usd, calls=settings.run_calls, tokens=settings.run_tokens),
+            Limits(span="a day", usd=settings.day_usd, calls=settings.day_calls, tokens=settings.day_tokens),
+            Limits(span="a month", usd=settings.month_usd, calls=settings.month_calls, tokens=settings.month_tokens),
+        ),
         pace=RetryPolicy(attempts=settings.attempts, concurrency=settings.concurrency, rate=settings.rate, insists=plan is None),
         price=price,
         redact=redact,
@@ -61,14 +66,22 @@ def create_llm_client(
 def context_of(settings: LlmSettings) -> int:
     """The model's context size in tokens: from the settings, its name or its server; a small default if unknown."""
     if settings.context or settings.adapter in ("scripted", "recorded"):
-        return settings.context or VENDORS
+        return settings.context or VENDOR_CONTEXT
     if settings.adapter == "ollama":
-        return min(ollama_context(settings.model, settings.base_url) or UNKNOWN_LOCAL, OLLAMA_MOST)
+        return min(ollama_context(settings.model, settings.base_url) or UNKNOWN_CONTEXT, OLLAMA_MOST)
     if settings.base_url and settings.adapter == "openai":
-        return served_context(settings.model, settings.base_url) or UNKNOWN_LOCAL
-    words = shlex.split(settings.command) if settings.adapter == "command" else []
-    own = bool(words) and Path(words[0]).name not in _PROGRAMS
-    return known_context(settings.model) or (UNKNOWN_LOCAL if own else VENDORS)
+        return served_context(settings.model, settings.base_url) or UNKNOWN_CONTEXT
+    is_local = _program_name(settings) not in ("", *_VENDOR_PROGRAMS)
+    return known_context(settings.model) or (UNKNOWN_CONTEXT if is_local else VENDOR_CONTEXT)
+
+
+def _command_words(settings: LlmSettings) -> list[str]:
+    return shlex.split(settings.command) if settings.adapter == "command" else []
+
+
+def _program_name(settings: LlmSettings) -> str:
+    """The name of the program that answers; empty if no program does."""
+    return Path(words[0]).name if (words := _command_words(settings)) else ""
 
 
 def _identify_program(settings: LlmSettings, env: Mapping[str, str]) -> str:
@@ -76,7 +89,7 @@ def _identify_program(settings: LlmSettings, env: Mapping[str, str]) -> str:
     from importlib.metadata import version  # noqa: PLC0415 - takes long to load, and few ask a model
 
     parts = [version("kept"), settings.adapter, settings.command, settings.base_url]
-    for word in shlex.split(settings.command)[:_WORDS] if settings.adapter == "command" else ():
+    for word in _command_words(settings)[:_WORDS]:
         found = shutil.which(word, path=env.get("PATH"))
         with suppress(OSError):
             stat = Path(found or word).expanduser().stat()

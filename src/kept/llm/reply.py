@@ -1,8 +1,8 @@
 """Read a language model's reply: one JSON object that is fitted to the schema of a frozen dataclass, or a fault.
 
-Thinking, code fences and prose around the object are ignored. Nearly valid JSON is repaired. Objects that are items of one of the
-requested object's lists are put into such an object; otherwise none is chosen among several different objects. A truncated object
-is never closed. Neither the question nor the model is known here.
+Thinking, code fences and prose around the object are ignored. Nearly valid JSON is repaired, but a truncated object is not closed.
+Objects that are items of one of the requested object's lists are put into such an object; otherwise none is chosen among several
+different objects. Knows neither the question nor the model.
 
 The schema uses the part of JSON Schema that all vendors support: objects that require all their properties and allow no others,
 arrays, strings, integers, numbers, booleans, null, enum and anyOf. It contains no bounds of lengths and numbers; the caller checks
@@ -26,15 +26,7 @@ from kept.llm.ask import Fault
 T = TypeVar("T")
 
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", types.NoneType: "null"}
-_KINDS: dict[str, tuple[type, ...]] = {
-    "object": (dict,),
-    "array": (list,),
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "null": (types.NoneType,),
-}
+_TYPE_NAMES = {**_PLAIN, dict: "object", list: "array"}
 _EMPTY: dict[str, Any] = {"array": [], "string": "", "integer": 0, "number": 0, "boolean": False, "null": None}
 _WHOLE = re.compile(r"-?\d{1,9}")
 
@@ -132,14 +124,14 @@ def _fit_object(schema: Mapping[str, Any], value: object, place: str) -> dict[st
     properties = schema["properties"]
     if isinstance(value, str) and properties and next(iter(properties.values())).get("type") == "string":
         value = {next(iter(properties)): value}  # wrap a bare text as the first property of the object
-    if isinstance(value, dict):
-        value = {str(name).strip().lower(): each for name, each in value.items()} | value
-    if mismatch := _find_object_mismatch(properties, value):
-        raise ValueError(f"{place}: {mismatch}")
-    assert isinstance(value, dict)
+    if not isinstance(value, dict):
+        raise ValueError(f"{place}: expected object, found {_json_type_name(value)}")  # noqa: TRY004 - as for any other mismatch
+    value = {str(name).strip().lower(): item for name, item in value.items()} | value
+    if properties and not value.keys() & properties.keys():
+        raise ValueError(f"{place}: {next(iter(properties))!r} is missing")
     return {
-        name: _fit_property(each, value[name] if name in value else _empty(each), f"{place}.{name}")
-        for name, each in properties.items()
+        name: _fit_property(item, value[name] if name in value else _empty(item), f"{place}.{name}")
+        for name, item in properties.items()
     }
 
 
@@ -149,24 +141,17 @@ def _fit_property(schema: Mapping[str, Any], value: object, place: str) -> Any:
     A value that does not fit becomes empty if an object or integer is expected, or if a list of objects is expected and the value
     is empty or inside an item of a list. Otherwise raises ValueError.
     """
-    kind, inside = schema.get("type"), "[" in place or value in (None, "", [], {})
+    kind, dispensable = schema.get("type"), "[" in place or value in (None, "", [], {})
     try:
         return fit_to_schema(schema, value, place)
     except ValueError:
-        if kind in ("object", "integer") or (inside and kind == "array" and "properties" in schema["items"]):
+        if kind in ("object", "integer") or (dispensable and kind == "array" and "properties" in schema["items"]):
             return _empty(schema)
         raise
 
 
-def _find_object_mismatch(properties: Mapping[str, Any], value: object) -> str:
-    """Why a value is not an object with any of these properties; empty if it is one."""
-    if not isinstance(value, dict):
-        return f"expected object, found {_json_type_name(value)}"
-    return f"{next(iter(properties))!r} is missing" if properties and not value.keys() & properties.keys() else ""
-
-
 def _fit_list(schema: Mapping[str, Any], value: object, place: str) -> list[Any]:
-    items = value if isinstance(value, list) else [] if value is None else _listed(schema, value)
+    items = value if isinstance(value, list) else [] if value is None else _to_list(schema, value)
     good: list[Any] = []
     mismatch = ""
     for index, each in enumerate(items):
@@ -180,7 +165,7 @@ def _fit_list(schema: Mapping[str, Any], value: object, place: str) -> list[Any]
     return good
 
 
-def _listed(schema: Mapping[str, Any], value: object) -> list[Any]:
+def _to_list(schema: Mapping[str, Any], value: object) -> list[Any]:
     """The items of a value where a list was expected: the values of a mapping from names or numbers to items, or the value itself.
 
     A text in such a mapping becomes an item with its key and the text as the first two properties.
@@ -225,7 +210,7 @@ def _plain_value(name: str, value: Any) -> str | int | float | bool | None:
 
 
 def _json_type_name(value: object) -> str:
-    return next((name for name, kinds in _KINDS.items() if type(value) in kinds), "something else")
+    return _TYPE_NAMES.get(type(value), "something else")
 
 
 def parse_as(kind: type[T], body: Any, **choices: Sequence[str]) -> T:
@@ -236,8 +221,8 @@ def parse_as(kind: type[T], body: Any, **choices: Sequence[str]) -> T:
 
 _THINKING = ("think", "thinking", "reasoning")
 _OVER = {"rate_limit_error": Fault.RATE_LIMIT, "overloaded_error": Fault.OVERLOADED, "rate_limit_exceeded": Fault.RATE_LIMIT}
-# Where an object or list of objects may begin. One with the group `loose` (a comment, or a key without JSON's quotation marks) may
-# also be a brace in prose.
+# Where an object or list of objects may begin. If the group `loose` matches (a comment, or a key without JSON's quotation marks),
+# it may also be a brace in prose.
 _OBJECT = re.compile(r"""(?:\[\s*)?\{\s*(?:["}]|(?P<loose>['“]|//|/\*|[A-Za-z_]+\s*:))""")
 # What follows the end of a string; a quotation mark with anything else after it is inside the string.
 _AFTER_STRING = re.compile(r"""\s{0,200}(?:[:\]}]|,\s*(?:["'“{\[\d}\]/-]|[A-Za-z_]+\s*[,:\]}])|\Z)""")
@@ -265,23 +250,22 @@ def parse_reply(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | Invali
     if not answer.strip():
         return InvalidReply(fault=Fault.EMPTY, reason="the reply is empty")
     try:
-        found = list(_parse_objects(answer))
+        bodies = list(_parse_objects(answer))
     except json.JSONDecodeError as error:
-        cut = error.msg.startswith("Unterminated string") or error.pos >= len(error.doc.rstrip())
-        if cut:
+        if error.msg.startswith("Unterminated string") or error.pos >= len(error.doc.rstrip()):
             return InvalidReply(fault=Fault.TRUNCATED, reason="the reply ends in the middle of its JSON")
         return InvalidReply(fault=Fault.MALFORMED, reason=f"the reply is no valid JSON ({error.msg} at character {error.pos})")
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         return InvalidReply(fault=Fault.MALFORMED, reason=f"the reply is no valid JSON ({reason})")
-    if not found:
+    if not bodies:
         opening = answer.strip()[:200].lower()
         if any(item in opening for item in _REFUSING):
             return InvalidReply(fault=Fault.REFUSAL, reason="the model refused to answer")
         return InvalidReply(fault=Fault.MALFORMED, reason="the reply holds no JSON object")
-    body = _choose_body(schema, found)
+    body = _choose_body(schema, bodies)
     if body is None:
-        return InvalidReply(fault=Fault.AMBIGUOUS, reason=f"the reply holds {len(found)} JSON objects where one was asked for")
+        return InvalidReply(fault=Fault.AMBIGUOUS, reason=f"the reply holds {len(bodies)} JSON objects where one was asked for")
     try:
         made: dict[str, Any] = fit_to_schema(schema, body)
     except ValueError as error:
@@ -289,28 +273,29 @@ def parse_reply(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | Invali
     return made
 
 
-def _choose_body(schema: Mapping[str, Any], found: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """Choose the requested object: the only one, the one inside it, or a new one with all of them as its items; None if it is
-    ambiguous.
+def _choose_body(schema: Mapping[str, Any], bodies: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """The requested object: the only one (equal ones count once), the one inside it, or a new one with all of them as its items.
+
+    None if that is ambiguous.
     """
-    known, first = schema["properties"].keys(), found[0]
-    if all(each == first for each in found[1:]):
-        inner = [value for value in first.values() if isinstance(value, dict) and value.keys() & known]
-        if first.keys() & known or len(inner) != 1:
-            return first if first.keys() & known else _hold_items(schema, found[:1]) or first
-        return inner[0]
-    return _hold_items(schema, found)
+    known, first = schema["properties"].keys(), bodies[0]
+    if any(body != first for body in bodies):
+        return _wrap_items(schema, bodies)
+    if first.keys() & known:
+        return first
+    inner = [value for value in first.values() if isinstance(value, dict) and value.keys() & known]
+    return inner[0] if len(inner) == 1 else _wrap_items(schema, bodies[:1]) or first
 
 
-def _hold_items(schema: Mapping[str, Any], found: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+def _wrap_items(schema: Mapping[str, Any], items: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
     """An object with these as the items of one of its lists; None if they do not fit, or fit several lists."""
-    lists = {name: each["items"].get("properties", {}).keys() for name, each in schema["properties"].items() if "items" in each}
-    fitting = [name for name, keys in lists.items() if all(len(keys & each.keys()) > 1 for each in found)]
-    return {fitting[0]: list(found)} if len(fitting) == 1 else None
+    lists = {name: item["items"].get("properties", {}).keys() for name, item in schema["properties"].items() if "items" in item}
+    fitting = [name for name, keys in lists.items() if all(len(keys & item.keys()) > 1 for item in items)]
+    return {fitting[0]: list(items)} if len(fitting) == 1 else None
 
 
 def _parse_server_error(body: Mapping[str, Any]) -> InvalidReply | None:
-    """The fault in a server's error message that came instead of a reply."""
+    """The fault in a server's error message that came in the place of a reply; None if the object is no such message."""
     error = body.get("error")
     if not isinstance(error, dict) or not isinstance(error.get("message"), str):
         return None
@@ -338,25 +323,26 @@ def _parse_objects(answer: str) -> Iterator[dict[str, Any]]:
     while opening := _OBJECT.search(answer, place):
         place = opening.start()
         try:
-            found, place = _DECODER.raw_decode(answer, place)
+            parsed, place = _DECODER.raw_decode(answer, place)
         except json.JSONDecodeError as error:
             try:
                 if mended:
                     raise
                 mended, better = True, _mend_json(answer[place:])
-                found, place = _DECODER.raw_decode(better)
+                parsed, place = _DECODER.raw_decode(better)
                 answer = better
             except json.JSONDecodeError:
                 if not opening["loose"]:
                     raise error from None
                 place = opening.end()  # a brace in prose
                 continue
-        yield from (each for each in (found if isinstance(found, list) else [found]) if isinstance(each, dict))
+        yield from (item for item in (parsed if isinstance(parsed, list) else [parsed]) if isinstance(item, dict))
 
 
 def _mend_json(text: str) -> str:
-    """Repair nearly valid JSON: other quotation marks, quotation marks inside strings, bare words, comments, extra commas. Nothing
-    that was left open is closed.
+    """Repair nearly valid JSON: other quotation marks, quotation marks inside strings, bare words, comments, extra commas.
+
+    Nothing that was left open is closed.
     """
     mended: list[str] = []
     place, ends = 0, ""
@@ -382,7 +368,7 @@ def _mend_json(text: str) -> str:
 def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     body = dict(pairs)
     if len(body) < len(pairs):
-        raise ValueError("a key stands twice in one object")
+        raise ValueError("a key occurs twice in one object")
     return body
 
 
@@ -392,10 +378,6 @@ def _parse_finite(text: str) -> float:
     return number
 
 
-def _reject_infinite(_: str) -> float:
-    raise ValueError("a number that is not finite")
-
-
 _DECODER = json.JSONDecoder(
-    strict=False, object_pairs_hook=_reject_duplicate_keys, parse_float=_parse_finite, parse_constant=_reject_infinite
+    strict=False, object_pairs_hook=_reject_duplicate_keys, parse_float=_parse_finite, parse_constant=_parse_finite
 )

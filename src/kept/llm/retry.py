@@ -9,21 +9,22 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kept.core.value import dataclass, field, replace
-from kept.llm.adapters.base import AdapterFailure, AdapterReply, Model, Spoken
+from kept.llm.adapters.base import AdapterFailure, AdapterReply, AdapterResult, Model
 from kept.llm.ask import Ask, Fault, UnreadableReply, Usage
 from kept.llm.replies import QuestionNote
 from kept.llm.reply import InvalidReply, parse_reply
 
-_AGAIN = "Your last reply could not be used: {reason}. Reply again with one complete JSON object of the schema, and nothing else."
+_SECOND_TRY = (
+    "Your last reply could not be used: {reason}. Reply again with one complete JSON object of the schema, and nothing else."
+)
 
 
 @dataclass(kw_only=True, slots=True)
 class OpenQuestion:
-    """A question in progress: its key, its cost so far, and whether this is the second try."""
+    """A question in progress: its key, its cost so far, and, on the second try, what was wrong with the first reply."""
 
     key: str
     ask: Ask
-    again: bool = False
     spent: Usage = field(default_factory=Usage)
     invalid_reply: InvalidReply | None = None
 
@@ -32,23 +33,22 @@ class OpenQuestion:
         ask = self.ask
         return QuestionNote(key=self.key, purpose=ask.purpose, version=ask.version, schema=ask.schema, about=ask.about)
 
-    def unread(self, more: str = "") -> UnreadableReply | None:
-        """The outcome if there is no second reply: the first one could not be used. None if there was no first reply."""
-        return (
-            UnreadableReply(reason=self.invalid_reply.reason + more, fault=self.invalid_reply.fault, usage=self.spent)
-            if self.invalid_reply
-            else None
-        )
+    def to_unreadable_reply(self, note: str = "") -> UnreadableReply | None:
+        """The outcome if the second try gets no reply: the first reply could not be used. None on the first try."""
+        invalid = self.invalid_reply
+        return UnreadableReply(reason=invalid.reason + note, fault=invalid.fault, usage=self.spent) if invalid else None
 
     def ask_again(self, wrong: InvalidReply) -> "OpenQuestion":
         """The second and last try after an unusable reply: names the fault, and allows a longer reply if it was truncated."""
         factor = 2 if wrong.fault is Fault.TRUNCATED else 1
-        again = replace(self.ask, prompt=f"{self.ask.prompt}\n\n{_AGAIN.format(reason=wrong.reason)}", most=factor * self.ask.most)
-        return replace(self, ask=again, again=True, invalid_reply=wrong)
+        again = replace(
+            self.ask, prompt=f"{self.ask.prompt}\n\n{_SECOND_TRY.format(reason=wrong.reason)}", most=factor * self.ask.most
+        )
+        return replace(self, ask=again, invalid_reply=wrong)
 
 
 _LONGEST_PAUSE = 120.0
-_PASSING = {Fault.RATE_LIMIT, Fault.OVERLOADED, Fault.CONNECTION, Fault.TIMEOUT}
+_TEMPORARY = {Fault.RATE_LIMIT, Fault.OVERLOADED, Fault.CONNECTION, Fault.TIMEOUT}
 _REACHED = {Fault.EMPTY, Fault.REFUSAL, Fault.TRUNCATED, Fault.MALFORMED, Fault.AMBIGUOUS, Fault.SCHEMA}
 
 
@@ -70,39 +70,37 @@ class RetryPolicy:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AskOutcome:
-    """The outcome of a question: the last result, its content, and the usage of failed attempts."""
+    """The outcome of a question: the last result, its content (None for a failure), and the usage of failed attempts."""
 
-    spoken: Spoken
-    read: Mapping[str, Any] | InvalidReply | None
+    result: AdapterResult
+    content: Mapping[str, Any] | InvalidReply | None
     lost: Usage
 
 
 def ask_with_retries(model: Model, ask: Ask, pace: RetryPolicy) -> AskOutcome:
-    """Ask until there is a reply or retrying is useless. Shares no state, so calls can run concurrently."""
+    """Ask until there is a reply or retrying is useless."""
     lost = Usage()
     for attempt in range(1, max(1, pace.attempts) + 1):
-        spoken = model.ask(ask)
-        read = read_adapter_reply(spoken, ask.schema)
-        fault, after = _find_fault(spoken, read)
-        if fault is None:
-            return AskOutcome(spoken=spoken, read=read, lost=lost)
-        lost += spoken.usage
-        if fault is Fault.TIMEOUT and not spoken.usage.calls:
+        result = model.ask(ask)
+        content = read_adapter_reply(result, ask.schema)
+        failure = _find_failure(result, content)
+        if failure is None:
+            return AskOutcome(result=result, content=content, lost=lost)
+        fault, after = failure.fault, failure.after or 0.0
+        lost += failure.usage
+        if fault is Fault.TIMEOUT and not failure.usage.calls:
             lost += Usage(calls=1, input_tokens=model.count(ask), cost=None)  # it may be billed
         last = attempt >= (2 if fault is Fault.TIMEOUT else pace.attempts) or (fault is Fault.RATE_LIMIT and not pace.insists)
-        if fault not in _PASSING or last or (after or 0.0) > _LONGEST_PAUSE:
-            reason = (
-                spoken.reason if isinstance(spoken, AdapterFailure) else "the server answered with an error in the place of a reply"
-            )
-            return AskOutcome(spoken=AdapterFailure(fault=fault, reason=reason), read=None, lost=lost)
+        if fault not in _TEMPORARY or last or after > _LONGEST_PAUSE:
+            return AskOutcome(result=failure, content=None, lost=lost)
         pause = min(_LONGEST_PAUSE, 2.0**attempt) * (0.5 + pace.jitter() / 2)
-        pace.sleep(max(after or 0.0, pause))
+        pace.sleep(max(after, pause))
     raise AssertionError(ask.purpose)
 
 
-def read_adapter_reply(spoken: Spoken, schema: Mapping[str, Any]) -> Mapping[str, Any] | InvalidReply | None:
+def read_adapter_reply(result: AdapterResult, schema: Mapping[str, Any]) -> Mapping[str, Any] | InvalidReply | None:
     """The content of a reply, or its fault; None if there is no reply."""
-    match spoken:
+    match result:
         case AdapterFailure():
             return None
         case AdapterReply(refused=True):
@@ -113,13 +111,13 @@ def read_adapter_reply(spoken: Spoken, schema: Mapping[str, Any]) -> Mapping[str
             return parse_reply(text, schema)
 
 
-def _find_fault(spoken: Spoken, read: Mapping[str, Any] | InvalidReply | None) -> tuple[Fault | None, float | None]:
-    """The fault if there is no real reply (including an error message instead of one), and the time the server asks to wait."""
-    if isinstance(spoken, AdapterFailure):
-        return spoken.fault, spoken.after
-    if isinstance(read, InvalidReply) and read.fault not in _REACHED:
-        return read.fault, None
-    return None, None
+def _find_failure(result: AdapterResult, content: Mapping[str, Any] | InvalidReply | None) -> AdapterFailure | None:
+    """The failure if there is no real reply, which includes a server's error message in the place of a reply; else None."""
+    if isinstance(result, AdapterFailure):
+        return result
+    if isinstance(content, InvalidReply) and content.fault not in _REACHED:
+        return AdapterFailure(fault=content.fault, reason=content.reason, usage=result.usage)
+    return None
 
 
 # Questions that a program's smallest plan allows per number of hours, and the variables with which tokens are paid instead.

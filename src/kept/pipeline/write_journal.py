@@ -31,7 +31,7 @@ from kept.journal.entry_prose import ContextBounds, ItemSelection, build_prose_a
 from kept.journal.feed_reading import items_between
 from kept.journal.templates import list_templates
 from kept.journal.templates import load_template as template_of
-from kept.llm.adapters.base import estimate_tokens, format_full_prompt
+from kept.llm.adapters.base import estimate_ask_tokens, estimate_tokens
 from kept.llm.ask import Ask, Asking, CompleteReply
 from kept.llm.budget import Estimate
 from kept.local import files
@@ -438,7 +438,7 @@ def _compose_entry(
     kept = [context_item for context_item in made.chosen.items if context_item.slot in (Slot.COMMITS, Slot.FILES, Slot.BEFORE)]
     return (
         (*context_items, *kept),
-        (estimate_tokens(format_full_prompt(ask)), estimate_tokens(to_canonical_json(dict(reply.body)))),
+        (estimate_ask_tokens(ask), estimate_tokens(to_canonical_json(dict(reply.body)))),
         refused,
         "",
     )

@@ -8,8 +8,8 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from kept.core.codec import to_canonical_json
-from kept.core.erasure import ErasureWords, map_strings
+from kept.core.codec import map_strings, to_canonical_json
+from kept.core.erasure import ErasureWords
 from kept.core.event import FORGOTTEN_MARK, Event
 from kept.core.handover import is_suggestion_tool
 from kept.core.memory import Evidence

@@ -15,7 +15,7 @@ from kept.cli.show import Line, format_count, line
 from kept.core.codec import json_fields, to_json
 from kept.core.errors import UsageError
 from kept.llm.ask import Ask
-from kept.llm.available import NOWHERE, PROGRAMS, SERVERS, choosing_command, find_models, tell_reach
+from kept.llm.available import NOWHERE, PROGRAMS, SERVERS, describe_reach, find_models, format_config_commands
 from kept.llm.budget import price_of
 from kept.local.agents_shell import agent_variable
 from kept.local.settings import LlmSettings
@@ -191,7 +191,7 @@ def _print_available_models(workspace: Workspace, *, as_json: bool) -> None:
         body = {"asked": asked.adapter, "model": asked.model, "found": rows, "questions": estimate.questions}
         show.write_json(body | json_fields(usage, "input_tokens", "output_tokens"))
         return
-    name = f"{asked.adapter}{f', {asked.model}' if asked.model else ''} is asked by runs; {tell_reach(asked)}."
+    name = f"{asked.adapter}{f', {asked.model}' if asked.model else ''} is asked by runs; {describe_reach(asked)}."
     show.write_line(name if workspace.llm is not None else "No language model is asked.")
     if workspace.llm is not None and workspace.llm.missing:
         show.write_line(("It cannot be asked yet: ", "yellow"), workspace.llm.missing)
@@ -206,10 +206,12 @@ def _print_available_models(workspace: Workspace, *, as_json: bool) -> None:
             show.write_line((f"The budget of {short} does not allow all of these questions now.", "yellow"))
         show.write_lines(_format_bounds(asked, workspace.llm.measure_pace(), estimate.questions))
     for model in found:
-        show.write_line((model.title, "bold"), f"  {model.reach}", (f" → {choosing_command(model.settings)}", "dim"))
+        show.write_line((model.title, "bold"), f"  {model.reach}", (f" → {format_config_commands(model.settings)}", "dim"))
     if not found and (workspace.llm is None or workspace.llm.missing):
         known = f"no known program ({', '.join(PROGRAMS)}) is on the PATH, and no local server ({', '.join(SERVERS)}) answers"
-        show.write_line(f"None can be asked here now: {known}.", (f" With a key of yours → {choosing_command(_WITH_KEY)}", "dim"))
+        show.write_line(
+            f"None can be asked here now: {known}.", (f" With a key of yours → {format_config_commands(_WITH_KEY)}", "dim")
+        )
 
 
 def _format_bounds(asked: LlmSettings, pace: float | None, questions: int) -> Iterator[Line]:
@@ -218,7 +220,7 @@ def _format_bounds(asked: LlmSettings, pace: float | None, questions: int) -> It
         yield line("How long that takes is not known before it has replied.", (" → kept llm trial", "dim"))
     elif questions:
         yield line(f"That takes about {max(1, round(questions * pace / 60)):,} minutes, at the pace of its last replies.")
-    if tell_reach(asked) == NOWHERE:
+    if describe_reach(asked) == NOWHERE:
         return
     if price_of(asked.model) is None and not asked.price_input:
         bound = min(filter(None, (asked.month_tokens, asked.day_tokens * _MONTH)), default=0)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from kept.llm.adapters.base import AdapterFailure, AdapterReply, LibraryModel, Spoken, estimate_tokens, format_full_prompt
+from kept.llm.adapters.base import AdapterFailure, AdapterReply, AdapterResult, LibraryModel, estimate_ask_tokens
 from kept.llm.ask import Ask, Fault, Usage
 
 if TYPE_CHECKING:
@@ -24,14 +24,14 @@ class Anthropic(LibraryModel):
     """
 
     def __init__(self, model: str, *, key: str, base_url: str = "", timeout: float = 180.0) -> None:
-        super().__init__("anthropic", "Claude", model, base="AnthropicError", key=key, base_url=base_url, timeout=timeout)
+        super().__init__("anthropic", "Claude", model, base_error="AnthropicError", key=key, base_url=base_url, timeout=timeout)
 
     @cached_property
     def _client(self) -> anthropic.Anthropic:
         client: anthropic.Anthropic = self._library.Anthropic(**self._options)
         return client
 
-    def ask(self, ask: Ask) -> Spoken:
+    def ask(self, ask: Ask) -> AdapterResult:
         """Ask once."""
         return self._catch_api_errors(lambda: _parse_api_message(self._client.messages.create(**self._request(ask)), ask))
 
@@ -41,21 +41,21 @@ class Anthropic(LibraryModel):
         try:
             return int(self._client.messages.count_tokens(**request).input_tokens)
         except (self._library.AnthropicError, ValueError, AttributeError):
-            return estimate_tokens(format_full_prompt(ask))
+            return estimate_ask_tokens(ask)
 
     def submit(self, asks: Mapping[str, Ask]) -> str | AdapterFailure:
         """Submit a batch."""
         requests: Any = [{"custom_id": name, "params": self._request(ask)} for name, ask in asks.items()]
         return self._catch_api_errors(lambda: str(self._client.messages.batches.create(requests=requests).id))
 
-    def collect(self, batch: str) -> Mapping[str, Spoken] | AdapterFailure | None:
+    def collect(self, batch: str) -> Mapping[str, AdapterResult] | AdapterFailure | None:
         """The replies of a batch, once it has ended."""
         return self._catch_api_errors(lambda: self._collect_replies(batch))
 
-    def _collect_replies(self, batch: str) -> Mapping[str, Spoken] | None:
+    def _collect_replies(self, batch: str) -> Mapping[str, AdapterResult] | None:
         if self._client.messages.batches.retrieve(batch).processing_status != "ended":
             return None
-        replies: dict[str, Spoken] = {}
+        replies: dict[str, AdapterResult] = {}
         for item in self._client.messages.batches.results(batch):
             if item.result.type == "succeeded":
                 replies[item.custom_id] = _parse_api_message(item.result.message, None)
@@ -80,10 +80,10 @@ def _parse_api_message(message: anthropic.types.Message, ask: Ask | None) -> Ada
     tokens = used.input_tokens + read + written
     usage = Usage(
         calls=1,
-        input_tokens=tokens or (estimate_tokens(format_full_prompt(ask)) if ask else 0),
+        input_tokens=tokens or (estimate_ask_tokens(ask) if ask else 0),
         output_tokens=used.output_tokens,
         cached_tokens=read,
         cost=None,
     )
-    cut = message.stop_reason in ("max_tokens", "model_context_window_exceeded")
-    return AdapterReply(text=text, usage=usage, truncated=cut, refused=message.stop_reason == "refusal")
+    truncated = message.stop_reason in ("max_tokens", "model_context_window_exceeded")
+    return AdapterReply(text=text, usage=usage, truncated=truncated, refused=message.stop_reason == "refusal")

@@ -35,18 +35,18 @@ class AdapterFailure:
     usage: Usage = field(default_factory=Usage)
 
 
-Spoken = AdapterReply | AdapterFailure
+AdapterResult = AdapterReply | AdapterFailure
 
 
 class Model(Protocol):
-    """A language model that answers one question at a time; called from several threads at once."""
+    """A language model that answers one question at a time. Several threads may call it at once."""
 
     @property
     def name(self) -> str:
         """The name under which replies are stored; the part after the last ``:`` identifies the price."""
         ...
 
-    def ask(self, ask: Ask) -> Spoken:
+    def ask(self, ask: Ask) -> AdapterResult:
         """Ask once. Usage has the tokens that the model reports, or an estimate; ``cost`` is None if it reports none."""
         ...
 
@@ -67,7 +67,7 @@ class BatchModel(Protocol):
         """Submit questions under names of ours (at most 64 of ``a-zA-Z0-9_-``); returns the batch's id."""
         ...
 
-    def collect(self, batch: str) -> Mapping[str, Spoken] | AdapterFailure | None:
+    def collect(self, batch: str) -> Mapping[str, AdapterResult] | AdapterFailure | None:
         """The replies by name; None while the batch is running; an AdapterFailure if its state cannot be read or it will never
         end.
         """
@@ -84,35 +84,53 @@ def format_full_prompt(ask: Ask) -> str:
     return f"{ask.system}\n\n{ask.prompt}\n"
 
 
-def estimate_usage(ask: Ask, text: str) -> Usage:
+def estimate_ask_tokens(ask: Ask) -> int:
+    """Estimate the tokens of a question."""
+    return estimate_tokens(format_full_prompt(ask))
+
+
+def estimate_usage(ask: Ask, text: str, *, cost: float | None = None) -> Usage:
     """Estimate the usage of a question and its reply if nobody reports it."""
-    return Usage(calls=1, input_tokens=estimate_tokens(format_full_prompt(ask)), output_tokens=estimate_tokens(text), cost=None)
+    return Usage(calls=1, input_tokens=estimate_ask_tokens(ask), output_tokens=estimate_tokens(text), cost=cost)
+
+
+class EstimatingModel:
+    """The base of adapters: estimates the tokens of questions, and has nothing to release. Subclasses override what differs."""
+
+    name: str
+
+    def count(self, ask: Ask) -> int:
+        """The approximate number of tokens of a question."""
+        return estimate_ask_tokens(ask)
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to release."""
 
 
 _FAULTS = {401: Fault.SETUP, 402: Fault.SETUP, 403: Fault.SETUP, 404: Fault.SETUP, 408: Fault.OVERLOADED, 429: Fault.RATE_LIMIT}
-_TOLD = 200  # characters of a server's message that are passed on
+MESSAGE_CHARS = 200  # characters of a program's or server's message that are passed on
 
 
-def from_status(status: int, headers: Mapping[str, str], body: object) -> AdapterFailure:
+def failure_from_status(status: int, headers: Mapping[str, str], body: object) -> AdapterFailure:
     """The failure for an HTTP error status, with the time that the server asks to wait."""
     fault = _FAULTS.get(status, Fault.OVERLOADED if status >= 500 else Fault.FAILED)
-    message = _sentence(body)
+    message = _find_error_message(body)
     reason = f"the server answered {status}{': ' if message else ''}{message}"
     return AdapterFailure(fault=fault, reason=reason, after=_parse_seconds(headers.get("retry-after", "")))
 
 
-def from_error(error: Exception, *, connection: bool) -> AdapterFailure:
-    """The failure if the server could not be reached, the connection broke, or the response was not a valid message."""
+def failure_from_error(error: Exception, *, connection: bool) -> AdapterFailure:
+    """The failure for an exception: of the ``connection`` to the server, or else of a response that is no valid message."""
     if connection:
         return AdapterFailure(fault=Fault.CONNECTION, reason="the server cannot be reached, or the connection broke")
-    return AdapterFailure(fault=Fault.FAILED, reason=f"what the server sent is no reply of its kind ({type(error).__name__})")
+    return AdapterFailure(fault=Fault.FAILED, reason=f"the server's response has no known form ({type(error).__name__})")
 
 
-def _sentence(body: object) -> str:
-    """The message in a server's error, as one short line."""
+def _find_error_message(body: object) -> str:
+    """The message in a server's error, as one short line; empty if there is none."""
     error: Any = body.get("error", body) if isinstance(body, dict) else body
     message = error.get("message") if isinstance(error, dict) else error
-    return one_line(strip_invisible(message)[0])[:_TOLD] if isinstance(message, str) else ""
+    return one_line(strip_invisible(message)[0])[:MESSAGE_CHARS] if isinstance(message, str) else ""
 
 
 def _parse_seconds(text: str) -> float | None:
@@ -122,19 +140,20 @@ def _parse_seconds(text: str) -> float | None:
         return None  # a date, or nothing: the default pause applies
 
 
-class LibraryModel:
+class LibraryModel(EstimatingModel):
     """A model behind the library of Anthropic or OpenAI, which have the same structure. The library's own retries are disabled.
 
-    Raises ConfigError if the library is not installed. ``base`` is the base class of its errors, ``timeout`` is in seconds.
+    Raises ConfigError if the library is not installed. ``base_error`` is the name of the base class of the library's errors,
+    ``timeout`` is in seconds.
     """
 
-    def __init__(self, vendor: str, what: str, model: str, *, base: str, key: str, base_url: str, timeout: float) -> None:
+    def __init__(self, vendor: str, what: str, model: str, *, base_error: str, key: str, base_url: str, timeout: float) -> None:
         try:
             self._library = import_module(vendor)
         except ImportError as error:
             raise ConfigError(f"the library for {what} is not installed", hint=f"pip install 'kept[{vendor}]'") from error
         self._model = model
-        self._base_error = getattr(self._library, base)
+        self._base_error = getattr(self._library, base_error)
         address = {"base_url": base_url} if base_url else {}
         self._options = {"api_key": key or _NO_KEY, "max_retries": 0, "timeout": timeout} | address
         self.name = f"{vendor}:{base_url}:{model}"
@@ -150,6 +169,6 @@ class LibraryModel:
         except self._library.APITimeoutError:
             return AdapterFailure(fault=Fault.TIMEOUT, reason=f"no reply within {self._options['timeout']:g} seconds")
         except self._library.APIStatusError as error:
-            return from_status(error.status_code, error.response.headers, error.body)
+            return failure_from_status(error.status_code, error.response.headers, error.body)
         except (self._base_error, ValueError, TypeError, AttributeError, LookupError) as error:
-            return from_error(error, connection=isinstance(error, self._library.APIConnectionError))
+            return failure_from_error(error, connection=isinstance(error, self._library.APIConnectionError))

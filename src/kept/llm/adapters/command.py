@@ -1,12 +1,12 @@
 """A model behind a program: the question on standard input, the reply on standard output.
 
-``claude`` and ``codex`` are called without tools, hooks, the user's settings and a transcript. ``llm`` is called without its log;
-``llm`` and ``ollama`` use tools only if the user's options ask for them. ``gemini`` is called without extensions and in its default
-approval mode, but its tools, its hooks and the user's settings are not switched off, and it leaves a transcript, which is marked as
-off the record. Any other command line is run as it is.
+``claude`` and ``codex`` are called without tools, hooks and the user's settings, and leave no transcript. ``llm`` is called without
+its log; ``llm`` and ``ollama`` use tools only if the user's options ask for them. ``gemini`` is called without extensions and in
+its default approval mode, but its tools, its hooks and the user's settings are not switched off, and it leaves a transcript, which
+is marked as off the record. Any other command line is run as it is.
 
 Every program runs in an empty folder, with only the environment variables that it needs to run and log in, and with a variable
-(:data:`kept.llm.ask.GUARD`) that tells the hooks of ``kept`` to do nothing.
+(:data:`kept.core.fence.GUARD`) that tells the hooks of ``kept`` to do nothing.
 """
 
 import json
@@ -18,21 +18,23 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kept.core.fence import GUARD
 from kept.core.handover import OFF_THE_RECORD
 from kept.core.invisible import strip_invisible
 from kept.core.text import one_line
-from kept.core.value import dataclass
+from kept.core.value import dataclass, field
 from kept.llm.adapters.base import (
+    MESSAGE_CHARS,
     MOST_BYTES,
     AdapterFailure,
     AdapterReply,
-    Spoken,
-    estimate_tokens,
+    AdapterResult,
+    EstimatingModel,
     estimate_usage,
     format_full_prompt,
 )
 from kept.llm.adapters.process import ProcessResult, RunningPrograms
-from kept.llm.ask import GUARD, Ask, Fault, Usage
+from kept.llm.ask import Ask, Fault, Usage
 
 _PASSED = (
     "HOME",
@@ -59,16 +61,19 @@ _PASSED = (
     "XDG_CACHE_HOME",
     "XDG_RUNTIME_DIR",
 )
-_TOLD = 200  # characters of an error message that are passed on
+
+
+def _read_plain_reply(output: str, ask: Ask) -> AdapterResult:
+    return AdapterReply(text=output, usage=estimate_usage(ask, output))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _ProgramCall:
-    """A call of a program: its arguments and input, and how to read its result."""
+    """A call of a program: its arguments, its input, and how to read its output, which is the reply itself by default."""
 
     argv: Sequence[str]
     text: str
-    read: Callable[[str], Spoken]
+    read: Callable[[str, Ask], AdapterResult] = _read_plain_reply
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,16 +92,16 @@ class _ProgramAdapter:
     """How a program is called: a function that makes the call for a question, and the environment variables it needs.
 
     ``passed`` are prefixes of variables that are passed on, ``given`` are variables to set. ``own`` are words that are dropped from
-    the user's options, because the call already has their effect.
+    the user's options, because ``call`` adds them.
     """
 
     call: Callable[[_ProgramAsk], _ProgramCall]
     own: tuple[str, ...] = ()
     passed: tuple[str, ...] = ()
-    given: Mapping[str, str] | None = None
+    given: Mapping[str, str] = field(default_factory=dict)
 
 
-class Command:
+class Command(EstimatingModel):
     """A program as a model.
 
     ``command`` is the name or path of a known program, optionally with more options; the module says how each is called. Any
@@ -109,17 +114,19 @@ class Command:
     ) -> None:
         words = shlex.split(command)
         self._program = words[0] if words else ""
-        program_adapter = _WAYS.get(Path(self._program).name)
-        self._way = program_adapter or _ProgramAdapter(call=lambda asked: _plain_call(words, asked))
+        known = _ADAPTERS.get(Path(self._program).name)
+        self._adapter = known or _ProgramAdapter(
+            call=lambda asked: _ProgramCall(argv=words, text=format_full_prompt(asked.ask)),
+        )
         self._model = model
-        self._options = tuple(word for word in words[1:] if program_adapter and word not in program_adapter.own)
+        self._options = tuple(word for word in words[1:] if known and word not in known.own)
         self._timeout = timeout
-        self._env = scrub_env(env, self._way.passed, more) | dict(self._way.given or {})
+        self._env = _select_variables(env, self._adapter.passed, more) | dict(self._adapter.given)
         self._programs = RunningPrograms()
-        shown = " ".join((Path(self._program).name, *self._options)) if program_adapter else command
+        shown = " ".join((Path(self._program).name, *self._options)) if known else command
         self.name = f"command:{shown}:{model}"
 
-    def ask(self, ask: Ask) -> Spoken:
+    def ask(self, ask: Ask) -> AdapterResult:
         """Run the program once."""
         program = shutil.which(self._program, path=self._env.get("PATH", os.defpath))
         if program is None:
@@ -128,7 +135,9 @@ class Command:
             folder = Path(name)
             empty = folder / "empty"
             empty.mkdir()
-            call = self._way.call(_ProgramAsk(program=program, model=self._model, options=self._options, ask=ask, folder=folder))
+            call = self._adapter.call(
+                _ProgramAsk(program=program, model=self._model, options=self._options, ask=ask, folder=folder)
+            )
             try:
                 ended = self._programs.run(
                     call.argv,
@@ -140,37 +149,28 @@ class Command:
                 )
             except OSError as error:
                 return AdapterFailure(fault=Fault.SETUP, reason=f"{self._program!r} cannot be run: {error.strerror}")
-            return self._read_result(ended, call)
+            return self._read_result(ended, call, ask)
 
-    def _read_result(self, ended: ProcessResult, call: _ProgramCall) -> Spoken:
+    def _read_result(self, ended: ProcessResult, call: _ProgramCall, ask: Ask) -> AdapterResult:
         name = Path(self._program).name
         match ended.stop_reason:
             case "timeout":
                 return AdapterFailure(fault=Fault.TIMEOUT, reason=f"{name} gave no reply within {self._timeout:g} seconds")
             case "flood":
                 return AdapterFailure(fault=Fault.FAILED, reason=f"{name} wrote more than {MOST_BYTES // 2**20} MB")
-        text = _decode_output(ended.output)
-        if ended.code != 0:
-            result = call.read(text)
-            if isinstance(result, AdapterFailure):
-                return result  # its output already says what is wrong
-            return AdapterFailure(
-                fault=Fault.FAILED, reason=f"{name} ended with code {ended.code}{_format_error_line(ended.errors)}"
-            )
-        return call.read(text)
-
-    def count(self, ask: Ask) -> int:
-        """The approximate number of tokens of a question."""
-        return estimate_tokens(format_full_prompt(ask))
+        result = call.read(_decode_output(ended.output), ask)
+        if ended.code == 0 or isinstance(result, AdapterFailure):  # the output of a failed program may say what is wrong
+            return result
+        return AdapterFailure(fault=Fault.FAILED, reason=f"{name} ended with code {ended.code}{_format_error_line(ended.errors)}")
 
     def close(self) -> None:
         """Kill the running programs."""
         self._programs.close()
 
 
-def scrub_env(env: Mapping[str, str], prefixes: Sequence[str], more: Sequence[str]) -> dict[str, str]:
+def _select_variables(env: Mapping[str, str], prefixes: Sequence[str], more: Sequence[str]) -> dict[str, str]:
     """The environment for a program: the variables it needs, those requested, the guard, and two for plain output."""
-    passed = {name: each for name, each in env.items() if name in _PASSED or name in more or name.startswith(tuple(prefixes))}
+    passed = {name: value for name, value in env.items() if name in _PASSED or name in more or name.startswith(tuple(prefixes))}
     return passed | {GUARD: "1", "TERM": "dumb", "NO_COLOR": "1"}
 
 
@@ -181,14 +181,7 @@ def _decode_output(output: bytes) -> str:
 
 def _format_error_line(errors: bytes) -> str:
     lines = [one_line(line) for line in _decode_output(errors).splitlines() if line.strip()]
-    return f": {lines[-1][:_TOLD]}" if lines else ""
-
-
-def _plain_call(words: Sequence[str], asked: _ProgramAsk) -> _ProgramCall:
-    ask = asked.ask
-    return _ProgramCall(
-        argv=words, text=format_full_prompt(ask), read=lambda text: AdapterReply(text=text, usage=estimate_usage(ask, text))
-    )
+    return f": {lines[-1][:MESSAGE_CHARS]}" if lines else ""
 
 
 def _claude_call(asked: _ProgramAsk) -> _ProgramCall:
@@ -211,22 +204,22 @@ def _claude_call(asked: _ProgramAsk) -> _ProgramCall:
         "--json-schema",
         json.dumps(ask.schema),
     ]
-    return _ProgramCall(argv=argv, text=ask.prompt, read=lambda text: _parse_claude_result(text, ask))
+    return _ProgramCall(argv=argv, text=ask.prompt, read=_parse_claude_result)
 
 
-def _parse_claude_result(text: str, ask: Ask) -> Spoken:
+def _parse_claude_result(text: str, ask: Ask) -> AdapterResult:
     try:
         body: Any = json.loads(text)
         failed, result, structured = bool(body["is_error"]), str(body.get("result") or ""), body.get("structured_output")
         usage = _claude_usage(body)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return AdapterFailure(
-            fault=Fault.FAILED, reason=f"claude printed no result of its own form{_format_error_line(text.encode())}"
+            fault=Fault.FAILED, reason=f"claude printed a result of an unknown form{_format_error_line(text.encode())}"
         )
     if failed:  # the subtype is ignored: it says "success" even for a dead server
         return AdapterFailure(
             fault=_claude_fault(result, body.get("api_error_status")),
-            reason=f"claude says: {one_line(result)[:_TOLD]}",
+            reason=f"claude says: {one_line(result)[:MESSAGE_CHARS]}",
             usage=usage,
         )
     reply_text = result if structured is None else json.dumps(structured, ensure_ascii=False)
@@ -289,14 +282,10 @@ def _codex_call(asked: _ProgramAsk) -> _ProgramCall:
         "-",
     ]
 
-    def read_output(_: str) -> Spoken:
-        try:
-            text = out.read_text(encoding="utf-8", errors="replace")
-        except FileNotFoundError:
-            return AdapterReply(text="", usage=estimate_usage(ask, ""))
-        return AdapterReply(text=strip_invisible(text)[0], usage=estimate_usage(ask, text))
+    def read_reply(_: str, ask: Ask) -> AdapterResult:
+        return _read_plain_reply(_decode_output(out.read_bytes() if out.exists() else b""), ask)
 
-    return _ProgramCall(argv=argv, text=ask.prompt, read=read_output)
+    return _ProgramCall(argv=argv, text=ask.prompt, read=read_reply)
 
 
 def _llm_call(asked: _ProgramAsk) -> _ProgramCall:
@@ -313,11 +302,10 @@ def _llm_call(asked: _ProgramAsk) -> _ProgramCall:
         "--schema",
         json.dumps(ask.schema),
     ]
-    return _ProgramCall(argv=argv, text=ask.prompt, read=lambda text: AdapterReply(text=text, usage=estimate_usage(ask, text)))
+    return _ProgramCall(argv=argv, text=ask.prompt)
 
 
 def _ollama_call(asked: _ProgramAsk) -> _ProgramCall:
-    ask = asked.ask
     argv = [
         asked.program,
         "run",
@@ -328,14 +316,11 @@ def _ollama_call(asked: _ProgramAsk) -> _ProgramCall:
         "--nowordwrap",
         "--hidethinking",
     ]
-    return _ProgramCall(
-        argv=argv, text=format_full_prompt(ask), read=lambda said: AdapterReply(text=said, usage=estimate_usage(ask, said))
-    )
+    return _ProgramCall(argv=argv, text=format_full_prompt(asked.ask))
 
 
 def _gemini_call(asked: _ProgramAsk) -> _ProgramCall:
     """Gemini CLI keeps a transcript of its input, so the question itself says that it is off the record."""
-    ask = asked.ask
     argv = [
         asked.program,
         "--extensions",
@@ -347,29 +332,27 @@ def _gemini_call(asked: _ProgramAsk) -> _ProgramCall:
         *_option_args("--model", asked.model),
         *asked.options,
     ]
-    return _ProgramCall(
-        argv=argv, text=f"{OFF_THE_RECORD}\n\n{format_full_prompt(ask)}", read=lambda text: _parse_gemini_result(text, ask)
-    )
+    return _ProgramCall(argv=argv, text=f"{OFF_THE_RECORD}\n\n{format_full_prompt(asked.ask)}", read=_parse_gemini_result)
 
 
-def _parse_gemini_result(text: str, ask: Ask) -> Spoken:
+def _parse_gemini_result(text: str, ask: Ask) -> AdapterResult:
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):
-        return AdapterReply(text=text, usage=estimate_usage(ask, text))
+        return _read_plain_reply(text, ask)
     reply = body.get("response") if isinstance(body, dict) else None
     if not isinstance(reply, str):
         error = body.get("error") if isinstance(body, dict) else None
         reason = error.get("message") if isinstance(error, dict) else error
-        return AdapterFailure(fault=Fault.FAILED, reason=f"gemini says: {one_line(str(reason))[:_TOLD]}")
-    return AdapterReply(text=reply, usage=estimate_usage(ask, reply))
+        return AdapterFailure(fault=Fault.FAILED, reason=f"gemini says: {one_line(str(reason))[:MESSAGE_CHARS]}")
+    return _read_plain_reply(reply, ask)
 
 
 def _option_args(option: str, value: str) -> tuple[str, ...]:
     return (option, value) if value else ()
 
 
-# Codex features that are switched off. A version of Codex ignores the names that it does not know.
+# Codex features that are switched off. Codex ignores names that its version does not know.
 _CODEX_OFF = (
     "shell_tool",
     "unified_exec",
@@ -407,7 +390,7 @@ _CODEX_SETTINGS = (
     'web_search="disabled"',
 )
 
-_WAYS = {
+_ADAPTERS = {
     "claude": _ProgramAdapter(
         call=_claude_call,
         own=("-p", "--print"),

@@ -13,20 +13,19 @@ from kept.llm.adapters.base import (
     MOST_BYTES,
     AdapterFailure,
     AdapterReply,
-    Spoken,
-    estimate_tokens,
+    AdapterResult,
+    EstimatingModel,
     estimate_usage,
-    format_full_prompt,
-    from_error,
-    from_status,
+    failure_from_error,
+    failure_from_status,
 )
 from kept.llm.ask import Ask, Fault, Usage
-from kept.llm.available import OLLAMA_URL
+from kept.llm.available import OLLAMA_URL, is_on_this_machine
 
-_ASKING_SECONDS = 5.0  # timeout for a server's description of itself
+_DESCRIPTION_SECONDS = 5.0  # timeout for a server's description of itself
 
 
-class Ollama:
+class Ollama(EstimatingModel):
     """A model of an Ollama server with ``context`` tokens of context. ``timeout`` is in seconds."""
 
     def __init__(self, model: str, *, context: int, base_url: str = "", timeout: float = 180.0) -> None:
@@ -36,7 +35,7 @@ class Ollama:
         self._timeout = timeout
         self.name = f"ollama:{base_url}:{model}"
 
-    def ask(self, ask: Ask) -> Spoken:
+    def ask(self, ask: Ask) -> AdapterResult:
         """Ask once."""
         from urllib.error import HTTPError, URLError  # noqa: PLC0415 - it loads TLS and e-mail, and most commands ask nothing
 
@@ -51,20 +50,11 @@ class Ollama:
             return _read_reply(_fetch(f"{self._url}/api/chat", self._timeout, body), ask)
         except HTTPError as error:
             with error:
-                return from_status(error.code, dict(error.headers), _parse_body(error.read(MOST_BYTES)))
-        except TimeoutError:
-            return AdapterFailure(fault=Fault.TIMEOUT, reason=f"no reply within {self._timeout:g} seconds")
+                return failure_from_status(error.code, dict(error.headers), _parse_body(error.read(MOST_BYTES)))
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-            if isinstance(error, URLError) and isinstance(error.reason, TimeoutError):
+            if isinstance(error.reason if isinstance(error, URLError) else error, TimeoutError):
                 return AdapterFailure(fault=Fault.TIMEOUT, reason=f"no reply within {self._timeout:g} seconds")
-            return from_error(error, connection=isinstance(error, OSError))
-
-    def count(self, ask: Ask) -> int:
-        """The approximate number of tokens of a question."""
-        return estimate_tokens(format_full_prompt(ask))
-
-    def close(self) -> None:
-        """Do nothing: there is nothing to release."""
+            return failure_from_error(error, connection=isinstance(error, OSError))
 
 
 def ollama_context(model: str, base_url: str = "") -> int:
@@ -90,15 +80,9 @@ def served_context(model: str, base_url: str) -> int:
     return 0
 
 
-def is_on_this_machine(url: str) -> bool:
-    """True for an address of this machine; requests to it bypass proxies, because nothing may leave the machine."""
-    host = urlsplit(url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
-
-
 def _ask_server(url: str, body: Mapping[str, Any] | None = None) -> Any:
     with suppress(OSError, ValueError):
-        return _fetch(url, _ASKING_SECONDS, body)
+        return _fetch(url, _DESCRIPTION_SECONDS, body)
     return {}
 
 

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from kept.llm.adapters.base import (
     AdapterFailure,
     AdapterReply,
+    AdapterResult,
     LibraryModel,
-    Spoken,
     estimate_tokens,
     estimate_usage,
-    format_full_prompt,
 )
-from kept.llm.adapters.ollama import is_on_this_machine
 from kept.llm.ask import Ask, Fault, Usage
+from kept.llm.available import is_on_this_machine
 
 if TYPE_CHECKING:
     import openai
@@ -37,7 +36,9 @@ class OpenAI(LibraryModel):
     """
 
     def __init__(self, model: str, *, key: str, base_url: str = "", timeout: float = 180.0) -> None:
-        super().__init__("openai", "OpenAI's interface", model, base="OpenAIError", key=key, base_url=base_url, timeout=timeout)
+        super().__init__(
+            "openai", "OpenAI's interface", model, base_error="OpenAIError", key=key, base_url=base_url, timeout=timeout
+        )
         self._local = bool(base_url)
         self._on_this_machine = is_on_this_machine(base_url)
         self._form = _FORMS[0]
@@ -48,20 +49,16 @@ class OpenAI(LibraryModel):
         client: openai.OpenAI = self._library.OpenAI(**self._options, **past_proxies)
         return client
 
-    def ask(self, ask: Ask) -> Spoken:
+    def ask(self, ask: Ask) -> AdapterResult:
         """Ask once. If the server does not support the reply format, ask again with a looser one, which is then used from the
         start.
         """
         for form in _FORMS[_FORMS.index(self._form) :]:
-            spoken = self._catch_api_errors(partial(self._complete, ask, form))
-            if spoken is not None:
+            result = self._catch_api_errors(partial(self._complete, ask, form))
+            if result is not None:
                 self._form = form
-                return spoken
-        return AdapterFailure(fault=Fault.FAILED, reason="the server does not take the question in any form")
-
-    def count(self, ask: Ask) -> int:
-        """The approximate number of tokens of a question."""
-        return estimate_tokens(format_full_prompt(ask))
+                return result
+        return AdapterFailure(fault=Fault.FAILED, reason="the server supports no reply format")
 
     def submit(self, asks: Mapping[str, Ask]) -> str | AdapterFailure:
         """Submit a batch."""
@@ -71,13 +68,13 @@ class OpenAI(LibraryModel):
         ]
         text = "".join(json.dumps(row) + "\n" for row in rows).encode()
 
-        def hand_in() -> str:
+        def create_batch() -> str:
             file = self._client.files.create(file=("questions.jsonl", text), purpose="batch")
             return self._client.batches.create(input_file_id=file.id, endpoint=url, completion_window="24h").id
 
-        return self._catch_api_errors(hand_in)
+        return self._catch_api_errors(create_batch)
 
-    def collect(self, batch: str) -> Mapping[str, Spoken] | AdapterFailure | None:
+    def collect(self, batch: str) -> Mapping[str, AdapterResult] | AdapterFailure | None:
         """The replies of a batch, once it has ended."""
         return self._catch_api_errors(lambda: self._collect_replies(batch))
 
@@ -104,19 +101,19 @@ class OpenAI(LibraryModel):
             "max_tokens" if self._local else "max_completion_tokens": ask.most,
         } | forms[form]
 
-    def _collect_replies(self, batch: str) -> Mapping[str, Spoken] | None:
-        found = self._client.batches.retrieve(batch)
-        if found.status not in _ENDED:
+    def _collect_replies(self, batch: str) -> Mapping[str, AdapterResult] | None:
+        state = self._client.batches.retrieve(batch)
+        if state.status not in _ENDED:
             return None
-        replies: dict[str, Spoken] = {}
-        for file in filter(None, (found.output_file_id, found.error_file_id)):
+        replies: dict[str, AdapterResult] = {}
+        for file in filter(None, (state.output_file_id, state.error_file_id)):
             for line in self._client.files.content(file).text.splitlines():
                 row = json.loads(line)
                 replies[row["custom_id"]] = _parse_batch_row(row)
         return replies
 
 
-def _parse_batch_row(row: Mapping[str, Any]) -> Spoken:
+def _parse_batch_row(row: Mapping[str, Any]) -> AdapterResult:
     response = row.get("response") or {}
     if response.get("status_code") != 200:
         return AdapterFailure(fault=Fault.FAILED, reason=f"the batch answered {response.get('status_code') or 'with an error'}")

@@ -18,13 +18,17 @@ from kept.core.value import dataclass
 
 _PIECE = 65_536
 _MOST_ERRORS = 65_536  # bytes of standard error that are kept; the rest is read and discarded
-_GRACE = 5.0  # seconds until a killed program must be gone
-_AFTERMATH = 0.5  # seconds until its killed children must be gone; without a reaper, dead processes stay listed
+_GRACE = 5.0  # seconds to wait for a killed program
+_AFTERMATH = 0.5  # seconds to wait for its killed children; if nothing reaps them, they stay listed for ever
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProcessResult:
-    """The result of a program: its exit code, its output, and what stopped it (``timeout``, ``flood``, or empty)."""
+    """The result of a program: its exit code, its standard output and error, and why it was stopped.
+
+    ``stop_reason`` is ``timeout``, ``flood`` (too much output, which ``output`` does not hold), or empty. A stopped program has the
+    code -1.
+    """
 
     code: int
     output: bytes
@@ -80,40 +84,44 @@ class RunningPrograms:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
-        gathered: dict[str, bytearray] = {"output": bytearray(), "errors": bytearray()}
+        output, errors = bytearray(), bytearray()
         waiting = memoryview(text)
+
+        def stop(reason: str) -> ProcessResult:
+            return ProcessResult(code=-1, output=bytes(output), errors=bytes(errors), stop_reason=reason)
+
         with selectors.DefaultSelector() as watch:
-            for stream, name, way in (
-                (process.stdin, "input", selectors.EVENT_WRITE),
-                (process.stdout, "output", selectors.EVENT_READ),
-                (process.stderr, "errors", selectors.EVENT_READ),
+            for stream, event, gathered in (
+                (process.stdin, selectors.EVENT_WRITE, None),
+                (process.stdout, selectors.EVENT_READ, (output, most + 1)),
+                (process.stderr, selectors.EVENT_READ, (errors, _MOST_ERRORS)),
             ):
                 os.set_blocking(stream.fileno(), False)
-                watch.register(stream, way, name)
+                watch.register(stream, event, gathered)
             while watch.get_map():
                 left = until - self._clock()
                 if left <= 0:
-                    return ProcessResult(
-                        code=-1, output=bytes(gathered["output"]), errors=bytes(gathered["errors"]), stop_reason="timeout"
-                    )
+                    return stop("timeout")
                 for key, _ in watch.select(min(left, 1.0)):
-                    if key.data == "input":
+                    if key.data is None:
                         waiting = _write(process.stdin, waiting)
                         done = not waiting
                     else:
+                        stream_bytes, limit = key.data
                         piece = os.read(key.fd, _PIECE)
-                        _append_output(gathered[key.data], piece, _MOST_ERRORS if key.data == "errors" else most + 1)
+                        stream_bytes += piece[: max(0, limit - len(stream_bytes))]
                         done = not piece
                     if done:
                         watch.unregister(key.fileobj)
                         _close(key.fileobj)
-                if len(gathered["output"]) > most:
-                    return ProcessResult(code=-1, output=b"", errors=bytes(gathered["errors"]), stop_reason="flood")
+                if len(output) > most:
+                    output.clear()
+                    return stop("flood")
         try:
             code = process.wait(timeout=max(0.0, until - self._clock()))
         except subprocess.TimeoutExpired:
-            return ProcessResult(code=-1, output=bytes(gathered["output"]), errors=bytes(gathered["errors"]), stop_reason="timeout")
-        return ProcessResult(code=code, output=bytes(gathered["output"]), errors=bytes(gathered["errors"]))
+            return stop("timeout")
+        return ProcessResult(code=code, output=bytes(output), errors=bytes(errors))
 
 
 def _write(stream: IO[bytes], waiting: memoryview) -> memoryview:
@@ -121,10 +129,6 @@ def _write(stream: IO[bytes], waiting: memoryview) -> memoryview:
         return waiting[os.write(stream.fileno(), waiting[:_PIECE]) :]
     except BrokenPipeError:
         return waiting[len(waiting) :]  # it stopped reading, but its output may still be an answer
-
-
-def _append_output(gathered: bytearray, piece: bytes, most: int) -> None:
-    gathered += piece[: max(0, most - len(gathered))]
 
 
 def _close(stream: object) -> None:

@@ -6,7 +6,7 @@ of the model's name, and by the sessions it is about.
 
 import json
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -14,41 +14,26 @@ from typing import Any
 from kept.core import codec
 from kept.core.errors import ConfigError
 from kept.core.value import dataclass
-from kept.llm.adapters.base import AdapterFailure, AdapterReply, Model, Spoken, estimate_tokens, format_full_prompt
+from kept.llm.adapters.base import AdapterFailure, AdapterReply, AdapterResult, EstimatingModel, Model, estimate_usage
 from kept.llm.ask import Ask, Fault, Usage
 
-Answer = Callable[[Ask], Spoken | Mapping[str, Any] | str]
+Answer = Callable[[Ask], AdapterResult | Mapping[str, Any] | str]
 
 
-class ScriptedModel:
+class ScriptedModel(EstimatingModel):
     """A model whose replies come from a function: as text, as the reply's JSON object (a mapping), or as an adapter's result."""
 
     def __init__(self, answer: Answer, *, name: str = "scripted") -> None:
         self.name = name
         self._answer = answer
 
-    def ask(self, ask: Ask) -> Spoken:
+    def ask(self, ask: Ask) -> AdapterResult:
         """Call the function."""
-        match self._answer(ask):
-            case str() as text:
-                return _scripted_reply(ask, text)
-            case Mapping() as body:
-                return _scripted_reply(ask, json.dumps(body))
-            case spoken:
-                return spoken
-
-    def count(self, ask: Ask) -> int:
-        """The approximate number of tokens of a question."""
-        return estimate_tokens(format_full_prompt(ask))
-
-    def close(self) -> None:
-        """Do nothing: there is nothing to release."""
-
-
-def _scripted_reply(ask: Ask, text: str) -> AdapterReply:
-    return AdapterReply(
-        text=text, usage=Usage(calls=1, input_tokens=estimate_tokens(format_full_prompt(ask)), output_tokens=estimate_tokens(text))
-    )
+        answer = self._answer(ask)
+        if isinstance(answer, AdapterReply | AdapterFailure):
+            return answer
+        text = answer if isinstance(answer, str) else json.dumps(answer)
+        return AdapterReply(text=text, usage=estimate_usage(ask, text, cost=0.0))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,23 +53,25 @@ def load_script(path: Path) -> ScriptedModel:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"the script of replies cannot be read: {error}", where=str(path)) from error
-    rules = [_rule(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
-    return ScriptedModel(lambda ask: _find_scripted_reply(rules, ask), name=f"scripted:{path.name}")
+    rules = [_parse_rule(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
+
+    def find_reply(ask: Ask) -> str:
+        fitting = (rule.reply for rule in rules if rule.purpose in ("", ask.purpose) and rule.contains in ask.prompt)
+        return next(fitting, "")
+
+    return ScriptedModel(find_reply, name=f"scripted:{path.name}")
 
 
-def _rule(line: str, where: str) -> _Rule:
+def _parse_rule(line: str, where: str) -> _Rule:
     try:
         body = json.loads(line)
         reply = body["reply"]
         text = reply if isinstance(reply, str) else json.dumps(reply)
         return _Rule(purpose=str(body.get("purpose", "")), contains=str(body.get("contains", "")), reply=text)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ConfigError("no line of a script", where=where, hint='write {"contains": "words", "reply": {…}}') from error
-
-
-def _find_scripted_reply(rules: Sequence[_Rule], ask: Ask) -> str:
-    fits = (rule.reply for rule in rules if rule.purpose in ("", ask.purpose) and rule.contains in ask.prompt)
-    return next(fits, "")
+        raise ConfigError(
+            "the line is no rule of a script", where=where, hint='write {"contains": "words", "reply": {…}}'
+        ) from error
 
 
 class RecordingModel:
@@ -96,15 +83,13 @@ class RecordingModel:
         self._lock = Lock()
         self.name = model.name
 
-    def ask(self, ask: Ask) -> Spoken:
+    def ask(self, ask: Ask) -> AdapterResult:
         """Ask the model and record its reply. Raises ConfigError if the recording cannot be written."""
-        spoken = self._model.ask(ask)
-        if isinstance(spoken, AdapterReply):
-            row = {"key": ask.key(""), "purpose": ask.purpose, "version": ask.version, "about": list(ask.about)} | _reply_row(
-                spoken
-            )
-            self._append(json.dumps(row))
-        return spoken
+        result = self._model.ask(ask)
+        if isinstance(result, AdapterReply):
+            row = {"key": ask.key(""), "purpose": ask.purpose, "version": ask.version, "about": list(ask.about)}
+            self._append(json.dumps(row | _reply_to_row(result)))
+        return result
 
     def count(self, ask: Ask) -> int:
         """The number of tokens of a question as the model counts them."""
@@ -124,49 +109,41 @@ class RecordingModel:
             raise ConfigError(f"the recording cannot be written: {error.strerror}", where=str(self._path)) from error
 
 
-class ReplayModel:
+class ReplayModel(EstimatingModel):
     """A model that replays a recording; unrecorded questions fail. Raises ConfigError for a file that it cannot read."""
 
     def __init__(self, path: Path) -> None:
         self.name = f"recorded:{path.name}"
         try:
             rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-            self._said = {row["key"]: _recorded_reply(row) for row in rows}
+            self._replies = {row["key"]: _reply_from_row(row) for row in rows}
         except (OSError, ValueError, LookupError, TypeError) as error:
             raise ConfigError(f"the recording cannot be read: {error}", where=str(path), hint="set llm.recording to one") from error
 
-    def ask(self, ask: Ask) -> Spoken:
+    def ask(self, ask: Ask) -> AdapterResult:
         """The recorded reply to this question."""
-        silence = AdapterFailure(fault=Fault.FAILED, reason="the recording has no reply to this question")
-        return self._said.get(ask.key(""), silence)
-
-    def count(self, ask: Ask) -> int:
-        """The approximate number of tokens of a question."""
-        return estimate_tokens(format_full_prompt(ask))
-
-    def close(self) -> None:
-        """Do nothing: there is nothing to release."""
+        unrecorded = AdapterFailure(fault=Fault.FAILED, reason="the recording has no reply to this question")
+        return self._replies.get(ask.key(""), unrecorded)
 
 
-def remove_recorded_replies(text: str, sessions: Collection[str], tells: Callable[[str], bool]) -> tuple[str, int]:
-    """Remove from a recording the replies about these sessions and those for which ``tells`` is true. Returns the rest and the
-    number removed.
+def remove_recorded_replies(text: str, sessions: Collection[str], holds_words: Callable[[str], bool]) -> tuple[str, int]:
+    """Remove from a recording the replies about these sessions, and those that hold a text for which ``holds_words`` is true.
 
-    An unreadable line is removed if ``tells`` is true for it.
+    An unreadable line is removed if ``holds_words`` is true of it. Returns the rest of the recording and the number removed.
     """
     lines = [part for part in text.split("\n") if part.strip()]
-    left = [line for line in lines if not _is_removed(line, sessions, tells)]
+    left = [line for line in lines if not _is_removed(line, sessions, holds_words)]
     return "".join(f"{item}\n" for item in left), len(lines) - len(left)
 
 
-def _is_removed(line: str, sessions: Collection[str], tells: Callable[[str], bool]) -> bool:
+def _is_removed(line: str, sessions: Collection[str], holds_words: Callable[[str], bool]) -> bool:
     row = _parse_json(line)
     if not isinstance(row, dict):
-        return tells(line)
+        return holds_words(line)
     text = row.get("text")
     texts = [text, *_strings(_parse_json(text))] if isinstance(text, str) else [line]
     about = row.get("about")
-    return bool(isinstance(about, list) and set(_strings(about)) & set(sessions)) or any(tells(item) for item in texts)
+    return bool(isinstance(about, list) and set(_strings(about)) & set(sessions)) or any(map(holds_words, texts))
 
 
 def _parse_json(text: str) -> Any:
@@ -187,9 +164,9 @@ def _strings(value: object) -> Iterator[str]:
             yield from _strings(list(value.values()))
 
 
-def _reply_row(reply: AdapterReply) -> dict[str, Any]:
+def _reply_to_row(reply: AdapterReply) -> dict[str, Any]:
     return {"text": reply.text, "cut": reply.truncated, "refused": reply.refused, "usage": codec.dump(reply.usage)}
 
 
-def _recorded_reply(row: Mapping[str, Any]) -> AdapterReply:
+def _reply_from_row(row: Mapping[str, Any]) -> AdapterReply:
     return AdapterReply(text=row["text"], usage=codec.load(Usage, row["usage"]), truncated=row["cut"], refused=row["refused"])

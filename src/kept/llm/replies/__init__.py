@@ -1,14 +1,13 @@
-"""Stored replies of language models and their costs, in an SQLite file of their own. Each entry commits at once. Knows no model and
-no budget.
+"""Stored replies of language models and their costs, in an SQLite file of their own. Knows no model and no budget.
 
-Uses a rollback journal and ``synchronous=FULL`` like the store; deleted text is overwritten.
+Each entry commits at once. Uses a rollback journal and ``synchronous=FULL`` like the store; deleted text is overwritten.
 """
 
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from functools import cache
 from itertools import pairwise
@@ -62,99 +61,78 @@ class UsageSum:
 
 
 class ReplyCache:
-    """The file of stored replies. It is created on the first write; reading without a file finds nothing.
+    """The file of stored replies, or a cache in memory without a path. The file is created on the first write; until then, reading
+    finds nothing.
 
     Every method raises StoreError if the file cannot be read or written. Use it from one thread at a time.
     """
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self._opened: sqlite3.Connection | None = None
+        self._connection: sqlite3.Connection | None = None
 
     def close(self) -> None:
         """Close the file."""
-        if self._opened is not None:
-            self._opened.close()
-            self._opened = None
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
     def find_reply(self, key: str) -> Mapping[str, Any] | None:
         """The reply to a question, or None."""
-        row = self._fetch_one("reply", key)
-        return json.loads(row[0]) if row else None
+        rows = self._read("reply", key)
+        return json.loads(rows[0][0]) if rows else None
 
     def save_reply(self, note: QuestionNote, model: str, body: Mapping[str, Any], at: datetime) -> None:
         """Store a reply."""
         values = (note.key, model, note.purpose, note.version, format_instant(at), json.dumps(note.about), json.dumps(body))
-        self._write("put_reply", *values)
-        self._write("drop_failures", note.key)
+        self._execute("put_reply", *values)
+        self._execute("drop_failures", note.key)
 
     def count_failure(self, note: QuestionNote, fault: str, program: str) -> None:
         """Count an unreadable reply; ``program`` identifies what answered."""
-        self._write("count_failure", note.key, fault, json.dumps(note.about), program)
+        self._execute("count_failure", note.key, fault, json.dumps(note.about), program)
 
     def load_failures(self, key: str, program: str) -> tuple[int, str]:
         """How often a program's reply to a question was unreadable, and the last fault."""
-        row = self._fetch_one("failures", key, program)
-        return (row[0], row[1]) if row else (0, "")
+        rows = self._read("failures", key, program)
+        return (rows[0][0], rows[0][1]) if rows else (0, "")
 
     def quarantined_sessions(self, tries: int) -> dict[str, str]:
         """The sessions of questions whose replies were unreadable in at least ``tries`` runs, with the last fault."""
-        return {session: row[2] for row in self._rows("every_failure") if row[1] >= tries for session in json.loads(row[3])}
+        return {session: row[2] for row in self._read("every_failure") if row[1] >= tries for session in json.loads(row[3])}
 
     def save_usage(self, purpose: str, model: str, usage: Usage, at: datetime) -> None:
         """Record what a question cost."""
-        values = (
-            format_instant(at),
-            purpose,
-            model,
-            usage.calls,
-            usage.input_tokens,
-            usage.output_tokens,
-            usage.cached_tokens,
-            usage.cost,
-        )
-        self._write("spend", *values)
+        tokens = (usage.input_tokens, usage.output_tokens, usage.cached_tokens)
+        self._execute("spend", format_instant(at), purpose, model, usage.calls, *tokens, usage.cost)
 
     def usage_between(self, start: datetime, stop: datetime | None = None) -> tuple[UsageSum, ...]:
         """What was spent in [start, stop), by purpose and model.
 
         The cost is the sum of the known costs; None if some are unknown and the known ones add up to zero.
         """
-        rows = self._rows("spent", format_instant(start), format_instant(stop) if stop else "9")
-        return tuple(
-            UsageSum(
-                purpose=row[0],
-                model=row[1],
-                usage=Usage(
-                    calls=row[2],
-                    input_tokens=row[3],
-                    output_tokens=row[4],
-                    cached_tokens=row[5],
-                    cost=None if row[7] and not row[6] else row[6],
-                ),
-            )
-            for row in rows
-        )
+        rows = self._read("spent", format_instant(start), format_instant(stop) if stop else "9")
+        sums = []
+        for purpose, model, calls, tokens_in, tokens_out, cached, known_cost, unknown in rows:
+            cost = None if unknown and not known_cost else known_cost
+            usage = Usage(calls=calls, input_tokens=tokens_in, output_tokens=tokens_out, cached_tokens=cached, cost=cost)
+            sums.append(UsageSum(purpose=purpose, model=model, usage=usage))
+        return tuple(sums)
 
     def measure_pace(self, model: str) -> float | None:
         """The median seconds between the last replies of a model, without pauses; None if there are too few."""
-        moments = [parse_stored_instant(at) for (at,) in self._rows("moments", model)]
-        gaps = [(later - earlier).total_seconds() for later, earlier in pairwise(moments)]
         from statistics import median  # noqa: PLC0415 - it loads fractions and decimals, and few commands ask
 
-        return median(some) if (some := [gap for gap in gaps if gap < _PAUSE]) else None
+        moments = [parse_stored_instant(at) for (at,) in self._read("moments", model)]
+        gaps = [gap for later, earlier in pairwise(moments) if (gap := (later - earlier).total_seconds()) < _PAUSE]
+        return median(gaps) if gaps else None
 
     def pending_batches(self, model: str = "") -> tuple[Batch, ...]:
         """The batches (of a model) that were submitted and not collected."""
-        rows = [row for row in self._rows("batches") if model in ("", row[1])]
         return tuple(
-            Batch(
-                id=row[0],
-                model=row[1],
-                at=row[2],
-                items={name: _question_note_from_row(each) for name, each in json.loads(row[3]).items()},
-            )
-            for row in rows
+            Batch(id=id_, model=name, at=at, items={key: _question_note_from_row(row) for key, row in json.loads(items).items()})
+            for id_, name, at, items in self._read("batches")
+            if model in ("", name)
         )
 
     def save_batch(self, batch: Batch) -> None:
@@ -163,74 +141,61 @@ class ReplyCache:
             name: [note.key, note.purpose, note.version, note.schema, list(note.about), json_fields(note.most)]
             for name, note in batch.items.items()
         }
-        self._write("put_batch", batch.id, batch.model, batch.at, json.dumps(items))
+        self._execute("put_batch", batch.id, batch.model, batch.at, json.dumps(items))
 
     def drop_batch(self, batch: str) -> None:
         """Delete a collected batch."""
-        self._write("drop_batch", batch)
+        self._execute("drop_batch", batch)
 
     def drop_replies(self, keys: Iterable[str]) -> None:
         """Delete the replies of these keys, and what was noted of failures, so that their questions are asked again."""
         for key in keys:
-            self._write("drop_reply", key)
-            self._write("drop_failures", key)
+            self._execute("drop_reply", key)
+            self._execute("drop_failures", key)
 
-    def find_reply_keys(self, sessions: Iterable[str], tells: Callable[[str], bool]) -> tuple[str, ...]:
-        """The keys of the replies about these sessions, and of those whose text satisfies ``tells``."""
+    def find_reply_keys(self, sessions: Iterable[str], holds_words: Callable[[str], bool]) -> tuple[str, ...]:
+        """The keys of the replies about these sessions, and of those for whose text ``holds_words`` is true."""
         gone = set(sessions)
-        return tuple(row[0] for row in self._rows("every_reply") if gone & set(json.loads(row[1])) or tells(row[2]))
+        return tuple(row[0] for row in self._read("every_reply") if gone & set(json.loads(row[1])) or holds_words(row[2]))
 
-    def erase_replies(self, sessions: Iterable[str], tells: Callable[[str], bool]) -> int:
-        """Erase the replies of :meth:`find_reply_keys`, and exclude the sessions from what pending batches will return. Returns the
-        number of replies.
+    def erase_replies(self, sessions: Iterable[str], holds_words: Callable[[str], bool]) -> int:
+        """Erase the replies of :meth:`find_reply_keys` and return their number. Also erases what failures and pending batches hold
+        about the sessions; what a batch returns about them later is not stored.
         """
         gone = set(sessions)
-        keys = self.find_reply_keys(gone, tells)
+        keys = self.find_reply_keys(gone, holds_words)
         for key in keys:
-            self._write("drop_reply", key)
-        for key in [row[0] for row in self._rows("every_failure") if gone & set(json.loads(row[3]))]:
-            self._write("drop_failures", key)
+            self._execute("drop_reply", key)
+        for key in [row[0] for row in self._read("every_failure") if gone & set(json.loads(row[3]))]:
+            self._execute("drop_failures", key)
         for batch in self.pending_batches():
             left = {name: note for name, note in batch.items.items() if not gone & set(note.about)}
             if len(left) < len(batch.items):
                 self.save_batch(replace(batch, items=left))
         if keys:
-            self._write("vacuum")
+            self._execute("vacuum")
         return len(keys)
 
-    def _fetch_one(self, name: str, *values: object) -> Any:
-        rows = self._rows(name, *values)
-        return rows[0] if rows else None
+    def _read(self, name: str, *values: object) -> list[Any]:
+        is_missing = self._connection is None and self._path is not None and not self._path.exists()
+        return [] if is_missing else self._execute(name, *values)
 
-    def _rows(self, name: str, *values: object) -> list[Any]:
-        if self._opened is None and self._path is not None and not self._path.exists():
-            return []
-        with self._explain_errors():
-            return self._connection().execute(_queries()[name], values).fetchall()
-
-    def _write(self, name: str, *values: object) -> None:
-        with self._explain_errors():
-            self._connection().execute(_queries()[name], values)
-
-    def _connection(self) -> sqlite3.Connection:
-        if self._opened is None:
-            self._opened = _open(self._path)
-        return self._opened
-
-    @contextmanager
-    def _explain_errors(self) -> Iterator[None]:
+    def _execute(self, name: str, *values: object) -> list[Any]:
+        """Execute a statement of ``queries.sql`` and return its rows."""
         try:
-            yield
+            if self._connection is None:
+                self._connection = _open(self._path)
+            return self._connection.execute(_load_statements()[name], values).fetchall()
         except (sqlite3.Error, OSError) as error:
             raise StoreError(
                 f"the file of replies cannot be used: {error}",
                 where=str(self._path),
-                hint="look after the disk, or move the file away: what it holds is asked again",
+                hint="check the disk, or move the file away: what it holds is asked again",
             ) from error
 
 
 @cache
-def _queries() -> Mapping[str, str]:
+def _load_statements() -> Mapping[str, str]:
     return parse_queries(_read_sql("queries.sql"))
 
 
@@ -247,17 +212,11 @@ def _question_note_from_row(row: Iterable[Any]) -> QuestionNote:
 def _open(path: Path | None) -> sqlite3.Connection:
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with suppress(FileExistsError):  # created explicitly, so that it is never readable by others
+        with suppress(FileExistsError):  # sqlite3 would create a file that others can read
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     connection = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
-    pragmas = (
-        f"busy_timeout = {_BUSY_MS}",
-        "journal_mode = DELETE",
-        "synchronous = FULL",
-        "secure_delete = ON",
-        "temp_store = MEMORY",
-    )
-    for pragma in pragmas:
+    safe = ("journal_mode = DELETE", "synchronous = FULL", "secure_delete = ON", "temp_store = MEMORY")
+    for pragma in (f"busy_timeout = {_BUSY_MS}", *safe):
         connection.execute(f"PRAGMA {pragma}")
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version < FORMAT:

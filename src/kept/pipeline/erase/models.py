@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kept.core.erasure import ErasureMatch, ErasureWords
-from kept.llm.adapters import remove_recorded_replies
+from kept.llm.adapters.recorded import remove_recorded_replies
 from kept.llm.replies import ReplyCache
 from kept.local import files
 from kept.workspace import Workspace

@@ -21,7 +21,7 @@ from kept.extraction.question_plan import list_pending_threads
 from kept.extraction.questions.turns import estimate_tokens_high
 from kept.install import schedule
 from kept.intake.survey import survey
-from kept.llm.available import SERVERS, AvailableModel, choosing_command, find_models, local_settings, tell_reach
+from kept.llm.available import SERVERS, AvailableModel, describe_reach, find_models, format_config_commands, local_settings
 from kept.llm.budget import Estimate
 from kept.local import settings
 from kept.local.settings import LlmSettings
@@ -107,11 +107,11 @@ def model_part(request: Request) -> Response:
             chosen=next((name_model(item) for item in found if asking and _make_settings(llm, item) == llm), "")
             or ", ".join(filter(None, (llm.command or llm.adapter, llm.model))),
             llm=llm,
-            reach=tell_reach(llm),
+            reach=describe_reach(llm),
             score=load_score(workspace) if asking and needs_trial(llm) else None,
             found=[(item, name_model(item)) for item in found if not asking or _make_settings(llm, item) != llm],
             silent=[title for title in SERVERS if not any(item.title.startswith(title) for item in found)],
-            choose_local=choosing_command(local_settings(next(iter(SERVERS.values())), "MODEL")),
+            choose_local=format_config_commands(local_settings(next(iter(SERVERS.values())), "MODEL")),
         )
 
 
