@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from clock import Clock
-from kept.local.agents_shell import SIGNS
+from kept.local.agents_shell import VARIABLES
 from kept.paths import find_paths
 from kept.workspace import open_workspace
 from postgres_server import owners
@@ -52,7 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Handle Ctrl-C, also in commands that tests start: processes that a shell starts in the background ignore it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    for sign in SIGNS:  # the tests act as a person, even if an agent starts them
+    for sign in VARIABLES:  # the tests act as a person, even if an agent starts them
         os.environ.pop(sign, None)
     if config.option.basetemp is None and "PYTEST_DEBUG_TEMPROOT" not in os.environ and (place := folders_in_memory()):
         config.option.basetemp = config.stash[IN_MEMORY] = mkdtemp(dir=place)  # short: socket paths are limited to 100 bytes

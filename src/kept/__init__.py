@@ -1,4 +1,4 @@
-"""kept: a small, curated, inspectable memory out of what people and agents already wrote down.
+"""kept: a small, curated, inspectable memory made from what people and agents have already written.
 
 For those who build an agent: ``with kept.Memory.open(project=".") as memory`` (see :class:`kept.api.Memory`).
 """
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kept.api import AsyncMemory, Change, Context, Forgotten, Item, Learnt, Line, Memory, Quote, Recalled, Score
 
-_API = ("AsyncMemory", "Change", "Context", "Forgotten", "Item", "Learnt", "Line", "Memory", "Quote", "Recalled", "Score")
 __all__ = [
     "AsyncMemory",
     "Change",
@@ -27,8 +26,8 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> object:
-    """The classes of :mod:`kept.api`, imported when they are first asked for: the commands need none of it to start."""
-    if name in _API:
+    """The classes of :mod:`kept.api`, imported on first use, because the commands start without them."""
+    if name in __all__:
         from kept import api  # noqa: PLC0415 - as above
 
         return getattr(api, name)

@@ -1,4 +1,4 @@
-"""``python -m kept``: the same front door as the ``kept`` command."""
+"""``python -m kept`` runs the ``kept`` command."""
 
 from kept.cli import main
 

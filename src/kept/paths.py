@@ -1,12 +1,12 @@
 """The paths of all files and folders that ``kept`` uses, below one home."""
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from kept.core.errors import ConfigError, RefusedPathError
 from kept.core.value import dataclass
-from kept.local.clients import CLIENTS, GEMINI, Client
+from kept.local.clients import AGENTS, Client
+from kept.local.queue import is_state_outside_home, state_folder
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,23 +28,21 @@ class Paths:
 
     def boundary(self, path: Path) -> Path:
         """The folder that writing a path must not leave: the home, or an agent's folder that the environment puts elsewhere."""
-        folders = (self.of(client) for client in (*CLIENTS, GEMINI))
+        folders = (self.of(client) for client in AGENTS)
         return next(
             (folder for folder in folders if not folder.is_relative_to(self.root) and path.is_relative_to(folder)), self.root
         )
 
     def output_path(self, path: str) -> Path:
-        """The path of an output that is given relative to the home. If it begins with an agent's folder and the environment moves
-        that folder, the output moves with it.
-        """
+        """The path of an output that is given relative to the home, or to an agent's folder that the environment puts elsewhere."""
         parts = Path(path).parts
-        client = next((known_client for known_client in (*CLIENTS, GEMINI) if parts[:1] == (known_client.folder,)), None)
+        client = next((client for client in AGENTS if parts[:1] == (client.folder,)), None)
         return self.of(client).joinpath(*parts[1:]) if client else self.root / path
 
     def place_now(self, name: str | Path) -> Path:
-        """The present path of a file that was noted before its home was moved or copied here; the noted path if none is found.
+        """The present path of a file whose path was recorded before its home was moved here; the recorded path if there is no file.
 
-        The file is looked for below this home, at the longest end of its noted path first.
+        Below this home, the longest end of the recorded path is tried first.
         """
         path = Path(name)
         if path.is_relative_to(self.root) or path.is_relative_to(self.user):
@@ -55,7 +53,7 @@ class Paths:
     @property
     def state(self) -> Path:
         """The folder of the state of ``kept``: the store and all that belongs to it."""
-        return self.root / ".local" / "share" / "kept"
+        return Path(state_folder(str(self.root)))
 
     @property
     def config(self) -> Path:
@@ -79,12 +77,12 @@ class Paths:
 
     @property
     def written(self) -> Path:
-        """The note of what the files looked like when they were written."""
+        """The record of the content of the output files when they were written."""
         return self.state / "written.json"
 
     @property
     def used(self) -> Path:
-        """The file in which hooks note the memories that they used, until the next run counts them."""
+        """The file in which hooks record the memories that they used, until the next run counts them."""
         return self.state / "used.log"
 
     @property
@@ -109,15 +107,14 @@ class Paths:
 
 
 def sample_home(home: Paths) -> Paths:
-    """The home of the sample's memories; it is also the ``HOME`` of the sample's environment."""
+    """The home in which the bundled sample is run; it is also the ``HOME`` of that run."""
     root = home.state / "sample-home"
     return Paths(root=root, user=root)
 
 
 def refuse_state_elsewhere(home: Paths) -> None:
     """Raise RefusedPathError if a link leads the state folder out of the home: memories would be written there."""
-    root, state = os.path.realpath(home.root), os.path.realpath(home.state)
-    if not Path(state).is_relative_to(root):
+    if is_state_outside_home(str(home.root)):
         hint = "put the folder it leads to in its place, or choose another home with --home"
         raise RefusedPathError(f"kept's own folder is a link that leads outside {home.root}", where=str(home.state), hint=hint)
 
@@ -137,7 +134,7 @@ def find_paths(option: str | None, env: Mapping[str, str]) -> Paths:
         raise ConfigError("the home directory's name holds control characters or is no UTF-8", hint="give --home DIR")
     if root.exists() and not root.is_dir():
         raise ConfigError("the home is not a directory", where=str(root), hint="give --home DIR")
-    variables = tuple((client.variable, env[client.variable]) for client in (*CLIENTS, GEMINI) if env.get(client.variable))
+    variables = tuple((client.variable, env[client.variable]) for client in AGENTS if env.get(client.variable))
     paths = Paths(root=root, user=Path(user) if user else root, variables=variables)
     refuse_state_elsewhere(paths)
     return paths

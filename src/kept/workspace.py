@@ -1,6 +1,6 @@
-"""The workspace: what every use case needs, opened once: paths, settings, profiles, store and clock.
+"""The workspace: the paths, settings, profiles, store and clock of one home, which every use case needs.
 
-Every path kept writes to lies below one home; a trial run with ``--home`` touches nothing else.
+Every path that kept writes lies below that home, so a trial run with ``--home`` touches nothing else.
 """
 
 import json
@@ -36,9 +36,10 @@ from kept.core.times import parse_instant
 from kept.core.value import dataclass, replace
 from kept.local import files
 from kept.local import settings as settings_file
+from kept.local.files.walking import find_links, refuse_links
 from kept.local.git import Checkout, find_checkout
 from kept.local.settings import Settings
-from kept.local.settings.tables import find_root_above, is_vault
+from kept.local.settings.tables import expand_home, find_root_above, is_vault
 from kept.paths import Paths, refuse_state_elsewhere
 from kept.profiles.profile import Category, Outputs, Profile, ProfileRule, choose_profile, parse_kind
 from kept.profiles.prompts import Prompt, load_prompt, with_declared_categories
@@ -97,8 +98,8 @@ class Workspace:
         usual = VAULT if vault or (source == VAULT and (Path(project_root(place)) / VAULT_MARKER).is_file()) else ""
         usual = JOURNAL if source == ENTRY else usual
         uses = [
-            replace(profile_rule, projects=tuple(_expand_home(project, self.paths.user) for project in profile_rule.projects))
-            for profile_rule in self.settings.use
+            replace(rule, projects=tuple(expand_home(project, self.paths.user) for project in rule.projects))
+            for rule in self.settings.use
         ]
         return choose_profile(uses, self.profiles, source, place, usual=usual)
 
@@ -118,13 +119,11 @@ class Workspace:
     @property
     def linked_folders(self) -> tuple[Path, ...]:
         """The folders that a symbolic link at an output's path may point into."""
-        return tuple(
-            self.paths.root / _expand_home(linked_folder, self.paths.root) for linked_folder in self.settings.linked_folders
-        )
+        return tuple(self.paths.root / expand_home(folder, self.paths.root) for folder in self.settings.linked_folders)
 
     def refuse_links(self, output: Path) -> None:
-        """Raise RefusedPathError if an output's path passes through a link that may not be followed. Check before any access."""
-        files.refuse_links(output, root=self.paths.boundary(output), links=self.linked_folders)
+        """Raise RefusedPathError if an output's path contains a link that may not be followed. Call it before any access."""
+        refuse_links(output, root=self.paths.boundary(output), links=self.linked_folders)
 
     def write_output(self, path: Path, data: bytes | None, expect: files.FileStamp) -> None:
         """Write ``data`` to an output, or delete the output if ``data`` is None, unless it changed since it was read.
@@ -143,10 +142,10 @@ class Workspace:
         Raises UsageError if no active profile has the category.
         """
         wanted, category = parse_kind(name)
-        for item in self.profiles:
-            found = item.category(category) if wanted in ("", item.id) else None
-            if found is not None:
-                return item, found
+        for profile in self.profiles:
+            match = profile.category(category) if wanted in ("", profile.id) else None
+            if match is not None:
+                return profile, match
         known = [category.id for category in self.profile.categories]
         known += [f"{profile.id}.{category.id}" for profile in self.profiles[1:] for category in profile.categories]
         raise UsageError(
@@ -185,8 +184,8 @@ class Workspace:
     def find_checkout(self, place: str) -> Checkout | None:
         """The repository that contains a directory. A repository at or above the user's home folder does not count."""
         above = (self.paths.user, *self.paths.user.parents)
-        found = (find_checkout(item) for item in (place, project_root(place)))
-        return next((checkout for checkout in found if checkout is not None and checkout.root not in above), None)
+        checkouts = map(find_checkout, (place, project_root(place)))
+        return next((checkout for checkout in checkouts if checkout is not None and checkout.root not in above), None)
 
     def scope_names(self) -> dict[str, str]:
         """The display name of each project scope; equal names get enough of their parent path to tell them apart."""
@@ -212,18 +211,19 @@ class Workspace:
 
     def find_scope(self, name: str) -> str:
         """The scope of a project that a person names by its display name, its scope or its folder. Raises UsageError."""
-        found = [scope for scope, title in self.scope_names().items() if title in (name, project_label(name)) or name == scope]
+        names = self.scope_names()
+        scopes = [scope for scope, title in names.items() if title in (name, project_label(name)) or name == scope]
         folder = str(Path(name).expanduser().absolute())
-        found = found or [scope for scope in (self.scope(folder),) if scope in self.scope_names()]
-        if len(found) != 1:
+        scopes = scopes or [scope for scope in (self.scope(folder),) if scope in names]
+        if len(scopes) != 1:
             from difflib import get_close_matches  # noqa: PLC0415 - hooks open a workspace and do without
 
-            near = get_close_matches(name, sorted(self.scope_names().values()), cutoff=0.5)
+            near = get_close_matches(name, sorted(names.values()), cutoff=0.5)
             raise UsageError(
-                f"there is no project {name!r}" if not found else f"{name!r} is the name of several projects",
-                hint=f"did you mean {' or '.join(near)}?" if near and not found else "kept projects lists them with their folders",
+                f"there is no project {name!r}" if not scopes else f"{name!r} is the name of several projects",
+                hint=f"did you mean {' or '.join(near)}?" if near and not scopes else "kept projects lists them with their folders",
             )
-        return found[0]
+        return scopes[0]
 
     def day(self, text: str, *, last: bool = False) -> date:
         """The day a person names: YYYY-MM-DD, ``yesterday``, ``monday``, ``3 days ago``.
@@ -232,10 +232,10 @@ class Workspace:
         """
         from kept.core.dates.when import parse_day_range  # noqa: PLC0415 - reads the words of ten languages, for those who type a date
 
-        found = parse_day_range(text, self.clock().astimezone(self.zone).date())
-        if found is None:
-            raise UsageError(f"{text!r} is no date", hint="write YYYY-MM-DD, yesterday, monday, last week or 3 days ago")
-        return found[last]
+        days = parse_day_range(text, self.clock().astimezone(self.zone).date())
+        if days is None:
+            raise UsageError(f"{text!r} is not a date", hint="write YYYY-MM-DD, yesterday, monday, last week or 3 days ago")
+        return days[last]
 
     def day_bounds(self, day: date) -> tuple[datetime, datetime]:
         """The first instants of a local day and of the next, in UTC; 23 to 25 hours apart when daylight saving changes."""
@@ -248,17 +248,12 @@ class Workspace:
         return instant if instant is not None else self.day_bounds(self.day(text, last=True))[1]
 
 
-# Opens the workspace of a home.
-Opener = Callable[[Path], AbstractContextManager[Workspace]]
+Opener = Callable[[Path], AbstractContextManager[Workspace]]  # opens the workspace of a home
 
 
 def project_directory(directory: str, path: str) -> str:
     """The directory that identifies a project: the working directory, else a folder derived from the transcript's path."""
     return directory if directory.strip() else fallback_project_folder(path) if path else ""
-
-
-def _expand_home(pattern: str, user: Path) -> str:
-    return f"{user}{pattern[1:]}" if pattern == "~" or pattern.startswith("~/") else pattern
 
 
 def utc_now() -> datetime:
@@ -289,28 +284,26 @@ def open_workspace(
     chosen = settings_file.load_settings(home.settings)
     if profile:  # for this call the given profile applies to every session, whatever the rules say
         chosen = replace(chosen, use=(ProfileRule(profile=profile),))
-    named = dict.fromkeys(
-        (profile or chosen.profile, chosen.profile, *chosen.profiles, *(profile_rule.profile for profile_rule in chosen.use))
-    )
+    named = dict.fromkeys((profile or chosen.profile, chosen.profile, *chosen.profiles, *(rule.profile for rule in chosen.use)))
     entered = (JOURNAL,) if _has_entries(home.root / chosen.journal.folder) else ()
     vaults = (VAULT,) if any(is_vault(root, home.user) for root in chosen.root) else ()
     wanted = dict.fromkeys((*named, *also, *vaults, *entered))
     made = tuple(
-        entry if entry.id in named or entry.id in vaults else _without_memory_file(entry)
-        for entry in (_load_profile(home, item, chosen.profile) for item in wanted)
+        active if active.id in named or active.id in vaults else _without_memory_file(active)
+        for active in (_load_profile(home, item, chosen.profile) for item in wanted)
     )
     name = zone or chosen.timezone
     local = settings_file.load_zone(name) if name else _local_zone()
     given = os.environ if env is None else env
     refuse_state_elsewhere(home)
-    for link in files.find_links(home.state):
+    for link in find_links(home.state):
         raise RefusedPathError("a link lies in kept's own folder", where=str(link), hint="put what it leads to in its place")
     if not new_store:
         refuse_lost_store(home, _memory_files(home, made))
     with _open_store(home, "" if home.settings_folder else chosen.store.url, dry=dry) as store:
         if not dry:
             move_outputs(store, home.root, [profile.outputs.memory_file for profile in made])
-        asking = create_client(home, chosen, store, env=given, clock=clock, zone=local)
+        llm = create_client(home, chosen, store, env=given, clock=clock, zone=local)
         try:
             yield Workspace(
                 paths=home,
@@ -321,11 +314,11 @@ def open_workspace(
                 store=store,
                 clock=clock,
                 env=given,
-                llm=asking,
+                llm=llm,
             )
         finally:
-            if asking is not None:
-                asking.close()
+            if llm is not None:
+                llm.close()
 
 
 def create_client(
@@ -334,7 +327,7 @@ def create_client(
     """The client of the configured language model; None if the settings name none."""
     if settings.llm.adapter == "none":
         return None
-    from kept.llm.models import create_llm_client  # noqa: PLC0415 - clients of models are heavy, and many a workspace asks none
+    from kept.llm.models import create_llm_client  # noqa: PLC0415 - it takes long to load, and many a workspace asks no model
 
     return create_llm_client(
         settings.llm,
@@ -371,11 +364,11 @@ def _memory_files(home: Paths, made: Sequence[Profile]) -> tuple[str, ...]:
 def refuse_lost_store(home: Paths, memory_files: Collection[str] = ()) -> None:
     """Raise StoreError if the store is missing while backups of it, or files made from it, exist.
 
-    An empty store in its place would look as if everything had been forgotten, and what had been forgotten would come back.
+    With an empty store in its place, every memory would seem lost, and forgotten words would be extracted again.
     """
     if home.store.exists():
         return
-    copies = sorted(home.backups.glob("*.db"), key=lambda each: (each.name.startswith("kept-"), each.name))
+    copies = sorted(home.backups.glob("*.db"), key=lambda copy: (copy.name.startswith("kept-"), copy.name))
     shown = [Path(name) for name in memory_files or (home.output_path(Outputs().memory_file),)]
     made = [path for path in (home.written, home.vectors) if path.exists()]
     made += [path for path in shown if path.is_file() and holds_mark(files.read_file(path).data)]
@@ -408,20 +401,20 @@ def _create_counting_redactor(store: "SqliteStore") -> Callable[[str], tuple[str
     """A function that redacts secrets in a text with the store's key, and counts them."""
     more = cache(load_scanner)
 
-    def without_secrets(text: str) -> tuple[str, int]:
-        redaction_result = redact(text, key=store.key("redaction"), more=more())
-        return redaction_result.text, len(redaction_result.found)
+    def redact_and_count(text: str) -> tuple[str, int]:
+        result = redact(text, key=store.key("redaction"), more=more())
+        return result.text, len(result.found)
 
-    return without_secrets
+    return redact_and_count
 
 
 def _without_memory_file(profile: Profile) -> Profile:
-    """The profile without a memory file: it reads only kept's own entries, whose facts reach the file from the sessions."""
+    """The profile without a memory file: it reads only kept's own journal entries, whose facts also come from the sessions."""
     return replace(profile, outputs=replace(profile.outputs, memory_file=""))
 
 
 def _has_entries(folder: Path) -> bool:
-    """True if the folder holds a journal entry that kept wrote and reads back."""
+    """True if the folder holds a journal entry that kept wrote."""
     return folder.is_dir() and next(find_entries(folder), None) is not None
 
 

@@ -15,7 +15,7 @@ import pytest
 import kept
 from kept.core.errors import MissingError, UsageError
 from kept.core.fence import estimate_token_count
-from kept.local.agents_shell import SIGNS
+from kept.local.agents_shell import VARIABLES
 from kept.local.files import hold_lock
 
 PNPM, STAGING = "Use pnpm in this project, never npm.", "The staging server is db2.internal."
@@ -75,7 +75,7 @@ def test_what_a_session_taught_has_the_words_it_rests_on_and_is_undone_as_a_whol
         assert memory.list() == ()
 
 
-@pytest.mark.parametrize("sign", SIGNS)
+@pytest.mark.parametrize("sign", VARIABLES)
 def test_what_is_added_in_an_agents_shell_waits_and_what_holds_stays_as_it_is(home, monkeypatch, sign):
     with kept.Memory.open(home, project="shop") as memory:
         active = memory.add(STAGING, "project_fact")

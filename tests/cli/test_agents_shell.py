@@ -3,10 +3,10 @@
 import pytest
 
 from cli_world import OTHER, RULE, kept, memory_file, told
-from kept.local.agents_shell import SIGNS, agent_variable
+from kept.local.agents_shell import VARIABLES, agent_variable
 
 
-@pytest.mark.parametrize("sign", SIGNS)
+@pytest.mark.parametrize("sign", VARIABLES)
 def test_what_an_agent_adds_in_its_shell_waits_and_the_line_says_so(capsys, home, monkeypatch, sign):
     monkeypatch.setenv(sign, "1")
     code, out, _ = kept(capsys, "add", RULE, "--type", "constraint")

@@ -20,7 +20,7 @@ from cli_world import kept
 from kept.install import client_checks
 from kept.install.doctor import apply_repairs, run_checks
 from kept.install.setup import install_hooks
-from kept.local.clients import CLIENTS, GEMINI, has_hooks
+from kept.local.clients import AGENTS, CLIENTS, has_hooks
 from kept.local.queue import enqueue_transcript
 from kept.paths import find_paths
 from kept.pipeline.run import RunOptions, run_pipeline
@@ -147,7 +147,7 @@ FAULTS = {
     ),
     "a kept that is gone": (
         lambda place: command_of(place, "Stop", lambda _: "/nowhere/bin/kept hook stop 2>/dev/null || true"),
-        "/nowhere/bin/kept, which is not there",
+        "/nowhere/bin/kept, which does not exist",
     ),
     "a kept that fails": (_broken_kept, "ends with code 3"),
     "a kept that is slow": (_slow_kept, "does not answer within the 1 s"),
@@ -407,8 +407,8 @@ def test_mending_a_hook_gives_no_leave_and_enters_none_for_another_agent(place):
 def test_status_names_a_hook_whose_program_is_gone(place, capsys):
     command_of(place, "Stop", lambda command: f"/gone/kept {command.partition(' ')[2]}")
     _, out, _ = kept(capsys, "status")
-    assert "claude cannot call kept: it calls /gone/kept, which is not there → kept doctor --fix" in out
-    assert "it calls /gone/kept, which is not there → kept doctor --fix" in kept(capsys, "doctor")[1]
+    assert "claude cannot call kept: it calls /gone/kept, which does not exist → kept doctor --fix" in out
+    assert "it calls /gone/kept, which does not exist → kept doctor --fix" in kept(capsys, "doctor")[1]
 
 
 def test_a_script_whose_python_is_gone_is_a_dead_hook(place):
@@ -416,7 +416,7 @@ def test_a_script_whose_python_is_gone_is_a_dead_hook(place):
     program.write_text("#!/gone/bin/python\n")
     program.chmod(0o755)
     command_of(place, "Stop", lambda command: f"{program} {command.partition(' ')[2]}")
-    assert f"it may not run {program}" in wrong(place)
+    assert f"it cannot run {program}" in wrong(place)
 
 
 def test_what_a_repair_did_not_mend_is_not_called_mended(place, capsys, monkeypatch):
@@ -514,4 +514,4 @@ def test_a_client_that_is_not_newer_is_passed_over(place, monkeypatch, said):
 def test_the_page_of_formats_lists_the_versions_that_the_doctor_knows():
     page = (Path(__file__).parents[2] / "docs" / "formats.md").read_text(encoding="utf-8")
     listed = dict(re.findall(r"^\| [^|]*`(\w+)` \| ([\d.]+) \|", page, re.MULTILINE))
-    assert {each.name: each.tried for each in (*CLIENTS, GEMINI)}.items() <= listed.items()
+    assert {each.name: each.tried for each in AGENTS}.items() <= listed.items()

@@ -29,11 +29,11 @@ def test_a_setting_of_a_table_is_written_by_its_dotted_name_beside_what_stands_t
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ('adapter = "telepathy"', "there is no llm.adapter 'telepathy'"),
+        ('adapter = "telepathy"', "llm.adapter cannot be 'telepathy' "),
         ('modell = "m"', "unknown setting 'modell'"),
         ("month_cals = 5", "did you mean month_calls"),
         ("model = 3", "model must be a text"),
-        ('model = "--yes"', "llm.model '--yes' is no name of a model"),
+        ('model = "--yes"', "llm.model '--yes' is not the name of a model"),
         ("concurrency = 2.5", "concurrency must be a whole number"),
         ("day_usd = -1", "day_usd must be a number from 0 on"),
         ("day_usd = nan", "day_usd must be a number from 0 on"),
@@ -48,6 +48,13 @@ def test_what_a_table_cannot_mean_is_refused_and_named(tmp_path: Path, line: str
     with pytest.raises(ConfigError) as caught:
         load_settings(path)
     assert told in str(caught.value)
+
+
+def test_a_setting_of_a_table_takes_one_of_its_choices_only(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('[recall]\nmodel = "big"\n', encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"recall.model cannot be 'big' .*one of: multilingual, small"):
+        load_settings(path)
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_a_setting_is_changed_with_its_comments_kept_and_only_against_what_was_s
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
-        ("at_session_end", "dance", "at_session_end has a value of the wrong kind"),
+        ("at_session_end", "dance", "at_session_end cannot be 'dance'"),
         ("timezone", "Mars/Base", "there is no time zone 'Mars/Base'"),
         ("llm.attempts", 2.5, "llm.attempts must be a whole number, not '2.5'"),
         ("profile", "nosuch", "nosuch"),

@@ -6,7 +6,8 @@ belongs to is recorded separately, and a person can correct it.
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
 from itertools import count, groupby
 from pathlib import PurePosixPath, PureWindowsPath
 
@@ -137,6 +138,11 @@ def correct_directory(directory: str, corrections: Mapping[str, str]) -> str | N
             break
         place = found = project_root(other)
     return found
+
+
+def matches_path(path: str, patterns: Iterable[str]) -> bool:
+    """True if a glob pattern matches a path or one of its parent folders."""
+    return any(fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern.rstrip('/')}/*") for pattern in patterns)
 
 
 def _to_pure_path(path: str) -> PurePosixPath | PureWindowsPath:

@@ -20,6 +20,7 @@ from kept.install.checks import CheckFinding, ProgramResult, make_fault, run_lim
 from kept.install.setup import hooked_clients, plugin_clients, section_clients, used_clients
 from kept.local import files
 from kept.local.clients import (
+    AGENTS,
     CLIENTS,
     GEMINI,
     IGNORE_FAILURE,
@@ -78,7 +79,7 @@ _TRUST = "codex, and say there that you trust kept's hooks (/hooks lists them)"
 def check_clients(home: Paths) -> Iterator[CheckFinding]:
     """Check each coding agent in use: whether it calls kept, and what kept's hooks return to it."""
     calling, with_plugin, using = hooked_clients(home), plugin_clients(home), used_clients(home)
-    for client in (*CLIENTS, GEMINI):
+    for client in AGENTS:
         elsewhere = tuple(find_misplaced_settings(home, client))
         yield from elsewhere
         if client in using or client is GEMINI:

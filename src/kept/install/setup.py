@@ -22,6 +22,7 @@ from kept.install import schedule
 from kept.install.schedule import Run, run_command
 from kept.local import files
 from kept.local.clients import (
+    AGENTS,
     CLIENTS,
     CODEX_SETTINGS,
     GEMINI,
@@ -98,7 +99,7 @@ def hooked_clients(home: Paths) -> tuple[Client, ...]:
 
 def plugin_clients(home: Paths) -> tuple[Client, ...]:
     """The coding agents in which kept's plugin or extension, which provides the hooks, is enabled."""
-    return tuple(client for client in (*CLIENTS, GEMINI) if has_plugin(files.read_text(home.of(client) / client.plugins)))
+    return tuple(client for client in AGENTS if has_plugin(files.read_text(home.of(client) / client.plugins)))
 
 
 def has_server(home: Paths, claude: Client) -> bool:

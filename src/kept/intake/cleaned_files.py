@@ -12,13 +12,13 @@ from kept.core.errors import SourceError, isolate_errors
 from kept.core.event import Author, Cursor, Event, EventKind, RecordAccount, Slice
 from kept.core.handover import OPT_OUT
 from kept.core.pattern import Pattern
+from kept.core.project import matches_path
 from kept.core.redact import RedactionResult, redact
 from kept.core.redact.scanner import load_scanner
 from kept.core.spans import event_spans
 from kept.core.value import dataclass, replace
 from kept.intake.clean import CleanedEvent, Limits, clean_all
 from kept.intake.shared_files import label_shared
-from kept.local.files.walking import is_excluded
 from kept.sources.base import Source
 from kept.sources.json_lines import REWRITTEN
 
@@ -181,7 +181,7 @@ def read_slices(file: UnreadFile, without_secrets: Redact) -> Iterator[CleanedSl
         restarted = cursor == Cursor() or REWRITTEN in piece.account.noted
         opted_out = tuple((event.session, event.pointer.path) for event in piece.events if event.session and is_opt_out(event))
         labelled = label_shared(_set_project(piece, file.project), shared=file.shared)
-        usable = [event for event in labelled.events if not (event.project and is_excluded(f"{event.project}/", file.exclude))]
+        usable = [event for event in labelled.events if not (event.project and matches_path(f"{event.project}/", file.exclude))]
         with isolate_errors("it cannot be cleaned", str(file.path)):
             clean_events = clean_all(usable, redact=without_secrets, limits=LIMITS)
             cleaned = tuple((event.session, clean) for event, clean in zip(usable, clean_events, strict=True))

@@ -10,9 +10,10 @@ from typing import Any, cast
 from kept.core.document import END
 from kept.core.errors import SourceError, UsageError, isolate_errors
 from kept.core.event import Author
+from kept.core.project import matches_path
 from kept.core.value import dataclass, fields, replace
 from kept.intake.cleaned_files import FilesToRead
-from kept.local.files.walking import find_file_names, is_excluded
+from kept.local.files.walking import find_file_names
 from kept.local.settings.tables import SourceRoot, find_root_above
 from kept.sources.base import ENTRY, Source
 from kept.sources.entries import find_entries
@@ -58,7 +59,7 @@ def discover(workspace: Workspace, paths: Sequence[Path], *, force: bool = False
     known = tuple((source.name, Path(os.path.realpath(place))) for source, place in list_source_places(workspace)) if paths else ()
     for candidate in _paths_to_examine(workspace, paths):
         plain = candidate.path
-        if is_excluded(plain, workspace.settings.exclude):
+        if matches_path(plain, workspace.settings.exclude):
             left.append((printable(plain), "excluded by you"))
             continue
         if not force:

@@ -7,10 +7,11 @@ from pathlib import Path
 from sys import intern
 
 from kept.core.event import RecordAccount
+from kept.core.project import matches_path
 from kept.core.value import dataclass, field
 from kept.intake.discovery import format_of, printable, source_places
 from kept.intake.unread import load_unread_reasons
-from kept.local.files.walking import find_files, is_excluded
+from kept.local.files.walking import find_files
 from kept.local.settings.tables import SourceRoot
 from kept.sources.base import ENTRY
 from kept.sources.entries import find_entries
@@ -90,7 +91,7 @@ def survey(workspace: Workspace) -> Survey:
     seen: set[str] = set()
     for path, place_of_tool, root in _paths(workspace, tools):
         seen.add(str(path))
-        pattern = next((item for item in workspace.settings.exclude if is_excluded(str(path), [item])), None)
+        pattern = next((item for item in workspace.settings.exclude if matches_path(str(path), [item])), None)
         if pattern is not None:
             excluded[pattern] += 1
             place_of_tool.excluded += 1
@@ -99,9 +100,9 @@ def survey(workspace: Workspace) -> Survey:
             if len(named) < _NAMED:
                 named.append((printable(path), reason))
     every_unread = load_unread_reasons(workspace.paths)
-    unread = {path: reason for path, reason in every_unread.items() if not is_excluded(path, workspace.settings.exclude)}
+    unread = {path: reason for path, reason in every_unread.items() if not matches_path(path, workspace.settings.exclude)}
     for missed in every_unread.keys() - unread.keys() - seen:
-        excluded[next(item for item in workspace.settings.exclude if is_excluded(missed, [item]))] += 1
+        excluded[next(item for item in workspace.settings.exclude if matches_path(missed, [item]))] += 1
     for source, known in states:
         exists = Path(known).exists()
         tools[source].gone += not exists

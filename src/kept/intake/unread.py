@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kept.core.errors import KeptError
+from kept.core.project import matches_path
 from kept.core.value import dataclass
 from kept.local import files
-from kept.local.clients import CLIENTS, GEMINI, TRANSCRIPTS, explain_dead_hook, hook_entries, is_own_hook
-from kept.local.files.walking import find_files, is_excluded
+from kept.local.clients import AGENTS, TRANSCRIPTS, explain_dead_hook, hook_entries, is_own_hook
+from kept.local.files.walking import find_files
 from kept.paths import Paths
 from kept.sources.retention import CLAUDE_CODE, claude_folder, deletion_time, retention_days
 from kept.workspace import Workspace
@@ -30,7 +31,7 @@ _MOST_ENTRIES = 1000
 def load_unread_reasons(home: Paths, excluded: Sequence[str] = ()) -> dict[str, str]:
     """Load the reason for each unread file by path, without ``excluded`` files. Raises KeptError."""
     entries = files.read_object(home.state / FILE)
-    return {path: str(reason) for path, reason in entries.items() if not is_excluded(path, excluded)}
+    return {path: str(reason) for path, reason in entries.items() if not matches_path(path, excluded)}
 
 
 def record_unread(workspace: Workspace, paths: Sequence[Path], found: "FilesToRead", skipped: Sequence[tuple[str, str]]) -> None:
@@ -53,13 +54,13 @@ def record_unread(workspace: Workspace, paths: Sequence[Path], found: "FilesToRe
 
 def _is_still_unread(workspace: Workspace, path: Path, roots: Sequence[Path]) -> bool:
     """True if an earlier entry still holds: the file exists, is not excluded, and this run did not examine its place."""
-    is_listed = os.path.lexists(path) and not is_excluded(str(path), workspace.settings.exclude)
+    is_listed = os.path.lexists(path) and not matches_path(str(path), workspace.settings.exclude)
     return is_listed and not any(path.is_relative_to(root) for root in roots)
 
 
 def find_outages(home: Paths) -> Iterator[tuple[str, str]]:
     """Yield each fault that keeps agents from calling kept, or kept from reading their sessions, with the command that fixes it."""
-    for client in (*CLIENTS, GEMINI):
+    for client in AGENTS:
         folder = home.of(client)
         for place in (folder, *(folder / name for name in TRANSCRIPTS)):
             try:
@@ -94,7 +95,8 @@ def find_expiring_files(workspace: Workspace) -> tuple[ExpiringFiles, ...]:
         for path in find_files(claude_folder(root, workspace.env) / "projects"):
             with suppress(OSError):  # it was deleted since it was listed
                 info = path.lstat()
-                if (end := deletion_time(info, days, workspace.clock())) and not is_excluded(str(path), workspace.settings.exclude):
+                end = deletion_time(info, days, workspace.clock())
+                if end and not matches_path(str(path), workspace.settings.exclude):
                     due.append((path, info, end))
     if not due or CLAUDE_CODE in workspace.settings.sources_off:
         return ()

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 _SHELL: Mapping[str, list[str]] = tomllib.loads(Path(__file__).with_name("clients.toml").read_text(encoding="utf-8"))["shell"]
-SIGNS = tuple(_SHELL["variables"])
-_NAMED = "AGENT"
+VARIABLES = tuple(_SHELL["variables"])
+_NAMED = "AGENT"  # other programs set it too, so its value must name an agent
 
 
 def agent_variable(variables: Mapping[str, str]) -> str:
     """The name of the variable that shows that an agent runs this process; empty if there is none."""
-    named = re.split(r"[@/\s]", variables.get(_NAMED, "").strip().lower().replace("_", "-"), maxsplit=1)[0]
-    found = next((sign for sign in SIGNS if variables.get(sign, "") not in ("", "0", "false")), "")
-    return found or (_NAMED if named in _SHELL["agents"] else "")
+    agent = re.split(r"[@/\s]", variables.get(_NAMED, "").strip().lower().replace("_", "-"), maxsplit=1)[0]
+    own = next((name for name in VARIABLES if variables.get(name, "") not in ("", "0", "false")), "")
+    return own or (_NAMED if agent in _SHELL["agents"] else "")

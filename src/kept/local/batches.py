@@ -8,14 +8,14 @@ T = TypeVar("T")
 
 def split_batches(items: Iterable[T], size: Callable[[T], int], most: int) -> Iterator[list[T]]:
     """The items, in order, in batches of a total size of at most ``most``; a larger item is a batch of its own."""
-    gathered: list[T] = []
+    batch: list[T] = []
     total = 0
     for item in items:
-        each = size(item)
-        if gathered and total + each > most:
-            yield gathered
-            gathered, total = [], 0
-        gathered.append(item)
-        total += each
-    if gathered:
-        yield gathered
+        item_size = size(item)
+        if batch and total + item_size > most:
+            yield batch
+            batch, total = [], 0
+        batch.append(item)
+        total += item_size
+    if batch:
+        yield batch

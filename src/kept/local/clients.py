@@ -1,4 +1,4 @@
-"""Coding agents on this machine: their folders, kept's hooks in their settings, and the permission to call kept's one tool.
+"""Coding agents on this machine: their folders, kept's hooks in their settings, and the permission to call one tool of kept's.
 
 The functions that edit settings are pure: they take a client's settings as text and return them with or without kept's entries.
 """
@@ -8,7 +8,7 @@ import os
 import re
 import shlex
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,10 @@ _TABLES = tomllib.loads(Path(__file__).with_name("clients.toml").read_text(encod
 EVENTS: Mapping[str, tuple[str, int]] = {event: (name, seconds) for event, (name, seconds) in _TABLES["events"].items()}
 FAILURE = ("tool-failure", 10)
 TRANSCRIPTS = ("projects", "sessions")  # folders with a client's transcripts
-SHELL = "Bash"  # the name of the tool that runs commands, in both clients; failures of other tools are not looked up
-# The names of the one tool that may be called without asking, as provided by an MCP server or by the plugin.
+SHELL = "Bash"  # the tool that runs commands, in both clients with hooks; kept looks up no failures of other tools
+# The names of the one tool that may be called without asking: that of the MCP server, and that of the plugin.
 SUGGEST, PLUGIN_SUGGEST = f"mcp__kept__{TOOL}", f"mcp__plugin_kept_kept__{TOOL}"
-_LEAVES = (SUGGEST, PLUGIN_SUGGEST, f"mcp__kept__{FORMER}", f"mcp__plugin_kept_kept__{FORMER}")
+_PERMITTED = (SUGGEST, PLUGIN_SUGGEST, f"mcp__kept__{FORMER}", f"mcp__plugin_kept_kept__{FORMER}")
 IGNORE_FAILURE = " 2>/dev/null || true"  # so that a missing or broken kept prints nothing and blocks nothing, as exit code 2 would
 _WORD_ENDS = re.compile(rb"[\s'\"!]+")
 _OURS = re.compile(
@@ -64,25 +64,26 @@ class Client:
         return given if given.is_relative_to(home) or (outside and given.is_dir()) else usual
 
 
-*CLIENTS, GEMINI = (Client(**table) for table in _TABLES["clients"])  # Gemini's hooks come only with its extension
-READERS = tuple(client for client in (*CLIENTS, GEMINI) if client.instructions)  # agents with their own file of instructions
+AGENTS = tuple(Client(**table) for table in _TABLES["clients"])
+*CLIENTS, GEMINI = AGENTS  # CLIENTS have hooks that kept installs; Gemini's come only with its extension
+READERS = tuple(client for client in AGENTS if client.instructions)  # agents with their own file of instructions
 
 
 def has_plugin(text: str) -> bool:
     """True if a client's settings (JSON or TOML) enable kept's plugin, or the text is the manifest of kept's extension."""
     try:
         body = json.loads(text)
-        found = body.get("enabledPlugins", {}) if "enabledPlugins" in body else {"kept@": body.get("name") == "kept"}
+        plugins = body.get("enabledPlugins", {}) if "enabledPlugins" in body else {"kept@": body.get("name") == "kept"}
     except ValueError:
         try:
-            found = tomllib.loads(text).get("plugins", {})
+            plugins = tomllib.loads(text).get("plugins", {})
         except tomllib.TOMLDecodeError:
             return False
     except (AttributeError, TypeError):
         return False
-    return isinstance(found, dict) and any(
-        name.startswith("kept@") and (each.get("enabled", True) if isinstance(each, dict) else each) is True
-        for name, each in found.items()
+    return isinstance(plugins, dict) and any(
+        name.startswith("kept@") and (plugin.get("enabled", True) if isinstance(plugin, dict) else plugin) is True
+        for name, plugin in plugins.items()
     )
 
 
@@ -113,11 +114,11 @@ def explain_dead_hook(command: str) -> str:
         return f"`{command[:120]}` is not a valid command line"
     if not program.is_absolute() or can_start(program):
         return ""
-    return f"it may not run {program}" if program.exists() else f"it calls {program}, which is not there"
+    return f"it cannot run {program}" if program.exists() else f"it calls {program}, which does not exist"
 
 
 def can_start(script: Path) -> bool:
-    """True if a program is executable and the Python that it names exists, which is not so after its environment was moved."""
+    """True if a program is executable and the Python that it names exists; after its environment was moved, it does not."""
     if not os.access(script, os.X_OK):
         return False
     with script.open("rb") as file:
@@ -171,16 +172,18 @@ def without_hooks(text: str, where: str) -> str:
 
 def has_permission(text: str) -> bool:
     """True if the settings allow an agent to call kept's tool without asking."""
-    try:
-        return bool(text.strip()) and _drop_permission(_parse_settings(text, "")) > 0
-    except ConfigError:
-        return False
+    return _has_entries(text, _drop_permission)
 
 
 def has_hooks(text: str) -> bool:
     """True if the settings contain any of kept's hooks."""
+    return _has_entries(text, _drop_hooks)
+
+
+def _has_entries(text: str, drop: Callable[[dict[str, Any]], int]) -> bool:
+    """True if ``drop`` finds entries to remove; False if the text is not a client's settings."""
     try:
-        return bool(text.strip()) and _drop_hooks(_parse_settings(text, ""), "") > 0
+        return bool(text.strip()) and drop(_parse_settings(text, "")) > 0
     except ConfigError:
         return False
 
@@ -189,13 +192,12 @@ def _parse_settings(text: str, where: str) -> dict[str, Any]:
     try:
         body = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(
-            f"the file is no JSON: {error}", where=where, hint="mend it, or add the hooks by hand: kept setup --show"
-        ) from error
+        hint = "mend it, or add the hooks by hand: kept setup --show"
+        raise ConfigError(f"the file is not JSON: {error}", where=where, hint=hint) from error
     permissions = body.get("permissions", {}) if isinstance(body, dict) else None
     known = isinstance(permissions, dict) and isinstance(permissions.get("allow", []), list)
     if not isinstance(body, dict) or not isinstance(body.get("hooks", {}), dict) or not known:
-        raise ConfigError("the file is not of the form that is known", where=where, hint="add the hooks by hand: kept setup --show")
+        raise ConfigError("the file has an unknown form", where=where, hint="add the hooks by hand: kept setup --show")
     return body
 
 
@@ -203,7 +205,7 @@ def _drop_permission(body: dict[str, Any]) -> int:
     """Remove the permission to call kept's tool from the settings; returns the number of removed entries."""
     permissions = body.get("permissions", {})
     allowed = permissions.get("allow", [])
-    rest = [tool for tool in allowed if tool not in _LEAVES]
+    rest = [tool for tool in allowed if tool not in _PERMITTED]
     dropped = len(allowed) - len(rest)
     if dropped:
         permissions["allow"] = rest
@@ -214,21 +216,20 @@ def _drop_permission(body: dict[str, Any]) -> int:
     return dropped
 
 
-def _drop_hooks(body: dict[str, Any], where: str) -> int:
+def _drop_hooks(body: dict[str, Any], where: str = "") -> int:
     """Remove kept's hooks from the settings; returns the number of removed entries."""
     hooks, dropped = body.get("hooks", {}), 0
     for event in list(hooks):
         groups = hooks[event]
         if not isinstance(groups, list):
-            raise ConfigError(f"hooks.{event} is no list", where=where, hint="add the hooks by hand: kept setup --show")
+            raise ConfigError(f"hooks.{event} is not a list", where=where, hint="add the hooks by hand: kept setup --show")
         for group in list(groups):
             entries = group.get("hooks") if isinstance(group, dict) else None
-            kept = [entry for entry in entries if not _is_own_entry(entry)] if isinstance(entries, list) else None
-            if kept is None or entries is None or len(kept) == len(entries):
+            if not isinstance(entries, list) or not any(map(_is_own_entry, entries)):
                 continue
-            dropped += len(entries) - len(kept)
-            group["hooks"] = kept
-            if not kept:
+            group["hooks"] = [entry for entry in entries if not _is_own_entry(entry)]
+            dropped += len(entries) - len(group["hooks"])
+            if not group["hooks"]:
                 groups.remove(group)
         if dropped and not groups:
             del hooks[event]
@@ -246,9 +247,8 @@ def _format_settings(body: Mapping[str, Any], before: str) -> str:
     if not body:
         return "{}\n"
     indent = re.search(r"^([ \t]+)\S", before, re.MULTILINE)
-    return json.dumps(body, indent=indent.group(1) if indent else 2, ensure_ascii=False) + (
-        "\n" if not before or before.endswith("\n") else ""
-    )
+    line_end = "\n" if not before or before.endswith("\n") else ""
+    return json.dumps(body, indent=indent.group(1) if indent else 2, ensure_ascii=False) + line_end
 
 
 CODEX_SETTINGS = "config.toml"
@@ -268,7 +268,7 @@ _BLOCK = re.compile(rf'\n{re.escape(_NOTE)}\n\[[^\n]+\.tools\.(?:{TOOL}|{FORMER}
 def with_codex_permission(text: str) -> str:
     """Codex's settings with permission to call the tool of kept's MCP server, or of its plugin's server, without asking.
 
-    Unchanged if there is no such server, if they mention the tool already, or if they cannot be read.
+    Unchanged if there is no such server, if the settings mention the tool already, or if they cannot be parsed.
     """
     try:
         body = tomllib.loads(text)
@@ -278,8 +278,8 @@ def with_codex_permission(text: str) -> str:
     tables = ["mcp_servers.kept"] if isinstance(servers, dict) and "kept" in servers else []
     tables += [
         f'plugins."{name}".mcp_servers.kept'
-        for name, each in (plugins.items() if isinstance(plugins, dict) else ())
-        if name.startswith("kept@") and name.isprintable() and isinstance(each, dict) and each.get("enabled", True) is True
+        for name, plugin in (plugins.items() if isinstance(plugins, dict) else ())
+        if name.startswith("kept@") and name.isprintable() and isinstance(plugin, dict) and plugin.get("enabled", True) is True
     ]
     for table in tables:
         line_end = "" if text.endswith("\n") else "\n"

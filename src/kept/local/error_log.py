@@ -1,7 +1,7 @@
-"""The log of unexpected errors below the state folder: one entry an error, with its trace and without a word of anybody's.
+"""The log of unexpected errors in the state folder: one entry for each error.
 
-An entry holds the types of the errors and the places in code they came through; messages of exceptions may quote a transcript, so
-they are left out.
+An entry holds the types of the error and its causes, and the places in code that they passed through. It leaves out the messages of
+exceptions, because they may quote a transcript.
 """
 
 import logging
@@ -21,7 +21,7 @@ _PACKAGE = Path(__file__).parents[1]
 
 
 def error_line(error: BaseException) -> str:
-    """An unexpected error in one line: its type, and the place in kept's code it came from."""
+    """An unexpected error in one line: its type, and the innermost place in kept's code that it passed through."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if Path(unquote(frame.filename)).is_relative_to(_PACKAGE)] or frames
     where = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
@@ -29,8 +29,9 @@ def error_line(error: BaseException) -> str:
 
 
 def log_error(state: Path, doing: str, error: BaseException) -> Path | None:
-    """Write an error into the log below the state folder; ``doing`` says what was asked for. Returns the log, or None
-    where it cannot be written.
+    """Append an error to the log in the state folder; ``doing`` says what kept was asked to do.
+
+    Returns the path of the log, or None if it cannot be written.
     """
     place = state / NAME
     with suppress(OSError), closing(PrivateLog(place, most=_BYTES, older=_COPIES)) as handler:
@@ -41,7 +42,7 @@ def log_error(state: Path, doing: str, error: BaseException) -> Path | None:
 
 
 def _format_trace(error: BaseException) -> list[str]:
-    """The calls an error came through, outermost first. The error that caused it comes before it, as in a traceback of Python's."""
+    """The calls that an error passed through, outermost first; those of the error that caused it come before them."""
     lines: list[str] = []
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     if cause is not None:

@@ -1,8 +1,7 @@
-"""Reads git's own files: the repository of a folder, its remote, and its first commit. Runs no program."""
+"""Reads git's own files: the repository that contains a folder, its origin, and its first commit. Runs no program."""
 
 import mmap
 import re
-import stat
 import struct
 import zlib
 from collections.abc import Iterator
@@ -81,6 +80,7 @@ def _read_origin_url(git: Path) -> str:
 
 
 def _read_start(path: Path) -> str:
+    """The first bytes of a file as text; empty if there is no file or it cannot be read."""
     try:
         if not path.is_file():
             return ""  # reading a pipe would block forever
@@ -92,8 +92,7 @@ def _read_start(path: Path) -> str:
 
 _COMMITS = 20_000  # give up on a longer history
 _OBJECT_BYTES = 2**20
-_CHAIN = 60
-_SMALL = 256 * 1024
+_DELTA_DEPTH = 60  # give up on a longer chain of deltas
 _SHA = re.compile(r"^[0-9a-f]{40}$")
 _PARENT = re.compile(rb"^parent ([0-9a-f]{40})$", re.MULTILINE)
 _INDEX_MAGIC = b"\xfftOc\0\0\0\2"
@@ -125,27 +124,17 @@ def first_commit(git: Path) -> str:
 
 
 def _read_head(git: Path) -> str:
-    words = _read_small_file(git / "HEAD").strip()
+    words = _read_start(git / "HEAD").strip()
     name = words.removeprefix("ref: ")
     if words == name:
         return words if _SHA.match(words) else ""
     if not name.startswith("refs/") or ".." in name:
         return ""
-    sha = _read_small_file(git / name).strip()
+    sha = _read_start(git / name).strip()
     if not sha:
-        packed = (line.split(" ", 1) for line in _read_small_file(git / "packed-refs").splitlines() if " " in line)
+        packed = (line.split(" ", 1) for line in _read_start(git / "packed-refs").splitlines() if " " in line)
         sha = next((commit for commit, ref in packed if ref == name), "")
     return sha if _SHA.match(sha) else ""
-
-
-def _read_small_file(path: Path) -> str:
-    try:
-        if not stat.S_ISREG(path.lstat().st_mode):
-            return ""
-        with path.open("rb") as file:
-            return file.read(_SMALL).decode("utf-8", "replace")
-    except OSError:
-        return ""
 
 
 class _ObjectStore:
@@ -173,8 +162,8 @@ class _ObjectStore:
         return (_COMMIT if header.startswith(b"commit ") else 0), body
 
     def _unpack_object(self, pack: mmap.mmap, offset: int, depth: int) -> tuple[int, bytes]:
-        if depth > _CHAIN:
-            raise ValueError("a chain of deltas without end")
+        if depth > _DELTA_DEPTH:
+            raise ValueError("too long a chain of deltas")
         byte, position = pack[offset], offset + 1
         kind = byte >> 4 & 7
         while byte & 0x80:
@@ -204,8 +193,8 @@ def _open_objects(git: Path) -> Iterator[_ObjectStore]:
 
 @contextmanager
 def _map_file(path: Path) -> Iterator[mmap.mmap]:
-    if not stat.S_ISREG(path.lstat().st_mode):
-        raise ValueError("no regular file")
+    if not path.is_file():
+        raise ValueError("no regular file")  # opening a pipe would block forever
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         yield data
 
@@ -217,15 +206,15 @@ def _find_offset(index: mmap.mmap, name: bytes) -> int | None:
     high = int.from_bytes(index[_FANOUT + 4 * name[0] : _FANOUT + 4 * name[0] + 4])
     while low < high:
         middle = (low + high) // 2
-        found = index[_NAMES + 20 * middle : _NAMES + 20 * middle + 20]
-        if found == name:
+        listed = index[_NAMES + 20 * middle : _NAMES + 20 * middle + 20]
+        if listed == name:
             offsets = _NAMES + 24 * total
             offset = int.from_bytes(index[offsets + 4 * middle : offsets + 4 * middle + 4])
             if offset & 0x80000000:
                 large = offsets + 4 * total + 8 * (offset & 0x7FFFFFFF)
                 offset = int.from_bytes(index[large : large + 8])
             return offset
-        low, high = (middle + 1, high) if found < name else (low, middle)
+        low, high = (middle + 1, high) if listed < name else (low, middle)
     return None
 
 
@@ -244,6 +233,7 @@ def _inflate(data: bytes) -> bytes:
 
 
 def _apply_delta(base: bytes, delta: bytes) -> bytes:
+    """The object that a delta makes from its base: a sequence of bytes to insert and of ranges to copy (gitformat-pack)."""
     position = _skip_delta_size(delta, _skip_delta_size(delta, 0))
     parts: list[bytes] = []
     size = 0

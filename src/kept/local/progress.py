@@ -1,4 +1,4 @@
-"""Progress reports of long use cases. The defaults report nothing."""
+"""The callbacks by which long use cases report progress and ask whether their time is used up. The defaults do nothing."""
 
 from collections.abc import Callable
 from typing import Protocol

@@ -1,7 +1,7 @@
-"""The files in which hooks leave work for the next run and state of a session, and the failures of background jobs.
+"""The files in which hooks leave work for the next run and the state of a session, and the failures of background jobs.
 
-Files are bounded and written line by line. Hooks import this module, so it imports next to nothing. It uses plain ``os`` calls,
-because importing pathlib takes longer than writing a line.
+The size of each file is limited. Hooks import this module, so it imports next to nothing and uses plain ``os`` calls: importing
+pathlib takes longer than writing a line.
 """
 
 import json
@@ -13,13 +13,13 @@ from typing import NamedTuple
 NIGHT, SESSION = "night", "session"  # jobs whose failures are recorded: the nightly job, the run at the end of a session
 _LINE = 3_500  # at most this many bytes per line: a single append of this size is atomic on every system
 _EXPIRY_SECONDS = 7 * 86_400.0  # delete the files of a session after this many seconds
-_LOOKED = 500
+_MOST_EXAMINED = 500  # files of a folder that are examined for their age
 _QUEUE_BYTES = 256_000
 _USES_BYTES = 1_000_000
-_TOLD_BYTES = 64_000
+_SHOWN_BYTES = 64_000
 _LOG_BYTES = 128_000
 _SHOWN_SUFFIX = ".told"
-_NAME = 80
+_NAME_CHARS = 80
 
 
 def append_line(path: str, line: str, most: int) -> bool:
@@ -66,9 +66,9 @@ def take_lines(path: str) -> list[str]:
         os.rename(path, own)  # noqa: PTH104 - see above
     except FileNotFoundError:
         return []
-    found = read_lines(own)
+    lines = read_lines(own)
     os.unlink(own)  # noqa: PTH108 - see above
-    return found
+    return lines
 
 
 def delete_if_present(path: str) -> None:
@@ -79,14 +79,14 @@ def delete_if_present(path: str) -> None:
 
 def delete_old_files(folder: str, ending: str) -> None:
     """Delete files in a folder with this suffix that were not written for a week; examines at most 500."""
-    with suppress(OSError), os.scandir(folder) as entries:  # see above
-        for _, entry in zip(range(_LOOKED), entries, strict=False):
+    with suppress(OSError), os.scandir(folder) as entries:
+        for _, entry in zip(range(_MOST_EXAMINED), entries, strict=False):
             if entry.name.endswith(ending) and time.time() - entry.stat(follow_symlinks=False).st_mtime > _EXPIRY_SECONDS:
                 delete_if_present(entry.path)
 
 
 def is_state_outside_home(root: str) -> bool:
-    """True if a link leads kept's own folder out of the home; then nothing may be written there."""
+    """True if a link leads kept's own folder out of the home ``root``; then nothing may be written there."""
     real, state = os.path.realpath(root), os.path.realpath(state_folder(root))
     return os.path.commonpath((real, state)) != real
 
@@ -119,13 +119,13 @@ def log_used_memories(state: str, ids: list[str]) -> None:
 
 def load_shown(state: str, session: str) -> frozenset[str] | None:
     """The keys of the pieces shown in a session; None if nothing is recorded for it."""
-    found = read_lines(_session_path(state, session))
-    return frozenset(key for line in found for key in line.split()) if found else None
+    lines = read_lines(_session_path(state, session))
+    return frozenset(key for line in lines for key in line.split()) if lines else None
 
 
 def save_shown(state: str, session: str, keys: list[str]) -> None:
     """Record the keys of the pieces shown in a session. Raises OSError."""
-    append_line(_session_path(state, session), " ".join(["-", *keys]), _TOLD_BYTES)
+    append_line(_session_path(state, session), " ".join(["-", *keys]), _SHOWN_BYTES)
 
 
 def reset_shown(state: str, session: str) -> None:
@@ -136,7 +136,7 @@ def reset_shown(state: str, session: str) -> None:
 
 def session_file_name(session: str) -> str:
     """The base name of a session's files."""
-    return "".join(char if char.isascii() and (char.isalnum() or char == "-") else "_" for char in session[:_NAME])
+    return "".join(char if char.isascii() and (char.isalnum() or char == "-") else "_" for char in session[:_NAME_CHARS])
 
 
 def _session_path(state: str, session: str) -> str:
@@ -147,11 +147,10 @@ def log_hook_problem(state: str, at: str, event: str, what: str) -> None:
     """Append a line to the hooks' log; if the log is full, its older half is deleted. Raises OSError."""
     path = queue_path(state, "log")
     if not append_line(path, f"{at} {event}: {what}", _LOG_BYTES):
-        kept = read_lines(path)
+        lines = read_lines(path)
         delete_if_present(path)
-        for line in kept[len(kept) // 2 :]:
+        for line in (*lines[len(lines) // 2 :], f"{at} {event}: {what}"):
             append_line(path, line, _LOG_BYTES)
-        append_line(path, f"{at} {event}: {what}", _LOG_BYTES)
 
 
 def load_hook_log(state: str) -> list[str]:
@@ -159,11 +158,11 @@ def load_hook_log(state: str) -> list[str]:
     return read_lines(queue_path(state, "log"))
 
 
-FILE = "failures.json"
+FAILURES_FILE = "failures.json"
 
 
 class JobFailure(NamedTuple):
-    """A failing job (``night check``, ``session end``), the instant since which it has failed each time (text), and the error."""
+    """A failing job (``night check``, ``session end``), the time of the first of its failures in a row (as text), and the error."""
 
     what: str
     since: str
@@ -173,20 +172,20 @@ class JobFailure(NamedTuple):
 def load_failures(state: str) -> list[JobFailure]:
     """The jobs that failed when they last ran; empty if the record cannot be read."""
     try:
-        with open(f"{state}/{FILE}", encoding="utf-8") as file:  # noqa: PTH123 - pathlib takes longer to import than this takes
+        with open(f"{state}/{FAILURES_FILE}", encoding="utf-8") as file:  # noqa: PTH123 - pathlib takes longer to import than this takes
             return [JobFailure(str(what), str(since), str(detail)) for what, since, detail in json.load(file)]
     except (OSError, ValueError, TypeError):
         return []
 
 
-def format_failures_note(before: list[JobFailure], runner: str, found: dict[str, str], at: str) -> str:
+def format_failures_note(before: list[JobFailure], runner: str, errors: dict[str, str], at: str) -> str:
     """The updated record after a run of ``runner``, the first word of its jobs' names; failures of other runners stay.
 
-    ``found`` maps the jobs that failed now to their errors.
+    ``errors`` are those of the jobs that failed now, by job.
     """
     since = {item.what: item.since for item in before}
     others = [item for item in before if item.what.partition(" ")[0] != runner]
-    now = [JobFailure(what, since.get(what, at), detail[:300]) for what, detail in sorted(found.items())]
+    now = [JobFailure(what, since.get(what, at), detail[:300]) for what, detail in sorted(errors.items())]
     return json.dumps([*others, *now])
 
 
@@ -210,10 +209,10 @@ def _claim_failure(state: str, failure: JobFailure) -> bool:
 
 def forget_reported_failures(state: str) -> None:
     """Delete the markers of reported failures that no longer exist."""
-    stand = {_reported_marker(failure) for failure in load_failures(state)}
+    markers = {_reported_marker(failure) for failure in load_failures(state)}
     with suppress(OSError):
         for name in os.listdir(queue_path(state, "")):  # noqa: PTH208 - as above
-            if name.startswith("failure.") and name not in stand:
+            if name.startswith("failure.") and name not in markers:
                 os.unlink(queue_path(state, name))  # noqa: PTH108 - as above
 
 
@@ -221,6 +220,6 @@ def render_failures(failures: list[JobFailure]) -> str:
     """One line for a session's context that names the failed jobs. It contains no text from transcripts or files."""
     names = ", ".join(failure.what for failure in failures)
     return (
-        f"- kept could not do all of its own work ({names}). `kept status` says what, `kept doctor` how to mend it; the user "
-        "may not know yet."
+        f"- kept could not do all of its own work ({names}). `kept status` says what failed, `kept doctor` how to mend it; the "
+        "user may not know yet."
     )

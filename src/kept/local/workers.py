@@ -1,6 +1,6 @@
 """Workers: processes on this machine or in a Dask cluster that run pure functions.
 
-If a worker, or all of them, are lost, the caller does the work itself, with the same result.
+If workers are lost, the caller does their work itself, with the same result.
 """
 
 import os
@@ -22,9 +22,9 @@ _TASKS_PER_WORKER = 2  # tasks in flight per worker: one that is finished and no
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Workers:
-    """An executor, and the number of tasks in flight (``ahead``), whose results are kept in memory until they are fetched.
+    """An executor, and the greatest number of tasks in flight (``ahead``): submitted, and their results not fetched yet.
 
-    ``losses`` are the exceptions that mean that a task was lost, as opposed to those that a task raises itself.
+    ``losses`` are the exceptions by which the executor reports a lost task; a task itself raises others.
     """
 
     executor: Executor
@@ -102,10 +102,10 @@ def map_ahead(
             waiting.append((item, _submit(workers, function, argument)))
             if len(waiting) >= workers.ahead:
                 first, future = waiting.popleft()
-                yield first, _result(workers, future)
+                yield first, _fetch_result(workers, future)
         while waiting:
             first, future = waiting.popleft()
-            yield first, _result(workers, future)
+            yield first, _fetch_result(workers, future)
     finally:
         for _, future in waiting:
             if future is not None:
@@ -119,7 +119,7 @@ def _submit(workers: Workers, function: Callable[[A], R], argument: A | None) ->
         return None
 
 
-def _result(workers: Workers, future: Future[R] | None) -> R | None:
+def _fetch_result(workers: Workers, future: Future[R] | None) -> R | None:
     try:
         return None if future is None else future.result()
     except workers.losses:

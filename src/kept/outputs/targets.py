@@ -15,7 +15,7 @@ from kept.core.value import dataclass, field, replace
 from kept.days.day_notes import day_note_lines
 from kept.intake.reminders import OFF
 from kept.local import files
-from kept.local.clients import CLIENTS, GEMINI, READERS, Client, has_hooks, has_plugin
+from kept.local.clients import AGENTS, READERS, Client, has_hooks, has_plugin
 from kept.local.files import FileContent
 from kept.memories.client_memory import notes_shown_by_clients
 from kept.outputs import section
@@ -306,7 +306,7 @@ def _memories_for(workspace: Workspace, content: OutputContent, target: Target) 
 
 def client_of(workspace: Workspace, path: Path) -> Client | None:
     """The agent in whose folder a file lies, which reads it in every session; None if there is none."""
-    folders = {workspace.paths.of(client): client for client in (*CLIENTS, GEMINI)}
+    folders = {workspace.paths.of(client): client for client in AGENTS}
     return next((folders[folder] for folder in path.parents if folder in folders), None)
 
 

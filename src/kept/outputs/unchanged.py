@@ -13,7 +13,7 @@ from kept.core.codec import to_json
 from kept.core.digest import digest, hash_bytes
 from kept.core.errors import KeptError, RefusedPathError
 from kept.local import files
-from kept.local.clients import CLIENTS, GEMINI
+from kept.local.clients import AGENTS
 from kept.memories.client_memory import notes_shown_by_clients
 from kept.outputs.targets import Target, calls_hooks, list_editable_targets, list_project_folders, section_bytes
 from kept.outputs.view_file import is_as_written
@@ -97,6 +97,6 @@ def record_written_files(workspace: Workspace, paths: Sequence[Path]) -> None:
 def digest_inputs(workspace: Workspace) -> str:
     """A digest of everything that files are composed from: the store, settings and profiles, the clients' state, and the hour."""
     hour = workspace.clock().astimezone(workspace.zone).isoformat(timespec="hours")
-    hooks = [calls_hooks(workspace, client) for client in (*CLIENTS, GEMINI)]
+    hooks = [calls_hooks(workspace, client) for client in AGENTS]
     shown = (workspace.settings, workspace.writing, list_project_folders(workspace), notes_shown_by_clients(workspace), hooks)
     return digest(readers_version(), hour, workspace.store.digest_content(), json.dumps(to_json(shown), default=str))

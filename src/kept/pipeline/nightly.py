@@ -220,7 +220,7 @@ def _store_night(home: Paths, night: NightReport) -> None:
 
 def record_failures(home: Paths, runner: str, found: dict[str, str], at: datetime) -> None:
     """Note what failed in a run of ``runner``, and drop its earlier failures that did not occur again."""
-    state, place = str(home.state), home.state / queue.FILE
+    state, place = str(home.state), home.state / queue.FAILURES_FILE
     before = load_failures(state)
     if not (found or before):
         return

@@ -57,7 +57,7 @@ def check_profile(text: str) -> tuple[Mistake, ...]:
     try:
         return find_mistakes(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
-        return (Mistake("file", f"no valid TOML: {error}"),)
+        return (Mistake("file", f"not valid TOML: {error}"),)
 
 
 @lru_cache(maxsize=32)  # a run needs the same few profiles in several steps, and checking one takes 15 ms

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from fnmatch import fnmatchcase
 
+from kept.core.project import matches_path
 from kept.core.value import dataclass, field
 
 
@@ -227,10 +227,7 @@ class ProfileRule:
 
     def is_match(self, source: str, place: str) -> bool:
         """True if the rule applies to a source and a directory."""
-        return (not self.sources or source in self.sources) and (
-            not self.projects
-            or any(fnmatchcase(place, project) or fnmatchcase(place, f"{project.rstrip('/')}/*") for project in self.projects)
-        )
+        return (not self.sources or source in self.sources) and (not self.projects or matches_path(place, self.projects))
 
 
 def choose_profile(

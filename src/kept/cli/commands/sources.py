@@ -15,10 +15,10 @@ from kept.cli.show import Line, format_count, hanging_line, line, more_lines
 from kept.core.codec import json_fields
 from kept.core.errors import UsageError
 from kept.core.event import UNKNOWN_KIND, RecordAccount
+from kept.core.project import matches_path
 from kept.core.times import format_day
 from kept.intake.survey import Survey, ToolSurvey, survey
 from kept.intake.unread import load_unread_reasons
-from kept.local.files.walking import is_excluded
 from kept.local.settings.tables import SourceRoot
 from kept.memories import configure
 from kept.memories.browse import to_json_value
@@ -144,7 +144,7 @@ def _switched_line(home: Paths, action: str, item: str) -> Line:
         return line((item, "bold"), " is read again", (" → kept run", "dim"))
     erased = f" (kept forget --source {item} erases it)" if name == "sources_off" else ""
     back = f" → kept sources {_BACK[action]} '{item}' takes this back"
-    missed = [path for path in load_unread_reasons(home) if name == "exclude" and is_excluded(path, [item])]
+    missed = [path for path in load_unread_reasons(home) if name == "exclude" and matches_path(path, [item])]
     gone = (
         f" {format_count(len(missed), 'file')} of it could not be read and {'is' if len(missed) == 1 else 'are'} no longer told of."
     )

@@ -1,6 +1,6 @@
 """Reads and writes people's files without losing anything: atomically, durably, and only if the file did not change meanwhile.
 
-A write goes to a new file beside the target, is flushed, read back, and renamed over the target if that still has the expected
+A write goes to a new file beside the target, which is flushed, read back, and renamed to the target if that still has the expected
 content. Paths are walked one component at a time. A link is followed by hand, and only while it stays under the root, so a link
 that is swapped meanwhile cannot lead elsewhere.
 """
@@ -19,8 +19,6 @@ from typing import Any
 from kept.core.errors import BusyError, ChangedError, KeptError
 from kept.core.value import dataclass
 from kept.local.files.walking import DIRECTORY, Links, explain_os_errors, flush_folder, open_parent
-from kept.local.files.walking import find_links as find_links
-from kept.local.files.walking import refuse_links as refuse_links
 
 READ_AT_MOST = 64 * 2**20
 _TEMP, _TEMP_END = ".kept-", ".tmp"
@@ -28,7 +26,7 @@ _TEMP, _TEMP_END = ".kept-", ".tmp"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileStamp:
-    """The state of a file when it was read: the hash of its bytes, and system data. Only the hash decides if a write proceeds."""
+    """The state of a file when it was read: the hash of its bytes, and system data. Writes compare only the hash."""
 
     digest: str
     inode: int
@@ -55,7 +53,7 @@ def read_text(path: Path) -> str:
 def read_file(path: Path, *, at_most: int = READ_AT_MOST) -> FileContent:
     """Read a whole file; never blocks on a pipe or device.
 
-    Raises KeptError if it is not a plain file, larger than ``at_most`` bytes, or unreadable.
+    Raises KeptError if it is not a regular file, larger than ``at_most`` bytes, or unreadable.
     """
     with explain_os_errors(path, "cannot read"):
         try:
@@ -125,7 +123,7 @@ def delete_if_unchanged(path: Path, *, expect: FileStamp, root: Path, links: Lin
 def delete_temp_files_beside(path: Path, *, root: Path, links: Links = None) -> None:
     """Delete the temporary files that dead writers of a file left beside it. Raises as :func:`write_if_unchanged`."""
     with (
-        explain_os_errors(path, "cannot tidy up beside"),
+        explain_os_errors(path, "cannot delete temporary files beside"),
         suppress(FileNotFoundError),
         open_parent(path, root, make=False, links=links) as (folder, _),
     ):
@@ -144,7 +142,7 @@ def delete_temp_files(folder: Path) -> None:
 
 def copy_to_quarantine(path: Path, *, into: Path) -> Path:
     """Copy a file durably to the first free ``<name>.<n>`` in the folder ``into``, created if missing; returns the copy's path."""
-    with explain_os_errors(path, "cannot put aside"):
+    with explain_os_errors(path, "cannot make a copy of"):
         content = read_file(path)
         with open_parent(into / path.name, into, make=True) as (folder, name):
             number = 1
@@ -175,28 +173,27 @@ def hold_lock(path: Path) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise BusyError(f"already running{_lock_holder(handle)}", where=str(path)) from error
+            raise BusyError(f"already running{_describe_lock_holder(handle)}", where=str(path)) from error
         yield
     finally:
         os.close(handle)
 
 
-def _lock_holder(handle: int) -> str:
+def _describe_lock_holder(handle: int) -> str:
     """The process that holds the lock of an open file, as text; empty if the system (other than Linux) does not tell."""
     inode = os.fstat(handle).st_ino
     try:
-        listed = [line.split() for line in Path("/proc/locks").read_text(encoding="ascii").splitlines()]
+        locks = [line.split() for line in Path("/proc/locks").read_text(encoding="ascii").splitlines()]
     except OSError:
         return ""
-    return next(
-        (f" as process {item[4]}" for item in listed if item[1] == "FLOCK" and item[5].endswith(f":{inode}") and item[4] > "0"), ""
-    )
+    holders = (lock[4] for lock in locks if lock[1] == "FLOCK" and lock[5].endswith(f":{inode}") and lock[4] > "0")
+    return next((f" as process {process}" for process in holders), "")
 
 
 def _read_content(handle: int, path: Path, at_most: int) -> FileContent:
     state = os.fstat(handle)
     if not stat.S_ISREG(state.st_mode):
-        raise KeptError("not a plain file", where=str(path), hint="move it out of the way")
+        raise KeptError("not a regular file", where=str(path), hint="move it out of the way")
     if state.st_size > at_most:
         raise KeptError(f"larger than {at_most} bytes", where=str(path), hint="move it out of the way")
     data = _read_all(handle, at_most)
@@ -206,10 +203,10 @@ def _read_content(handle: int, path: Path, at_most: int) -> FileContent:
 
 
 def _read_all(handle: int, at_most: int) -> bytes:
-    parts, room = [], at_most
-    while room > 0 and (part := os.read(handle, min(room, 2**20))):
+    parts, left = [], at_most
+    while left > 0 and (part := os.read(handle, min(left, 2**20))):
         parts.append(part)
-        room -= len(part)
+        left -= len(part)
     return b"".join(parts)
 
 

@@ -1,10 +1,9 @@
-"""Walks paths one component at a time and follows permitted links by hand. Knows nothing of the content of files."""
+"""Walks paths one component at a time and follows permitted links by hand. Does not read the content of files."""
 
 import errno
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from kept.core.errors import KeptError, RefusedPathError
@@ -23,9 +22,9 @@ _REASONS = {
     errno.EROFS: ("the file system is read-only", "make it writable, or choose another place with --home"),
     errno.EACCES: ("permission denied", "make it readable and writable for you, or choose another place with --home"),
     errno.EPERM: ("the system does not permit it", "look at the owner and the flags of the file"),
-    errno.EIO: ("the disk reported an error", "look after the disk, then run again"),
+    errno.EIO: ("the disk reported an error", "check the disk, then run again"),
     errno.EMFILE: ("too many open files", "raise the limit (`ulimit -n`) and run again"),
-    errno.ENOTDIR: ("a part of the path is no directory", "move the file that is in the way"),
+    errno.ENOTDIR: ("a part of the path is not a directory", "move the file that is in the way"),
     errno.EISDIR: ("it is a directory", "move it out of the way"),
     errno.ENAMETOOLONG: ("the name is too long", "choose a shorter one"),
 }
@@ -52,10 +51,14 @@ def _find_denied(path: Path) -> Path:
 
 @contextmanager
 def open_parent(path: Path, root: Path, *, make: bool, links: Links = None) -> Iterator[tuple[int, str]]:
-    """A block with the open directory and the name in it that a path leads to, following links by hand and under ``root``."""
+    """A block with the open directory that a path leads to, and the name in it. Links are followed by hand, only under ``root``.
+
+    ``make`` creates missing directories. Raises RefusedPathError for a path that leads outside ``root`` or a link that ``links``
+    does not permit, KeptError for a path that ends in a directory, and OSError.
+    """
     real = os.path.realpath(root)
     if make:
-        for missing in [path for path in (Path(real), *Path(real).parents) if not path.exists()][::-1]:
+        for missing in [folder for folder in (Path(real), *Path(real).parents) if not folder.exists()][::-1]:
             missing.mkdir(mode=0o700, exist_ok=True)
     with ExitStack() as opened:
         folders, names = [_open_folder(opened, real, None)], [real]
@@ -181,7 +184,7 @@ def find_file_names(root: Path) -> Iterator[str]:
 
     The root may be a link. Links below it are returned but never followed, so that nothing outside is reached and no loop is
     entered. A folder that cannot be listed is returned itself, as is one of a program's own files (``.git``, ``node_modules``). A
-    missing root gives nothing. ``identify_file`` (`sources.files`) determines what a path is.
+    missing root gives nothing. :func:`kept.sources.files.identify_file` determines what a path is.
     """
     waiting = [str(root.resolve())]
     while waiting:
@@ -197,8 +200,3 @@ def find_file_names(root: Path) -> Iterator[str]:
         # Files of a folder come before its folders; the stack holds the last one first.
         yield from (place for name, place, is_folder in reversed(entries) if not is_folder or name in MACHINERY)
         waiting += [place for name, place, is_folder in entries if is_folder and name not in MACHINERY]
-
-
-def is_excluded(path: str, patterns: Sequence[str]) -> bool:
-    """True if a pattern matches a path or one of its parent folders."""
-    return any(fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern.rstrip('/')}/*") for pattern in patterns)

@@ -19,12 +19,10 @@ from kept.profiles.profile import ProfileRule
 REMEMBERING = frozenset({"claude", "codex", "gemini", "blocks"})
 SECTIONED = frozenset({"codex", "gemini"})
 _MEMBERS = {"client_memory": REMEMBERING, "sections": SECTIONED}
-#: Settings that are lists of tables, and all settings that are tables.
-LISTS = frozenset({"use", "feed", "root", "share"})
-TABLES = LISTS | {"projects"}
-_ADAPTERS = ("none", "command", "anthropic", "openai", "ollama", "scripted", "recorded")
+LISTS = frozenset({"use", "feed", "root", "share"})  # settings that are lists of tables
+TABLES = LISTS | {"projects"}  # settings that `kept config` does not change
 CHOICES: Mapping[str, tuple[str, ...]] = {
-    "llm.adapter": _ADAPTERS,
+    "llm.adapter": ("none", "command", "anthropic", "openai", "ollama", "scripted", "recorded"),
     "at_session_end": ("queue", "run"),
     "handover": ("remind", "ask", "off"),
     "recall.model": ("multilingual", "small"),
@@ -43,8 +41,8 @@ KINDS = {bool: "switch (true or false)", int: "whole number", float: "number", s
 _MOST_TOKENS = 3_000  # clients truncate the output of a hook at 10,000 characters
 _PASSWORD = re.compile(r"^\w+://[^/?@]*:[^/?@]+@|[?&]password=", re.IGNORECASE)
 _SPAN = re.compile(r"([1-9]\d{0,3}) ?([dwmy])")
-_DAYS = {"d": 1, "w": 7, "m": 31, "y": 366}  # the longest length of each unit: in doubt a turn is kept
-_MOST = 1_000_000  # a larger settings file (in bytes) is a mistake
+_DAYS = {"d": 1, "w": 7, "m": 31, "y": 366}  # the longest length of each unit: in doubt, events are kept longer
+_MOST_BYTES = 1_000_000  # a larger settings file is a mistake
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,8 +117,10 @@ class JournalSettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoreSettings:
-    """The table ``[store]``: ``url`` is the PostgreSQL database of the store, with the role that owns the rows
-    (``postgresql://ROLE@HOST/DATABASE``); empty: no server. It must not contain a password, which libpq finds elsewhere.
+    """The table ``[store]``: ``url`` is the PostgreSQL database of the store; empty: no server.
+
+    It names the role that owns the rows (``postgresql://ROLE@HOST/DATABASE``). It must not contain a password, which libpq finds
+    elsewhere.
     """
 
     url: str = ""
@@ -142,8 +142,10 @@ class BackupSettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ArchiveSettings:
-    """The table ``[archive]``: how long events are kept (``2y``, ``6m``, ``90d``; empty: forever), also for single ``projects``
-    (``harbor=6m``, ``harbor=always``). Nothing is deleted before a person asks for it.
+    """The table ``[archive]``: how long events are kept (``2y``, ``6m``, ``90d``; empty: forever).
+
+    ``projects`` are exceptions for single projects (``harbor=6m``, ``harbor=always``). Nothing is deleted before a person asks for
+    it.
     """
 
     keep: str = ""
@@ -151,7 +153,7 @@ class ArchiveSettings:
 
     @property
     def project_days(self) -> Mapping[str, int | None]:
-        """The number of days that the events of each of ``projects`` are kept (None: forever). Raises ConfigError."""
+        """The number of days that the events of each exception are kept, by project (None: forever). Raises ConfigError."""
         return {name.strip(): count_days(span) for name, _, span in (item.rpartition("=") for item in self.projects)}
 
 
@@ -179,8 +181,8 @@ class Settings:
     ``linked_folders`` are folders below the home into which links at the outputs' paths may lead; other links must stay within
     their own folder.
 
-    ``llm``, ``recall``, ``journal``, ``store``, ``sync`` and ``archive`` are tables. ``feed`` (external sources of the journal),
-    ``root`` and ``share`` (what is shared with teams) are lists of tables.
+    ``llm``, ``recall``, ``journal``, ``store``, ``sync``, ``archive`` and ``backup`` are tables. ``use``, ``root``, ``feed``
+    (external sources of the journal) and ``share`` (what is shared with teams) are lists of tables.
     """
 
     timezone: str = ""
@@ -225,7 +227,7 @@ def load_settings(path: Path) -> Settings:
         return Settings()
     except OSError as error:
         raise ConfigError(f"the settings cannot be read: {error.strerror}", where=str(path)) from error
-    if len(raw) > _MOST:
+    if len(raw) > _MOST_BYTES:
         raise ConfigError(
             "the settings file is larger than 1 MB", where=str(path), hint="move it away and set again with `kept config`"
         )
@@ -237,7 +239,7 @@ def parse_settings(raw: bytes, where: str) -> Settings:
     try:
         body = tomllib.loads(raw.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"the settings are no valid TOML: {error}", where=where) from error
+        raise ConfigError(f"the settings are not valid TOML: {error}", where=where) from error
     settings: Settings = _parse_table(Settings(), body, where)
     return settings
 
@@ -264,13 +266,13 @@ def _check_all(settings: Settings, where: str) -> Settings:
     return settings
 
 
-def _parse_table(usual: Any, body: Mapping[str, Any], where: str) -> Any:
+def _parse_table(usual: Any, body: Mapping[str, Any], where: str, prefix: str = "") -> Any:
     """The defaults of a table, overridden by the given values, which must be of the same kinds. Raises ConfigError."""
     known = {item.name: getattr(usual, item.name) for item in fields(usual)}
     for name in body:
         if name not in known:
             raise unknown_setting_error(name, known, where)
-    made = replace(usual, **{name: _parse_value(name, known[name], value, where) for name, value in body.items()})
+    made = replace(usual, **{name: _parse_value(f"{prefix}{name}", known[name], value, where) for name, value in body.items()})
     return _CHECKS[type(made)](made, where) if type(made) in _CHECKS else made
 
 
@@ -278,7 +280,7 @@ def _parse_value(name: str, usual: object, value: object, where: str) -> Any:
     """A value, checked to be of the kind of its default; tables, and rows of lists of tables, are parsed recursively."""
     match usual, value:
         case _ if name in CHOICES and value not in CHOICES[name]:
-            raise ConfigError(f"{name} has a value of the wrong kind", where=where, hint=f"one of: {', '.join(CHOICES[name])}")
+            raise ConfigError(f"{name} cannot be {value!r:.80}", where=where, hint=f"one of: {', '.join(CHOICES[name])}")
         case (bool(), bool()) | (str(), str()):
             return value
         case int() | float(), int() | float() if not isinstance(value, bool) and not isinstance(usual, bool):
@@ -287,21 +289,19 @@ def _parse_value(name: str, usual: object, value: object, where: str) -> Any:
             return type(usual)(value)
         case tuple(), list() if name in _ROWS and all(isinstance(item, dict) for item in value):
             places = (f"{where}, [[{name}]] number {number}" for number in range(1, len(value) + 1))
-            return tuple(_parse_table(_ROWS[name], row, place) for row, place in zip(value, places, strict=True))
+            return tuple(_parse_table(_ROWS[name], row, place, f"{name}.") for row, place in zip(value, places, strict=True))
         case tuple(), list() if all(isinstance(item, str) and item in _MEMBERS.get(name, {item}) for item in value):
             return tuple(value)
         case Mapping(), dict() if all(isinstance(item, str) for item in value.values()):
             return dict(value)
         case section, dict() if isinstance(section, _SECTIONS):
-            return _parse_table(section, value, f"{where}, [{name}]")
+            return _parse_table(section, value, f"{where}, [{name}]", f"{name}.")
     raise ConfigError(f"{name} must be a {KINDS.get(type(usual), 'table')}", where=where, hint="see `kept config --help`")
 
 
 def _check_llm(settings: LlmSettings, where: str) -> LlmSettings:
     if settings.model.startswith("-"):  # it is passed to a program, which would take it for an option
-        raise ConfigError(f"llm.model {settings.model!r} is no name of a model", where=where, hint='model = "haiku"')
-    if settings.adapter not in _ADAPTERS:
-        raise ConfigError(f"there is no llm.adapter {settings.adapter!r}", where=where, hint=f"one of: {', '.join(_ADAPTERS)}")
+        raise ConfigError(f"llm.model {settings.model!r} is not the name of a model", where=where, hint='model = "haiku"')
     return settings
 
 
@@ -310,13 +310,13 @@ def _check_journal(settings: JournalSettings, where: str) -> JournalSettings:
     if not settings.folder or folder.is_absolute() or ".." in folder.parts:
         raise ConfigError("journal.folder must be a folder below the home", where=where, hint='folder = "journal"')
     if not 0 <= settings.outside <= settings.outside_most < 1:
-        raise ConfigError("shares of a journal lie between 0 and 1, outside not above outside_most", where=where)
+        raise ConfigError("journal.outside must be from 0 to journal.outside_most, and that below 1", where=where)
     return settings
 
 
 def _check_store(settings: StoreSettings, where: str) -> StoreSettings:
     if settings.url and not settings.url.startswith(("postgresql://", "postgres://")):
-        raise ConfigError("store.url is no address of PostgreSQL", where=where, hint='url = "postgresql://ROLE@HOST/DATABASE"')
+        raise ConfigError("store.url is not an address of PostgreSQL", where=where, hint='url = "postgresql://ROLE@HOST/DATABASE"')
     if _PASSWORD.search(settings.url):
         hint = "leave it out; ~/.pgpass, a certificate or PGPASSWORD gives it"
         raise ConfigError("store.url holds a password, which kept writes into no file", where=where, hint=hint)
@@ -350,13 +350,13 @@ def count_days(span: str) -> int | None:
         return None
     match = _SPAN.fullmatch(span.strip())
     if not match:
-        raise ConfigError(f"{span!r} is no span of time", hint="as 2y, 6m, 3w, 90d or always")
+        raise ConfigError(f"{span!r} is not a span of time", hint="write 2y, 6m, 3w, 90d or always")
     return int(match[1]) * _DAYS[match[2]]
 
 
 def _check_rule(settings: ProfileRule, where: str) -> ProfileRule:
     if not settings.profile:
-        raise ConfigError("a rule names the profile it is for", where=where, hint='[[use]] profile = "vault" sources = ["vault"]')
+        raise ConfigError("a rule needs a profile", where=where, hint='[[use]] profile = "vault" sources = ["vault"]')
     return settings
 
 

@@ -1,5 +1,6 @@
-"""The lists of tables in the settings: folders to read, external sources of the journal, and shares with teams. No input or output,
-except that a vault is recognised by files in its folder.
+"""The lists of tables in the settings: folders to read, external sources of the journal, and shares with teams.
+
+Reads no file; :func:`is_vault` looks whether some exist.
 """
 
 from collections.abc import Sequence
@@ -28,15 +29,20 @@ class SourceRoot:
 
     def resolve(self, user: Path) -> Path:
         """The absolute path; ``~`` is the user's home."""
-        return user / self.path[2:] if self.path.startswith("~/") else user if self.path == "~" else Path(self.path)
+        return Path(expand_home(self.path, user))
+
+
+def expand_home(path: str, user: Path) -> str:
+    """A path or pattern with ``~`` at its beginning replaced by the user's home."""
+    return f"{user}{path[1:]}" if path == "~" or path.startswith("~/") else path
 
 
 def check_root(root: SourceRoot, where: str) -> SourceRoot:
     """Return the root if it is valid. Raises ConfigError."""
     if not (root.path.startswith(("/", "~/")) or root.path == "~" or Path(root.path).is_absolute()) or "\0" in root.path:
-        raise ConfigError("a root has an absolute path", where=where, hint='[[root]] path = "~/notes"')
+        raise ConfigError("the path of a root must be absolute", where=where, hint='[[root]] path = "~/notes"')
     if root.author not in ("", *AUTHORS):
-        raise ConfigError(f"a root's author is {' or '.join(AUTHORS)}", where=where)
+        raise ConfigError(f"the author of a root must be {' or '.join(AUTHORS)}", where=where)
     return root
 
 
@@ -69,16 +75,15 @@ class FeedSettings:
     share: float = 1.0
 
 
-def check_feed(made: FeedSettings, where: str) -> FeedSettings:
+def check_feed(feed: FeedSettings, where: str) -> FeedSettings:
     """Return the feed if it is valid. Raises ConfigError."""
-    if made.kind not in FEEDS:
-        raise ConfigError(f"there is no kind of feed {made.kind!r}", where=where, hint=f"kinds: {', '.join(FEEDS)}")
-    if bool(made.path) == bool(made.url) or (made.url and made.kind not in FETCHED):
-        kinds = " or ".join(FETCHED)
-        raise ConfigError(f"a feed has a path, or, where its kind is {kinds}, a url", where=where)
-    if made.url and not made.url.startswith(("https://", "http://")):
-        raise ConfigError("a feed's url begins with https:// or http://", where=where)
-    return made
+    if feed.kind not in FEEDS:
+        raise ConfigError(f"there is no kind of feed {feed.kind!r}", where=where, hint=f"kinds: {', '.join(FEEDS)}")
+    if bool(feed.path) == bool(feed.url) or (feed.url and feed.kind not in FETCHED):
+        raise ConfigError(f"a feed needs a path or, if its kind is {' or '.join(FETCHED)}, a url instead", where=where)
+    if feed.url and not feed.url.startswith(("https://", "http://")):
+        raise ConfigError("the url of a feed must begin with https:// or http://", where=where)
+    return feed
 
 
 SHARED = ("approved", "certain", "nothing")
@@ -101,7 +106,7 @@ class ShareSettings:
 def check_share(share: ShareSettings, where: str) -> ShareSettings:
     """Return the share if it is valid. Raises ConfigError."""
     if not share.project or not share.team:
-        raise ConfigError("a share has a project and a team", where=where, hint="kept team share PROJECT --with ROLE")
+        raise ConfigError("a share needs a project and a team", where=where, hint="kept team share PROJECT --with ROLE")
     if share.what not in SHARED:
-        raise ConfigError(f"what is shared is {', '.join(SHARED[:-1])} or {SHARED[-1]}", where=where)
+        raise ConfigError(f"what of a share must be {', '.join(SHARED[:-1])} or {SHARED[-1]}", where=where)
     return share

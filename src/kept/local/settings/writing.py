@@ -29,21 +29,19 @@ def edit_setting_text(path: Path, name: str, value: str | Sequence[str]) -> str:
         table[own] = _to_toml_value(name, usual[name], value)
     else:
         table.pop(own, None)
-    text = tomlkit.dumps(document)
-    parse_settings(text.encode(), str(path))
-    return text
+    return _dump_document(document, path)
 
 
 def edit_item_text(path: Path, table: str, item: Mapping[str, Any] | None, *, number: int | None = None) -> str:
-    """The text of the settings file with an item appended to a list of tables, or with item ``number`` (from 0) replaced or, if
-    ``item`` is None, removed.
+    """The text of the settings file with an item appended to a list of tables.
 
-    Raises ConfigError if ``table`` is not such a list, if it has no item of that number, or if the result is invalid.
+    With ``number`` (from 0), that item is replaced instead or, if ``item`` is None, removed. Raises ConfigError if ``table`` is not
+    such a list, if it has no item of that number, or if the result is invalid.
     """
     import tomlkit  # noqa: PLC0415 - as in :func:`edit_setting_text`
 
     if table not in LISTS:
-        raise ConfigError(f"{table!r} is no list of tables", hint=f"one of: {', '.join(sorted(LISTS))}")
+        raise ConfigError(f"{table!r} is not a list of tables", hint=f"one of: {', '.join(sorted(LISTS))}")
     document = _load_document(path)
     listed: Any = document.setdefault(table, tomlkit.aot())
     if not isinstance(listed, list) or (number is not None and number >= len(listed)):
@@ -57,13 +55,14 @@ def edit_item_text(path: Path, table: str, item: Mapping[str, Any] | None, *, nu
         del listed[number]
         if not listed:
             document.pop(table)
-    text = tomlkit.dumps(document)
-    parse_settings(text.encode(), str(path))
-    return text
+    return _dump_document(document, path)
 
 
 def edit_projects_text(path: Path, changes: Mapping[str, str]) -> str:
-    """The text of the settings file with directories mapped to others in ``[projects]``; an empty value removes a mapping."""
+    """The text of the settings file with directories mapped to others in ``[projects]``; an empty value removes a mapping.
+
+    Raises ConfigError if the result is invalid.
+    """
     import tomlkit  # noqa: PLC0415 - as in :func:`edit_setting_text`
 
     document = _load_document(path)
@@ -75,9 +74,7 @@ def edit_projects_text(path: Path, changes: Mapping[str, str]) -> str:
             table.pop(directory, None)
     if not table:
         document.pop("projects")
-    text = tomlkit.dumps(document)
-    parse_settings(text.encode(), str(path))
-    return text
+    return _dump_document(document, path)
 
 
 def _load_document(path: Path) -> Any:
@@ -89,6 +86,13 @@ def _load_document(path: Path) -> Any:
         return tomlkit.parse(path.read_text(encoding="utf-8")) if path.exists() else tomlkit.document()
     except (tomlkit.exceptions.TOMLKitError, UnicodeDecodeError, OSError) as error:
         raise ConfigError(f"the settings cannot be read: {error}", where=str(path)) from error
+
+
+def _dump_document(document: Any, path: Path) -> str:
+    """The text of an edited document. Raises ConfigError if it is not valid as settings."""
+    text: str = document.as_string()
+    parse_settings(text.encode(), str(path))
+    return text
 
 
 def _to_toml_value(name: str, usual: object, value: str | Sequence[str]) -> Any:
