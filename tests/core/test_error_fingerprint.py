@@ -136,3 +136,8 @@ def test_an_error_at_the_end_of_a_huge_text_is_found(piece: str) -> None:
 def test_the_middle_of_a_huge_text_is_not_read() -> None:
     padding = "waiting\n" * 20_000
     assert find_error_lines(f"{padding}fatal: not a git repository\n{padding}") == ()
+
+
+def test_a_long_first_line_does_not_make_a_text_of_several_lines_the_error():
+    assert fingerprint_error("a" * 400) != ""
+    assert fingerprint_error(f"{'a' * 400}\nsecond line") == ""

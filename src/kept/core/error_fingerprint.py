@@ -15,7 +15,7 @@ LINE_CHARS = 300
 _LEAST_CHARS = 8
 _READ_CHARS = 12_000
 
-# Every pattern below runs on one line of at most LINE_CHARS characters, and in linear time: it tries no text twice.
+# Every pattern below runs on one line of at most LINE_CHARS characters, in linear time: none backtracks over the same text again.
 _POSITION = re.compile(r"[:(]\d")
 _BRACKETS = re.compile(r"^\s*+(?:\[[\w:. -]{1,40}\]\s*+)++")
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -70,28 +70,28 @@ def score_error_line(line: str) -> int:
     """How specific a line is as an error: 0 (none) to 6 (a typed error with its message). Reads the first 300 characters."""
     if len(line) < _LEAST_CHARS:
         return 0
-    line = _strip_brackets(_ANSI.sub("", line[:LINE_CHARS]))
+    line = _strip_prefixes(line)
     if _FRAME.match(line):
         return 0
     message = error_message(line)
-    telling = {word for word in _lower_words(message) if word not in _GENERIC and not word.isdigit()}
-    if not telling:
+    specific = {word for word in _WORD.findall(message.casefold()) if word not in _GENERIC and not word.isdigit()}
+    if not specific:
         return 0
-    ruled = (_RULED.search(message) if _PLACED.match(line) else None) or _COLUMNS.match(line)
-    if ruled:
+    placed = _PLACED.match(line)
+    if (placed and _RULED.search(message)) or _COLUMNS.match(line):
         return 6
     if _CODE.search(line):
         return 0
-    if _TYPED.search(line) and len(telling) > 1:
+    if _TYPED.search(line) and len(specific) > 1:
         return 6
     if _STATUS.search(line):
         return 5
-    if _PLACED.match(line):
+    if placed:
         return 4 if _PLAINT.search(message) or _TAGGED.match(message) else 3
     if _SHELL.match(line) and _PLAINT.search(line):
         return 5
     if _TAGGED.match(line):
-        return 5 if len(telling) > 1 else 1
+        return 5 if len(specific) > 1 else 1
     return 2 if _PLAINT.search(line) and len(line) < 200 else 0
 
 
@@ -105,20 +105,19 @@ def find_error_lines(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=512)
 def _rank_error_lines(text: str) -> tuple[str, ...]:
-    found: dict[str, tuple[int, int, str]] = {}
+    ranked: dict[str, tuple[int, int, str]] = {}
     for place, whole in enumerate(text.splitlines() if _SIGN.search(text) else ()):
         line = whole[:LINE_CHARS].strip()
         score = score_error_line(line) if _SIGN.search(line) else 0
         if score:
-            found.setdefault(_normalize_line(line), (-score, place, line))
-    return tuple(line for _, _, line in sorted(found.values())[:LINES_KEPT])
+            ranked.setdefault(_normalize_line(line), (-score, place, line))
+    return tuple(line for _, _, line in sorted(ranked.values())[:LINES_KEPT])
 
 
 def linter_rule(line: str) -> str:
     """The name of the linter rule that a line reports; empty if it reports none. Compiler error codes are not rules."""
-    line = _strip_brackets(_ANSI.sub("", line[:LINE_CHARS]))
-    columns = _COLUMNS.match(line)
-    if columns:
+    line = _strip_prefixes(line)
+    if columns := _COLUMNS.match(line):
         return columns[1]
     match = _RULED.search(error_message(line)) if _PLACED.match(line) else None
     return (match[1] or match[2] or "") if match else ""
@@ -126,10 +125,8 @@ def linter_rule(line: str) -> str:
 
 def error_location(line: str) -> str:
     """The file that an error line names, as written there; empty if it names none."""
-    stripped = _strip_brackets(_ANSI.sub("", line[:LINE_CHARS]))
-    if not _PLACED.match(stripped):
-        return ""
-    return _POSITION.split(stripped, maxsplit=1)[0].strip()
+    line = _strip_prefixes(line)
+    return _POSITION.split(line, maxsplit=1)[0].strip() if _PLACED.match(line) else ""
 
 
 def error_message(line: str) -> str:
@@ -148,7 +145,8 @@ def fingerprint_error(text: str) -> str:
 
     A text of one line is always taken for the error. The fingerprint of a longer text without an error line is empty.
     """
-    lines = find_error_lines(text) or tuple(line for line in (text.strip()[:LINE_CHARS],) if line and "\n" not in line)
+    whole = text.strip()
+    lines = find_error_lines(text) or ((whole[:LINE_CHARS],) if whole and "\n" not in whole else ())
     return _hash_lines(lines[:1])[0] if lines else ""
 
 
@@ -162,12 +160,9 @@ def _hash_lines(lines: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(digest("failure", _normalize_line(line), size=8) for line in lines)
 
 
-def _strip_brackets(line: str) -> str:
-    return _BRACKETS.sub("", line)
-
-
-def _lower_words(text: str) -> list[str]:
-    return _WORD.findall(text.casefold())
+def _strip_prefixes(line: str) -> str:
+    """The first 300 characters of a line without colours and leading brackets (a time, a level)."""
+    return _BRACKETS.sub("", _ANSI.sub("", line[:LINE_CHARS]))
 
 
 def _normalize_line(line: str) -> str:
