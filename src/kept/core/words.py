@@ -1,13 +1,14 @@
 """Word lists per language, from ``words.toml``; lists that do not depend on a language are in ``shapes.toml``.
 
 All languages apply at once: whose words a span is must not depend on the language that a prompt was taken for. A TOML list holds
-fragments of patterns, a TOML string plain words separated by spaces. The keys below tell whose words follow; keys for times,
-choices and denials are described in the modules that read them.
+fragments of patterns, a TOML string plain words separated by spaces. The keys below are those by which :mod:`kept.core.spans` tells
+whose words a text is; the modules that read the other keys describe them.
 
 - ``person``: words of a person who speaks or is spoken to; ``selves``: those of them that name the speaker, or ask.
 - ``resumes``: how a person continues after a paste.
-- ``orders``: openings of an instruction; ``pleas``: openings of a further sentence of it; ``conditions``: openings that instruct
-  nothing by themselves; ``duties``: verbs of obligation; ``standing``: openings of lasting rules.
+- ``wishes``: what a person says when they want something; ``orders``: openings of an instruction; ``pleas``: openings of a further
+  sentence of it; ``conditions``: openings that instruct nothing by themselves; ``duties``: verbs of obligation; ``standing``:
+  openings of lasting rules.
 - ``sources``: who or what may be quoted; ``speakers``: those of them that occur as a label; ``says``: verbs of saying;
   ``according``: phrases that attribute a sentence to a source; ``taken``: the same if a colon follows.
 - ``material``: nouns that announce a paste if a colon follows; ``digests``: instructions that announce a text to work on;
@@ -17,7 +18,7 @@ choices and denials are described in the modules that read them.
 - ``roles``, ``scripted``: how a program tells a model who it is and what to output; ``questions``, ``contexts``, ``supplies``: what
   prompt templates call a question and the material they retrieved; ``complaints``: what programs call an error.
 - ``people``, ``assistants``: labels of the turns of a conversation.
-- ``forwarded``, ``mail_…``, ``wrote``, ``greetings``, ``closings``: parts of an e-mail.
+- ``forwarded``, ``mail_from``, ``mail_fields``, ``mail_on``, ``wrote``, ``greetings``, ``closings``: parts of an e-mail.
 """
 
 import re
@@ -32,8 +33,6 @@ from kept.core.pattern import Pattern
 _UNSPACED = frozenset({"zh", "ja", "ko"})  # languages that write no spaces between words
 # A word boundary: no letter or digit of a script that separates words. Ranges instead of classes keep the automata small.
 _EDGE = r"[^\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{24F}\x{370}-\x{1FFF}]"
-
-
 _NAMED = re.compile(r"‹(\w+)(?::([\w.]+))?›")
 
 
@@ -61,7 +60,7 @@ def list_phrases(purpose: str) -> tuple[str, ...]:
 def list_shapes(table: str, name: str = "") -> tuple[str, ...]:
     """The shapes under a name in a table of ``shapes.toml``; under all of its names if ``name`` is empty."""
     lists = _load_tables("shapes")[table]
-    return tuple(shape for each in ([name] if name else lists) for shape in lists[each])
+    return tuple(shape for key in ([name] if name else lists) for shape in lists[key])
 
 
 @cache
@@ -96,21 +95,11 @@ def _join_words(purpose: str, *, unspaced: bool) -> str:
 
 
 @cache
-def spaced_pattern(purpose: str) -> str:
-    """The fragments under a key in languages with spaces, as the source of one group without word boundaries."""
-    return f"(?:{_join_words(purpose, unspaced=False)})".replace("'", "['’]")
-
-
-@cache
-def unspaced_pattern(purpose: str) -> str:
-    """The fragments under a key in languages without spaces, as the source of one group."""
-    return f"(?:{_join_words(purpose, unspaced=True)})"
-
-
-@cache
 def _compile_words(purpose: str, start: str) -> Pattern:
-    anywhere = f"|{unspaced_pattern(purpose)}" if _join_words(purpose, unspaced=True) else ""
-    return Pattern(rf"(?i){start}(?:(?:^|{_EDGE}){spaced_pattern(purpose)}(?:$|{_EDGE}){anywhere})")
+    spaced, unspaced = (_join_words(purpose, unspaced=kind) for kind in (False, True))
+    spaced = spaced.replace("'", "['’]")
+    anywhere = f"|(?:{unspaced})" if unspaced else ""
+    return Pattern(rf"(?i){start}(?:(?:^|{_EDGE})(?:{spaced})(?:$|{_EDGE}){anywhere})")
 
 
 def has_word(purpose: str, text: str) -> bool:

@@ -18,7 +18,6 @@ from kept.core.text import one_line
 # Only the first 20,000 characters are classified: nobody types more, so the rest counts as pasted.
 LONGEST = 20_000
 
-
 _PROMPT = (mark_program, mark_command, mark_tags, mark_fences, mark_quotes, mark_paragraphs, mark_speech)
 # A journal entry looks like a document, so only explicitly marked parts of it are foreign.
 _NOTE = (mark_tags, mark_fences, mark_quotes)
@@ -26,7 +25,7 @@ _NOTE = (mark_tags, mark_fences, mark_quotes)
 _LOG = (mark_program, mark_tags, mark_fences, mark_speech)
 
 
-@lru_cache(maxsize=1024)  # extraction asks for it first, then the day summary
+@lru_cache(maxsize=1024)  # extraction and the day summary both ask for them
 def find_spans(text: str, *, note: bool = False, repeated: tuple[int, ...] = ()) -> tuple[Span, ...]:
     """The spans of a prompt (or, with ``note``, of an entry in a person's journal) in order; together they cover it.
 
@@ -52,7 +51,8 @@ def event_spans(event: Event) -> tuple[Span, ...]:
     """The spans of an event's text. Only a person's prompt has typed spans; any other text is one foreign span."""
     if event.kind is EventKind.PROMPT and event.author is Author.HUMAN:
         return find_spans(event.text, note=is_note(event), repeated=event.repeated)
-    return (Span(start=0, end=len(event.text), kind=_author_span_kind(event.author)),) if event.text else ()
+    kind = SpanKind.HARNESS if event.author in (Author.INJECTED, Author.COMPACTION) else SpanKind.REPORTED
+    return (Span(start=0, end=len(event.text), kind=kind),) if event.text else ()
 
 
 def event_passages(event: Event) -> tuple[LongPassage, ...]:
@@ -92,9 +92,9 @@ def label_event_text(event: Event, start: int = 0, end: int | None = None) -> st
     return label_text(event.text, event_spans(event), start, stop)
 
 
-def label_text(text: str, found: tuple[Span, ...], start: int, stop: int) -> str:
+def label_text(text: str, spans: tuple[Span, ...], start: int, stop: int) -> str:
     """A part of a prompt with these spans for display: foreign spans are in brackets, with their kind."""
-    inside = ((max(span.start, start), min(span.end, stop), span.kind) for span in found)
+    inside = ((max(span.start, start), min(span.end, stop), span.kind) for span in spans)
     return "".join(_format_label(text[low:high], kind) for low, high, kind in inside if low < high)
 
 
@@ -104,14 +104,6 @@ def _format_label(words: str, kind: SpanKind) -> str:
         return words
     start = words.index(bare)
     return f"{words[:start]}[{kind}: {bare}]{words[start + len(bare) :]}"
-
-
-def _author_span_kind(author: Author) -> SpanKind:
-    match author:
-        case Author.INJECTED | Author.COMPACTION:
-            return SpanKind.HARNESS
-        case _:
-            return SpanKind.REPORTED
 
 
 def _visible_with_offsets(text: str) -> tuple[str, list[int]]:

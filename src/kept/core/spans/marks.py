@@ -36,8 +36,6 @@ class Span:
 
 _KINDS = tuple(SpanKind)
 _CODES = {kind: code for code, kind in enumerate(_KINDS)}
-
-
 _UNMARKED = re.compile(rb"\0+")
 _EQUAL = re.compile(rb"(?s)(.)\1*")
 
@@ -51,9 +49,7 @@ class SpanMarks:
 
     def mark(self, start: int, end: int, kind: SpanKind) -> None:
         """Mark those of the characters ``[start, end)`` that have no mark yet."""
-        code = _CODES[kind]
-        part = self._codes[start:end]
-        self._codes[start:end] = part.replace(b"\0", bytes([code])) if code else part
+        self._codes[start:end] = self._codes[start:end].replace(b"\0", bytes([_CODES[kind]]))
 
     def typed_parts(self, start: int, end: int) -> list[tuple[int, int]]:
         """The unmarked runs within ``[start, end)`` that are not only white space."""

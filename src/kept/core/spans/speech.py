@@ -1,10 +1,8 @@
 """Marks what a person quotes or reports inside their own sentences: quotations, "the docs say …", "reviewer: …", "X claims …"."""
 
-from functools import cache
-
 from kept.core.pattern import Pattern
 from kept.core.spans.marks import SpanKind, SpanMarks
-from kept.core.words import fill_pattern, spaced_pattern, unspaced_pattern
+from kept.core.words import fill_pattern
 
 _QUOTATION = Pattern(r"[“«„]([^“”«»„\n]+)[”»“]|(?:^|[\s(:])\"([^\"\n]+)\"|「([^「」\n]+)」|『([^『』\n]+)』")
 # A line that is a single quotation, below other words; it may contain shorter quotations.
@@ -18,6 +16,31 @@ _CLAIMS = Pattern(
     r"(?:claims?|claimed|insists?|argues?|asserts?|says|said|writes|wrote|thinks|recommends?|suggests?)(?: that)?[:,]? "
 )
 _OWN_VOICE = Pattern(r"\b(?:We|You|I|What|Who|This|That|It|Nobody|Somebody|Someone|Anyone)\b")
+_SAYING_END = fill_pattern(r"(?i)(?:[:：]|(?:\b‹says:spaced›|‹says:unspaced›)(?:\s+(?:that|dass|que))?\s*,?)\s*[(\"“«„「『]?\s*$")
+# Up to two words, without a comma, between a source and "says".
+_BETWEEN = r"(?:[ \t]+[\pL\pN'’-]+){0,2}?[ \t]+"
+# A source and a verb of saying, up to the start of the statement.
+_SAYING = fill_pattern(
+    rf"(?i)(?:\b‹sources:spaced›{_BETWEEN}‹says:spaced›(?:[ \t]+(?:that|dass|que)\b)?(?:[ \t]*[:,])?(?:[ \t]+|$)"
+    r"|‹sources:unspaced›[^。！？\n]{0,12}?‹says:unspaced›[：:，,]?)"
+)
+# The attribution of a sentence to a source: "according to the docs …", "laut Handbuch …".
+_ACCORDING = fill_pattern(
+    rf"(?i)(?:\b‹according:spaced›{_BETWEEN}‹sources:spaced›\b"
+    r"|‹according:unspaced›[^。！？\n]{0,12}?‹sources:unspaced›[^。！？\n，：:,]{0,12}[，：:,]"
+    r"|‹sources:unspaced›‹according:unspaced›[、，]?)"
+)
+# A source at the start of a sentence, up to the colon: "from the vendor docs: …".
+_SOURCE_LEAD = fill_pattern(
+    rf"(?im)(?:^|[.!?][ \t]+)[\s>*_-]{{0,4}}(?:\pL+[ \t]+)??‹taken:spaced›{_BETWEEN}‹sources:spaced›\b[^.!?\n:：]*[:：][ \t]*"
+    r"|‹taken:unspaced›[^。！？\n，：:,]*‹sources:unspaced›[^。！？\n，：:,]*[：:]"
+)
+# A speaker and a colon at the start of a line.
+_SPEAKER_LABEL = fill_pattern(
+    r"(?im)^[ \t*_>#-]{0,6}(?:(?:the|a|an|our|my|their|der|die|das|le|la|les|el|los|o|a)[ \t]+)?(?:[\pL\pN-]+[ \t]+)??"
+    r"(?:‹speakers:spaced›|‹speakers:unspaced›)(?:[ \t]+(?:comments?|feedback|notes?|review))?(?:[ \t]?\([^)\n]*\))?"
+    r"[*_]*[ \t]?[:：][*_]*[ \t]*"
+)
 
 
 def mark_speech(marks: SpanMarks) -> None:
@@ -44,67 +67,15 @@ def _is_attributed(text: str, start: int, end: int) -> bool:
     if _WANTED.search(before):
         return False
     alone = not before.rpartition("\n")[2].strip(' \t>*-"“«„「『') and not after.partition("\n")[0].strip(" \t.")
-    return alone or bool(_saying_end_pattern().search(before)) or after.lstrip().startswith(("— ", "– ", "-- "))
-
-
-@cache
-def _saying_end_pattern() -> Pattern:
-    return Pattern(
-        rf"(?i)(?:[:：]|(?:\b{spaced_pattern('says')}|{unspaced_pattern('says')})(?:\s+(?:that|dass|que))?\s*,?)\s*[(\"“«„「『]?\s*$"
-    )
-
-
-# Up to two words, without a comma, between a source and "says".
-_BETWEEN = r"(?:[ \t]+[\pL\pN'’-]+){0,2}?[ \t]+"
-
-
-@cache
-def _saying_pattern() -> Pattern:
-    """Matches a source and a verb of saying, up to the start of the statement."""
-    return Pattern(
-        rf"(?i)(?:\b{spaced_pattern('sources')}{_BETWEEN}{spaced_pattern('says')}"
-        rf"(?:[ \t]+(?:that|dass|que)\b)?(?:[ \t]*[:,])?(?:[ \t]+|$)"
-        rf"|{unspaced_pattern('sources')}[^。！？\n]{{0,12}}?{unspaced_pattern('says')}[：:，,]?)"
-    )
-
-
-@cache
-def _according_pattern() -> Pattern:
-    """Matches the attribution of a sentence to a source: "according to the docs …", "laut Handbuch …"."""
-    return Pattern(
-        rf"(?i)(?:\b{spaced_pattern('according')}{_BETWEEN}{spaced_pattern('sources')}\b"
-        rf"|{unspaced_pattern('according')}[^。！？\n]{{0,12}}?{unspaced_pattern('sources')}[^。！？\n，：:,]{{0,12}}[，：:,]"
-        rf"|{unspaced_pattern('sources')}{unspaced_pattern('according')}[、，]?)"
-    )
-
-
-@cache
-def _source_lead_pattern() -> Pattern:
-    """Matches a source at the start of a sentence, up to the colon: "from the vendor docs: …"."""
-    return Pattern(
-        rf"(?im)(?:^|[.!?][ \t]+)[\s>*_-]{{0,4}}(?:\pL+[ \t]+)??{spaced_pattern('taken')}{_BETWEEN}"
-        rf"{spaced_pattern('sources')}\b[^.!?\n:：]*[:"
-        r"：][ \t]*"
-        rf"|{unspaced_pattern('taken')}[^。！？\n，：:,]*{unspaced_pattern('sources')}[^。！？\n，：:,]*[：:]"
-    )
-
-
-@cache
-def _speaker_label_pattern() -> Pattern:
-    """Matches a speaker and a colon at the start of a line."""
-    return Pattern(
-        rf"(?im)^[ \t*_>#-]{{0,6}}(?:(?:the|a|an|our|my|their|der|die|das|le|la|les|el|los|o|a)[ \t]+)?(?:[\pL\pN-]+[ \t]+)??"
-        rf"(?:{spaced_pattern('speakers')}|{unspaced_pattern('speakers')})(?:[ \t]+(?:comments?|feedback|notes?"
-        r"|review))?(?:[ \t]?\([^)\n]*\))?[*_]*[ \t]?[:：][*_]*[ \t]*"
-    )
+    return alone or bool(_SAYING_END.search(before)) or after.lstrip().startswith(("— ", "– ", "-- "))
 
 
 def _mark_reports(marks: SpanMarks) -> None:
     text = marks.text
-    for match in _speaker_label_pattern().finditer(text):
+    for match in _SPEAKER_LABEL.finditer(text):
         end = text.find("\n\n", match.end())
         marks.mark(match.start(), len(text) if end < 0 else end, SpanKind.REPORTED)
-    for pattern in (_saying_pattern(), _according_pattern(), _source_lead_pattern(), _CLAIMS):
+    for pattern in (_SAYING, _ACCORDING, _SOURCE_LEAD, _CLAIMS):
         for match in pattern.finditer(text):
             if pattern is _CLAIMS and _OWN_VOICE.search(match[0]):
                 continue
