@@ -81,7 +81,7 @@ def test_a_member_of_a_union_is_found_by_its_name():
 
 
 def test_a_number_that_json_has_no_form_for_is_refused():
-    with pytest.raises(ValueError, match="no form"):
+    with pytest.raises(ValueError, match="no JSON form"):
         dump(float("nan"))
 
 

@@ -78,8 +78,8 @@ def test_categories_may_be_a_list():
         ("categories: {birds: {belongs: x, floor: high}}", "wrong kind"),
         ("categories: {birds: {title: Birds}}", "needs a sentence"),
         ("categories: [birds]", "mapping"),
-        ("categories: {birds: [1", "no YAML"),
-        ("- a\n- b", "no list of settings"),
+        ("categories: {birds: [1", "not YAML"),
+        ("- a\n- b", "not a table of settings"),
         ("categories: !!python/object/apply:os.system [ls]", "mapping"),
     ],
 )

@@ -6,7 +6,7 @@ shape; there are no lists of names. Only the first 4,000 characters of a text ar
 
 import re
 
-_LONGEST = 4_000
+_READ_CHARS = 4_000
 # Every alternative starts with a distinct class and has no nested repetition, so the time is linear in the bounded text. Only a
 # URL can begin inside a word; checking for the start of a word first halves the time.
 _SHAPES = re.compile(
@@ -33,15 +33,15 @@ _PLAIN_HYPHEN = re.compile(
 
 def find_artifacts(text: str) -> tuple[str, ...]:
     """The artifacts that a text names, in order, without duplicates or quotation marks; at most 24."""
-    found: dict[str, None] = {}
-    for match in _SHAPES.finditer(text[:_LONGEST]):
+    artifacts: dict[str, None] = {}
+    for match in _SHAPES.finditer(text[:_READ_CHARS]):
         kind = match.lastgroup or ""
         name = match[kind].strip('"“” ').rstrip(".,:;!?)'")
         if _is_artifact(kind, name):
-            found.setdefault(name)
-        if len(found) == 24:
+            artifacts.setdefault(name)
+        if len(artifacts) == 24:
             break
-    return tuple(found)
+    return tuple(artifacts)
 
 
 def _is_artifact(kind: str, name: str) -> bool:

@@ -60,7 +60,7 @@ def _identity(value: Any) -> Any:
 
 def _require_finite(value: float) -> float:
     if not isfinite(value):
-        raise ValueError("a number that JSON has no form for")
+        raise ValueError("NaN and infinities have no JSON form")
     return value
 
 
@@ -69,7 +69,7 @@ def _dump_items(values: Iterable[Any]) -> list[Any]:
 
 
 def _dump_mapping(values: Mapping[Any, Any]) -> dict[str, Any]:
-    return {str(key): dump(each) for key, each in values.items()}
+    return {str(key): dump(value) for key, value in values.items()}
 
 
 def _dump_fields(value: Any) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def _get_decoder(kind: Any) -> Callable[[Any], Any]:
         return lambda body: tuple([item(entry) for entry in body])
     if origin is not None and issubclass(origin, Mapping):
         value = _get_decoder(get_args(kind)[1])
-        return lambda body: {key: value(each) for key, each in body.items()}
+        return lambda body: {key: value(entry) for key, entry in body.items()}
     if isinstance(kind, type) and is_dataclass(kind):
         readers = {name: _get_decoder(hint) for name, hint in typing.get_type_hints(kind).items()}
         return partial(_load_fields, kind, readers)
@@ -156,7 +156,7 @@ def _get_decoder(kind: Any) -> Callable[[Any], Any]:
 def _load_fields(kind: Any, readers: Mapping[str, Callable[[Any], Any]], body: Any) -> Any:
     if not isinstance(body, dict):
         raise TypeError(f"expected {kind.__name__}, found {type(body).__name__}")
-    return kind(**{name: readers[name](each) for name, each in body.items() if name != "is"})
+    return kind(**{name: readers[name](entry) for name, entry in body.items() if name != "is"})
 
 
 def _check_type(kind: type, body: Any) -> Any:

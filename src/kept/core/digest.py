@@ -1,6 +1,6 @@
 """The hashes from which ids in kept are made. Hooks import this module, so it must load fast.
 
-``hashlib`` takes BLAKE2 from ``_blake2`` too, but it also loads OpenSSL, which takes longer than a hook needs to answer.
+``hashlib`` takes BLAKE2 from ``_blake2`` too, but it also loads OpenSSL, which takes longer than all other work of a hook.
 """
 
 from _blake2 import blake2b
@@ -25,7 +25,10 @@ def hash_texts(*parts: str) -> str:
 
 
 def twin_of(kind: str, stamp: str, call: str, text: str) -> str:
-    """The hash that recognises a copy of an event whose native id changed, equal in every format; empty without a time stamp."""
+    """A hash by which a copy of an event is recognised although its native id differs; empty without a time stamp.
+
+    All formats compute it alike.
+    """
     return hash_texts(kind, stamp, call, " ".join(text.split())) if stamp else ""
 
 

@@ -1,8 +1,8 @@
 """Finds and removes the words to be forgotten in any text, however it writes them.
 
-Both sides are folded for case, accents, lookalike letters, markup, escapes, line numbers, base64 and white space. A text holds the
-words if it contains a run of :data:`RUN` consecutive words of a sentence, or the whole of a shorter sentence. Works on texts only;
-the holders (:class:`Holder`) know where texts are stored.
+The words and the text are compared without case, accents, markup, line numbers and white space; lookalike letters, escapes and
+base64 are decoded. A text holds the words if it contains a run of :data:`RUN` consecutive words of a sentence, or the whole of a
+shorter sentence. Works on texts only; the holders (:class:`Holder`) know where texts are stored.
 """
 
 import re
@@ -24,7 +24,7 @@ from kept.core.text import is_cjk, jaccard_similarity, normal_form, one_line, to
 from kept.core.value import dataclass, field, replace
 
 RUN = 6  # this many consecutive words of a forgotten sentence may not remain together
-NEAR = 0.5  # a sentence is a near copy if its Jaccard similarity to a forgotten sentence is at least this
+NEAR = 0.5  # a sentence is a near copy if the Jaccard similarity of its words to those of a forgotten sentence is at least this
 _LEAST_WORDS = 4  # shorter sentences have no near copies: so few words agree by chance
 _EXCERPT = 200  # characters shown of a text around a match
 _WINDOW, _REACH = 4_096, 2_048  # characters searched at a time, and how far past them a run that begins there may extend
@@ -58,7 +58,8 @@ _READERS = {marks: compile_late("|".join(marks)) for size in (1, 2, 3, 4) for ma
 _READERS[_PACKED,] = compile_late(_PACKED)
 _MAY_BE_IN_URL = Pattern("%[0-9a-fA-F]{2}")
 _MAY_BE_NUMBERED = Pattern(r"(?:\n|\\[nr])\W*[\w.+/:-]*\d")
-# A cheap test that most texts fail: 24 letters and digits, not all hexadecimal. Those of a digest as base64 encode no blank.
+# A cheap test that most texts fail: 24 letters and digits that are not all lower-case hexadecimal digits, as those of a digest are;
+# base64 made of these alone encodes no space.
 _MAY_BE_PACKED = Pattern("|".join(f"[A-Za-z0-9]{{{at}}}[A-Zg-z][A-Za-z0-9]{{{23 - at}}}" for at in range(24)))
 _END = Pattern(r"[.!?]\s+|[。！？]|\n+|\\n")
 _ONE_WORD = compile_late(r"[/\\_]|\w\.\w")  # a path, a file or an identifier counts as one word
@@ -83,8 +84,8 @@ class ErasureMatch:
 class ErasureWords:
     """The words to be forgotten: ``sentences``, longer ``passages`` around them, and quotes from single events (``cited``).
 
-    ``cited`` holds pairs of event key and quote. ``spared`` are statements that stay: runs of a passage that they contain are not
-    searched for, nor are the runs of a sentence that they contain, if these are at most half of that sentence's runs. ``memories``
+    ``cited`` holds pairs of event key and quote. ``spared`` are statements that stay. A run of a passage that they contain is not
+    searched for. Nor is a run of a sentence that they contain, if they contain at most half of that sentence's runs. ``memories``
     (ids), ``events`` (keys) and ``sessions`` are forgotten whole, whatever they say. ``about`` are the sessions in which the words
     were said. If ``lasting``, the words are also kept from being extracted again.
     """
@@ -110,8 +111,8 @@ class ErasureWords:
         stay = [_fold_letters(text) for text in self.spared]
         whole = {run for sentence in self.sentences for run in _own_runs(sentence, stay)}.union(self._closings)
         others = {run for passage in self.passages if len(_split_words(passage)) >= RUN for run in _word_runs(passage)}
-        found = whole | {run for run in others if not any(run in text for text in stay)}
-        return tuple(sorted(run for run in found if len(run) > 1))
+        runs = whole | {run for run in others if not any(run in text for text in stay)}
+        return tuple(sorted(run for run in runs if len(run) > 1))
 
     @cached_property
     def _closings(self) -> dict[str, str]:
@@ -124,10 +125,10 @@ class ErasureWords:
     @cached_property
     def quotes(self) -> dict[str, tuple[str, ...]]:
         """The quotes of each event (by key), the longest first."""
-        found: dict[str, list[str]] = {}
-        for event, quote in self.cited:
-            found.setdefault(event, []).append(quote)
-        return {event: tuple(sorted(quotes, key=len, reverse=True)) for event, quotes in found.items()}
+        by_event: dict[str, list[str]] = {}
+        for event, quote in sorted(self.cited, key=lambda pair: -len(pair[1])):
+            by_event.setdefault(event, []).append(quote)
+        return {event: tuple(quotes) for event, quotes in by_event.items()}
 
     @cached_property
     def _vocabularies(self) -> tuple[frozenset[str], ...]:
@@ -147,11 +148,11 @@ class ErasureWords:
 
     def flag_lines(self, text: str) -> list[bool]:
         """For each line of a text, True if it holds some of the words; a match that spans several lines flags all of them."""
-        held = [False] * len(text.split("\n"))
+        flags = [False] * len(text.split("\n"))
         for start, end in self._find_spans(text):
             first, last = text.count("\n", 0, start), text.count("\n", 0, end)
-            held[first : last + 1] = [True] * (last + 1 - first)
-        return held
+            flags[first : last + 1] = [True] * (last + 1 - first)
+        return flags
 
     def excerpt(self, text: str) -> str:
         """The first match in a text with a little of the text around it, on one line."""
@@ -172,14 +173,14 @@ class ErasureWords:
     def may_have_near_copy(self, text: str) -> bool:
         """True if a text contains enough of the words for one of its sentences to be a near copy. Cheap.
 
-        True of a text implies true of every text that contains it.
+        If it is true of a text, it is true of every text that contains that text.
         """
         folded = text.casefold()
         return any(sum(word in folded for word in wanted) >= NEAR * len(wanted) for wanted in self._vocabularies)
 
     @property
     def near_queries(self) -> tuple[tuple[tuple[str, ...], int], ...]:
-        """For each sentence its words, and the least number of them that a near copy contains."""
+        """For each sentence: its words, and how many of them a near copy contains at least."""
         return tuple((tuple(sorted(words)), ceil(NEAR * len(words))) for words in self._vocabularies)
 
     def with_sentences(self, more: Iterable[str]) -> "ErasureWords":
@@ -200,14 +201,13 @@ class ErasureWords:
     def may_be_in_text(self, text: str) -> bool:
         """True if a text contains the letters of a run, whether or not they begin and end at a word boundary. Cheap.
 
-        True of a text implies true of every text that contains it.
+        If it is true of a text, it is true of every text that contains that text.
         """
-        return any(
-            pattern.search(letters)
-            for variant in (_reading_variants(text) if self._patterns else ())
-            for letters in [_fold_letters(text, variant)]
-            for pattern in self._patterns
-        )
+        for variant in _reading_variants(text) if self._patterns else ():
+            letters = _fold_letters(text, variant)
+            if any(pattern.search(letters) for pattern in self._patterns):
+                return True
+        return False
 
     @cached_property
     def _patterns(self) -> list[Pattern]:
@@ -231,14 +231,14 @@ class ErasureWords:
 
     def _find_spans(self, text: str) -> list[tuple[int, int]]:
         """The character ranges of the words in a text, in order; ranges with no letter or digit between them are joined."""
-        found: set[tuple[int, int]] = set()
+        spans: set[tuple[int, int]] = set()
         for offset in range(0, len(text), _WINDOW) if self.may_be_in_text(text) else ():
             window = text[offset : offset + _WINDOW + _REACH]
             if self.may_be_in_text(window):
                 cut = (offset > 0, offset + len(window) < len(text))
-                found.update((offset + start, offset + end) for start, end in self._find_spans_in_window(window, cut))
+                spans.update((offset + start, offset + end) for start, end in self._find_spans_in_window(window, cut))
         joined: list[tuple[int, int]] = []
-        for start, end in sorted(found):
+        for start, end in sorted(spans):
             if joined and not any(char.isalnum() for char in text[joined[-1][1] : start]):
                 joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
             else:
@@ -269,6 +269,7 @@ class Holder(Protocol):
 
 
 def _word_runs(sentence: str) -> Iterator[str]:
+    """The folded runs of ``RUN`` consecutive words of a text; all its words if there are fewer."""
     words = _split_words(sentence)
     for start in range(max(1, len(words) - RUN + 1)):
         yield "".join(words[start : start + RUN])
@@ -284,19 +285,19 @@ def _own_runs(sentence: str, stay: Sequence[str]) -> set[str]:
 
 def _split_words(sentence: str) -> list[str]:
     """The folded words of a sentence. A path or identifier is one word, as are two characters of a script without spaces."""
-    found: list[str] = []
+    words: list[str] = []
     for chunk in _READERS[_TAG,].sub(" ", sentence).split():
         if any(map(is_cjk, chunk)):
             letters = "".join(filter(str.isalnum, chunk))
             parts = [letters[at : at + 2] for at in range(0, len(letters), 2)]
         else:
             parts = [chunk] if _ONE_WORD.search(chunk) else _NOT_LETTERS.split(chunk)
-        found += [word for part in parts if (word := _fold_letters(part))]
-    return found
+        words += [word for part in parts if (word := _fold_letters(part))]
+    return words
 
 
 def _reading_variants(text: str) -> list[tuple[str, ...]]:
-    """The readings of a text to search, as the marks each resolves: none; tags and escapes; line numbers as well; base64."""
+    """The readings of a text to search, as the marks that each resolves: none; tags and escapes; these and line numbers; base64."""
     marks = (
         *((_TAG,) if "<" in text or "&" in text else ()),
         *((_ESCAPE,) if "\\" in text else ()),
@@ -331,11 +332,11 @@ def _resolve_escape(found: "re.Match[str]") -> str:
     if octets := named.get("octets"):
         return unquote(_TWICE_ESCAPED.sub("%", f"%{octets}"), errors="ignore")
     if packed := named.get("packed"):
-        return _unpacked(packed)
+        return _decode_packed(packed)
     return ""
 
 
-def _unpacked(packed: str) -> str:
+def _decode_packed(packed: str) -> str:
     """The text that a run of base64 may encode, decoded from each of the four offsets: characters before it shift its groups."""
     if not _MAY_BE_PACKED.search(packed):
         return ""  # a path or an identifier

@@ -61,7 +61,7 @@ class DamagedError(StoreError):
 
 
 class BusyError(KeptError):
-    """Another run holds the lock. Not a failure, because that run does the work."""
+    """Another run holds the lock. This is no failure, because that run does the work."""
 
     exit_code = 0
 
@@ -88,15 +88,15 @@ class GuardError(KeptError):
     """A person's request looks like a mistake rather than a decision; nothing is changed until they confirm it."""
 
 
-# Errors that a bug in a reader (readers may be plugins) or in a rule raises; never errors of the store or of a person's settings.
+# Errors that a bug in a reader (perhaps a plugin) or in a rule raises; none that the store or a person's settings raise.
 _BROKEN = (ArithmeticError, AssertionError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError)
 
 
 @contextmanager
 def isolate_errors(what: str, where: str) -> Iterator[None]:
-    """Turn a programming error into a SourceError with ``what`` failed and ``where``.
+    """A block in which a programming error becomes a SourceError that says ``what`` failed and ``where``.
 
-    Only the type of the original error is named, because its message may quote a transcript.
+    It names only the type of the original error, whose message may quote a transcript.
     """
     import sqlite3  # noqa: PLC0415 - hooks wait for this module
 

@@ -54,7 +54,7 @@ def least_trusted(origins: tuple[Origin, ...]) -> Origin:
 
 
 def origin_of(author: Author) -> Origin:
-    """The origin of an author's text. Injected, copied and sub-agent text is trusted no more than tool output."""
+    """The origin of an author's text. All but the person's and the assistant's text is trusted no more than tool output."""
     match author:
         case Author.HUMAN:
             return Origin.USER
@@ -64,14 +64,12 @@ def origin_of(author: Author) -> Origin:
             return Origin.TOOL
 
 
-CHOICE = "answer"  # label reason of a prompt that answers the client's own question
+CHOICE = "answer"  # label reason of a prompt that answers a question of the client
 # Label reasons of journal entries and notes, which are not utterances.
 NOTED = frozenset(
     {"front-matter:agent", "front-matter:person", "quotes-its-user", "memory-folder", "agent-workspace", "daily-note", "unsigned"}
 )
-
-
-# Prefix of the label reason of a prompt in the person's name that nothing shows they typed; what is extracted from it is held.
+# Prefix of the label reason of a prompt in the person's name if nothing shows that they typed it. What it says is held.
 UNCONFIRMED_MARK = "unconfirmed:"
 
 
@@ -178,7 +176,7 @@ def is_note(event: Event) -> bool:
 
 
 def is_choice(event: Event) -> bool:
-    """True if a prompt may be an option that the assistant worded and the person, or a hook on their behalf, chose."""
+    """True if a prompt answers a question of the client: the assistant may have worded it, and a hook may have chosen it."""
     return event.label_reason.removeprefix(UNCONFIRMED_MARK) == CHOICE
 
 
@@ -242,10 +240,7 @@ FORGOTTEN_MARK = "[forgotten]"  # replaces erased words in the text of an event
 
 
 def _add_counts(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int]:
-    total = dict(left)
-    for reason, count in right.items():
-        total[reason] = total.get(reason, 0) + count
-    return total
+    return {reason: left.get(reason, 0) + right.get(reason, 0) for reason in (*left, *right)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -37,10 +37,10 @@ def is_known_statement(text: str, known: Iterable[str], key: bytes) -> bool:
 
     False if it has a different name or value in the place of one.
     """
-    mine = fingerprint_statement(text, key)
-    alike = [item for item in known if mine and _minhash_similarity(mine, item) >= _SAME]
-    words, names = _hash_words(tokenize(text), key) if alike else frozenset(), _list_names(mine)
-    return any(_list_names(item) <= words or names <= _list_names(item) for item in alike)
+    fingerprint = fingerprint_statement(text, key)
+    alike = [other for other in known if fingerprint and _minhash_similarity(fingerprint, other) >= _SAME]
+    words, names = _hash_words(tokenize(text), key) if alike else frozenset(), _list_names(fingerprint)
+    return any(_list_names(other) <= words or names <= _list_names(other) for other in alike)
 
 
 def mark_known_statements(text: str, known: Collection[str], key: bytes, mark: str) -> str:
@@ -60,13 +60,13 @@ def _minhash_similarity(left: str, right: str) -> float:
 
 def _find_names(text: str) -> frozenset[str]:
     """The names and values in a statement: words with a digit or an inner capital, or a capital first letter within a sentence."""
-    found: set[str] = set()
+    names: set[str] = set()
     for sentence in _END.split(text):
         for place, word in enumerate(_WORD.findall(sentence)):
-            begins = place > 0 and len(word) > 1 and word[0].isupper()
-            if begins or any(map(str.isdigit, word)) or word[1:] != word[1:].lower():
-                found |= tokenize(word)
-    return frozenset(found)
+            is_capitalized = place > 0 and len(word) > 1 and word[0].isupper()
+            if is_capitalized or any(map(str.isdigit, word)) or word[1:] != word[1:].lower():
+                names |= tokenize(word)
+    return frozenset(names)
 
 
 def _hash_words(words: Iterable[str], key: bytes) -> frozenset[str]:

@@ -44,30 +44,26 @@ def find_undone_passes(passes: Iterable[Pass]) -> frozenset[int]:
 
 def fold(passes: Iterable[Pass]) -> dict[str, Memory]:
     """All memories, by id, that result from the passes; undone passes are skipped."""
-    history = tuple(passes)
-    off = find_undone_passes(history)
-    memories: dict[str, Memory] = {}
-    for pass_ in history:
-        if pass_.id not in off:
-            for operation in pass_.operations:
-                memories.update(apply_operation(memories, operation, pass_.actor))
-    return memories
+    return _replay(passes)[0]
 
 
 def find_idle_operations(passes: Iterable[Pass]) -> tuple[tuple[int, Operation], ...]:
     """The operations that change nothing because their memory does not exist, each with the id of its pass."""
+    return tuple(_replay(passes)[1])
+
+
+def _replay(passes: Iterable[Pass]) -> tuple[dict[str, Memory], list[tuple[int, Operation]]]:
     history = tuple(passes)
     off = find_undone_passes(history)
     memories: dict[str, Memory] = {}
-    found: list[tuple[int, Operation]] = []
+    idle: list[tuple[int, Operation]] = []
     for pass_ in history:
-        if pass_.id not in off:
-            for operation in pass_.operations:
-                changed = apply_operation(memories, operation, pass_.actor)
-                memories.update(changed)
-                if not changed and not isinstance(operation, Reword):
-                    found.append((pass_.id, operation))
-    return tuple(found)
+        for operation in pass_.operations if pass_.id not in off else ():
+            changed = apply_operation(memories, operation, pass_.actor)
+            memories.update(changed)
+            if not changed and not isinstance(operation, Reword):
+                idle.append((pass_.id, operation))
+    return memories, idle
 
 
 def apply_operation(memories: Mapping[str, Memory], operation: Operation, actor: Actor) -> dict[str, Memory]:
@@ -86,10 +82,10 @@ def apply_operation(memories: Mapping[str, Memory], operation: Operation, actor:
             taken = {loser: memories[loser] for loser in losers if loser in memories and loser != memory.id}
             winner = replace(with_facts(changed, facts), supersedes=_merge_unique(memory.supersedes, tuple(taken)))
             return {memory.id: winner} | {
-                each: replace(
+                id_: replace(
                     loser, status=Status.SUPERSEDED, superseded_by=memory.id, reason=operation.reason, ended_at=operation.at
                 )
-                for each, loser in taken.items()
+                for id_, loser in taken.items()
             }
         case Supersede(by=by):
             after = {memory.id: replace(changed, status=Status.SUPERSEDED, superseded_by=by, ended_at=operation.at)}
@@ -120,12 +116,12 @@ def apply_operation(memories: Mapping[str, Memory], operation: Operation, actor:
 def with_facts(memory: Memory, facts: Facts) -> Memory:
     """The memory with its evidence updated and all other fields of ``facts`` replaced."""
     keep = tuple(item for item in memory.evidence if item.event not in facts.dropped)
-    said = {name: getattr(facts, name) for name in FACT_NAMES}
-    return replace(memory, evidence=_sort_evidence(keep + facts.added), **said)
+    values = {name: getattr(facts, name) for name in FACT_NAMES}
+    return replace(memory, evidence=_sort_evidence(keep + facts.added), **values)
 
 
 def erase_content(memory: Memory) -> Memory:
-    """The memory without its content: only that there was one, in which category and scope, and when, remains."""
+    """The memory without its content; its id, category, scope and times remain."""
     return replace(
         memory,
         status=Status.RETIRED,
@@ -144,7 +140,7 @@ def erase_content(memory: Memory) -> Memory:
 
 def _sort_evidence(evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
     unique = {(item.event, item.quote): item for item in evidence}
-    return tuple(sorted(unique.values(), key=lambda each: (each.at is None, each.at, each.event, each.quote)))
+    return tuple(sorted(unique.values(), key=lambda item: (item.at is None, item.at, item.event, item.quote)))
 
 
 def _merge_unique(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:

@@ -36,4 +36,4 @@ def fence_text(text: str) -> str:
 
 def is_suggestion_tool(name: str) -> bool:
     """True if ``name`` is kept's hand-over tool, with any prefix that clients add for an MCP server or a plugin's server."""
-    return name.endswith(_NAMES) and any(name.endswith(own) and name[: -len(own)][-1:] in ("", "_", ".", "/") for own in _NAMES)
+    return any(name.endswith(own) and name[: -len(own)][-1:] in ("", "_", ".", "/") for own in _NAMES)

@@ -33,7 +33,7 @@ CLIENT_MEMORY = "client memory"  # read from a client's own memory
 SAID_ONCE = "said once"
 TAKES_BACK = "it takes back what was told before, and which of that is not clear"  # a withdrawal that matches no single memory
 UNSURE = "may not be meant as a rule"  # held, unless it gives an earlier rule a new value
-# The reasons below keep a candidate held however often its words come again (see LASTING).
+# The reasons below keep a candidate held, however often its words are said again (see LASTING).
 CHOSEN = "the agent worded it as an option, which was chosen"
 DANGEROUS = "what helped is a command that could do harm"
 UNNAMED = "what helped installs a package that the error does not name"
@@ -45,18 +45,18 @@ APPROVED = "approved by the user"
 
 # Reasons (or their beginnings) for which a person ends a memory that is not wrong: no longer true, moved to another project, split.
 WAS_SO, MOVED, SPLIT = "it was so then and is no more", "moved to", "split by the user"
-NOT_TAKEN = "kept refused it"  # the beginning of the reason of what kept itself did not take
+NOT_TAKEN = "kept refused it"  # beginning of the reason for which kept itself did not accept something
 
 
 class Frame(StrEnum):
-    """Why a passage of a prompt may not say what its author means: the rest of its sentence, or the text around it."""
+    """Why a passage of a prompt may not say what its author means: because of the rest of its sentence, or the text around it."""
 
     PART = "the passage is a part of a sentence whose rest may turn it around"
     LED = "the line before the passage may say the opposite of it, or whose words it is"
     QUOTED = "may be quoted, taken back or meant for another use"
 
 
-# Repetition does not lift these reasons, for it proves nothing here: an agent repeats what it does and what it hands over.
+# Repetition does not lift these reasons, because it proves nothing here: an agent repeats what it does and what it hands over.
 LASTING = frozenset((CHOSEN, *Frame, DANGEROUS, UNNAMED, UNCONFIRMED, TEMPLATE, UNTRIED, REWORDED))
 
 
@@ -80,7 +80,7 @@ class Actor(StrEnum):
     AGENT = "agent"
 
 
-def own_word(reason: str) -> str:
+def find_ending_word(reason: str) -> str:
     """How a memory ended, in one word, from the reason; empty if no word says more than the status."""
     words = {WAS_SO: "was so", MOVED: "moved", SPLIT: "split", NOT_TAKEN: "refused"}
     return next((word for beginning, word in words.items() if reason.startswith(beginning)), "")
@@ -226,8 +226,8 @@ class Memory:
     @property
     def outcome(self) -> str:
         """The outcome in one word: how it ended if that is known, else its status."""
-        told = own_word(self.reason) if self.ended_at or self.status is Status.REJECTED else ""
-        return told or (self.status.value if self.content else "forgotten")
+        word = find_ending_word(self.reason) if self.ended_at or self.status is Status.REJECTED else ""
+        return word or (self.status.value if self.content else "forgotten")
 
     def outcome_at(self, moment: datetime) -> str:
         """The :attr:`outcome` at a moment."""

@@ -85,10 +85,8 @@ def fallback_project_folder(path: str) -> str:
 
 def directory_name(directory: str) -> str:
     """The last component of a directory or identity, for display; accepts any separators and removes control characters."""
-    return (
-        "".join(char for char in _to_pure_path(directory.removeprefix(FOLDER)).name.lstrip(".") if char.isprintable())[:80]
-        or "project"
-    )
+    name = _to_pure_path(directory.removeprefix(FOLDER)).name.lstrip(".")
+    return "".join(filter(str.isprintable, name))[:80] or "project"
 
 
 def project_scope(identity: str) -> str:
@@ -104,10 +102,10 @@ def short_names(identities: Mapping[str, str]) -> dict[str, str]:
     enough.
     """
     parts = {scope: _to_pure_path(identity.partition(":")[2]).parts for scope, identity in identities.items()}
-    named: dict[str, str] = {}
+    names: dict[str, str] = {}
     labels = {scope: project_label(directory_name(identity)) for scope, identity in identities.items()}
     alike = sorted((label.casefold(), scope) for scope, label in labels.items())
-    for _, group in groupby(alike, key=lambda each: each[0]):
+    for _, group in groupby(alike, key=lambda pair: pair[0]):
         scopes = [scope for _, scope in group]
         longest = max(len(parts[scope]) for scope in scopes)
         reach = next(
@@ -117,9 +115,10 @@ def short_names(identities: Mapping[str, str]) -> dict[str, str]:
         )
         for scope in scopes:
             parents = "/".join(project_label(part) for part in parts[scope][-1 - reach : -1][-_MOST_PARENTS:] if part != "/")
-            named[scope] = flag_mixed_scripts(labels[scope] + (f" ({parents})" if parents else ""))
-    times = Counter(map(str.casefold, named.values()))
-    return {scope: name if times[name.casefold()] == 1 else f"{name} ({scope.rpartition('-')[2]})" for scope, name in named.items()}
+            names[scope] = flag_mixed_scripts(labels[scope] + (f" ({parents})" if parents else ""))
+    counts = Counter(map(str.casefold, names.values()))
+    hashes = {scope: scope.rpartition("-")[2] for scope in names}
+    return {scope: name if counts[name.casefold()] == 1 else f"{name} ({hashes[scope]})" for scope, name in names.items()}
 
 
 def correct_directory(directory: str, corrections: Mapping[str, str]) -> str | None:
@@ -128,12 +127,12 @@ def correct_directory(directory: str, corrections: Mapping[str, str]) -> str | N
     A correction also applies to everything below its directory, and corrections may be chained. A directory mapped to itself is a
     project of its own, whatever repository contains it.
     """
-    named = {project_root(each): other for each, other in corrections.items()}
+    by_root = {project_root(corrected): other for corrected, other in corrections.items()}
     seen: set[str] = set()
     place, found = project_root(directory), None
     while place not in seen:
         seen.add(place)
-        other = next((named[item] for item in (place, *map(str, _to_pure_path(place).parents)) if item in named), None)
+        other = next((by_root[item] for item in (place, *map(str, _to_pure_path(place).parents)) if item in by_root), None)
         if other is None:
             break
         place = found = project_root(other)

@@ -13,14 +13,12 @@ from kept.core.value import dataclass
 from kept.core.words import list_phrases, plain_words
 
 NEAR = 0.82  # two statements say the same if the Jaccard similarity of their content words is at least this
-CLOSE = 0.67  # a lower bound, if both name the same artifacts and the content words of one include those of the other
+CLOSE = 0.67  # a lower threshold, if both name the same artifacts and the content words of one include those of the other
 STEM = 4  # two forms of a word share at least this many first letters
 _ROOT = 6  # letters of a word that a withdrawal is matched by
 _ENDING = 4  # one form of a word may be at most this many letters longer than another
 _WHOLE = 4  # a statement of at least this many content words may be extended by any further words
 _LEAST = 2  # with fewer content words, only identical words are the same statement
-
-
 # Words without content: a statement means the same with and without them.
 EMPTY = plain_words("empty")
 _DENIALS = NEGATIONS | plain_words("denials")
@@ -104,18 +102,18 @@ def _stem_matter(word: str) -> str:
 
 def _strip_opening_words(words: frozenset[str], form: str) -> frozenset[str]:
     """The words without those of the opening, unless they occur again in the rest of the sentence."""
-    said = form.split()
-    rest = strip_opening(said)
-    return words - {word for word in said[: len(said) - len(rest)] if word not in rest} if len(rest) < len(said) else words
+    sentence = form.split()
+    rest = strip_opening(sentence)
+    return words - {word for word in sentence[: len(sentence) - len(rest)] if word not in rest}
 
 
-def strip_opening(said: list[str]) -> list[str]:
+def strip_opening(words: list[str]) -> list[str]:
     """The words of a normal form without its opening, which says who says it or that it applies here."""
     for _ in range(2):
-        if not said or said[0] not in _OPENING:
+        if not words or words[0] not in _OPENING:
             break
-        said = said[len(next((item for item in _OPENINGS if tuple(said[: len(item)]) == item), ())) :]
-    return said
+        words = words[len(next((item for item in _OPENINGS if tuple(words[: len(item)]) == item), ())) :]
+    return words
 
 
 @lru_cache(maxsize=50_000)

@@ -1,7 +1,7 @@
 """Frozen dataclasses that are fast to define and to create: kept has some four hundred of them, and creates millions of events.
 
-A type checker sees ``dataclasses.dataclass``. The standard library generates and compiles six methods for each frozen class, which
-took a quarter of a run that finds nothing new, and sets every field of a frozen value through a separate function call.
+The standard library generates and compiles six methods for each frozen class, which took a quarter of a run that finds nothing new,
+and its ``__init__`` sets every field of a frozen value by a function call. A type checker sees ``dataclasses.dataclass``.
 """
 
 import dataclasses
@@ -43,27 +43,27 @@ def _define_frozen(cls: type) -> type:
 
 def _make_init(cls: Any) -> Any:
     """An ``__init__`` that fills the object as an unfrozen class with the same slots, where setting a field is cheap."""
-    given, lines, known = [], ["become(self, draft)"], {"become": _become, "cls": cls}
-    known["draft"] = type(cls.__name__, (), {"__slots__": cls.__slots__})
-    for name, each in cls.__dataclass_fields__.items():
-        made = each.default_factory is not dataclasses.MISSING
-        known[f"default_{name}"] = default = each.default_factory if made else each.default
-        given.append(name if default is dataclasses.MISSING else f"{name}=default_{name}")
-        lines.append(f"self.{name} = {name}() if {name} is default_{name} else {name}" if made else f"self.{name} = {name}")
-    head = f"def __init__(self, {', '.join(['*', *given] if given else given)}):"
-    exec("\n ".join((head, *lines, "self.__class__ = cls")), known)  # noqa: S102 - only field names, as in the standard library
-    return known["__init__"]
+    parameters, lines, names = [], ["become(self, draft)"], {"become": _become, "cls": cls}
+    names["draft"] = type(cls.__name__, (), {"__slots__": cls.__slots__})
+    for name, item in cls.__dataclass_fields__.items():
+        by_factory = item.default_factory is not dataclasses.MISSING
+        names[f"default_{name}"] = default = item.default_factory if by_factory else item.default
+        parameters.append(name if default is dataclasses.MISSING else f"{name}=default_{name}")
+        lines.append(f"self.{name} = {name}() if {name} is default_{name} else {name}" if by_factory else f"self.{name} = {name}")
+    head = f"def __init__(self, {', '.join(['*', *parameters] if parameters else parameters)}):"
+    exec("\n ".join((head, *lines, "self.__class__ = cls")), names)  # noqa: S102 - only field names, as in the standard library
+    return names["__init__"]
 
 
 _become = object.__dict__["__class__"].__set__
 
 
 def _values(self: Any) -> tuple[Any, ...]:
-    return tuple([getattr(self, name) for name, each in self.__dataclass_fields__.items() if each.compare])
+    return tuple([getattr(self, name) for name, item in self.__dataclass_fields__.items() if item.compare])
 
 
 def _represent(self: Any) -> str:
-    shown = (f"{name}={getattr(self, name)!r}" for name, each in self.__dataclass_fields__.items() if each.repr)
+    shown = (f"{name}={getattr(self, name)!r}" for name, item in self.__dataclass_fields__.items() if item.repr)
     return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
@@ -76,7 +76,7 @@ def _hash(self: Any) -> int:
 
 
 def _refuse(self: Any, name: str, *_: object) -> NoReturn:
-    raise dataclasses.FrozenInstanceError(f"{name} of a {type(self).__name__} is not to be changed")
+    raise dataclasses.FrozenInstanceError(f"{name} of a {type(self).__name__} cannot be changed")
 
 
 def _rebuild(cls: Any, *values: Any) -> Any:

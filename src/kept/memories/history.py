@@ -9,7 +9,7 @@ from typing import Any
 
 from kept.core.errors import MissingError, UsageError
 from kept.core.fold import find_idle_operations, find_undone_passes, fold
-from kept.core.memory import Actor, Memory, Status, own_word
+from kept.core.memory import Actor, Memory, Status, find_ending_word
 from kept.core.operation import Add, Forget, Operation, Pass, Retire, Reword, affected_memory_ids
 from kept.core.text import Change, diff_words
 from kept.core.value import dataclass, replace
@@ -352,8 +352,8 @@ class MemoryDifference:
 
     @property
     def word(self) -> str:
-        """What the person did to end it, in one word (:func:`own_word`); empty if there is no such word."""
-        return own_word(self.after.reason) if self.after is not None and self.after.ended_at else ""
+        """What the person did to end it, in one word (:func:`find_ending_word`); empty if there is no such word."""
+        return find_ending_word(self.after.reason) if self.after is not None and self.after.ended_at else ""
 
     @property
     def why(self) -> str:
@@ -361,7 +361,7 @@ class MemoryDifference:
         before, after = self.before, self.after
         if after is None:
             return "undone"
-        if own_word(after.reason):
+        if find_ending_word(after.reason):
             return after.reason
         if self.what is DifferenceKind.MARKED:
             return "pinned" if after.pinned else "no longer pinned"

@@ -4,8 +4,8 @@ Times are relative to a moment, in a person's time zone. A weekday alone is the 
 most recent one that has begun. :mod:`kept.core.dates.calendar_words` translates other languages, and :mod:`kept.recall.event_time`
 parses a time that is bounded by an event ("before the release").
 
-The parser goes through the words once, so it costs little more than splitting the text. It uses regular expressions only for
-Chinese, Japanese and Korean.
+The parser goes through the words once, so it costs little more than splitting the text. Only Chinese, Japanese and Korean need
+regular expressions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,8 +34,6 @@ OPEN = {"before": "until", "until": "until", "till": "until", "by": "until", "af
 _LEAD = frozenset(
     {"in", "on", "at", "over", "during", "of", "the", "around", "der", "dem", "den", "la", "le", "el", "il", "a", "o", "на"}
 )
-
-
 # Words before "3 may" or "3 march" that show that it is a date and not a verb.
 _DATED = tuple([word] for word in (*OPEN, "on", "from", "of", "le", "el", "il"))
 
@@ -187,9 +185,7 @@ def _parse_span(words: Sequence[str], at: int, today: date) -> tuple[tuple[date,
         part, _, name = word.partition("-")
         found = _parse_month([name, after], 0, today)
         return (_part_of_month(found[0], _PARTS[part]), found[1]) if found and _is_whole_month(found[0]) else None
-    if (
-        named := _parse_week_of_month(words, at, today) or _parse_quarter(words, at, today) or _parse_season(words, at, today)
-    ) is not None:
+    if named := _parse_week_of_month(words, at, today) or _parse_quarter(words, at, today) or _parse_season(words, at, today):
         return named
     if word == "weekend" and at and words[at - 1] in ("over", "on", "at", "the", "in"):
         return _weekend_span(today, 0), 1
@@ -202,8 +198,8 @@ def _parse_span(words: Sequence[str], at: int, today: date) -> tuple[tuple[date,
         return ago
     if (iso := _parse_iso_date(word)) is not None:
         return (iso, iso), 1
-    if word.isdecimal() and len(word) == 4 and 2000 <= int(word) < 2100 and at and words[at - 1] in ("in", "during", "of"):
-        return (date(int(word), 1, 1), date(int(word), 12, 31)), 1
+    if (year := _parse_year(word)) and at and words[at - 1] in ("in", "during", "of"):
+        return (date(year, 1, 1), date(year, 12, 31)), 1
     return _parse_month(words, at, today)
 
 
@@ -237,7 +233,7 @@ def _calendar_unit_span(today: date, unit: str, back: int) -> tuple[date, date]:
             monday = today - timedelta(days=today.weekday() + 7 * back)
             return monday, monday + timedelta(days=6)
         case "month":
-            return _month_span(today.year - (today.month <= back), (today.month - back - 1) % 12 + 1)
+            return _months_span(today.year - (today.month <= back), (today.month - back - 1) % 12 + 1)
         case "quarter":
             start = 3 * ((today.month - 1) // 3) + 1 - 3 * back
             return _months_span(today.year + (start - 1) // 12, (start - 1) % 12 + 1, 3)
@@ -304,7 +300,7 @@ def _season_span(name: str, today: date, *, last: bool) -> tuple[date, date]:
     return first, end
 
 
-def _months_span(year: int, month: int, count: int) -> tuple[date, date]:
+def _months_span(year: int, month: int, count: int = 1) -> tuple[date, date]:
     """The first and last day of ``count`` months from the given one on."""
     after = month + count - 1
     return date(year, month, 1), date(year + after // 12, after % 12 + 1, 1) - timedelta(days=1)
@@ -331,7 +327,7 @@ def _parse_numeric_date(word: str, *, month_first: bool, led: bool) -> tuple[tup
             return _make_day_span(int(year), int(month), int(day))
         case [first, second] if {len(first), len(second)} == {2, 4}:
             year, month = (first, second) if len(first) == 4 else (second, first)
-            return (_month_span(_parse_year(year), int(month)), 1) if _parse_year(year) and 1 <= int(month) <= 12 else None
+            return (_months_span(_parse_year(year), int(month)), 1) if _parse_year(year) and 1 <= int(month) <= 12 else None
     return None
 
 
@@ -390,13 +386,13 @@ def _parse_month(words: Sequence[str], at: int, today: date, *, sure: bool = Fal
         return None
     month = _month_number(word)
     if after == "of" and _parse_year(third):
-        return _month_span(_parse_year(third), month), 3
+        return _months_span(_parse_year(third), month), 3
     if day := _parse_day_number(after):
         year = _parse_year(third)
         return _resolve_day(year or today.year, month, day, today, fixed=bool(year), length=3 if year else 2)
     year = _parse_year(after)
-    span = _month_span(year or today.year, month)
-    return (span if year or span[0] <= today else _month_span(today.year - 1, month)), 2 if year else 1
+    span = _months_span(year or today.year, month)
+    return (span if year or span[0] <= today else _months_span(today.year - 1, month)), 2 if year else 1
 
 
 def _month_number(word: str) -> int:
@@ -434,13 +430,8 @@ def _resolve_day(year: int, month: int, day: int, today: date, *, fixed: bool, l
     return (found, found), length
 
 
-def _month_span(year: int, month: int) -> tuple[date, date]:
-    after = date(year + month // 12, month % 12 + 1, 1)
-    return date(year, month, 1), after - timedelta(days=1)
-
-
 def _is_whole_month(span: tuple[date, date]) -> bool:
-    return span == _month_span(span[0].year, span[0].month)
+    return span == _months_span(span[0].year, span[0].month)
 
 
 def _part_of_month(span: tuple[date, date], days: tuple[int, int]) -> tuple[date, date]:

@@ -71,10 +71,10 @@ def redact(text: str, *, key: bytes, more: Scan | None = None) -> RedactionResul
 def _find_secrets(data: bytes, more: Scan | None) -> list[SecretSpan]:
     """The secrets in a text, sorted; they overlap neither each other nor the marks already in it."""
     called = load_rule_book().match_anchors(data)
-    others = more(data) if more is not None else ()
     last = len(load_rule_book().rules)
-    secret_spans = [SecretSpan(start=start, end=end, order=last, kind=kind, secret=data[start:end]) for start, end, kind in others]
-    spans = [*scan_secrets(data, called), *find_disguised(data, called), *secret_spans]
+    spans = [*scan_secrets(data, called), *find_disguised(data, called)]
+    for start, end, kind in more(data) if more is not None else ():
+        spans.append(SecretSpan(start=start, end=end, order=last, kind=kind, secret=data[start:end]))
     return _merge_overlaps(spans, data) if spans else []
 
 
@@ -89,7 +89,7 @@ def _merge_overlaps(spans: list[SecretSpan], data: bytes) -> list[SecretSpan]:
             continue
         if result and span.start < result[-1].end:
             last = result.pop()
-            best = min(last, span, key=lambda one: one.order)
+            best = min(last, span, key=lambda secret: secret.order)
             result.append(
                 SecretSpan(start=last.start, end=max(last.end, span.end), order=best.order, kind=best.kind, secret=best.secret)
             )
@@ -143,7 +143,7 @@ def refuse_secrets(text: str, *, before: str = "", where: str = "", hint: str = 
 
     For a person's own files (settings, prompts, profiles), where replacing the secret by a mark would be of no use.
     """
-    known = {redacted_secret.fingerprint for redacted_secret in redact(before, key=_KEY).found}
-    for item in redact(text, key=_KEY).found:
-        if item.fingerprint not in known:
-            raise UsageError(f"this looks like a secret ({item.kind}), which kept stores nowhere", where=where, hint=hint)
+    known = {secret.fingerprint for secret in redact(before, key=_KEY).found}
+    for secret in redact(text, key=_KEY).found:
+        if secret.fingerprint not in known:
+            raise UsageError(f"this looks like a secret ({secret.kind}), which kept stores nowhere", where=where, hint=hint)

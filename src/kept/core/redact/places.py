@@ -87,7 +87,7 @@ def _find_secret_parts(rule: Rule, name: bytes, value: bytes, *, begins: bool) -
             | Setting.CHOSEN
             | Setting.WORDS
         ):
-            value = _value_said(value) if rule.setting in (Setting.PROSE, Setting.NEAR, Setting.TOLD, Setting.CHOSEN) else value
+            value = _strip_ending(value) if rule.setting in (Setting.PROSE, Setting.NEAR, Setting.TOLD, Setting.CHOSEN) else value
             rank = rule.rank or rank_name(name)
             if rank and not (rule.rank and _is_public(name, value)) and is_secret_value(rule.setting, rank, value):
                 yield 0, len(value)
@@ -116,7 +116,7 @@ def _ends_in_token(value: bytes) -> bool:
     return last > 0 and len(part) >= 20 and looks_random(part) and looks_mixed(part)
 
 
-def _value_said(value: bytes) -> bytes:
+def _strip_ending(value: bytes) -> bytes:
     """A value without the punctuation that ends a sentence; an exclamation mark after a digit belongs to the value."""
     bare = value.rstrip(b".,;:!?)*_]}")
     return value[: len(bare) + 1] if bare[-1:].isdigit() and value[len(bare) :][:1] == b"!" else bare

@@ -1,4 +1,4 @@
-"""Finds passwords in tables: the column below a heading such as "password", in Markdown, CSV and columns of program output."""
+"""Finds passwords in tables (Markdown, CSV, program output): the cells below a heading such as "password"."""
 
 from collections.abc import Iterator
 from itertools import islice

@@ -28,10 +28,10 @@ from kept.profiles.profile import Category, Profile
 NAME = "extraction-prompt"
 MEMORY_LOOP = Path(".config") / "memory-loop" / f"{NAME}.md"
 BUILT_IN = "built in"
-_PROMPT_CHARS = 200_000  # characters; a longer prompt is a mistake
+_MOST_CHARS = 200_000  # a longer prompt is a mistake
 _DEFAULTS = ("coding", "vault")  # the profiles that use a prompt made for Memory Loop
 _SWITCH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
-_NOT_THEIRS = ("id", "shape")
+_FIXED_SETTINGS = ("id", "shape")  # settings of a category that front matter cannot give
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -122,8 +122,8 @@ def _read_prompt(path: Path) -> str:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"the prompt cannot be read: {error}", where=str(path), hint="make it readable UTF-8 text") from error
-    if len(text) > _PROMPT_CHARS:
-        raise ConfigError(f"the prompt has more than {_PROMPT_CHARS:,} characters", where=str(path), hint="kept prompt reset")
+    if len(text) > _MOST_CHARS:
+        raise ConfigError(f"the prompt has more than {_MOST_CHARS:,} characters", where=str(path), hint="kept prompt reset")
     if not text.strip():
         raise ConfigError("the prompt is empty", where=str(path), hint="kept prompt reset")
     return text
@@ -147,13 +147,13 @@ def _parse_declared_categories(head: str, made: Profile, where: str) -> tuple[Ca
         # Every scalar stays text: nothing in the block is given a type, and no tag creates an object.
         body = yaml.load(head, Loader=yaml.BaseLoader)  # noqa: S506 - the base loader makes lists, mappings and texts only
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ConfigError(f"the prompt's front matter is no YAML: {error}", where=where) from error
+        raise ConfigError(f"the prompt's front matter is not YAML: {error}", where=where) from error
     body = body or {}
     if not isinstance(body, Mapping):
-        raise ConfigError("the prompt's front matter is no list of settings", where=where)
+        raise ConfigError("the prompt's front matter is not a table of settings", where=where)
     found = body.get("categories") or {}
     named = found.items() if isinstance(found, Mapping) else _parse_category_list(found, where)
-    return tuple(_parse_category(str(name), each, made, where) for name, each in named)
+    return tuple(_parse_category(str(name), entry, made, where) for name, entry in named)
 
 
 def _parse_category_list(found: object, where: str) -> list[tuple[str, Any]]:
@@ -162,16 +162,16 @@ def _parse_category_list(found: object, where: str) -> list[tuple[str, Any]]:
     return [(item["id"], {name: value for name, value in item.items() if name != "id"}) for item in found]
 
 
-def _parse_category(name: str, said: object, made: Profile, where: str) -> Category:
+def _parse_category(name: str, body: object, made: Profile, where: str) -> Category:
     place = f"{where}, category {name!r}"
     if not name.replace("_", "").isalnum() or not name.isascii():
         raise ConfigError("a category's id may hold letters, digits and _ only", where=place)
-    values = {"belongs": said} if isinstance(said, str) else said
+    values = {"belongs": body} if isinstance(body, str) else body
     if not isinstance(values, Mapping):
         raise ConfigError("a category is a sentence, or a table of its settings", where=place)
     known = made.category(name)
-    hints = {each: hint for each, hint in get_type_hints(Category).items() if each not in _NOT_THEIRS}
-    typed = {each: _convert_setting(each, value, hints, place) for each, value in values.items()}
+    hints = {setting: hint for setting, hint in get_type_hints(Category).items() if setting not in _FIXED_SETTINGS}
+    typed = {setting: _convert_setting(setting, value, hints, place) for setting, value in values.items()}
     if known is not None:
         return replace(known, **typed)
     if not typed.get("belongs"):

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from kept.core.memory import Actor, Memory, Status, outcome_clause, own_word
+from kept.core.memory import Actor, Memory, Status, find_ending_word, outcome_clause
 from kept.core.text import diff_words
 from kept.core.value import dataclass, replace
 from kept.memories.browse import Timeline, build_timeline, find_main_evidence, trace_memory
@@ -192,7 +192,7 @@ def _story_values(workspace: Workspace, memory: Memory, most: int | None = _FIRS
         "chapters": chapters[::-1],
         "who": WHO,
         "what": WHAT,
-        "own_word": own_word,
+        "find_ending_word": find_ending_word,
         "around": _AROUND,
         "evidence": build_conversations(timeline.trace.evidence[:most], memory.evidence),
         "rest": len(timeline.trace.evidence[most:]) if most else 0,
