@@ -17,7 +17,7 @@ class OpenCalls:
     def __init__(self) -> None:
         self._calls: dict[str, tuple[tuple[int, int], ToolUse]] = {}
 
-    def add(self, tool: ToolUse, record: Record) -> None:
+    def add_call(self, tool: ToolUse, record: Record) -> None:
         """Add a call that a record contains."""
         hold_newest(self._calls, tool.call, ((record.start, record.end), tool), _MOST_CALLS)
 

@@ -158,7 +158,7 @@ def _read_assistant(state: _State, data: Mapping[str, Any], template: EventDraft
     drafts = [answer] if answer.text else []
     for tool in _requested_tools(data):
         drafts.append(answer.call(tool))
-        state.calls.add(tool, record)
+        state.calls.add_call(tool, record)
     return drafts
 
 

@@ -222,7 +222,7 @@ def _read_assistant(state: State, record: Record, file: _FileInfo, noted: dict[s
                 pass
             case str() if kind in CALLS:
                 tool = called_tool(block)
-                state.calls.add(tool, record)
+                state.calls.add_call(tool, record)
                 drafts.append(EventDraft(author=author, reason=reason, index=index).call(tool))
             case "thinking" | "redacted_thinking":
                 count_note(noted, "thinking")

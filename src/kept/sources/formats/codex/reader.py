@@ -228,7 +228,7 @@ def _read_response_item(state: State, record: Record, item: Mapping[str, Any], n
         return _read_message(state, record, item, noted)
     if kind in CALLS:
         tool = called_tool(item)
-        state.calls.add(tool, record)
+        state.calls.add_call(tool, record)
         return [EventDraft(author=_answer_author(state), reason=str(kind)).call(tool)]
     if kind in OUTPUTS:
         text, ok, code = parse_output(item.get("output", item.get("tools")), noted)

@@ -237,7 +237,7 @@ def _read_assistant(state: _State, message: Mapping[str, Any], record: Record, n
                 drafts.append(EventDraft(index=index).answer(text, "assistant-message", author))
         elif kind == "toolCall":
             tool = _called_tool(block)
-            state.calls.add(tool, record)
+            state.calls.add_call(tool, record)
             drafts.append(EventDraft(author=author, reason="toolCall", index=index).call(tool))
         else:
             count_note(noted, "thinking" if kind == "thinking" else f"block:{kind}")
