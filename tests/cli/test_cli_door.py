@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from cli_world import OTHER, RULE, command, kept, told, transcript
+from kept import __version__
 from kept.cli.call import split_global_options
 from kept.cli.hook import EVENTS
 from kept.cli.registry import COMMANDS, EVERYDAY
@@ -111,6 +112,11 @@ def test_help_and_version_touch_nothing(capsys, home):
     for call in (("--version",), ("--help",), ("run", "--help"), ("help", "list")):
         assert kept(capsys, *call)[0] == 0
     assert list(home.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", [("--version",), ("version",), ("run", "--version"), ("--version", "list")], ids=" ".join)
+def test_the_version_is_told_with_every_command(capsys, home, words):
+    assert kept(capsys, *words) == (0, f"kept {__version__}\n", "")
 
 
 @pytest.mark.parametrize("place", ["before", "after", "joined"])

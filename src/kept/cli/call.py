@@ -10,7 +10,15 @@ from kept.core.value import dataclass
 from kept.local.agents_shell import agent_variable
 
 _VALUES = {"--home": "home", "--profile": "profile", "--tz": "zone"}
-_SWITCHES = {"--quiet": "quiet", "-q": "quiet", "--verbose": "verbose", "-v": "verbose", "--new-store": "anew"}
+_EXAMPLES = {"--home": "/tmp/trial", "--profile": "coding", "--tz": "Europe/Berlin"}  # noqa: S108 - an example, never opened
+_SWITCHES = {
+    "--quiet": "quiet",
+    "-q": "quiet",
+    "--verbose": "verbose",
+    "-v": "verbose",
+    "--new-store": "new_store",
+    "--version": "version",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,7 +30,8 @@ class GlobalOptions:
     zone: str | None = None
     quiet: bool = False
     verbose: bool = False
-    anew: bool = False
+    new_store: bool = False
+    version: bool = False
 
 
 def split_global_options(arguments: Sequence[str]) -> tuple[GlobalOptions, list[str]]:
@@ -50,9 +59,6 @@ def split_global_options(arguments: Sequence[str]) -> tuple[GlobalOptions, list[
     return GlobalOptions(**chosen), rest  # type: ignore[arg-type]  # the tables above pair each option with a field of its type
 
 
-_EXAMPLES = {"--home": "/tmp/trial", "--profile": "coding", "--tz": "Europe/Berlin"}  # noqa: S108 - an example, never opened
-
-
 # The commands that are decisions of a person. A call is one if its arguments contain one of these words (no words: every call is).
 _DECISIONS: Mapping[str, frozenset[str]] = {
     "edit": frozenset(),
@@ -66,7 +72,7 @@ _DECISIONS: Mapping[str, frozenset[str]] = {
     "import": frozenset(),
     "restore": frozenset(),
     "web": frozenset(),
-    "review": frozenset({"--approve", "--admit", "--reject"}),
+    "review": frozenset({"--approve", "--admit", "--reject", "--past"}),
     "run": frozenset({"--accept-loss"}),
     "config": frozenset({"set"}),
     "profiles": frozenset({"new", "migrate"}),
@@ -74,7 +80,7 @@ _DECISIONS: Mapping[str, frozenset[str]] = {
     "sources": frozenset({"add", "remove", "enable", "disable", "exclude", "include", "--author"}),
     "sleep": frozenset({"--accept-loss"}),
     "uninstall": frozenset({"--purge"}),
-    "projects": frozenset({"join"}),
+    "projects": frozenset({"join", "undo"}),
     "team": frozenset({"share", "leave"}),
     "sync": frozenset({"--key", "--show-key"}),
 }

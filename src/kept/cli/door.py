@@ -54,15 +54,15 @@ def _dispatch(arguments: Sequence[str]) -> int:
         )
         return 0
     call, rest = split_global_options(arguments)
+    if call.version or rest[:1] == ["version"]:
+        sys.stdout.write(f"kept {__version__}\n")
+        return 0
     match rest:
         case [] | ["--help" | "-h" | "help"]:
             sys.stdout.write(f"{overview_text()}\n")
             return 0
         case ["help", "all"]:
             sys.stdout.write(f"{full_overview_text()}\n")
-            return 0
-        case ["--version" | "version", *_]:
-            sys.stdout.write(f"kept {__version__}\n")
             return 0
         case ["help", name, *_]:
             return _run_command(name, ["--help"], call)

@@ -36,7 +36,7 @@ def command_workspace(context: typer.Context, also: Sequence[str] = (), *, dry: 
     """
     call = call_options(context)
     with open_workspace(
-        command_home(context), profile=call.profile, zone=call.zone, new_store=call.anew, dry=dry, also=also
+        command_home(context), profile=call.profile, zone=call.zone, new_store=call.new_store, dry=dry, also=also
     ) as workspace:
         if not dry:
             delete_leftovers(workspace)

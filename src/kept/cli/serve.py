@@ -63,7 +63,7 @@ def web(
         show.write_line("A browser that is not signed in needs the address from the terminal where it was started.")
         return
     own = door.open_socket(port)
-    open_desk = partial(open_workspace, home, profile=call.profile, zone=call.zone, new_store=call.anew)
+    open_desk = partial(open_workspace, home, profile=call.profile, zone=call.zone, new_store=call.new_store)
     with own:
         with open_desk():
             pass  # report an error in the store or the settings before serving

@@ -48,7 +48,7 @@ def check(context: typer.Context, *, as_json: AsJson = False) -> int:
     """
     home = command_home(context)
     if not home.store.exists():
-        if not call_options(context).anew:
+        if not call_options(context).new_store:
             refuse_lost_store(home)
         hint = "`kept run` makes one, `kept restore FILE` puts a backup back"
         raise UsageError("there is no store", where=str(home.store), hint=hint)
