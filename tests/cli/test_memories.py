@@ -234,6 +234,8 @@ def test_refused_proposals_are_listed_and_explained_with_their_reason(capsys, ho
         assert f"kept refused it: {refused['reason']}" in explained
         assert "· refused" in explained
         assert "rejected" not in explained
+        assert told(capsys, "why", number)["memory"]["status"] == "refused"
+        assert told(capsys, "show", number)["status"] == "refused"
 
 
 def test_an_added_sentence_is_remembered_at_once_and_written(capsys, home):

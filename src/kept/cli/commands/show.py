@@ -37,6 +37,7 @@ from kept.workspace import Workspace
 
 Asked = Annotated[list[str] | None, typer.Argument(metavar="ID|WORDS", help="The id of a memory, its first characters, or words.")]
 _CHOICES = 10  # maximum number of matching memories that are listed
+_REFUSED = "refused"
 AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 
@@ -62,7 +63,7 @@ def show_(
         past = workspace.store.log.operations_on(memory.id) if history else ()
         if as_json:
             extra = {"history": operations_body(past)} if history else {}
-            show.write_json(to_export(workspace, memory) | extra | ({"turns": turns_body(workspace, memory)} if turns else {}))
+            show.write_json(_memory_body(workspace, memory) | extra | ({"turns": turns_body(workspace, memory)} if turns else {}))
             return 0
         show.write_lines(memory_card_lines(workspace, memory))
         show.write_lines(operation_lines(workspace, past) if history else ())
@@ -103,7 +104,7 @@ def _find_one(workspace: Workspace, asked: Sequence[str] | None, *, as_json: boo
     if len(found) == 1:
         return found[0]
     if as_json:
-        show.write_json([to_export(workspace, memory) for memory in found])
+        show.write_json([_memory_body(workspace, memory) for memory in found])
     else:
         show.write_line((f"{len(found):,} match; which one?", "yellow"))
         names = workspace.scope_names()
@@ -187,11 +188,16 @@ def _dimmed_turn_line(workspace: Workspace, event: Event) -> Line:
     return Line(head=shown_line.head, body=tuple((words, "dim") for words, _ in shown_line.body))
 
 
+def _memory_body(workspace: Workspace, memory: Memory) -> dict[str, Any]:
+    """A memory as ``kept export`` writes it; a proposal that kept refused, which an export leaves out, has the status refused."""
+    return to_export(workspace, memory) | ({"status": _REFUSED} if memory.outcome == _REFUSED else {})
+
+
 def _trace_body(workspace: Workspace, found: MemoryTrace, place: PendingProposal | None) -> dict[str, Any]:
     score = {"rank": place.rank, "of": place.of, "terms": dict(place.score.terms)} if place else None
     return {
         "waiting": score,
-        "memory": to_export(workspace, found.memory),
+        "memory": _memory_body(workspace, found.memory),
         "evidence": [
             to_json_value(evidence)
             | {
