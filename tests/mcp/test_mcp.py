@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import subprocess
 import sys
 import urllib.error
 import urllib.request
@@ -37,6 +38,14 @@ TOOLS = {
     "save_what_user_said",
     "resolve_remembered_question",
 }
+
+
+def test_without_the_extra_it_says_how_to_get_it(home, tmp_path):
+    (tmp_path / "mcp.py").write_text("raise ImportError('not here')\n")
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-m", "kept", "mcp"], check=False, capture_output=True, text=True, env=env)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "kept: `kept mcp` needs the extra mcp → pip install 'kept[mcp]'\n"
 
 
 def remember(home):

@@ -12,20 +12,31 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
-import uvicorn
-from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.resolve import ListRoots, Resolve
-from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated, ServerEvent
-from mcp.server.transport_security import TransportSecuritySettings
-from mcp.types import ListRootsResult
-from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from kept.core.errors import KeptError, UsageError
+
+try:
+    import uvicorn
+    from mcp.server import MCPServer
+    from mcp.server.mcpserver import Context
+    from mcp.server.mcpserver.exceptions import ResourceError, ToolError
+    from mcp.server.mcpserver.resolve import ListRoots, Resolve
+    from mcp.server.mcpserver.tools import Tool
+    from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated, ServerEvent
+    from mcp.server.transport_security import TransportSecuritySettings
+    from mcp.types import CallToolResult, ListRootsResult, TextContent, ToolAnnotations
+    from starlette.responses import PlainTextResponse
+    from starlette.types import ASGIApp, Receive, Scope, Send
+except ImportError as error:
+    raise UsageError("`kept mcp` needs the extra mcp", hint="pip install 'kept[mcp]'") from error
 
 from kept import __version__
-from kept.core.errors import KeptError, UsageError
 from kept.core.fence import NOTICE, escape_tags
+from kept.mcp import schema
 from kept.pipeline import tools
 from kept.workspace import Workspace
+
+T = TypeVar("T")
+OpenDesk = Callable[[], AbstractContextManager[Workspace]]
 
 MEMORY = "kept://memory"
 SECONDS = 1.0  # polling interval; nothing is polled without a listener
@@ -83,19 +94,6 @@ def call_directory(project: str, roots: ListRootsResult) -> str:
     folders = (unquote(urlsplit(str(root.uri)).path) for root in roots.roots)
     return project or next((folder for folder in folders if Path(folder).is_dir()), str(Path.cwd()))
 
-
-try:
-    from mcp.server import MCPServer
-    from mcp.server.mcpserver.exceptions import ResourceError, ToolError
-    from mcp.server.mcpserver.tools import Tool
-    from mcp.types import CallToolResult, TextContent, ToolAnnotations
-
-    from kept.mcp import schema
-except ImportError as error:
-    raise UsageError("`kept mcp` needs the extra mcp", hint="pip install 'kept[mcp]'") from error
-
-T = TypeVar("T")
-OpenDesk = Callable[[], AbstractContextManager[Workspace]]
 
 INSTRUCTIONS = """\
 What the user and their agents worked out in earlier sessions: decisions, rules, preferences, known fixes.
