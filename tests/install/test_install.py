@@ -445,6 +445,30 @@ def test_setup_without_a_nightly_job_says_when_sessions_are_read(capsys, home, p
     assert "when you call kept run" not in " ".join(kept(capsys, "setup", "--yes", "--no-schedule")[1].split())
 
 
+@pytest.mark.usefixtures("place")
+@pytest.mark.parametrize("kind", ["systemd", "cron"])
+def test_setup_renews_a_nightly_job_whose_program_is_gone_and_leaves_one_that_runs(
+    capsys, home, tmp_path_factory, monkeypatch, kind
+):
+    programs = tmp_path_factory.mktemp("bin")
+    table = programs / "table"
+    table.touch()
+    for name, text in (("systemctl", "echo NEXT"), ("crontab", f'[ "$1" = -l ] && exec cat {table}; exec cat > {table}')):
+        (programs / name).write_text(f"#!/bin/sh\n{text}\n")
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    say(home, "a", RULE)
+    kept(capsys, "schedule", "install", "--with", kind)
+    job = table if kind == "cron" else home / ".config/systemd/user/kept-nightly.service"
+    own = job.read_text()
+    assert f"{kind} runs kept already" in kept(capsys, "setup", "--yes")[1]
+    assert job.read_text() == own
+    job.write_text(own.replace(str(Path(sys.executable).parent), "/moved/away/bin"))
+    assert "/moved/away/bin/kept, which cannot be run" in " ".join(kept(capsys, "setup", "--show")[1].split())
+    kept(capsys, "setup", "--yes")
+    assert job.read_text() == own
+
+
 def test_setup_says_how_to_add_the_server_whose_tool_it_permits_until_it_is_there(capsys, home):
     (home / ".claude").mkdir(exist_ok=True)
     step = "claude mcp add --scope user kept -- kept mcp"

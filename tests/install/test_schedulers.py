@@ -5,7 +5,6 @@ import plistlib
 import re
 import shutil
 import subprocess
-import xml.etree.ElementTree as ET
 from datetime import time
 from pathlib import Path
 
@@ -65,12 +64,10 @@ def test_nothing_in_a_path_is_expanded():
         schedule.cron_line(JobEntry(command=("a\nb",), at=time(1)))
 
 
-def test_the_agent_of_launchd_and_the_task_of_windows_can_be_read_back():
+def test_the_agent_of_launchd_can_be_read_back():
     agent = plistlib.loads(schedule.launchd_text(ODD).encode())
     assert agent["ProgramArguments"] == list(ODD.command)
     assert agent["StartCalendarInterval"] == {"Hour": 2, "Minute": 30}
-    task = ET.fromstring(schedule.windows_task_text(ODD).partition("\n")[2])
-    assert next(each.text for each in task.iter() if each.tag.endswith("Command")) == ODD.command[0]
 
 
 def elapses(spec, base, times=2):
@@ -126,20 +123,7 @@ def test_the_agent_of_launchd_has_only_keys_that_launchd_knows_each_of_its_kind(
     assert agent["ProgramArguments"][0].startswith("/")
 
 
-def test_the_task_of_windows_has_the_parts_of_its_schema_in_their_order():
-    name = "{http://schemas.microsoft.com/windows/2004/02/mit/task}"
-    task = ET.fromstring(schedule.windows_task_text(ODD).encode("utf-16"))
-    assert (task.tag, task.get("version")) == (f"{name}Task", "1.2")
-    assert [each.tag.removeprefix(name) for each in task] == ["Triggers", "Settings", "Actions"]
-    trigger = task.find(f"{name}Triggers/{name}CalendarTrigger")
-    assert [each.tag.removeprefix(name) for each in trigger] == ["StartBoundary", "ScheduleByDay"]
-    assert trigger[0].text.endswith("T02:30:00")
-    assert task.findtext(f"{name}Settings/{name}StartWhenAvailable") == "true"
-    assert task.findtext(f"{name}Settings/{name}MultipleInstancesPolicy") == "IgnoreNew"
-    assert [each.tag.removeprefix(name) for each in task.find(f"{name}Actions/{name}Exec")] == ["Command", "Arguments"]
-
-
-def test_windows_and_launchd_are_told_of_the_entry_and_its_end_by_name():
+def test_launchd_is_told_of_the_entry_and_its_end_by_name():
     said = []
 
     def run(words, _given):
@@ -147,16 +131,10 @@ def test_windows_and_launchd_are_told_of_the_entry_and_its_end_by_name():
         return CommandResult(code=0, out="")
 
     place = Path("/h/x.xml")
-    schedule.enable_job(SchedulerKind.WINDOWS, ODD, (place,), run)
-    schedule.disable_job(SchedulerKind.WINDOWS, (place,), run)
     schedule.enable_job(SchedulerKind.LAUNCHD, ODD, (place,), run)
     schedule.disable_job(SchedulerKind.LAUNCHD, (place,), run)
-    assert said[:2] == [
-        ["schtasks", "/create", "/tn", schedule.UNIT, "/xml", str(place), "/f"],
-        ["schtasks", "/delete", "/tn", schedule.UNIT, "/f"],
-    ]
-    assert [each[1] for each in said[2:]] == ["bootout", "bootstrap", "bootout"]
-    assert all(each[2].startswith("gui/") and each[3] == str(place) for each in said[2:])
+    assert [each[1] for each in said] == ["bootout", "bootstrap", "bootout"]
+    assert all(each[2].startswith("gui/") and each[3] == str(place) for each in said)
 
 
 @pytest.mark.parametrize("before", [None, "", "5 4 * * * backup\n# mine\n"])

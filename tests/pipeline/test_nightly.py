@@ -229,7 +229,7 @@ def test_what_cannot_be_read_of_a_night_is_no_night(home):
         assert load_last_night(place) is None
 
 
-@pytest.mark.parametrize("kind", [SchedulerKind.SYSTEMD, SchedulerKind.LAUNCHD, SchedulerKind.WINDOWS])
+@pytest.mark.parametrize("kind", [SchedulerKind.SYSTEMD, SchedulerKind.LAUNCHD])
 def test_an_entry_comes_and_goes_without_a_trace(home, kind):
     place = find_paths(None, {"HOME": str(home)})
     (home / "mine").write_text("x")

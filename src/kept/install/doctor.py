@@ -5,7 +5,6 @@ Checks change nothing permanently: a file that is written as a test is deleted a
 
 import importlib.util
 import os
-import re
 import shutil
 import socket
 import sqlite3
@@ -29,7 +28,7 @@ from kept.install.checks import (
     run_limited,
 )
 from kept.install.client_checks import check_clients, find_misplaced_settings
-from kept.install.schedule import InstalledJob, SchedulerKind, list_installed_jobs
+from kept.install.schedule import SchedulerKind, find_dead_program, list_installed_jobs
 from kept.install.setup import SettingsChange, hooked_clients, install_hooks, plan_hooks, record_program_path, used_clients
 from kept.intake.survey import survey
 from kept.llm.available import is_on_this_machine
@@ -322,7 +321,8 @@ def _check_schedule(home: Paths) -> Iterator[CheckFinding]:
     installed_jobs = list_installed_jobs(home, os.environ)
     yield from _check_queue(home)
     for job in installed_jobs:
-        yield from _check_job_program(job)
+        if dead := find_dead_program(job):
+            yield make_fault("schedule", f"{job.kind} starts {dead} every night, which cannot be run", "kept setup")
         at_end = load_settings(home.settings).at_session_end == "run"
         detail = f"{job.kind}: {job.detail or 'runs every night'}" + ("; sessions are read when they end" if at_end else "")
         fix = "kept schedule install; where that fails: kept config set at_session_end run"
@@ -356,17 +356,6 @@ def _check_queue(home: Paths) -> Iterator[CheckFinding]:
         if utc_now() - since > _WAITING:
             detail = f"{len(waiting)} times sessions reported something new since {since.date()}, and no run has read it"
             yield make_fault("waiting", detail, "kept run; kept schedule install")
-
-
-def _check_job_program(entry: InstalledJob) -> Iterator[CheckFinding]:
-    """Yield a fault if the program that the nightly job starts cannot be run."""
-    for place in entry.places:
-        raw = Path(place).read_bytes() if Path(place).is_file() else b""
-        text = raw.decode("utf-16" if raw.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8", "replace")
-        for program in dict.fromkeys(re.findall(r"(/[^\s\"'<>]*/(?:kept|python[\d.]*))(?=[\s\"'<])", text)):
-            if not os.access(program, os.X_OK):
-                detail = f"{place} starts {program}, which cannot be run"
-                yield make_fault("schedule", detail, "kept schedule install")
 
 
 def _check_extras() -> Iterator[CheckFinding]:

@@ -1,4 +1,4 @@
-"""Install, query and remove the nightly job in the system's scheduler: systemd, launchd, cron or Windows.
+"""Install, query and remove the nightly job in the system's scheduler: systemd, launchd or cron.
 
 Writes only its own files and a marked crontab line, and removes exactly those. Missed nights need no job of their own: the next run
 reads whatever is new.
@@ -13,7 +13,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import time
 from enum import StrEnum
-from html import escape
 from pathlib import Path
 
 from kept.core.errors import ConfigError, KeptError, UsageError
@@ -44,7 +43,6 @@ class SchedulerKind(StrEnum):
     SYSTEMD = "systemd"
     LAUNCHD = "launchd"
     CRON = "cron"
-    WINDOWS = "windows"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,8 +82,6 @@ def available_schedulers(
     """The schedulers of this system, the preferred one first."""
     if platform == "darwin":
         return (SchedulerKind.LAUNCHD, *([SchedulerKind.CRON] if found("crontab") else []))
-    if platform == "win32":
-        return (SchedulerKind.WINDOWS,)
     return tuple(kind for kind, name in ((SchedulerKind.SYSTEMD, "systemctl"), (SchedulerKind.CRON, "crontab")) if found(name))
 
 
@@ -147,21 +143,6 @@ def _quote_shell(word: str) -> str:
     return quoted.replace("%", "\\%")
 
 
-def windows_task_text(entry: JobEntry) -> str:
-    """The Windows task; if the machine was off, it runs later."""
-    arguments = escape(subprocess.list2cmdline(entry.command[1:]))
-    return (
-        '<?xml version="1.0" encoding="UTF-16"?>\n<Task version="1.2" '
-        'xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">\n'
-        f"<Triggers><CalendarTrigger><StartBoundary>2026-01-01T{entry.at:%H:%M}:00</StartBoundary>"
-        "<ScheduleByDay><DaysInterval>1</DaysInterval></ScheduleByDay></CalendarTrigger></Triggers>\n"
-        "<Settings><StartWhenAvailable>true</StartWhenAvailable><MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy>"
-        "<Priority>9</Priority><Hidden>true</Hidden></Settings>\n"
-        f"<Actions><Exec><Command>{escape(entry.command[0])}</Command><Arguments>{arguments}</Arguments></Exec></Actions>\n<"
-        "/Task>\n"
-    )
-
-
 def units_folder(home: Path, env: Mapping[str, str]) -> Path:
     """The folder from which systemd reads a user's units."""
     given = env.get("XDG_CONFIG_HOME", "")
@@ -176,8 +157,6 @@ def job_entry_files(kind: SchedulerKind, entry: JobEntry, home: Path, env: Mappi
             return {folder / f"{UNIT}.service": service_text(entry), folder / f"{UNIT}.timer": timer_text(entry)}
         case SchedulerKind.LAUNCHD:
             return {home / "Library" / "LaunchAgents" / f"{LABEL}.plist": launchd_text(entry)}
-        case SchedulerKind.WINDOWS:
-            return {home / ".local" / "share" / "kept" / f"{UNIT}.xml": windows_task_text(entry)}
         case SchedulerKind.CRON:
             return {}
 
@@ -191,8 +170,6 @@ def enable_job(kind: SchedulerKind, entry: JobEntry, places: Sequence[Path], run
         case SchedulerKind.LAUNCHD:
             run(["launchctl", "bootout", _launchd_domain(), str(places[0])], "")
             return run(["launchctl", "bootstrap", _launchd_domain(), str(places[0])], "")
-        case SchedulerKind.WINDOWS:
-            return run(["schtasks", "/create", "/tn", UNIT, "/xml", str(places[0]), "/f"], "")
         case SchedulerKind.CRON:
             others = _other_crontab_lines(run)
             return run(["crontab", "-"], "".join(f"{item}\n" for item in (*others, cron_line(entry))))
@@ -205,8 +182,6 @@ def disable_job(kind: SchedulerKind, places: Sequence[Path], run: Run = run_comm
             return run(["systemctl", "--user", "disable", "--now", f"{UNIT}.timer"], "")
         case SchedulerKind.LAUNCHD:
             return run(["launchctl", "bootout", _launchd_domain(), str(places[0])], "") if places else CommandResult(code=0, out="")
-        case SchedulerKind.WINDOWS:
-            return run(["schtasks", "/delete", "/tn", UNIT, "/f"], "")
         case SchedulerKind.CRON:
             others = _other_crontab_lines(run)
             return run(["crontab", "-"], "".join(f"{other}\n" for other in others)) if others else run(["crontab", "-r"], "")
@@ -237,8 +212,6 @@ def query_job_state(kind: SchedulerKind, run: Run = run_command) -> CommandResul
             return run(["systemctl", "--user", "list-timers", f"{UNIT}.timer", "--no-pager", "--no-legend"], "")
         case SchedulerKind.LAUNCHD:
             return run(["launchctl", "print", f"{_launchd_domain()}/{LABEL}"], "")
-        case SchedulerKind.WINDOWS:
-            return run(["schtasks", "/query", "/tn", UNIT], "")
         case SchedulerKind.CRON:
             line = find_crontab_line(run)
             return CommandResult(code=0 if line else 1, out=line)
@@ -262,12 +235,7 @@ def install_job(
     chosen, entry = _plan_job(home, env, at=at, zone=zone, kind=kind)
     wanted = job_entry_files(chosen, entry, home.root, env)
     for path, text in wanted.items():
-        files.write_if_unchanged(
-            path,
-            text.encode("utf-16" if chosen is SchedulerKind.WINDOWS else "utf-8"),
-            expect=files.read_file(path).stamp,
-            root=home.root,
-        )
+        files.write_if_unchanged(path, text.encode(), expect=files.read_file(path).stamp, root=home.root)
     if home.root != home.user:
         return InstalledJob(
             kind=chosen, places=tuple(map(str, wanted)), enabled=False, detail="a trial home: not registered with the system"
@@ -339,6 +307,14 @@ def list_installed_jobs(home: Paths, env: Mapping[str, str], *, run: Run = run_c
     return tuple(found)
 
 
+def find_dead_program(job: InstalledJob, *, run: Run = run_command) -> str:
+    """The first program that an installed job names by its path and that cannot be run; empty if there is none."""
+    cron = job.kind is SchedulerKind.CRON
+    text = find_crontab_line(run) if cron else "\n".join(files.read_text(Path(place)) for place in job.places)
+    programs = re.findall(r"(/[^\s\"'<>]*/(?:kept|python[\d.]*))(?=[\s\"'<])", text)
+    return next((program for program in programs if not os.access(program, os.X_OK)), "")
+
+
 _ANY = JobEntry(command=("kept",), at=AT)
 
 
@@ -366,13 +342,12 @@ _VARIABLES = (
 
 
 def _job_command(home: Paths, env: Mapping[str, str]) -> tuple[str, ...]:
-    """The command of the nightly job. It names this interpreter's kept, so that the PATH does not decide which kept runs.
-
-    Except on Windows it also passes on the variables that say where clients keep their files; Windows stores them with the user.
+    """The command of the nightly job. It names kept by its full path, because the PATH may lead to another kept, and passes on the
+    variables that say where clients keep their files.
     """
     script = Path(sys.executable).with_name("kept")
     program = (str(script),) if script.is_file() else (sys.executable, "-m", "kept")
-    named = tuple(f"{name}={env[name]}" for name in _VARIABLES if env.get(name)) if os.name == "posix" else ()
+    named = tuple(f"{name}={env[name]}" for name in _VARIABLES if env.get(name))
     return (
         *(("/usr/bin/env", *named) if named else ()),
         *program,

@@ -14,7 +14,7 @@ from kept.cli.lists import step_line
 from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.codec import dump
 from kept.core.errors import KeptError, UsageError
-from kept.install.schedule import InstalledJob, install_job, job_files, list_installed_jobs
+from kept.install.schedule import InstalledJob, find_dead_program, install_job, job_files, list_installed_jobs
 from kept.install.schedule import uninstall_job as uninstall_schedule
 from kept.install.setup import (
     SettingsChange,
@@ -64,8 +64,10 @@ def setup(
         memory_file = workspace.profile.outputs.memory_file
     changes = plan_hooks(home, hooks=hooks, allow=allow and load_setting(home, "handover") != "off")
     readers = tuple(client for client in section_clients(home) if sections and client.name not in load_setting(home, "sections"))
-    planned = _plan_lines(home, changes, readers, memory_file, hooks=hooks, allow=allow, nightly=nightly, at=at, whole=show_)
-    show.write_lines(planned)
+    jobs = list_installed_jobs(home, os.environ)
+    dead_job = next((job for job in jobs if find_dead_program(job)), None)
+    job_line = _plan_job_line(jobs, dead_job, at or "02:30") if nightly else None
+    show.write_lines(_plan_lines(home, changes, readers, memory_file, job_line, hooks=hooks, allow=allow, whole=show_))
     if show_:
         return 0
     if not yes:
@@ -77,30 +79,24 @@ def setup(
             return 0
     if readers:
         change_setting(home, "sections", ",".join([*load_setting(home, "sections"), *(client.name for client in readers)]))
-    return _install_all(context, home, changes, nightly=nightly and not list_installed_jobs(home, os.environ), at=at, ask=not yes)
-
-
-def _install_all(
-    context: typer.Context, home: Paths, changes: tuple[SettingsChange, ...], *, nightly: bool, at: str, ask: bool
-) -> int:
     code = 0
     for hook in install_hooks(home, changes):
         show.write_line("Wrote ", show.format_path(hook.path), (f"  {hook.what}", "dim"))
-    if nightly:
-        code = _install_job(context, home, at=at)
-    elif load_setting(home, "at_session_end") != "run" and not list_installed_jobs(home, os.environ):
+    if nightly and (dead_job or not jobs):
+        code = _install_job(context, home, at=at, kind=dead_job.kind if dead_job else "")
+    elif not jobs and load_setting(home, "at_session_end") != "run":
         hint = " → kept config set at_session_end run reads each when it ends"
         show.write_line(("Without a nightly job sessions are read when you call kept run", "yellow"), (hint, "dim"))
-    code = max(code, run_and_report(context, RunOptions(), ask=ask))
+    code = max(code, run_and_report(context, RunOptions(), ask=not yes))
     record_program_path(home, overwrite=True)
     return code
 
 
-def _install_job(context: typer.Context, home: Paths, *, at: str) -> int:
+def _install_job(context: typer.Context, home: Paths, *, at: str, kind: str) -> int:
     """Install the nightly job; if no scheduler would run it, let each session be read when it ends. Returns the exit code."""
     code, runs = 0, False
     try:
-        done = install_job(home, os.environ, at=at, zone=call_options(context).zone or "")
+        done = install_job(home, os.environ, at=at, zone=call_options(context).zone or "", kind=kind)
         show.write_lines(_installed_lines(done))
         runs = done.enabled
     except KeptError as error:
@@ -144,11 +140,10 @@ def _plan_lines(
     changes: tuple[SettingsChange, ...],
     readers: tuple[Client, ...],
     memory_file: str,
+    job_line: Line | None,
     *,
     hooks: bool,
     allow: bool,
-    nightly: bool,
-    at: str,
     whole: bool,
 ) -> Iterator[Line]:
     yield line(("This will be written:", "bold"))
@@ -170,12 +165,8 @@ def _plan_lines(
         yield hanging_line([("  ", "")], show.format_path(home.of(reader) / reader.instructions), (what, "dim"))
     if any(client.name == "codex" for client in used_clients(home)) and changes:
         yield line(("  Codex asks you once whether it may call these hooks", "dim"))
-    if nightly:
-        there = list_installed_jobs(home, os.environ)
-        yield line(
-            f"  the night's job, at {at or '02:30'}" if not there else f"  {there[0].kind} runs kept already",
-            (" → kept schedule install --show", "dim"),
-        )
+    if job_line is not None:
+        yield job_line
     if memory_file:
         by_hook = "  what holds everywhere, once something does; memories of a project come by the hook instead"
         called = (hooks and claude in used_clients(home)) or claude in (*hooked_clients(home), *plugin_clients(home))
@@ -186,6 +177,14 @@ def _plan_lines(
         show.format_path(home.state),
         ("  the store; kept uninstall takes the rest away again, --purge the store too", "dim"),
     )
+
+
+def _plan_job_line(jobs: tuple[InstalledJob, ...], dead_job: InstalledJob | None, at: str) -> Line:
+    if dead_job is not None:
+        what = f"  the nightly job of {dead_job.kind} anew, at {at}: it starts {find_dead_program(dead_job)}, which cannot be run"
+    else:
+        what = f"  {jobs[0].kind} runs kept already" if jobs else f"  the nightly job, at {at}"
+    return line(what, (" → kept schedule install --show", "dim"))
 
 
 def uninstall(
@@ -279,7 +278,7 @@ def schedule(
     *,
     at: Annotated[str, typer.Option(metavar="HH:MM", help="When, every night (02:30).")] = "",
     kind: Annotated[
-        str, typer.Option("--with", metavar="SCHEDULER", help="systemd, launchd, cron or windows; default: the best available.")
+        str, typer.Option("--with", metavar="SCHEDULER", help="systemd, launchd or cron; default: the best available.")
     ] = "",
     only_show: Annotated[bool, typer.Option("--show", help="install: show what would be written, and write nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
