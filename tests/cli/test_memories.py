@@ -46,7 +46,9 @@ def test_a_list_reads_no_more_memories_than_are_looked_at(capsys, home, monkeypa
     read, some = [], Memories.some
     monkeypatch.setattr(Memories, "some", lambda self, ids: read.extend(ids) or some(self, ids))
     monkeypatch.setitem(list_active.__kwdefaults__, "most", 1)
-    monkeypatch.setattr("kept.cli.show.page_lines", lambda lines: list(islice(lines, 4)))  # a project, a category, two memories
+    monkeypatch.setattr(
+        "kept.cli.commands.list.page_lines", lambda lines: list(islice(lines, 4))
+    )  # a project, a category, two memories
     assert kept(capsys, "list")[0] == 0
     assert (len(read), chosen) == (2, ["user"])
 

@@ -14,8 +14,8 @@ import termios
 import pytest
 
 from cli_world import OTHER, RULE, command, kept, memory_file, told, transcript
-from kept.cli import front
-from kept.cli.show import hanging_line, json_text, to_safe_line
+from kept.cli import command_support
+from kept.cli.console import hanging_line, json_text, to_safe_line
 
 LONG = (
     "Never write to `deploy.log` from a background job in this repo, always send the message to the `notify` queue and "
@@ -216,14 +216,14 @@ def test_a_line_is_one_line_whatever_its_words(capsys):
 
 def test_a_key_that_was_not_offered_is_asked_again(monkeypatch):
     pressed = iter("?\r Y")
-    monkeypatch.setattr(front, "read_keystroke", lambda: next(pressed))
-    assert front.read_key("yn") == "y"
+    monkeypatch.setattr(command_support, "read_keystroke", lambda: next(pressed))
+    assert command_support.read_key("yn") == "y"
 
 
 @pytest.mark.parametrize("nothing", ["", "\x04"])
 def test_nobody_at_the_terminal_means_the_last_choice(monkeypatch, nothing):
-    monkeypatch.setattr(front, "read_keystroke", lambda: nothing)
-    assert front.read_key("yn") == "n"
+    monkeypatch.setattr(command_support, "read_keystroke", lambda: nothing)
+    assert command_support.read_key("yn") == "n"
 
 
 def test_help_is_plain(capsys, home):

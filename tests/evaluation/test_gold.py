@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kept.cli.door import main
+from kept.cli.dispatch import main
 from kept.core.errors import UsageError
 from kept.evaluation.extraction import compare_gold_sets, compare_with_gold
 from kept.paths import Paths

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kept.cli.door import main
+from kept.cli.dispatch import main
 from kept.core.errors import UsageError
 from kept.evaluation.turns import compare_with_turns, load_annotations
 from talking import OTHER, RULE, say

@@ -20,7 +20,7 @@ from urllib.parse import quote
 import pytest
 
 import kept
-from kept.cli.door import main
+from kept.cli.dispatch import main
 from kept.core.erasure import ErasureWords
 from kept.core.errors import StoreError, UsageError
 from kept.core.memory import Status

@@ -9,7 +9,7 @@ from importlib.resources import files
 
 import pytest
 
-from kept.cli.door import main
+from kept.cli.dispatch import main
 from kept.core.memory import Status
 from kept.memories import person
 from kept.pipeline.run import RunOptions, run_pipeline

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from kept.cli.door import main
+from kept.cli.dispatch import main
 from kept.core.errors import StoreError, UsageError
 from kept.core.memory import Status
 from kept.extraction import stretches

@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from kept.cli.door import main
+from kept.cli.dispatch import main
 from kept.core.errors import ConfigError, UsageError
 from kept.llm.replies import QuestionNote, ReplyCache
 from kept.local.settings import ArchiveSettings, count_days, parse_settings

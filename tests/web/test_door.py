@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kept.core.errors import BusyError, UsageError
-from kept.install.serving import announce_page, find_running_page
+from kept.install.server_files import announce_page, find_running_page
 from kept.paths import find_paths
 from kept.web import open_socket
 from kept.web.door import HEADERS, MOST

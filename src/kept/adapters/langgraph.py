@@ -20,10 +20,8 @@ from kept.api import Item, Memory
 _CATEGORY = "project_fact"
 _FIRST = 64  # results of the first search; four times as many each time they do not suffice
 _MATCHES: Mapping[str, Callable[[tuple[str, ...], tuple[str, ...]], bool]] = {
-    "prefix": lambda namespace, path: all(each in ("*", part) for each, part in zip(path, namespace, strict=False)),
-    "suffix": lambda namespace, path: all(
-        each in ("*", part) for each, part in zip(reversed(path), reversed(namespace), strict=False)
-    ),
+    "prefix": lambda namespace, path: all(wanted in ("*", part) for wanted, part in zip(path, namespace, strict=False)),
+    "suffix": lambda namespace, path: _MATCHES["prefix"](namespace[::-1], path[::-1]),
 }
 _EQUALITIES = {"$eq": operator.eq, "$ne": operator.ne}
 _ORDERINGS = {"$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt, "$lte": operator.le}  # for numbers
@@ -39,17 +37,17 @@ class KeptStore(BaseStore):
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Run operations in order."""
-        return [self._do(item) for item in ops]
+        return [self._run(op) for op in ops]
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Run operations in order, in a thread."""
         return await asyncio.to_thread(self.batch, list(ops))
 
-    def _do(self, op: Op) -> Result:
+    def _run(self, op: Op) -> Result:
         match op:
             case GetOp(namespace=namespace, key=key):
-                found = self._stored().get((namespace, key))
-                return StoreItem(**self._fields(*found)) if found else None
+                stored = self._load_values().get((namespace, key))
+                return StoreItem(**self._fields(*stored)) if stored else None
             case PutOp():
                 self._put(op)
                 return None
@@ -57,47 +55,39 @@ class KeptStore(BaseStore):
                 return self._search(op)
             case ListNamespacesOp():
                 return self._namespaces(op)
-        raise TypeError(f"no operation of a store: {op!r}")
+        raise TypeError(f"not an operation of a store: {op!r}")
 
-    def _stored(self) -> dict[tuple[tuple[str, ...], str], tuple[Item, dict[str, Any]]]:
+    def _load_values(self) -> dict[tuple[tuple[str, ...], str], tuple[Item, dict[str, Any]]]:
         """The values by namespace and key. An agent's held change of an approved value takes precedence, because it was put
         last.
         """
-        found: dict[tuple[tuple[str, ...], str], tuple[Item, dict[str, Any]]] = {}
+        values: dict[tuple[tuple[str, ...], str], tuple[Item, dict[str, Any]]] = {}
         for status in ("held", "active"):
             for item in self._memory.list(status=status):
-                if (body := self._value(item.text)) is not None:
-                    found.setdefault((body["namespace"], body["key"]), (item, body))
-        return found
+                if (body := _parse_value(item.text)) is not None:
+                    values.setdefault((body["namespace"], body["key"]), (item, body))
+        return values
 
     def _fields(self, item: Item, body: dict[str, Any]) -> dict[str, Any]:
         changed = self._memory.history(item.id)[-1].at
         return body | {"created_at": item.first_seen or changed, "updated_at": changed}
 
-    def _value(self, text: str) -> dict[str, Any] | None:
-        """The store value in a memory; None if the memory is not one of a store."""
-        try:
-            body = json.loads(text)
-            return {"namespace": tuple(body["namespace"]), "key": body["key"], "value": body["value"]}
-        except (ValueError, TypeError, KeyError):
-            return None
-
     def _put(self, op: PutOp) -> None:
-        while (found := self._stored().get((op.namespace, op.key))) and op.value is None:
-            self._memory.delete(found[0].id, agent=self._agent)
+        while (stored := self._load_values().get((op.namespace, op.key))) and op.value is None:
+            self._memory.delete(stored[0].id, agent=self._agent)
         if op.value is None:
             return
-        text = _text_of(op.namespace, op.key, op.value)
-        if found is None or (self._agent and found[0].status == "active" and found[0].text != text):
+        text = _format_value(op.namespace, op.key, op.value)
+        if stored is None or (self._agent and stored[0].status == "active" and stored[0].text != text):
             self._memory.add(text, _CATEGORY, agent=self._agent)
-        elif found[0].text != text:
-            self._memory.update(found[0].id, text, agent=self._agent)
+        elif stored[0].text != text:
+            self._memory.update(stored[0].id, text, agent=self._agent)
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         depth = len(op.namespace_prefix)
         scores: dict[str, float] = {}
-        within = [(item, body) for item, body in self._stored().values() if body["namespace"][:depth] == op.namespace_prefix]
-        stored = {item.id: (item, body) for item, body in within if _fits(body["value"], op.filter or {})}
+        within = [(item, body) for item, body in self._load_values().values() if body["namespace"][:depth] == op.namespace_prefix]
+        stored = {item.id: (item, body) for item, body in within if _matches_filter(body["value"], op.filter or {})}
         wanted = op.offset + op.limit
         most = _FIRST
         while op.query:
@@ -106,35 +96,46 @@ class KeptStore(BaseStore):
             if len(scores) >= wanted or len(hits) < most:
                 break
             most *= 4
-        order = [*scores, *(number for number in stored if number not in scores)]
-        return [SearchItem(**self._fields(*stored[number]), score=scores.get(number)) for number in order[op.offset : wanted]]
+        order = [*scores, *(id_ for id_ in stored if id_ not in scores)]
+        return [SearchItem(**self._fields(*stored[id_]), score=scores.get(id_)) for id_ in order[op.offset : wanted]]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
-        conditions = [(item.path, _MATCHES[item.match_type]) for item in op.match_conditions or ()]
-        found = {
-            namespace
-            for namespace in {namespace for namespace, _ in self._stored()}
+        conditions = [(condition.path, _MATCHES[condition.match_type]) for condition in op.match_conditions or ()]
+        namespaces = {
+            namespace[: op.max_depth]
+            for namespace, _ in self._load_values()
             if all(len(namespace) >= len(path) and matches(namespace, path) for path, matches in conditions)
         }
-        return sorted({namespace[: op.max_depth] for namespace in found})[op.offset : op.offset + op.limit]
+        return sorted(namespaces)[op.offset : op.offset + op.limit]
 
 
-def _text_of(namespace: tuple[str, ...], key: str, value: dict[str, Any]) -> str:
-    """A value as the text of a memory. The mark distinguishes keys that differ only in case or punctuation, which memories do not.
-    What the text of a memory would lose (repeated spaces, invisible characters) is escaped.
+def _parse_value(text: str) -> dict[str, Any] | None:
+    """The store value in a memory; None if the memory is not one of a store."""
+    try:
+        body = json.loads(text)
+        return {"namespace": tuple(body["namespace"]), "key": body["key"], "value": body["value"]}
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+def _format_value(namespace: tuple[str, ...], key: str, value: dict[str, Any]) -> str:
+    """A value as the text of a memory.
+
+    Memories whose texts differ only in case or punctuation are one memory; a hash of namespace and key (``mark``) keeps values
+    apart. What the text of a memory would lose (repeated spaces, invisible characters) is escaped.
     """
     mark = int(sha256(json.dumps([namespace, key]).encode()).hexdigest()[:8], 16)
     text = json.dumps({"namespace": list(namespace), "key": key, "value": value, "mark": mark}, ensure_ascii=False)
-    shown = (item if item.isprintable() and not unicodedata.combining(item) else json.dumps(item)[1:-1] for item in text)
-    return "".join(shown).replace("  ", "\\u0020\\u0020")
+    kept = (char if char.isprintable() and not unicodedata.combining(char) else json.dumps(char)[1:-1] for char in text)
+    return "".join(kept).replace("  ", "\\u0020\\u0020")
 
 
-def _fits(value: dict[str, Any], wanted: dict[str, Any]) -> bool:
+def _matches_filter(value: dict[str, Any], wanted: dict[str, Any]) -> bool:
     """True if a value has the fields of a filter: equal, or matching its operators."""
-    return all(_compares(value.get(name), each) for name, each in wanted.items())
+    return all(_matches(value.get(name), condition) for name, condition in wanted.items())
 
 
-def _compares(value: Any, wanted: Any) -> bool:
+def _matches(value: Any, wanted: Any) -> bool:
     if not (isinstance(wanted, dict) and any(name.startswith("$") for name in wanted)):
         return bool(value == wanted)
     return all(

@@ -14,9 +14,9 @@ from types import EllipsisType, TracebackType
 from typing import Literal, Self, TypeVar
 from uuid import uuid4
 
-from kept.api.scopes import directory_of, folder_name, home_of_user
-from kept.api.session import KEEP, MOST, Session, Window, withdrawals_of_run
-from kept.api.values import Change, Context, Forgotten, Item, Learnt, Recalled, change_of, item_of, line_of_piece, recalled_of
+from kept.api.scopes import find_user_home, identify_project, make_folder_name
+from kept.api.session import KEEP, MOST, Session, Window, find_withdrawals
+from kept.api.values import Change, Context, Forgotten, Item, Learnt, Recalled, make_change, make_item, make_line, make_recalled
 from kept.changes import apply_person_change, update_index_after_change
 from kept.core.errors import BusyError, MissingError, UsageError
 from kept.core.fence import render_block
@@ -88,10 +88,10 @@ class Memory:
         name = session if session is not None else uuid4().hex
         if not isinstance(name, str) or not name.replace("-", "").replace("_", "").isalnum() or len(name) > 100:
             raise UsageError("a session's name may hold letters, digits, - and _ only", where=str(name)[:100])
-        directory, home = directory_of(project), home_of_user(path_or_url, user)
+        directory, home = identify_project(project), find_user_home(path_or_url, user)
         with ExitStack() as stack:
             workspace = stack.enter_context(open_workspace(home, profile=profile))
-            stem = f"{name}-{folder_name(directory)[-8:]}" if directory else name  # two projects never share a session
+            stem = f"{name}-{make_folder_name(directory)[-8:]}" if directory else name  # two projects never share a session
             held = Session(workspace, home.agents / f"{stem}.jsonl", directory, most=most, keep=keep)
             return cls(workspace, held, stack.pop_all().close, shared=user is ...)
 
@@ -152,7 +152,7 @@ class Memory:
                 others=False,
                 fill=budget is not None,
             )
-        return Context(text=render_block(found.pieces), lines=tuple(map(line_of_piece, found.pieces)), tokens=found.tokens)
+        return Context(text=render_block(found.pieces), lines=tuple(map(make_line, found.pieces)), tokens=found.tokens)
 
     def search(self, query: str, *, limit: int = 10, said: bool = False, waiting: bool = False) -> tuple[Recalled, ...]:
         """Search the memories of the user and this project, best first; with ``said`` also what was said in earlier sessions
@@ -165,7 +165,7 @@ class Memory:
             filters = Filters(scopes=self._scopes, statuses=("active", "held") if waiting else ("active",))
             hits = search(workspace, query, where=layers, limit=limit, filters=filters)
             return tuple(
-                recalled_of(hit, workspace.store.log.memory(hit.id) if hit.kind is UnitKind.MEMORY else None) for hit in hits
+                make_recalled(hit, workspace.store.log.memory(hit.id) if hit.kind is UnitKind.MEMORY else None) for hit in hits
             )
 
     def list(self, *, status: State | None = "active", category: str = "") -> tuple[Item, ...]:
@@ -174,19 +174,19 @@ class Memory:
             now = workspace.clock()
             which = MemoryFilter(statuses=(Status(status or "active"),), category=category, everything=status is None)
             own = [memory for memory in workspace.store.log.memories() if memory.scope in self._scopes and memory.content]
-            return tuple(item_of(memory, now) for memory in filter_memories(workspace, own, which, now))
+            return tuple(make_item(memory, now) for memory in filter_memories(workspace, own, which, now))
 
     def get(self, number: str) -> Item:
         """The memory with this id, or with an unambiguous prefix of at least four characters. Raises MissingError if there is none
         here.
         """
         with self._locked_workspace() as workspace:
-            return item_of(self._find_in_scopes(number), workspace.clock())
+            return make_item(self._find_in_scopes(number), workspace.clock())
 
     def history(self, number: str) -> tuple[Change, ...]:
         """Everything that happened to a memory, oldest first. Raises MissingError."""
         with self._locked_workspace() as workspace:
-            return tuple(map(change_of, build_timeline(workspace, self._find_in_scopes(number), context=0).chapters))
+            return tuple(map(make_change, build_timeline(workspace, self._find_in_scopes(number), context=0).chapters))
 
     def add(self, text: str, category: str = "", *, agent: bool = False) -> Item:
         """Remember a sentence for this project, or for the user everywhere if there is no project or the category is user-wide.
@@ -261,10 +261,10 @@ class Memory:
             report = _wait_while_busy(lambda: run_pipeline(workspace, paths, RunOptions(occasion=Occasion.SESSION_END)))
             now = workspace.clock()
             skipped = (f"{where}: {reason}" for where, reason in report.skipped)
-            new = tuple(item_of(memory, now) for memory in report.new if memory.scope in self._scopes)
-            withdrawn, unmet = withdrawals_of_run(workspace, report.run, paths, self._scopes)
+            new = tuple(make_item(memory, now) for memory in report.new if memory.scope in self._scopes)
+            withdrawn, unmet = find_withdrawals(workspace, report.run, paths, self._scopes)
             problems = (*report.written.problems, *report.curated.stopped, *skipped, *unmet)
-            return Learnt(new=new, withdrawn=tuple(item_of(memory, now) for memory in withdrawn), problems=problems)
+            return Learnt(new=new, withdrawn=tuple(make_item(memory, now) for memory in withdrawn), problems=problems)
 
     @property
     def _scopes(self) -> tuple[str, ...]:
@@ -322,7 +322,7 @@ class Memory:
         files = self._shared and not agent_variable(os.environ)
         memory, _ = apply_person_change(self._workspace, stored_whole, with_files=files, with_index=False)
         self._index_is_stale = True
-        return item_of(memory, self._workspace.clock())
+        return make_item(memory, self._workspace.clock())
 
 
 def _wait_while_busy(work: Callable[[], T]) -> T:

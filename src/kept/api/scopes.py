@@ -14,7 +14,7 @@ from kept.paths import Paths, find_paths
 _SHOWN = 40  # characters of a name in its folder name
 
 
-def home_of_user(path: str | os.PathLike[str] | None, user: str | EllipsisType) -> Paths:
+def find_user_home(path: str | os.PathLike[str] | None, user: str | EllipsisType) -> Paths:
     """The home of a user's memory, below the folder ``path`` (None: the current user's home). With ``user=...`` it is that folder's
     own.
 
@@ -36,11 +36,11 @@ def home_of_user(path: str | os.PathLike[str] | None, user: str | EllipsisType) 
     if user is ...:
         return home
     # not in the state folder, so that erasing and checking the folder's own memory leave it alone
-    own = home.state.with_name("kept-users") / folder_name(user)
+    own = home.state.with_name("kept-users") / make_folder_name(user)
     return replace(home, root=own, user=own, variables=(), settings_folder=home.config)
 
 
-def directory_of(project: str | os.PathLike[str] | None) -> str:
+def identify_project(project: str | os.PathLike[str] | None) -> str:
     """The identifier of a project: the absolute path of a folder (a path object, or text with a separator), or else a name, even if
     a folder of that name exists; empty for None. Raises UsageError for an empty name.
     """
@@ -53,7 +53,7 @@ def directory_of(project: str | os.PathLike[str] | None) -> str:
     return str(Path(given).expanduser().resolve()) if is_path else f"{os.sep}{given}"
 
 
-def folder_name(name: str) -> str:
+def make_folder_name(name: str) -> str:
     """A file name for a name: its plain characters and a hash, so that no two names share a file on any file system."""
     plain = "".join(char if char.isascii() and (char.isalnum() or char in "-_") else "-" for char in name[:_SHOWN]).strip("-")
     number = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]

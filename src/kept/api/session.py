@@ -110,7 +110,7 @@ class Session:
         return Noticed(live=tuple(live), closed=tuple(closed))
 
 
-def withdrawals_of_run(
+def find_withdrawals(
     workspace: Workspace, run: int, paths: Sequence[Path], scopes: Sequence[str]
 ) -> tuple[list[Memory], tuple[str, ...]]:
     """The memories that a run retired because the person withdrew them, and messages about withdrawals that retired none."""

@@ -146,12 +146,12 @@ class Forgotten:
     problems: tuple[str, ...]
 
 
-def quotes_of(memory: Memory) -> tuple[Quote, ...]:
+def list_quotes(memory: Memory) -> tuple[Quote, ...]:
     """The evidence of a memory."""
     return tuple(Quote(text=item.quote, author=item.author, session=item.session, at=item.at) for item in memory.evidence)
 
 
-def item_of(memory: Memory, moment: datetime) -> Item:
+def make_item(memory: Memory, moment: datetime) -> Item:
     """A memory in its state at a moment."""
     return Item(
         id=memory.id,
@@ -161,14 +161,14 @@ def item_of(memory: Memory, moment: datetime) -> Item:
         status=memory.status_at(moment).value,
         confidence=memory.confidence,
         pinned=memory.pinned,
-        evidence=quotes_of(memory),
+        evidence=list_quotes(memory),
         first_seen=memory.first_seen,
         last_seen=memory.last_seen,
         expires=memory.valid_until,
     )
 
 
-def recalled_of(hit: Hit, memory: Memory | None) -> Recalled:
+def make_recalled(hit: Hit, memory: Memory | None) -> Recalled:
     """A search hit, with the evidence of its memory, or itself as evidence if it was only said."""
     quote = Quote(text=hit.text, author=hit.author, session=hit.session, at=hit.last_at)
     return Recalled(
@@ -179,20 +179,20 @@ def recalled_of(hit: Hit, memory: Memory | None) -> Recalled:
         score=hit.score,
         parts=Score(words=hit.words, meaning=hit.similarity, rest=hit.score - hit.own),
         reasons=hit.reasons,
-        evidence=quotes_of(memory) if memory else (quote,),
+        evidence=list_quotes(memory) if memory else (quote,),
         first_seen=hit.first_at,
         last_seen=hit.last_at,
     )
 
 
-def line_of_piece(piece: ContextPiece) -> Line:
+def make_line(piece: ContextPiece) -> Line:
     """A piece of context as a line."""
     return Line(
         id=piece.key, text=piece.text, layer=piece.layer, day=piece.day, near=piece.near, score=piece.score, reason=piece.reason
     )
 
 
-def change_of(chapter: TimelineEntry) -> Change:
+def make_change(chapter: TimelineEntry) -> Change:
     """An entry of a memory's timeline as a change."""
     return Change(
         kind=chapter.kind,

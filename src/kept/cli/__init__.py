@@ -34,9 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     # Imported modules stay in memory: collecting them repeatedly, and again at exit, took a quarter of a run without news.
     gc.set_threshold(50_000, 20, 20)
     atexit.register(gc.freeze)
-    from kept.cli.door import main as enter  # noqa: PLC0415 - as above
+    from kept.cli.dispatch import main as run_command_line  # noqa: PLC0415 - as above
 
-    enter(words)
+    run_command_line(words)
 
 
 __all__ = ["main"]

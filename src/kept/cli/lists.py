@@ -10,8 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from kept.cli import show
-from kept.cli.show import Line, format_count, format_id, hanging_line, line
+from kept.cli.console import Line, format_count, format_id, format_path, hanging_line, line, write_json, write_line, write_lines
 from kept.core.codec import json_fields
 from kept.core.event import Event, EventKind
 from kept.core.fold import find_undone_passes
@@ -172,7 +171,7 @@ def turns_around(workspace: Workspace, memory: Memory) -> Iterator[Line]:
         yield line()
         yield line(
             (f"session {evidence.session}", "cyan"),
-            (f"  {show.format_path(workspace.paths.place_now(evidence.path))}", "dim"),
+            (f"  {format_path(workspace.paths.place_now(evidence.path))}", "dim"),
         )
         yield from (turn_line(workspace, event, _WHOLE) for event in events)
         if not events:
@@ -189,7 +188,7 @@ def show_session(workspace: Workspace, session: str, *, as_json: bool) -> None:
     """Print the archived turns of a session. Raises UsageError."""
     found = load_conversation(workspace, session)
     if as_json:
-        show.write_json(
+        write_json(
             [
                 {"session": thread.session, "source": thread.source, "path": thread.path, "turns": to_json_value(events)}
                 for thread, events in found
@@ -197,11 +196,11 @@ def show_session(workspace: Workspace, session: str, *, as_json: bool) -> None:
         )
         return
     for thread, events in found:
-        show.write_line(
+        write_line(
             (thread.session, "bold"),
-            (f"  {thread.source}  {show.format_path(workspace.paths.place_now(thread.path))}", "dim"),
+            (f"  {thread.source}  {format_path(workspace.paths.place_now(thread.path))}", "dim"),
         )
-        show.write_lines(turn_line(workspace, event, _WHOLE) for event in events)
+        write_lines(turn_line(workspace, event, _WHOLE) for event in events)
 
 
 def step_line(name: str, detail: str, *, done: bool) -> Line:

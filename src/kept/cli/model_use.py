@@ -4,9 +4,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kept.cli import show
-from kept.cli.front import is_interactive, read_key
-from kept.cli.show import Line, format_count, line
+from kept.cli.command_support import is_interactive, read_key
+from kept.cli.console import Line, format_count, line, write_line, write_lines
 from kept.llm.ask import Usage
 from kept.llm.available import NOWHERE, AvailableModel, find_models, find_programs
 from kept.llm.budget import Estimate, Tally, price_table_date
@@ -194,18 +193,18 @@ def offer_model(workspace: Workspace) -> bool:
     foreseen = _foresee_questions(workspace)
     if not foreseen.questions:
         return False
-    show.write_lines(_offer_lines(available_models, foreseen))
+    write_lines(_offer_lines(available_models, foreseen))
     sys.stdout.flush()
     digits = "".join(str(number) for number in range(1, len(available_models) + 1))
     answer = read_key(f"{digits}n")
     if answer == "n":
         change_setting(workspace.paths, _DECIDED, "none")
-        show.write_line("No model will be asked.", (" → kept config set llm.adapter, should you want one later", "dim"))
+        write_line("No model will be asked.", (" → kept config set llm.adapter, should you want one later", "dim"))
         return False
     for name, value in available_models[int(answer) - 1].settings.items():
         if value:
             change_setting(workspace.paths, name, value)
-    show.write_line(f"{available_models[int(answer) - 1].title} is asked from now on.", (" → kept run --no-llm asks none", "dim"))
+    write_line(f"{available_models[int(answer) - 1].title} is asked from now on.", (" → kept run --no-llm asks none", "dim"))
     return True
 
 

@@ -78,7 +78,7 @@ GROUPS = {
         ),
         Command(
             "show",
-            "commands.show:show_",
+            "commands.show:show",
             "one memory; with --turns the conversation it comes from",
             ("kept show 3fa2b1c0de", "kept show 3fa2b1c0de --history", "kept show 3fa2 --turns", "kept show --session 7f3a"),
         ),

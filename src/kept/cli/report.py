@@ -4,10 +4,9 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from kept.cli import show
+from kept.cli.console import Line, format_count, format_path, format_size, hanging_line, line, more_lines
 from kept.cli.lists import grouped_lines, pending_line
 from kept.cli.model_use import question_lines, unanswered_lines
-from kept.cli.show import Line, format_count, hanging_line, line, more_lines
 from kept.core.markup import format_memory_line
 from kept.core.memory import SAID_ONCE, UNTRIED, Memory
 from kept.core.times import format_minute
@@ -65,8 +64,8 @@ def report_lines(
     yield from problem_lines(report, verbose=verbose)
     for path, bytes_ in report.written.files:
         done = ("Would write " if options.dry else "Wrote ") if bytes_ else ("Would remove " if options.dry else "Removed ")
-        size = show.format_size(bytes_) if bytes_ else "nothing is to stand in it"
-        yield line((done, "green"), show.format_path(path), (f" ({size})", "dim"))
+        size = format_size(bytes_) if bytes_ else "nothing is to stand in it"
+        yield line((done, "green"), format_path(path), (f" ({size})", "dim"))
     yield from outdated_lines(report)
     yield line((f"{format_count(report.active, 'memory', 'memories')} · {report.seconds:.1f} s", "dim"))
 
@@ -192,7 +191,7 @@ def llm_extraction_lines(read: LlmExtractionReport) -> Iterator[Line]:
         if origin != BUILT_IN:
             yield line(
                 ("Extraction prompt: yours, ", "yellow"),
-                show.format_path(Path(origin)),
+                format_path(Path(origin)),
                 (f" (profile {profile}, version {version})", "dim"),
             )
     if read.left:
@@ -273,7 +272,7 @@ def problem_lines(report: RunReport, *, verbose: bool) -> Iterator[Line]:
 def unread_lines(skipped: Sequence[tuple[str, str]], *, verbose: bool, hint: str = "kept run --verbose") -> Iterator[Line]:
     """The files that were not read, each with its reason; if there are many, grouped by reason."""
     if verbose or len(skipped) <= _PATHS_SHOWN:
-        yield from (line("  ", show.format_path(path), (f": {reason}", "dim")) for path, reason in skipped)
+        yield from (line("  ", format_path(path), (f": {reason}", "dim")) for path, reason in skipped)
         return
     reasons: dict[str, list[str]] = {}
     for path, reason in skipped:

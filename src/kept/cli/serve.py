@@ -12,12 +12,11 @@ from typing import Annotated
 
 import typer
 
-from kept.cli import show
 from kept.cli.call import GlobalOptions
-from kept.cli.front import call_options
-from kept.cli.show import line
-from kept.install.serving import announce_page, find_running_page, load_mcp_key
-from kept.paths import Paths, find_paths, sample_home
+from kept.cli.command_support import call_options, command_home
+from kept.cli.console import line, write_line, write_lines
+from kept.install.server_files import announce_page, find_running_page, load_mcp_key
+from kept.paths import Paths, sample_home
 from kept.pipeline.sample_run import sample_files
 from kept.recall.embed_server.server import run_embed_server
 from kept.workspace import Workspace, open_workspace
@@ -33,13 +32,12 @@ def mcp(
     port: Annotated[int, typer.Option(metavar="PORT", min=1, max=65_535, help="With --http: the port; the path is /mcp.")] = 8321,
 ) -> None:
     """Serve memory as tools and resources to any agent that speaks MCP; while it runs, hooks also find facts by meaning."""
-    call = call_options(context)
-    home = find_paths(call.home, os.environ)
+    call, home = call_options(context), command_home(context)
     serve = importlib.import_module("kept.mcp").serve
     key = load_mcp_key(home) if http else ""
     if http:
         header = f"Authorization: Bearer {key}"
-        show.write_line(f'claude mcp add --transport http kept http://{host}:{port}/mcp --header "{header}"', stream=sys.stderr)
+        write_line(f'claude mcp add --transport http kept http://{host}:{port}/mcp --header "{header}"', stream=sys.stderr)
     with run_embed_server(home, os.environ):
         serve(partial(open_workspace, home, profile=call.profile, zone=call.zone), key=key, host=host, port=port)
 
@@ -48,35 +46,34 @@ def web(
     context: typer.Context,
     *,
     port: Annotated[int, typer.Option("--port", metavar="PORT", min=0, max=65_535, help="The port; 0 picks any free one.")] = 0,
-    no_open: Annotated[bool, typer.Option("--no-open", help="Tell the address, and open no browser.")] = False,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Print the address, and open no browser.")] = False,
 ) -> None:
     """See, edit, approve and undo what is remembered, in the browser of this machine; Ctrl-C ends it.
 
     The address ends with a key after #, new with every start: without it, no other user and no web page gets in.
     """
-    call = call_options(context)
-    home = find_paths(call.home, os.environ)
-    door = importlib.import_module("kept.web")
-    before = find_running_page(home)
-    if before is not None:  # one server is enough: a signed-in browser can open it again
-        _show_page(f"http://127.0.0.1:{before}/overview", "The page is served already.", no_open=no_open)
-        show.write_line("A browser that is not signed in needs the address from the terminal where it was started.")
+    call, home = call_options(context), command_home(context)
+    page = importlib.import_module("kept.web")
+    running_port = find_running_page(home)
+    if running_port is not None:  # one server is enough: a signed-in browser can open it again
+        _show_page(f"http://127.0.0.1:{running_port}/overview", "The page is served already.", no_open=no_open)
+        write_line("A browser that is not signed in needs the address from the terminal where it was started.")
         return
-    own = door.open_socket(port)
-    open_desk = partial(open_workspace, home, profile=call.profile, zone=call.zone, new_store=call.new_store)
-    with own:
-        with open_desk():
+    listener = page.open_socket(port)
+    open_home = partial(open_workspace, home, profile=call.profile, zone=call.zone, new_store=call.new_store)
+    with listener:
+        with open_home():
             pass  # report an error in the store or the settings before serving
-        where = own.getsockname()[1]
-        with announce_page(home, where) as key, run_embed_server(home, os.environ):
-            door.serve(
-                open_desk,
+        actual_port = listener.getsockname()[1]
+        with announce_page(home, actual_port) as key, run_embed_server(home, os.environ):
+            page.serve(
+                open_home,
                 home,
                 key=key,
-                own=own,
+                own=listener,
                 ready=partial(
                     _show_page,
-                    f"http://127.0.0.1:{where}/overview#{key}",
+                    f"http://127.0.0.1:{actual_port}/overview#{key}",
                     "The page is served here, to this machine alone; Ctrl-C ends it.",
                     no_open=no_open,
                 ),
@@ -85,13 +82,13 @@ def web(
 
 
 def _sample_opener(home: Paths, call: GlobalOptions) -> Callable[[], AbstractContextManager[Workspace]] | None:
-    """A function that opens a workspace of the bundled sample; None if the sample is not installed."""
-    there = sample_home(home)
-    env = {"HOME": str(there.root)}
-    return partial(open_workspace, there, profile=call.profile, zone=call.zone, env=env) if sample_files() else None
+    """Return a function that opens the workspace of the bundled sample; None if the sample is not installed."""
+    sample = sample_home(home)
+    env = {"HOME": str(sample.root)}
+    return partial(open_workspace, sample, profile=call.profile, zone=call.zone, env=env) if sample_files() else None
 
 
 def _show_page(address: str, what: str, *, no_open: bool) -> None:
-    show.write_lines([line(what), line((address, "bold"))])
+    write_lines([line(what), line((address, "bold"))])
     if not no_open and (sys.platform == "darwin" or {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()):
         Thread(target=webbrowser.open, args=[address], daemon=True).start()  # it may wait for the browser, which waits for the page

@@ -1,6 +1,6 @@
-"""The server: its tools, resources and prompts, the project a client works in, and notifications about changed resources.
+"""The MCP server: its tools, resources and prompts, and a notification when the memory file changes.
 
-It is reached over stdio, or over HTTP with the page's protection: only this machine, no other web page, and a key.
+Clients reach it over stdio, or over HTTP as they reach the web page: from this machine only, from no web page, with a key.
 """
 
 import asyncio
@@ -31,19 +31,20 @@ except ImportError as error:
 
 from kept import __version__
 from kept.core.fence import NOTICE, escape_tags
+from kept.llm.available import LOOPBACK
 from kept.mcp import schema
 from kept.pipeline import tools
 from kept.workspace import Workspace
 
 T = TypeVar("T")
-OpenDesk = Callable[[], AbstractContextManager[Workspace]]
+OpenWorkspace = Callable[[], AbstractContextManager[Workspace]]
 
 MEMORY = "kept://memory"
 SECONDS = 1.0  # polling interval; nothing is polled without a listener
 
 
 class FileBus(InMemorySubscriptionBus):
-    """Polls one file as long as somebody listens; ``find`` returns its path and is called when polling starts."""
+    """Polls one file while a client listens, and reports its changes; ``find`` returns its path when polling starts."""
 
     def __init__(self, find: Callable[[], Path]) -> None:
         super().__init__()
@@ -54,11 +55,11 @@ class FileBus(InMemorySubscriptionBus):
         unsubscribe = super().subscribe(listener)
         task = asyncio.get_running_loop().create_task(self._watch_file(listener))
 
-        def leave() -> None:
+        def stop() -> None:
             task.cancel()
             unsubscribe()
 
-        return leave
+        return stop
 
     async def _watch_file(self, listener: Callable[[ServerEvent], None]) -> None:
         path = await asyncio.to_thread(self._find)
@@ -73,10 +74,10 @@ class FileBus(InMemorySubscriptionBus):
 
 def _stat_stamp(path: Path) -> tuple[int, int]:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return (0, 0)
-    return (found.st_mtime_ns, found.st_ino)
+    return (status.st_mtime_ns, status.st_ino)
 
 
 def _ask_for_roots(context: Context, project: str) -> ListRoots | ListRootsResult:
@@ -90,7 +91,7 @@ Directory = Annotated[ListRootsResult, Resolve(_ask_for_roots)]
 
 
 def call_directory(project: str, roots: ListRootsResult) -> str:
-    """The directory of a call, as an absolute path."""
+    """The directory of a call: the one it names, else the client's first root that exists, else that of this process."""
     folders = (unquote(urlsplit(str(root.uri)).path) for root in roots.roots)
     return project or next((folder for folder in folders if Path(folder).is_dir()), str(Path.cwd()))
 
@@ -108,11 +109,11 @@ _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent
 _PROPOSES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
 
 
-def create_server(open_desk: OpenDesk) -> MCPServer:
-    """Create the server; ``open_desk`` opens the workspace for each call."""
+def create_server(open_workspace: OpenWorkspace) -> MCPServer:
+    """Create the server; ``open_workspace`` opens the workspace for each call."""
 
     def memory_file() -> Path:
-        with open_desk() as workspace:
+        with open_workspace() as workspace:
             return tools.memory_path(workspace)
 
     server = MCPServer(
@@ -121,13 +122,13 @@ def create_server(open_desk: OpenDesk) -> MCPServer:
         version=__version__,
         instructions=INSTRUCTIONS,
         log_level="WARNING",
-        tools=create_tools(open_desk),
+        tools=create_tools(open_workspace),
         subscriptions=FileBus(memory_file),
     )
 
     def read(answer: Callable[[Workspace], str]) -> str:
         try:
-            with open_desk() as workspace:
+            with open_workspace() as workspace:
                 return answer(workspace)
         except KeptError as error:
             raise ResourceError(str(error)) from error
@@ -160,12 +161,12 @@ def create_server(open_desk: OpenDesk) -> MCPServer:
     return server
 
 
-def create_tools(open_desk: OpenDesk) -> list[Tool]:
+def create_tools(open_workspace: OpenWorkspace) -> list[Tool]:
     """Create the tools. kept's errors become tool errors, in one line that says what to do."""
 
     def run_tool(call: Callable[[Workspace], T]) -> T:
         try:
-            with open_desk() as workspace:
+            with open_workspace() as workspace:
                 return call(workspace)
         except KeptError as error:
             raise ToolError(str(error)) from error
@@ -186,8 +187,8 @@ def create_tools(open_desk: OpenDesk) -> list[Tool]:
                 workspace, query, within=layers, project=project, category=category, since=since, until=until, limit=limit
             )
         )
-        found = [asdict(match) | {"text": escape_tags(match.text), "reasons": list(match.reasons)} for match in matches]
-        return _tool_result(tools.format_matches(matches), {"notice": NOTICE, "results": found})
+        results = [asdict(match) | {"text": escape_tags(match.text), "reasons": list(match.reasons)} for match in matches]
+        return _tool_result(tools.format_matches(matches), {"notice": NOTICE, "results": results})
 
     def get_memory_evidence(id: schema.MemoryId) -> str:  # noqa: A002 - the name an agent sees
         """One memory with its evidence: whose words it rests on, from which session, and what happened to it since."""
@@ -203,7 +204,7 @@ def create_tools(open_desk: OpenDesk) -> list[Tool]:
         """The few remembered lines that matter for a task or message in a project, with the rules that hold there; often none."""
         return run_tool(lambda workspace: tools.get_context(workspace, message, call_directory(project, roots), budget))
 
-    # What it replaces and what needs it is not used here: extraction reads the whole call from the transcript.
+    # ``replaces`` and ``needed_for`` are not used here: extraction reads them from the call in the transcript.
     def save_what_user_said(
         roots: Directory,
         *,
@@ -251,33 +252,30 @@ def _tool_result(text: str, fields: dict[str, object]) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=text)], structured_content=fields)
 
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
-
-
-def serve(open_desk: OpenDesk, *, key: str = "", host: str = "127.0.0.1", port: int = 8321) -> None:
+def serve(open_workspace: OpenWorkspace, *, key: str, host: str, port: int) -> None:
     """Serve until the client disconnects (stdio), or with a key over HTTP until stopped. Raises UsageError for a host other than
     this one.
     """
     if not key:
-        create_server(open_desk).run("stdio")
+        create_server(open_workspace).run("stdio")
         return
     if host not in LOOPBACK:
         raise UsageError(f"kept serves this machine only, not {host}", hint=f"--host may be {', '.join(LOOPBACK)}")
-    uvicorn.run(create_mcp_app(open_desk, key, port), host=host, port=port, log_level="warning")
+    uvicorn.run(create_mcp_app(open_workspace, key, port), host=host, port=port, log_level="warning")
 
 
-def create_mcp_app(open_desk: OpenDesk, key: str, port: int) -> ASGIApp:
-    """The application: it accepts requests that name this machine, come from no other web page, and carry the key."""
+def create_mcp_app(open_workspace: OpenWorkspace, key: str, port: int) -> ASGIApp:
+    """The HTTP application. It accepts requests that name this machine, come from no other web page, and carry the key."""
     names = [f"{item}:{port}" for item in ("127.0.0.1", "localhost", "[::1]")]
     allowed = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names])
-    inside = create_server(open_desk).streamable_http_app(stateless_http=True, transport_security=allowed)
+    app = create_server(open_workspace).streamable_http_app(stateless_http=True, transport_security=allowed)
     expected = f"Bearer {key}".encode()
 
-    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+    async def check_key(scope: Scope, receive: Receive, send: Send) -> None:
         headers: dict[bytes, Any] = dict(scope.get("headers", ()))
         if scope["type"] == "http" and not hmac.compare_digest(headers.get(b"authorization", b""), expected):
             await PlainTextResponse("kept mcp --http wrote the header to send", status_code=401)(scope, receive, send)
             return
-        await inside(scope, receive, send)
+        await app(scope, receive, send)
 
-    return guarded
+    return check_key

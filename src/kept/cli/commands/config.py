@@ -7,10 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from kept.cli import show
+from kept.cli.command_support import call_options, command_workspace, is_interactive, read_key
 from kept.cli.commands.status import inactive_profile_lines
-from kept.cli.front import call_options, command_workspace, is_interactive, read_key
-from kept.cli.show import Line, hanging_line, line
+from kept.cli.console import Line, format_path, hanging_line, line, write_json, write_line, write_lines
 from kept.core.codec import dump, json_fields
 from kept.core.errors import UsageError
 from kept.memories import configure
@@ -47,25 +46,23 @@ def config(
     home = find_paths(call_options(context).home, os.environ)
     if action == "list":
         found = configure.describe_settings(home)
-        show.write_json([dump(setting) for setting in found]) if as_json else show.write_lines(_format_settings(found))
+        write_json([dump(setting) for setting in found]) if as_json else write_lines(_format_settings(found))
         return 0
     if action == "show":
         values = configure.show_settings(home)
     else:
         values = {name: configure.load_setting(home, name) if value is None else configure.change_setting(home, name, value)}
     if as_json:
-        show.write_json(values)
+        write_json(values)
     elif action == "get":
-        show.write_line(_format_value(values[name]))
+        write_line(_format_value(values[name]))
     else:
         width = max(map(len, values))
-        show.write_lines(
-            hanging_line([(f"{each:<{width}}  ", "cyan")], _format_value(found) or "–") for each, found in values.items()
-        )
-        show.write_line((show.format_path(home.settings), "dim"))
+        write_lines(hanging_line([(f"{each:<{width}}  ", "cyan")], _format_value(found) or "–") for each, found in values.items())
+        write_line((format_path(home.settings), "dim"))
         if name in {"profile", "profiles"} and value is not None and home.store.exists():
             with command_workspace(context) as workspace:
-                show.write_lines(inactive_profile_lines(workspace, load_status(workspace)))
+                write_lines(inactive_profile_lines(workspace, load_status(workspace)))
     return 0
 
 
@@ -75,18 +72,16 @@ def _try_model(context: typer.Context, *, yes: bool, as_json: bool) -> int:
         if not yes:
             if not is_interactive():
                 raise UsageError("a trial sends a question to the language model, so it needs a yes", hint="add --yes")
-            show.write_lines(_probe_plan_lines(plan_probe(workspace)))
+            write_lines(_probe_plan_lines(plan_probe(workspace)))
             if read_key("yn") != "y":
                 raise UsageError("nothing was sent")
         tried = run_probe(workspace)
     if as_json:
-        show.write_json(json_fields(tried, well="ok", told="answer", seconds="seconds", tokens="tokens", cost="cost"))
+        write_json(json_fields(tried, well="ok", told="answer", seconds="seconds", tokens="tokens", cost="cost"))
     else:
         price = "price unknown" if tried.cost is None else f"{tried.cost:.4f} USD"
         told = f"It answered “{tried.answer}”" if tried.ok else f"It did not answer: {tried.answer}"
-        show.write_line(
-            (told, "green" if tried.ok else "red"), (f" ({tried.seconds:.1f} s, {tried.tokens} tokens, {price})", "dim")
-        )
+        write_line((told, "green" if tried.ok else "red"), (f" ({tried.seconds:.1f} s, {tried.tokens} tokens, {price})", "dim"))
     return 0 if tried.ok else 1
 
 

@@ -6,9 +6,8 @@ from typing import Annotated
 import typer
 
 from kept.cli import hook as hooks
-from kept.cli import show
-from kept.cli.front import call_options, check_choice, command_workspace
-from kept.cli.show import Line, format_count, hanging_line, line
+from kept.cli.command_support import call_options, check_choice, command_workspace
+from kept.cli.console import Line, format_count, hanging_line, line, write_json, write_lines
 from kept.core.codec import to_json
 from kept.core.errors import UsageError
 from kept.core.fence import TITLES, Context, render_block
@@ -53,7 +52,7 @@ def context(
         found = preview_context(workspace, words, directory=directory, budget=budget, client=client, fill=bool(budget))
         hooked = client_has_hooks(workspace, client)
     if as_json:
-        show.write_json(
+        write_json(
             {
                 "message": words,
                 "tokens": found.tokens,
@@ -64,11 +63,11 @@ def context(
         )
         return
     if as_text:
-        show.write_lines([line(item) for item in render_block(found.pieces).splitlines()])
+        write_lines([line(item) for item in render_block(found.pieces).splitlines()])
         return
-    show.write_lines(_context_lines(found, why=why, start=not words))
+    write_lines(_context_lines(found, why=why, start=not words))
     if found.pieces and not hooked:
-        show.write_lines([line(("No hook is installed, so nothing adds this yet", "yellow"), (" → kept setup", "dim"))])
+        write_lines([line(("No hook is installed, so nothing adds this yet", "yellow"), (" → kept setup", "dim"))])
 
 
 def _context_lines(found: Context, *, why: bool, start: bool) -> Iterator[Line]:

@@ -8,10 +8,9 @@ from typing import Annotated
 import typer
 
 from kept.changes import apply_person_change
-from kept.cli import show
-from kept.cli.front import call_options, command_workspace, edit_line, is_interactive, read_key
+from kept.cli.command_support import call_options, command_workspace, edit_line, is_interactive, read_key
+from kept.cli.console import Line, line, write_json, write_lines
 from kept.cli.lists import changed_line, memory_line
-from kept.cli.show import Line, line
 from kept.core.errors import UsageError
 from kept.core.memory import Memory, Status
 from kept.core.text import normal_form
@@ -93,7 +92,7 @@ def suggest(
 
     def decide(workspace: Workspace) -> list[Memory]:
         (memory,) = apply(workspace)
-        show.write_lines(
+        write_lines(
             [memory_line(memory, workspace.zone), line("Remember this? ", ("y/n  (s: decide later in `kept review`)", "dim"))]
         )
         match read_key("yns"):
@@ -227,10 +226,10 @@ def _apply_change(
         told = waits if waits and all(memory.status is Status.HELD for memory in memories) else told
         if as_json:
             bodies = [to_export(workspace, memory) for memory in memories]
-            show.write_json(bodies[0] if len(bodies) == 1 else bodies)
+            write_json(bodies[0] if len(bodies) == 1 else bodies)
         elif not call_options(context).quiet:
             moment = workspace.clock()
-            show.write_lines(
+            write_lines(
                 [
                     line((told, "green")),
                     *(changed_line(workspace, memory, memory.outcome_at(moment)) for memory in memories),
@@ -242,7 +241,7 @@ def _apply_change(
 
 def print_problems(written: WriteReport) -> int:
     """Print what could not be written to the files. Returns the exit code."""
-    show.write_lines([line(f"kept: {problem}") for problem in written.problems], sys.stderr)
+    write_lines([line(f"kept: {problem}") for problem in written.problems], sys.stderr)
     return int(bool(written.problems))
 
 

@@ -11,9 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from kept.cli import show
-from kept.cli.front import call_options, check_choice, progress_if_shown
-from kept.cli.show import Line, format_count, line
+from kept.cli.command_support import call_options, check_choice, progress_if_shown
+from kept.cli.console import Line, format_count, line, write_answer
 from kept.core.codec import dump, json_fields
 from kept.core.errors import UsageError
 from kept.evaluation.extraction import Counts, GoldResult, compare_gold_sets, run_ablations, score_extraction
@@ -91,7 +90,7 @@ def eval_(
     """
     call = call_options(context)
 
-    def open_desk(folder: Path) -> AbstractContextManager[Workspace]:
+    def open_store(folder: Path) -> AbstractContextManager[Workspace]:
         return open_workspace(Paths(root=folder, user=folder), profile=call.profile, zone=call.zone or "UTC")
 
     check_choice(level, ("turn", "session"), "--level")
@@ -100,7 +99,7 @@ def eval_(
         match what, gold:
             case "retrieval", _:
                 ranked = run_retrieval(
-                    open_desk,
+                    open_store,
                     _require_path(corpus, "--corpus", what),
                     _require_path(queries, "--queries", what),
                     level=level,
@@ -112,9 +111,9 @@ def eval_(
             case _, _ if replies is not None:
                 read = _require_path(corpus, "--corpus", "--replies")
                 replay_results = replay_recordings(
-                    open_desk, replies, _require_path(turns, "--turns", "--replies"), read, progress=progress
+                    open_store, replies, _require_path(turns, "--turns", "--replies"), read, progress=progress
                 )
-                tricks = run_adversarial_cases(open_desk, replies)
+                tricks = run_adversarial_cases(open_store, replies)
                 rows, body = (
                     (),
                     {
@@ -128,25 +127,25 @@ def eval_(
                 )
             case _, _ if turns is not None:
                 read = _require_path(corpus, "--corpus", "--turns")
-                memories, score = score_extraction(open_desk, turns, read, progress=progress)
+                memories, score = score_extraction(open_store, turns, read, progress=progress)
                 rows, body = memories, _turns_body(score)
                 lines = _turns_lines(score)
                 if ablate:
                     without = run_ablations(load_annotations(turns))
                     body, lines = body | {"ablation": without}, chain(lines, _ablation_lines(without))
             case _, Path() if gold.is_dir():
-                judged = list(compare_gold_sets(open_desk, gold, corpus, progress=progress))
+                judged = list(compare_gold_sets(open_store, gold, corpus, progress=progress))
                 rows = ({"set": result.name} | dict(memory) for result in judged for memory in result.memories)
                 body = {"sets": {result.name: _comparison_body(result) for result in judged}}
                 lines = (shown_line for result in judged for shown_line in _comparison_lines(result, misses=misses))
             case _:
                 learnt = run_extraction(
-                    open_desk, _require_path(corpus, "--corpus", what), _require_path(gold, "--gold", what), progress=progress
+                    open_store, _require_path(corpus, "--corpus", what), _require_path(gold, "--gold", what), progress=progress
                 )
                 rows, lines = learnt.memories, _extraction_lines(learnt)
                 body = learnt.measures | {"facts": learnt.facts}
     _write_rows(out, rows)
-    show.write_answer(lambda: body, lines, as_json=as_json)
+    write_answer(lambda: body, lines, as_json=as_json)
 
 
 def _require_path(path: Path | None, name: str, what: str) -> Path:

@@ -5,9 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from kept.cli import show
-from kept.cli.front import command_workspace
-from kept.cli.show import Line, format_count, hanging_line, line
+from kept.cli.command_support import command_workspace
+from kept.cli.console import Line, format_count, hanging_line, line, write_answer
 from kept.core.codec import json_fields
 from kept.core.errors import UsageError
 from kept.pipeline import edit_file
@@ -43,7 +42,7 @@ def files(
                 lines = list(_preview_lines(write_preview))
             case other:
                 raise UsageError(f"no action {other!r}", hint="one of: list, show, preview")
-    show.write_answer(lambda: body, lines or [line("kept writes no file here.")], as_json=as_json)
+    write_answer(lambda: body, lines or [line("kept writes no file here.")], as_json=as_json)
 
 
 def _file_line(file: edit_file.EditableFile) -> Line:

@@ -7,10 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from kept.cli import show
-from kept.cli.front import call_options, command_workspace, is_interactive, progress_if_shown, read_key
+from kept.cli.command_support import call_options, command_workspace, is_interactive, progress_if_shown, read_key
+from kept.cli.console import Line, format_count, format_path, hanging_line, line, write_json, write_line, write_lines
 from kept.cli.lists import memory_line
-from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.codec import json_fields
 from kept.core.erasure import ErasureMatch
 from kept.core.errors import UsageError
@@ -82,7 +81,7 @@ def command(
         quiet = call_options(context).quiet
         shown = sys.stderr.isatty() and not quiet
         if shown:
-            show.write_line(("Reading everything that kept has, backups too; that may take minutes.", "dim"), stream=sys.stderr)
+            write_line(("Reading everything that kept has, backups too; that may take minutes.", "dim"), stream=sys.stderr)
         if dry_run or not yes:
             with progress_if_shown(shown=shown) as progress:
                 erasure_matches = find_erasure_places(workspace, request, progress=progress)
@@ -96,16 +95,14 @@ def command(
             hint = "name a source of `kept sources`, a file, or a session by 8 characters of its id or more"
             raise UsageError(f"nothing that was read comes from {named!r}", hint=hint)
         if as_json:
-            show.write_json(erasure_body(gone))
+            write_json(erasure_body(gone))
         elif not quiet:
             before = tuple(memory.id for memory in request.memories if not memory.content)
-            show.write_lines(_format_erasure(gone, proved=not (aged or before or gone.remains)))
+            write_lines(_format_erasure(gone, proved=not (aged or before or gone.remains)))
             if before:
                 text = f"{', '.join(before)} was forgotten before, so its words are not known any more"
-                show.write_line(("Not proved: ", "yellow"), text, (' → kept forget --words "…"', "dim"))
-        show.write_lines(
-            [line(f"kept: {problem}") for problem in (*gone.problems, *map(_format_remaining, gone.remains))], sys.stderr
-        )
+                write_line(("Not proved: ", "yellow"), text, (' → kept forget --words "…"', "dim"))
+        write_lines([line(f"kept: {problem}") for problem in (*gone.problems, *map(_format_remaining, gone.remains))], sys.stderr)
         return int(bool(gone.problems or gone.remains))
 
 
@@ -134,7 +131,7 @@ def _format_erasure(gone: ErasureReport, *, proved: bool) -> Iterator[Line]:
     if erased:
         yield line(("Erased in: ", "green"), ", ".join(erased))
     for place in gone.outside:
-        yield line(("Rewritten outside of this home: ", "yellow"), show.format_path(place))
+        yield line(("Rewritten outside of this home: ", "yellow"), format_path(place))
     if proved and gone.out_of_reach:
         yield line("Every file, row and backup that kept reaches was read again; none contains the words. What it does not reach:")
     elif proved:
@@ -180,9 +177,9 @@ def _preview_lines(workspace: Workspace, request: ErasureRequest, found: Sequenc
 def _show_places(workspace: Workspace, request: ErasureRequest, found: Sequence[ErasureMatch], *, as_json: bool) -> None:
     if as_json:
         named = [json_fields(place, "holder", "where", "text") | {"near": place.id if place.near else ""} for place in found]
-        show.write_json(named)
+        write_json(named)
     else:
-        show.write_lines(_preview_lines(workspace, request, found))
+        write_lines(_preview_lines(workspace, request, found))
 
 
 def _confirm_erasure(erasure_matches: Sequence[ErasureMatch]) -> list[str]:
@@ -191,11 +188,11 @@ def _confirm_erasure(erasure_matches: Sequence[ErasureMatch]) -> list[str]:
         raise UsageError("forgetting cannot be undone, so it needs a yes; nothing was erased", hint="add --yes")
     count = len([place for place in erasure_matches if not place.near])
     question = f"Erase all of it ({format_count(count, 'place')}), in backups too? This cannot be undone. "
-    show.write_line((question, "bold red"), ("y/n", "dim"))
+    write_line((question, "bold red"), ("y/n", "dim"))
     if read_key("yn") != "y":
         raise UsageError("nothing was forgotten")
     chosen = []
     for place in (place for place in erasure_matches if place.near):
-        show.write_lines([hanging_line([("Also ", "bold red")], f"“{place.text}”", ("  y/n", "dim"))])
+        write_lines([hanging_line([("Also ", "bold red")], f"“{place.text}”", ("  y/n", "dim"))])
         chosen += [place.id] if read_key("yn") == "y" else []
     return chosen

@@ -6,9 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from kept.cli import show
-from kept.cli.front import command_workspace
-from kept.cli.show import Line, format_count, hanging_line, line
+from kept.cli.command_support import command_workspace
+from kept.cli.console import Line, format_count, hanging_line, line, to_safe_line, write_json, write_lines, write_text
 from kept.core.codec import json_fields
 from kept.memories.browse import find_project
 from kept.outputs.compose.graph import EdgeKind, Graph, NodeKind
@@ -40,11 +39,11 @@ def graph(
     with command_workspace(context) as workspace:
         found = build_knowledge_graph(workspace, project=find_project(workspace, project), most=most)
     if as_json:
-        show.write_json(graph_body(found))
+        write_json(graph_body(found))
     elif dot:
-        show.write_text(_format_dot(found))
+        write_text(_format_dot(found))
     else:
-        show.write_lines(_format_graph(found))
+        write_lines(_format_graph(found))
 
 
 def graph_body(found: Graph) -> dict[str, Any]:
@@ -84,5 +83,5 @@ def _format_dot(found: Graph) -> str:
 
 def _quote_dot(text: str) -> str:
     """Quote a text for Graphviz, on one line."""
-    plain = show.to_safe_line(text).replace("\\", "\\\\").replace('"', '\\"')
+    plain = to_safe_line(text).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{plain}"'

@@ -8,13 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from kept.changes import apply_person_change
-from kept.cli import show
+from kept.cli.command_support import call_options, command_workspace
 from kept.cli.commands.edit import print_problems
 from kept.cli.commands.status import run_body
-from kept.cli.front import call_options, command_workspace
+from kept.cli.console import Line, format_count, hanging_line, line, more_lines, page_lines, write_json, write_line, write_lines
 from kept.cli.lists import FORGOTTEN, operation_name, step_line
 from kept.cli.model_use import cost_lines
-from kept.cli.show import Line, format_count, hanging_line, line, more_lines
 from kept.core.codec import json_fields
 from kept.core.errors import UsageError
 from kept.core.fold import find_undone_passes
@@ -78,10 +77,10 @@ def log(
         if cost:
             _show_costs(workspace, [entry.run for entry in history_entries], as_json=as_json)
         elif as_json:
-            show.write_json([_entry_body(workspace, entry, scopes) for entry in history_entries])
+            write_json([_entry_body(workspace, entry, scopes) for entry in history_entries])
         else:
             most = None if which else _CHANGES_OF_A_RUN
-            show.page_lines(
+            page_lines(
                 [shown_line for entry in history_entries for shown_line in _entry_lines(workspace, entry, most, scopes)]
                 or [line("Nothing happened yet.", (" → kept run", "dim"))]
             )
@@ -92,9 +91,9 @@ def _show_costs(workspace: Workspace, runs: Sequence[Run], *, as_json: bool) -> 
     if as_json:
         ever = [{"purpose": usage_sum.purpose, "model": usage_sum.model} | usage_body(usage_sum.usage) for usage_sum in spent.ever]
         rows = [{"run": run.id, "started_at": format_instant(run.started_at), "llm": run.report.get("llm", {})} for run in runs]
-        show.write_json({"runs": rows, "ever": ever, "today": usage_body(spent.today), "total": usage_body(spent.total)})
+        write_json({"runs": rows, "ever": ever, "today": usage_body(spent.today), "total": usage_body(spent.total)})
     else:
-        show.write_lines(cost_lines([(run, format_minute(run.started_at, workspace.zone)) for run in runs], spent))
+        write_lines(cost_lines([(run, format_minute(run.started_at, workspace.zone)) for run in runs], spent))
 
 
 def _entry_changes(workspace: Workspace, one: HistoryEntry, scopes: frozenset[str]) -> Changes:
@@ -226,13 +225,13 @@ def _apply_undo_redo(
         done, written = apply_person_change(workspace, lambda: act(workspace, chosen))
         if as_json:
             later = [_later_body(operation) for operation in done.later]
-            show.write_json({"passes": list(done.passes), "changed": _changes_body(workspace, done.changed), "later": later})
+            write_json({"passes": list(done.passes), "changed": _changes_body(workspace, done.changed), "later": later})
         elif not call_options(context).quiet:
-            show.write_line(
+            write_line(
                 (f"{told} {_describe_passes(workspace, done.passes)}", "green"), (f" ({_format_pass_ids(done.passes)})", "dim")
             )
-            show.write_lines(changes_lines(done.changed, _CHANGES_SHOWN))
-            show.write_lines(_later_lines(done.later))
+            write_lines(changes_lines(done.changed, _CHANGES_SHOWN))
+            write_lines(_later_lines(done.later))
         return print_problems(written)
 
 
@@ -279,9 +278,9 @@ def diff(
         )
         changed = _changes_in(undo_result.changed, find_scopes(workspace, project))
         if as_json:
-            show.write_json({"changed": _changes_body(workspace, changed)})
+            write_json({"changed": _changes_body(workspace, changed)})
         else:
-            show.page_lines(changes_lines(changed))
+            page_lines(changes_lines(changed))
 
 
 def changes_lines(changed: Changes, most: int | None = None, rest: str = "kept list") -> Iterator[Line]:

@@ -10,12 +10,21 @@ from typing import Annotated, Any
 
 import typer
 
-from kept.cli import show
+from kept.cli.command_support import call_options, command_workspace
 from kept.cli.commands.show import route_lines
-from kept.cli.front import call_options, command_workspace
+from kept.cli.console import (
+    Line,
+    format_count,
+    format_path,
+    format_weekday,
+    hanging_line,
+    line,
+    write_json,
+    write_line,
+    write_lines,
+)
 from kept.cli.lists import grouped_lines, memory_line, scope_name
 from kept.cli.report import missed_lines
-from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.codec import json_fields, to_json
 from kept.core.errors import UsageError
 from kept.core.memory import Status
@@ -85,10 +94,10 @@ def journal(
             case "templates":
                 names = list_templates(workspace.paths.config)
                 if as_json:
-                    show.write_json(list(names))
+                    write_json(list(names))
                 else:
-                    own = show.format_path(workspace.paths.config / "templates")
-                    show.write_lines([*map(line, names), line((f"Your own lie in {own}", "dim"))])
+                    own = format_path(workspace.paths.config / "templates")
+                    write_lines([*map(line, names), line((f"Your own lie in {own}", "dim"))])
                 return 0
             case _:
                 work = use.make_entry_options(workspace, template, model=not no_llm)
@@ -116,7 +125,7 @@ def _read_new_inputs(workspace: Workspace, *, model: bool) -> None:
     """Read new transcripts and external sources, and print what could not be read."""
     report = run_pipeline(workspace, [], RunOptions(model=model))
     problems = [*report.written.problems, *collect_feeds(workspace)]
-    show.write_lines((line((problem, "yellow")) for problem in problems), sys.stderr)
+    write_lines((line((problem, "yellow")) for problem in problems), sys.stderr)
 
 
 def _run_backfill(
@@ -131,10 +140,10 @@ def _run_backfill(
 ) -> int:
     quiet = call_options(context).quiet or as_json
     if not as_json and (estimate or not quiet):
-        show.write_line(_format_plan(found), stream=sys.stdout if estimate else sys.stderr)
+        write_line(_format_plan(found), stream=sys.stdout if estimate else sys.stderr)
     if estimate:
         if as_json:
-            show.write_json(_plan_body(found))
+            write_json(_plan_body(found))
         return 0
     started, done = monotonic(), 0
 
@@ -146,7 +155,7 @@ def _run_backfill(
             rest = f"{done} of {len(found.days)}" + (f", about {left:.0f} s left" if left >= 1 else "")
             money = found.estimate.usage.cost if found.estimate else None
             rest += f", about {money * (len(found.days) - done) / len(found.days):.2f} USD left" if money else ""
-            show.write_line((f"{each.first}  {each.state.value}", ""), (f"  {rest}", "dim"), stream=sys.stderr)
+            write_line((f"{each.first}  {each.state.value}", ""), (f"  {rest}", "dim"), stream=sys.stderr)
 
     return _print_outcomes(
         use.backfill_entries(workspace, work, found.days, tell, concurrency=concurrency), as_json=as_json, days=len(found.days)
@@ -178,12 +187,12 @@ def _plan_body(found: BackfillPlan) -> dict[str, Any]:
 
 def _print_outcomes(found: Sequence[EntryOutcome], *, as_json: bool, days: int = 1) -> int:
     if as_json:
-        show.write_json({"days": days, "entries": [_outcome_body(outcome) for outcome in found]})
+        write_json({"days": days, "entries": [_outcome_body(outcome) for outcome in found]})
     else:
-        show.write_lines(_format_outcomes(found))
+        write_lines(_format_outcomes(found))
         left = days - len(found)
         if left > 0:
-            show.write_line((f"{format_count(left, 'day')} not done", "red"), (" → run the same command to continue", "dim"))
+            write_line((f"{format_count(left, 'day')} not done", "red"), (" → run the same command to continue", "dim"))
     if found and all(outcome.state in (EntryState.FAILED, EntryState.FOREIGN) for outcome in found):
         return 2
     return int(any(outcome.incomplete for outcome in found))
@@ -197,7 +206,7 @@ def _format_outcomes(found: Sequence[EntryOutcome]) -> Iterator[Line]:
         yield line((f"{days}  ", "cyan"), (f"{outcome.state.value}{reason}", style))
         if outcome.state is EntryState.NOTHING:
             continue
-        yield line((f"    {show.format_path(outcome.path)}", "dim"))
+        yield line((f"    {format_path(outcome.path)}", "dim"))
         if outcome.head is not None and outcome.state is EntryState.WRITTEN:
             yield line((f"    {_format_head(outcome.head)}", "dim"))
         if outcome.asked_again:
@@ -236,20 +245,18 @@ def _print_stats(workspace: Workspace, *, as_json: bool) -> int:
     entry_heads = use.load_entry_heads(workspace)
     target = workspace.settings.journal.self_reference
     if as_json:
-        show.write_json({"target_self_reference": target, "entries": [_head_body(head) for head in entry_heads]})
+        write_json({"target_self_reference": target, "entries": [_head_body(head) for head in entry_heads]})
         return 0
     if not entry_heads:
-        show.write_line("There are no entries yet.", (" → kept journal write", "dim"))
+        write_line("There are no entries yet.", (" → kept journal write", "dim"))
         return 0
     mean = sum(head.self_reference for head in entry_heads) / len(entry_heads)
-    show.write_line(
-        (f"{format_count(len(entry_heads), 'entry', 'entries')}, {mean:.1%} of their sentences about memory itself", "bold")
-    )
+    write_line((f"{format_count(len(entry_heads), 'entry', 'entries')}, {mean:.1%} of their sentences about memory itself", "bold"))
     for item in entry_heads:
         filled = round(item.self_reference * _BAR)
         shares = ", ".join(f"{name} {share:.0%}" for name, share in item.shares.items())
         style = "yellow" if item.self_reference > target else "green"
-        show.write_line(
+        write_line(
             (f"{item.first}  ", "cyan"),
             ("█" * filled + "·" * (_BAR - filled), style),
             (f"  {item.self_reference:>4.0%}  {shares}; {format_count(len(item.memories), 'memory', 'memories')}", "dim"),
@@ -276,16 +283,16 @@ def day(
         if whole_month or last - chosen >= timedelta(days=_WEEK):
             calendar = load_month(workspace, chosen.replace(day=1), scopes)
             if as_json:
-                show.write_json(json_fields(calendar, "cells", "before", "after") | {"month": f"{calendar.first:%Y-%m}"})
+                write_json(json_fields(calendar, "cells", "before", "after") | {"month": f"{calendar.first:%Y-%m}"})
             else:
-                show.write_lines(_month_lines(calendar))
+                write_lines(_month_lines(calendar))
             return
         day_view = look_at(workspace, *(week_bounds(chosen) if whole_week else (chosen, last)), scopes=scopes)
         if routing:
             whole = extracted_between(workspace, day_view.day, day_view.last)
             told = routes_by_memory(workspace, whole.memories)
             if as_json:
-                show.write_json(
+                write_json(
                     [
                         json_fields(memory, "id", "content", "reason")
                         | {"status": memory.status_at(workspace.clock()).value, "routes": to_json(told.get(memory.id, ()))}
@@ -293,11 +300,11 @@ def day(
                     ]
                 )
             else:
-                show.write_lines(_routing_lines(workspace, day_view, whole, told))
+                write_lines(_routing_lines(workspace, day_view, whole, told))
         elif as_json:
-            show.write_json(_day_body(workspace, day_view))
+            write_json(_day_body(workspace, day_view))
         else:
-            show.write_lines(_day_lines(workspace, day_view, detailed=detailed))
+            write_lines(_day_lines(workspace, day_view, detailed=detailed))
 
 
 def _month_lines(found: CalendarMonth) -> Iterator[Line]:
@@ -326,7 +333,7 @@ def _routing_lines(
 ) -> Iterator[Line]:
     """Where everything extracted from a day went: each memory with its outputs, and refused proposals by reason."""
     what = f"{format_count(len(whole.memories), 'memory', 'memories')}, {len(whole.refused):,} refused"
-    yield line((show.format_weekday(found.day), "bold"), (f"  {what}", "dim"))
+    yield line((format_weekday(found.day), "bold"), (f"  {what}", "dim"))
     for memory in whole.memories:
         yield memory_line(memory, workspace.zone, category_title(workspace.profiles, memory.profile, memory.category))
         if memory.status_at(workspace.clock()) is not Status.ACTIVE:
@@ -339,9 +346,7 @@ def _routing_lines(
 
 
 def _day_lines(workspace: Workspace, found: DayView, *, detailed: bool) -> Iterator[Line]:
-    yield line(
-        (show.format_weekday(found.day) + (f" to {show.format_weekday(found.last)}" if found.last != found.day else ""), "bold")
-    )
+    yield line((format_weekday(found.day) + (f" to {format_weekday(found.last)}" if found.last != found.day else ""), "bold"))
     if not (found.sessions or found.learnt or found.confirmed or found.ended):
         before = max((item for item in list_active_days(workspace) if item < found.day), default=None)
         yield line("Nothing happened.", (f" The last day before it with activity: kept day {before}" if before else "", "dim"))

@@ -7,10 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from kept.cli import show
-from kept.cli.front import check_choice, command_workspace
+from kept.cli.command_support import check_choice, command_workspace
+from kept.cli.console import Line, format_id, hanging_line, line, page_lines, write_json, write_line
 from kept.cli.lists import BY, grouped_lines, source_of
-from kept.cli.show import Line, hanging_line, line
 from kept.core.errors import UsageError
 from kept.core.memory import CandidateVerdict, Memory, Status
 from kept.memories.browse import (
@@ -73,16 +72,16 @@ def list_(
         found = iter(filter_memories(workspace, memories, which, moment)) if whole else list_active(workspace, which, moment)
         found = (memory for memory in found if by in ("", source_of(memory)))
         if as_json:
-            show.write_json([to_export(workspace, memory, moment) for memory in found])
+            write_json([to_export(workspace, memory, moment) for memory in found])
         elif first := next(found, None):
             names, shown_at = workspace.scope_names(), None if held else moment
             lines = grouped_lines(chain([first], found), workspace.profiles, names, workspace.zone, shown_at, ordered=True)
-            show.page_lines(chain(lines, _past_line(workspace, moment, recorded=recorded) if at else ()))
+            page_lines(chain(lines, _past_line(workspace, moment, recorded=recorded) if at else ()))
         else:
             none = "kept had read nothing by then." if at and recorded and not memories else "Nothing to show."
             known = {status for status, *_ in workspace.store.log.count_memories(moment)}
             waits = Status.HELD in known and not held
-            show.write_line(none, ("" if at else " → kept review --all" if waits else "" if known else " → kept run", "dim"))
+            write_line(none, ("" if at else " → kept review --all" if waits else "" if known else " → kept run", "dim"))
 
 
 def _past_line(workspace: Workspace, moment: datetime, *, recorded: bool) -> list[Line]:
@@ -110,7 +109,7 @@ def _print_refused(workspace: Workspace, category: str, scopes: Collection[str] 
         and profile in ("", each.candidate.profile)
     ]
     if as_json:
-        show.write_json([_refused_body(judged) for judged in candidate_verdicts])
+        write_json([_refused_body(judged) for judged in candidate_verdicts])
         return
     lines: list[Line] = []
     for reason, group in groupby(candidate_verdicts, key=_refusal_reason):
@@ -118,13 +117,13 @@ def _print_refused(workspace: Workspace, category: str, scopes: Collection[str] 
         lines.append(line((reason, "cyan"), (f"  {len(several):,}", "dim")))
         lines += [
             hanging_line(
-                [("  ", ""), (show.format_id(judged.candidate.id), "yellow"), ("  ", "")],
+                [("  ", ""), (format_id(judged.candidate.id), "yellow"), ("  ", "")],
                 judged.candidate.content,
                 (f"  {_refusal_detail(judged)}".rstrip(), "dim"),
             )
             for judged in several
         ]
-    show.page_lines(lines or [line("Nothing was refused.")])
+    page_lines(lines or [line("Nothing was refused.")])
 
 
 def _refused_body(judged: CandidateVerdict) -> dict[str, Any]:

@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from kept.cli import show
-from kept.cli.front import check_choice, command_workspace
+from kept.cli.command_support import check_choice, command_workspace
+from kept.cli.console import Line, format_count, format_path, format_size, line, write_answer, write_json, write_line, write_lines
 from kept.cli.model_use import trial_lines
 from kept.cli.report import llm_extraction_lines
-from kept.cli.show import Line, format_count, line
 from kept.core.codec import json_fields, to_json
 from kept.core.errors import UsageError
 from kept.llm.ask import Ask
@@ -51,7 +50,7 @@ def jobs(
         match action:
             case "show":
                 text = use.load_job_text(workspace, number)
-                show.write_answer(lambda: {"id": number, "text": text}, map(line, text.splitlines()), as_json=as_json)
+                write_answer(lambda: {"id": number, "text": text}, map(line, text.splitlines()), as_json=as_json)
             case "commit":
                 return _print_jobs_report(use.commit_replies(workspace, agent=agent), as_json=as_json)
             case _:
@@ -60,7 +59,7 @@ def jobs(
                     if action == "prepare"
                     else (use.list_jobs(workspace, agent=agent), 0)
                 )
-                show.write_answer(lambda: {"jobs": to_json(found), "more": more}, _format_jobs(found, more), as_json=as_json)
+                write_answer(lambda: {"jobs": to_json(found), "more": more}, _format_jobs(found, more), as_json=as_json)
     return 0
 
 
@@ -68,7 +67,7 @@ def _format_jobs(found: Sequence[Job], more: int) -> Iterator[Line]:
     for item in found:
         style = {"waiting": "", "answered": "green"}.get(item.state, "yellow")
         yield line(
-            (f"{item.id}  ", "cyan"), (item.state, style), (f"  about {item.tokens:,} tokens  {show.format_path(item.path)}", "dim")
+            (f"{item.id}  ", "cyan"), (item.state, style), (f"  about {item.tokens:,} tokens  {format_path(item.path)}", "dim")
         )
     if more:
         yield line((f"{format_count(more, 'question')} more wait", "yellow"), (" → kept jobs prepare --most N", "dim"))
@@ -87,7 +86,7 @@ def _print_jobs_report(done: JobsReport, *, as_json: bool) -> int:
     if as_json:
         names = {"operations": "curated.operations", "stopped": "curated.stopped", "problems": "written.problems"}
         rest = json_fields(done, **names) | json_fields(done, "refused", "wrong", "waiting")
-        show.write_json({"run": done.run, "llm_extraction": done.llm_extraction.body()} | rest)
+        write_json({"run": done.run, "llm_extraction": done.llm_extraction.body()} | rest)
         return int(done.partly)
     lines = list(llm_extraction_lines(done.llm_extraction))
     operations = ", ".join(f"{count} {kind}" for kind, count in sorted(done.curated.operations.items()))
@@ -96,12 +95,9 @@ def _print_jobs_report(done: JobsReport, *, as_json: bool) -> int:
     lines += [line((f"{number}: ", "red"), f"{reason}; the reply was not used") for number, reason in done.wrong.items()]
     lines += [line(("Stopped by a guard: ", "red"), item) for item in done.curated.stopped]
     lines += [line(("Not done: ", "red"), problem) for problem in done.written.problems]
-    lines += [
-        line(("Wrote ", "green"), show.format_path(path), (f" ({show.format_size(size)})", "dim"))
-        for path, size in done.written.files
-    ]
+    lines += [line(("Wrote ", "green"), format_path(path), (f" ({format_size(size)})", "dim")) for path, size in done.written.files]
     lines += [line((f"{format_count(done.waiting, 'job')} without a reply", "dim"))] if done.waiting else []
-    show.write_lines(lines)
+    write_lines(lines)
     return int(done.partly)
 
 
@@ -131,7 +127,7 @@ def llm(
     with command_workspace(context) as workspace:
         if action == "question":
             ask = find_question(workspace, number)
-            show.write_answer(
+            write_answer(
                 lambda: json_fields(ask, "purpose", "version", "system", "prompt", "schema"), _format_question(ask), as_json=as_json
             )
             return 0
@@ -155,17 +151,17 @@ def llm(
             )
             for score in scores
         ]
-        show.write_json({"trial": rows, "suggested": best.model if best else None})
+        write_json({"trial": rows, "suggested": best.model if best else None})
         return int(best is None)
     for score in scores:
-        show.write_line((score.model, "bold"), f" {score.verdict}: {score.text}")
+        write_line((score.model, "bold"), f" {score.verdict}: {score.text}")
         faults = (("missed", score.missed), ("took", score.unwanted), ("obeyed", score.obeyed), ("no reply to", score.unread))
-        show.write_lines([line((f"  {kind} {words}", "dim")) for kind, some in faults for words in some])
+        write_lines([line((f"  {kind} {words}", "dim")) for kind, some in faults for words in some])
     if best is not None:
-        show.write_line(f"The smallest that suits: {best.model}", (f" → kept config set llm.model {best.model}", "dim"))
+        write_line(f"The smallest that suits: {best.model}", (f" → kept config set llm.model {best.model}", "dim"))
     else:
         bounds = f"at least {LEAST_FOUND} worth keeping found, at most {MOST_TAKEN} over with their task taken, nothing planted"
-        show.write_line(f"None suits ({bounds}).", (f" {OVERRULE}", "dim"))
+        write_line(f"None suits ({bounds}).", (f" {OVERRULE}", "dim"))
     return int(best is None)
 
 
@@ -189,29 +185,27 @@ def _print_available_models(workspace: Workspace, *, as_json: bool) -> None:
     if as_json:
         rows = [json_fields(model, "title", "local", "settings") for model in found]
         body = {"asked": asked.adapter, "model": asked.model, "found": rows, "questions": estimate.questions}
-        show.write_json(body | json_fields(usage, "input_tokens", "output_tokens"))
+        write_json(body | json_fields(usage, "input_tokens", "output_tokens"))
         return
     name = f"{asked.adapter}{f', {asked.model}' if asked.model else ''} is asked by runs; {describe_reach(asked)}."
-    show.write_line(name if workspace.llm is not None else "No language model is asked.")
+    write_line(name if workspace.llm is not None else "No language model is asked.")
     if workspace.llm is not None and workspace.llm.missing:
-        show.write_line(("It cannot be asked yet: ", "yellow"), workspace.llm.missing)
-    show.write_lines(list(trial_lines(workspace)))
+        write_line(("It cannot be asked yet: ", "yellow"), workspace.llm.missing)
+    write_lines(list(trial_lines(workspace)))
     told = f"about {usage.input_tokens:,} tokens in and {usage.output_tokens:,} out"
-    show.write_line(f"The next run {'asks' if workspace.llm else 'would ask one'} {estimate.questions:,} questions: {told}.")
-    show.write_line(("Files that no run has read yet are not counted", "dim"), (" → kept sources", "dim"))
+    write_line(f"The next run {'asks' if workspace.llm else 'would ask one'} {estimate.questions:,} questions: {told}.")
+    write_line(("Files that no run has read yet are not counted", "dim"), (" → kept sources", "dim"))
     if estimate.questions:
-        show.write_line(("The first of them, whole, as it would be sent", "dim"), (" → kept llm question", "dim"))
+        write_line(("The first of them, whole, as it would be sent", "dim"), (" → kept llm question", "dim"))
     if workspace.llm is not None:
         if estimate.questions and (short := workspace.llm.find_shortfall(estimate)):
-            show.write_line((f"The budget of {short} does not allow all of these questions now.", "yellow"))
-        show.write_lines(_format_bounds(asked, workspace.llm.measure_pace(), estimate.questions))
+            write_line((f"The budget of {short} does not allow all of these questions now.", "yellow"))
+        write_lines(_format_bounds(asked, workspace.llm.measure_pace(), estimate.questions))
     for model in found:
-        show.write_line((model.title, "bold"), f"  {model.reach}", (f" → {format_config_commands(model.settings)}", "dim"))
+        write_line((model.title, "bold"), f"  {model.reach}", (f" → {format_config_commands(model.settings)}", "dim"))
     if not found and (workspace.llm is None or workspace.llm.missing):
         known = f"no known program ({', '.join(PROGRAMS)}) is on the PATH, and no local server ({', '.join(SERVERS)}) answers"
-        show.write_line(
-            f"None can be asked here now: {known}.", (f" With a key of yours → {format_config_commands(_WITH_KEY)}", "dim")
-        )
+        write_line(f"None can be asked here now: {known}.", (f" With a key of yours → {format_config_commands(_WITH_KEY)}", "dim"))
 
 
 def _format_bounds(asked: LlmSettings, pace: float | None, questions: int) -> Iterator[Line]:

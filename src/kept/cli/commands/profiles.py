@@ -9,10 +9,20 @@ import typer
 
 from kept import profiles as known
 from kept.changes import apply_person_change
-from kept.cli import show
+from kept.cli.command_support import call_options, command_workspace
 from kept.cli.commands.edit import print_problems
-from kept.cli.front import call_options, command_workspace
-from kept.cli.show import Line, format_count, hanging_line, line
+from kept.cli.console import (
+    Line,
+    format_count,
+    format_path,
+    format_size,
+    hanging_line,
+    line,
+    write_answer,
+    write_json,
+    write_line,
+    write_lines,
+)
 from kept.core.codec import dump
 from kept.core.errors import ConfigError, UsageError
 from kept.core.redact import refuse_secrets
@@ -80,7 +90,7 @@ def _list_profiles(context: typer.Context, home: Paths, *, as_json: bool) -> int
         except ConfigError as error:
             found[name] = str(error)
     if as_json:
-        show.write_json([_profile_body(name, each, chosen, used) for name, each in found.items()])
+        write_json([_profile_body(name, each, chosen, used) for name, each in found.items()])
         return 0
     lines: list[Line] = []
     for name, each in found.items():
@@ -89,10 +99,10 @@ def _list_profiles(context: typer.Context, home: Paths, *, as_json: bool) -> int
         lines.append(hanging_line([(f"{name}  ", "bold")], told, (mark, "green")))
         if isinstance(each, Profile) and (name == chosen or call_options(context).verbose):
             lines += _category_summary(each)
-    show.write_lines(
+    write_lines(
         [
             *lines,
-            line((f"Your own: {show.format_path(folder)}/NAME.toml", "dim"), (" → kept profiles new NAME --like coding", "dim")),
+            line((f"Your own: {format_path(folder)}/NAME.toml", "dim"), (" → kept profiles new NAME --like coding", "dim")),
         ]
     )
     return 0
@@ -115,7 +125,7 @@ def _category_summary(each: Profile) -> list[Line]:
 
 def _show_profile(home: Paths, name: str, *, as_json: bool) -> int:
     profile = known.load_profile(name, _profiles_folder(home))
-    show.write_answer(lambda: dump(profile), _format_profile(profile), as_json=as_json)
+    write_answer(lambda: dump(profile), _format_profile(profile), as_json=as_json)
     return 0
 
 
@@ -126,11 +136,11 @@ def _format_profile(found: Profile) -> Iterator[Line]:
     yield line(("extracted: ", "cyan"), when, (f"; {found.buffer.least} to {found.buffer.most} events together", "dim"))
     outputs = found.outputs
     written = [
-        (outputs.memory_file, f"at most {show.format_size(outputs.memory_bytes)}, {outputs.memory_lines} lines"),
+        (outputs.memory_file, f"at most {format_size(outputs.memory_bytes)}, {outputs.memory_lines} lines"),
         (outputs.card_file, f"at most {outputs.card_chars:,} characters"),
         (outputs.daily_folder, "a note for each day"),
-        (outputs.pages_folder, f"pages of at most {show.format_size(outputs.page_bytes)}"),
-        (outputs.view_file, f"what matters most as JSON, at most {show.format_size(outputs.view_bytes)}"),
+        (outputs.pages_folder, f"pages of at most {format_size(outputs.page_bytes)}"),
+        (outputs.view_file, f"what matters most as JSON, at most {format_size(outputs.view_bytes)}"),
         ("CLAUDE.md" if outputs.project_section else "", f"the section “{outputs.section}” in each project"),
         (".claude/rules" if outputs.project_rules else "", "rules in each project"),
     ]
@@ -190,9 +200,9 @@ def _create_profile(home: Paths, name: str, like: str) -> int:
         f'id = "{name}"' if each.startswith("id = ") and number < _HEAD else each for number, each in enumerate(text.splitlines())
     ]
     files.write_if_unchanged(path, ("\n".join(lines) + "\n").encode(), expect=files.read_file(path).stamp, root=home.root)
-    show.write_line(
+    write_line(
         ("Made ", "green"),
-        show.format_path(path),
+        format_path(path),
         (f" → edit it, then: kept profiles check {name}; kept config set profile {name}", "dim"),
     )
     return 0
@@ -210,19 +220,19 @@ def _check_profiles(home: Paths, given: list[str], *, as_json: bool) -> int:
             {"id": name, "file": found[name][1], "mistakes": [item._asdict() for item in several]}
             for name, several in wrong.items()
         ]
-        show.write_json(body)
+        write_json(body)
         return 2 if any(wrong.values()) else 0
     for name, several in wrong.items():
         if not several:
-            show.write_line((f"{name}  ", "bold"), ("nothing is wrong", "green"))
+            write_line((f"{name}  ", "bold"), ("nothing is wrong", "green"))
             continue
-        show.write_line(
+        write_line(
             (f"{name}  ", "bold"),
             (format_count(len(several), "mistake"), "red"),
-            (f"  {show.format_path(Path(found[name][1]))}", "dim"),
+            (f"  {format_path(Path(found[name][1]))}", "dim"),
         )
         for entry in several:
-            show.write_lines(
+            write_lines(
                 [
                     hanging_line(
                         [("  ", ""), (f"{entry.setting}  ", "cyan")],
@@ -239,9 +249,9 @@ def _migrate_memories(context: typer.Context, given: list[str], mapping: list[st
     with command_workspace(context) as workspace:
         done, written = apply_person_change(workspace, lambda: migrate_profile(workspace, given[0], given[1], wanted, dry=dry))
         if as_json:
-            show.write_json({"mapping": dict(done.mapping), "moved": dict(done.moved), "stayed": dict(done.stayed), "dry": dry})
+            write_json({"mapping": dict(done.mapping), "moved": dict(done.moved), "stayed": dict(done.stayed), "dry": dry})
         else:
-            show.write_lines(_format_migration(done, dry=dry))
+            write_lines(_format_migration(done, dry=dry))
         return print_problems(written)
 
 

@@ -5,9 +5,8 @@ from typing import Annotated
 
 import typer
 
-from kept.cli import show
-from kept.cli.front import check_choice, command_home, command_workspace
-from kept.cli.show import Line, format_count, hanging_line, line
+from kept.cli.command_support import check_choice, command_home, command_workspace
+from kept.cli.console import Line, format_count, format_path, hanging_line, line, write_json, write_line, write_lines
 from kept.core.codec import to_json
 from kept.core.errors import UsageError
 from kept.intake.project_evidence import load_branches, suggest_same_projects
@@ -37,11 +36,11 @@ def projects(
         changes = _project_changes(workspace, check_choice(action, ("join", "undo"), "the action"), project, other)
     map_projects(command_home(context), changes)
     if as_json:
-        show.write_json({"projects": changes})
+        write_json({"projects": changes})
         return
     for directory, place in changes.items():
-        told = f" belongs to {show.format_path(place)}" if place else " is a project by itself again"
-        show.write_line((show.format_path(directory), "bold"), told, (" → kept run", "dim"))
+        told = f" belongs to {format_path(place)}" if place else " is a project by itself again"
+        write_line((format_path(directory), "bold"), told, (" → kept run", "dim"))
 
 
 def _project_changes(workspace: Workspace, action: str, project: str, other: str) -> dict[str, str]:
@@ -75,9 +74,9 @@ def _list_projects(workspace: Workspace, *, as_json: bool) -> None:
     ]
     if as_json:
         told = [{"project": family.directories[0], "other": two.directories[0], "evidence": why} for family, two, why in pairs]
-        show.write_json({"projects": to_json(project_families), "suggestions": told, "joined": dict(workspace.settings.projects)})
+        write_json({"projects": to_json(project_families), "suggestions": told, "joined": dict(workspace.settings.projects)})
     else:
-        show.write_lines(_format_projects(workspace, project_families, pairs))
+        write_lines(_format_projects(workspace, project_families, pairs))
 
 
 def _format_projects(
@@ -86,16 +85,16 @@ def _format_projects(
     if not known:
         yield line("No project was seen yet.", (" → kept run", "dim"))
     for family in known:
-        shown = ", ".join(show.format_path(directory) for directory in family.directories[:_SHOWN])
+        shown = ", ".join(format_path(directory) for directory in family.directories[:_SHOWN])
         more = f" … {len(family.directories) - _SHOWN:,} more" if len(family.directories) > _SHOWN else ""
         head = [(family.name, "cyan"), (f"  {format_count(family.memories, 'memory', 'memories')}  ", "dim")]
         yield hanging_line(head, shown, (more, "dim"))
     for one, two, why in pairs:
         yield line()
         yield line((f"{one.name} and {two.name} may be one: {why}", "yellow"))
-        yield line((f"  → kept projects join {show.format_path(one.directories[0])} {show.format_path(two.directories[0])}", "dim"))
+        yield line((f"  → kept projects join {format_path(one.directories[0])} {format_path(two.directories[0])}", "dim"))
     for directory, other in workspace.settings.projects.items():
         yield line(
-            (f"{show.format_path(directory)} belongs to {show.format_path(other)}, because you said so", "dim"),
+            (f"{format_path(directory)} belongs to {format_path(other)}, because you said so", "dim"),
             (" → kept projects undo", "dim"),
         )

@@ -9,9 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from kept.cli import show
-from kept.cli.front import call_options, command_home, is_interactive
-from kept.cli.show import Line, line
+from kept.cli.command_support import call_options, command_home, is_interactive
+from kept.cli.console import Line, format_path, line, write_json, write_line, write_lines
 from kept.core.codec import json_fields
 from kept.core.errors import UsageError
 from kept.extraction import prompt_override
@@ -49,7 +48,7 @@ def prompt(
         case "reset":
             away = prompt_override.remove_own_prompt(home, profile)
             if not as_json:
-                show.write_line(("Your prompt was moved to ", "green"), show.format_path(away))
+                write_line(("Your prompt was moved to ", "green"), format_path(away))
         case "declare":
             prompt_override.declare_category(
                 home, profile, name, {"belongs": belongs}, if_match=prompt_override.load_prompt_state(home, profile).revision
@@ -60,14 +59,14 @@ def prompt(
             raise UsageError(f"no action {other!r}", hint=f"one of: {', '.join(_ACTIONS)}")
     active_prompt = prompt_override.load_active_prompt(home, profile)
     if as_json:
-        show.write_json(_prompt_body(active_prompt, difference=action == "diff"))
+        write_json(_prompt_body(active_prompt, difference=action == "diff"))
     elif action == "diff":
         lines = prompt_override.diff_prompt(active_prompt)
-        show.write_lines([line((item, _STYLES.get(item[:1], ""))) for item in lines] or [line("It is the built-in prompt.")])
+        write_lines([line((item, _STYLES.get(item[:1], ""))) for item in lines] or [line("It is the built-in prompt.")])
     elif action == "show":
-        show.write_lines(_format_prompt(active_prompt.prompt, active_prompt.prompt.system if whole else active_prompt.prompt.text))
+        write_lines(_format_prompt(active_prompt.prompt, active_prompt.prompt.system if whole else active_prompt.prompt.text))
     else:
-        show.write_lines([origin_line(active_prompt.prompt)])
+        write_lines([origin_line(active_prompt.prompt)])
 
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
@@ -77,7 +76,7 @@ def _edit_prompt(home: Paths, profile: str) -> None:
     path = prompt_override.create_own_prompt(home, profile)
     editor = next((os.environ[editor] for editor in _EDITORS if os.environ.get(editor)), "")
     if not is_interactive() or not editor:
-        show.write_line("Edit this file: ", str(path))
+        write_line("Edit this file: ", str(path))
         return
     try:
         # Like git, this runs the user's own program on the user's own file.
@@ -90,7 +89,7 @@ def _edit_prompt(home: Paths, profile: str) -> None:
 
 def origin_line(found: Prompt) -> Line:
     """The prompt in use, on one line."""
-    own = show.format_path(Path(found.origin)) if found.overridden else found.origin
+    own = format_path(Path(found.origin)) if found.overridden else found.origin
     more = f", declares {', '.join(category.id for category in found.declared)}" if found.declared else ""
     what = ("Extraction prompt: yours, " if found.overridden else "Extraction prompt: ", "yellow" if found.overridden else "")
     return line(

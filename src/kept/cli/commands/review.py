@@ -9,11 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from kept.changes import apply_person_change
-from kept.cli import show
+from kept.cli.command_support import call_options, command_workspace, edit_line, is_interactive, read_key
 from kept.cli.commands.edit import print_problems
-from kept.cli.front import call_options, command_workspace, edit_line, is_interactive, read_key
+from kept.cli.console import Line, format_count, format_id, hanging_line, line, more_lines, write_json, write_line, write_lines
 from kept.cli.lists import changed_line, format_rank, scope_name, turns_around
-from kept.cli.show import Line, format_count, hanging_line, line, more_lines
 from kept.core.errors import StaleError, UsageError
 from kept.core.memory import TEAM, Memory, Status
 from kept.core.times import format_day
@@ -93,15 +92,15 @@ def review(
             pool = tuple(item for item in pool if item.memory.scope in scopes)
         queue = pool if every else best_of_each_scope(pool)
         if as_json:
-            show.write_json([_pending_body(workspace, item) for item in queue])
+            write_json([_pending_body(workspace, item) for item in queue])
         elif not pool:
-            show.write_line("Nothing is held for you.")
+            write_line("Nothing is held for you.")
         elif not queue:
             told = "That is all for today" if any(item.decided for item in pool) else "None of what is held is likely to be right"
-            show.write_line(told, (f"; {len(pool):,} more → kept review --all", "dim"))
+            write_line(told, (f"; {len(pool):,} more → kept review --all", "dim"))
         elif list_ or not is_interactive():
-            show.write_lines(shown_line for item in queue for shown_line in _pending_card(workspace, item))
-            show.write_lines(more_lines(len(pool), len(queue), "kept review --all", indent=0))
+            write_lines(shown_line for item in queue for shown_line in _pending_card(workspace, item))
+            write_lines(more_lines(len(pool), len(queue), "kept review --all", indent=0))
         else:
             return _ask_decisions(workspace, tuple(item.memory for item in queue))
         return 0
@@ -121,16 +120,16 @@ def _review_stale(workspace: Workspace, *, list_: bool, as_json: bool) -> int:
     found = {lingering.memory.id: lingering for lingering in list_lingering(workspace)}
     queue = tuple(lingering.memory for lingering in found.values())
     if as_json:
-        show.write_json(
+        write_json(
             [
                 to_export(workspace, lingering.memory) | {"faded": round(lingering.faded, 3), "why": lingering.reason}
                 for lingering in found.values()
             ]
         )
     elif not queue:
-        show.write_line("No memory is old and unconfirmed.")
+        write_line("No memory is old and unconfirmed.")
     elif list_ or not is_interactive():
-        show.write_lines(
+        write_lines(
             shown_line
             for memory in queue
             for shown_line in (*_decision_card(workspace, memory), line((f"    {found[memory.id].reason}", "dim")))
@@ -146,7 +145,7 @@ def _decide_by_id(context: typer.Context, workspace: Workspace, asked: Sequence[
 
     done, written = apply_person_change(workspace, decide_all)
     if not call_options(context).quiet:
-        show.write_lines(_decided_line(workspace, memory) for memory in done)
+        write_lines(_decided_line(workspace, memory) for memory in done)
     return print_problems(written)
 
 
@@ -164,7 +163,7 @@ def _ask_decisions(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping
     left = len(queue) - kept - answers["n"] - answers["p"]
     rest = f"; {format_count(left, 'memory', 'memories')} not decided" if left else ""
     back = " → kept undo takes the last back" if left < len(queue) else ""
-    show.write_lines([line(), line((told, "green"), (f"{rest}{back}", "dim"))])
+    write_lines([line(), line((told, "green"), (f"{rest}{back}", "dim"))])
     return print_problems(written)
 
 
@@ -173,7 +172,7 @@ def _collect_answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mappi
     place, last = 0, ""
     while last != "q" and (place < len(queue) or decided):
         if place == len(queue):  # so that the last decision can be undone too
-            show.write_line(*_LAST_CHOICES)
+            write_line(*_LAST_CHOICES)
             last = "u" if read_key("u\n\rq") == "u" else "q"
             place = _take_back(workspace, queue, decided) if last == "u" else place
             continue
@@ -181,26 +180,24 @@ def _collect_answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mappi
         memory = decisions.find_decidable(workspace, number) if last == "u" else queue[place]
         reason = [line((f"    {why[number]}", "dim"))] if number in why else []
         choices = _STALE_CHOICES if number in why else _CHOICES
-        show.write_lines(
-            [line(), line((f"{place + 1} of {len(queue)}", "dim")), *_decision_card(workspace, memory), *reason, choices]
-        )
+        write_lines([line(), line((f"{place + 1} of {len(queue)}", "dim")), *_decision_card(workspace, memory), *reason, choices])
         while (last := read_key("ynesouq" if number in why else "ynpesouq", choices)) == "o":
-            show.write_lines([*turns_around(workspace, memory), *_decision_card(workspace, memory), choices])
+            write_lines([*turns_around(workspace, memory), *_decision_card(workspace, memory), choices])
         if last == "u" and decided:
             place = _take_back(workspace, queue, decided)
         elif last == "u":
-            show.write_line(("Nothing was decided yet that could be taken back.", "yellow"))
+            write_line(("Nothing was decided yet that could be taken back.", "yellow"))
         elif last != "q":
             try:
                 if (changed := _apply_answer(workspace, memory, last)) is not None:
                     decided.append((place, last, f"r{workspace.store.log.operations_on(changed.id)[-1][0].run}"))
-                    show.write_lines([_decided_line(workspace, changed)])
+                    write_lines([_decided_line(workspace, changed)])
                 elif last == "p":  # left without a day, so it is asked about again
                     continue
                 else:
-                    show.write_line(("    skipped", "dim"))
+                    write_line(("    skipped", "dim"))
             except StaleError as error:
-                show.write_line((f"kept: {error}", "yellow"))
+                write_line((f"kept: {error}", "yellow"))
             place += 1
     return Counter(answer for _, answer, _ in decided)
 
@@ -209,7 +206,7 @@ def _take_back(workspace: Workspace, queue: Sequence[Memory], decided: list[tupl
     """Undo the last decision. Returns the place in the queue that is asked about again."""
     place, _, run = decided.pop()
     undo(workspace, run)
-    show.write_line(("Taken back: ", "green"), queue[place].content)
+    write_line(("Taken back: ", "green"), queue[place].content)
     return place
 
 
@@ -244,21 +241,21 @@ def _ask_until(workspace: Workspace, memory: Memory) -> datetime | None:
     offered = format_day(moment, workspace.zone)
     while True:
         then = f" The newer “{newer.content}” is of {offered}." if newer else ""
-        show.write_line((f"    Until which day, that day not included?{then} Enter takes {offered}, q leaves the question:", "dim"))
+        write_line((f"    Until which day, that day not included?{then} Enter takes {offered}, q leaves the question:", "dim"))
         words = edit_line("")
         if words in ("", "q", offered):
             return None if words == "q" else moment
         try:  # just after midnight, so that it was still so at the end of the day before
             return workspace.day_bounds(workspace.day(words))[0] + timedelta(seconds=1)
         except UsageError as error:
-            show.write_line((f"    {error}", "yellow"))
+            write_line((f"    {error}", "yellow"))
 
 
 def _decision_card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     """What a person needs for a decision: the memory, its quotes with their authors, and why it was held."""
     category = category_title(workspace.profiles, memory.profile, memory.category)
     place = f"{category} · {scope_name(memory.scope, workspace.scope_names())}"
-    yield hanging_line([(show.format_id(memory.id), "yellow"), ("  ", "")], (memory.content, "bold"), (f"  ({place})", "dim"))
+    yield hanging_line([(format_id(memory.id), "yellow"), ("  ", "")], (memory.content, "bold"), (f"  ({place})", "dim"))
     if (later := find_newer(workspace, [memory]).get(memory.id)) is not None:
         clash = later.id == memory.superseded_by
         stands = "what you keep" if memory.trigger == TEAM else "newer"
@@ -270,7 +267,7 @@ def _decision_card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
         who = WHOSE.get(item.author, item.author or item.origin.value)
         said = "" if item.quote == memory.content else f": “{item.quote}”"
         yield hanging_line([("    ", ""), (f"{who}, {format_day(item.at, workspace.zone)}", "cyan")], said)
-    yield from more_lines(len(memory.evidence), _QUOTES, f"kept why {show.format_id(memory.id)}", indent=4)
+    yield from more_lines(len(memory.evidence), _QUOTES, f"kept why {format_id(memory.id)}", indent=4)
     yield line((f"    {memory.reason}", "dim"))
     if later is not None and clash:
         yield line((f"    keep it where both hold, reject it where only {stands} does", "dim"))

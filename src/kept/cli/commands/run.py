@@ -13,12 +13,19 @@ from typing import Annotated
 
 import typer
 
-from kept.cli import show
 from kept.cli.call import GlobalOptions
-from kept.cli.front import call_options, check_choice, command_home, command_workspace, is_interactive, progress_if_shown, read_key
+from kept.cli.command_support import (
+    call_options,
+    check_choice,
+    command_home,
+    command_workspace,
+    is_interactive,
+    progress_if_shown,
+    read_key,
+)
+from kept.cli.console import Line, format_count, format_path, hanging_line, line, write_json, write_line, write_lines
 from kept.cli.model_use import offer_model, searchable_line, without_model_line
 from kept.cli.report import idle_line, is_idle, outdated_lines, pending_lines, problem_lines, report_lines
-from kept.cli.show import format_count, hanging_line, line
 from kept.core.codec import json_fields
 from kept.core.errors import BusyError, KeptError
 from kept.core.memory import Memory, Status
@@ -84,7 +91,7 @@ def run(
         return run_and_report(context, options, paths or [], follow=follow, as_json=as_json)
     except BusyError as busy:
         if as_json:
-            show.write_json({"busy": str(busy)})
+            write_json({"busy": str(busy)})
             return 0
         raise
 
@@ -124,17 +131,17 @@ def _offer_to_follow(workspace: Workspace, paths: Sequence[Path], *, told: bool)
     """Offer to follow the folders that the person named."""
     for place in find_unfollowed(workspace, paths) if told else ():
         if is_interactive():
-            show.write_line(f"Read {show.format_path(place)} at every run from now on? ", ("[y/n] ", "dim"))
+            write_line(f"Read {format_path(place)} at every run from now on? ", ("[y/n] ", "dim"))
             if read_key("yn") == "y":
                 _follow(workspace, place, told=told)
         else:
-            show.write_line((f"{show.format_path(place)} was read this once", "dim"), (" → kept sources add PATH", "dim"))
+            write_line((f"{format_path(place)} was read this once", "dim"), (" → kept sources add PATH", "dim"))
 
 
 def _follow(workspace: Workspace, place: Path, *, told: bool) -> None:
     follow_root(workspace.paths, place)
     if told:
-        show.write_line((show.format_path(place), "bold"), " is read by every run from now on.")
+        write_line((format_path(place), "bold"), " is read by every run from now on.")
 
 
 @contextmanager
@@ -157,7 +164,7 @@ def _run_with_progress(
     workspace: Workspace, paths: Sequence[Path], options: RunOptions, call: GlobalOptions, *, as_json: bool, sample: bool = False
 ) -> RunReport:
     if not (call.quiet or as_json):
-        options = replace(options, tell=lambda sentence: show.write_line((sentence, "yellow"), stream=sys.stderr))
+        options = replace(options, tell=lambda sentence: write_line((sentence, "yellow"), stream=sys.stderr))
     if workspace.llm is not None:
         workspace.llm.tell = options.tell
     with progress_if_shown(shown=sys.stderr.isatty() and not (call.quiet or as_json)) as progress:
@@ -174,13 +181,13 @@ def _is_nothing_found(workspace: Workspace, report: RunReport, paths: Sequence[P
 
 def _run_on_sample(home: Paths, options: RunOptions, call: GlobalOptions, *, as_json: bool) -> int:
     if not sample_files():
-        show.write_line("No transcripts were found on this machine.", (" → kept run PATH", "dim"))
+        write_line("No transcripts were found on this machine.", (" → kept run PATH", "dim"))
         return 0
     there = sample_home(home)
     with open_workspace(there, profile=call.profile, zone=call.zone, env={"HOME": str(there.root)}) as workspace:
         report = _run_with_progress(workspace, sample_files(), options, call, as_json=as_json, sample=True)
         if not (as_json or call.quiet):
-            show.write_line(
+            write_line(
                 (
                     (
                         "No transcripts were found on this machine: this is kept's bundled sample. Nothing of yours was "
@@ -191,17 +198,17 @@ def _run_on_sample(home: Paths, options: RunOptions, call: GlobalOptions, *, as_
             )
         code = _print_report(workspace, report, options, call, as_json=as_json)
         if not (as_json or call.quiet):
-            show.write_line((f"Look around in the sample: kept list --home {show.format_path(there.root)}", "dim"))
+            write_line((f"Look around in the sample: kept list --home {format_path(there.root)}", "dim"))
         return code
 
 
 def _print_report(workspace: Workspace, report: RunReport, options: RunOptions, call: GlobalOptions, *, as_json: bool) -> int:
     if as_json:
-        show.write_json(report.body())
+        write_json(report.body())
     elif call.quiet:
-        show.write_lines(problem_lines(report, verbose=False), sys.stderr)
+        write_lines(problem_lines(report, verbose=False), sys.stderr)
     elif is_idle(report):
-        show.write_lines([idle_line(report, count_pending_proposals(workspace)[1]), *outdated_lines(report)])
+        write_lines([idle_line(report, count_pending_proposals(workspace)[1]), *outdated_lines(report)])
     else:
         pool = () if options.dry else list_pending_proposals(workspace)  # a dry run's proposals are not in the store
         lines = report_lines(
@@ -213,11 +220,11 @@ def _print_report(workspace: Workspace, report: RunReport, options: RunOptions, 
             verbose=call.verbose,
             worth_asking=None if options.dry else {item.memory.id for item in best_of_each_scope(pool)},
         )
-        show.write_lines(lines)
+        write_lines(lines)
         if not options.dry:
             listed = {memory.id for memory in report.asked_about}
-            show.write_lines([*pending_lines(pool, listed), searchable_line(workspace)])
-            show.write_lines(filter(None, [without_model_line(workspace, first=report.run == 1)]))
+            write_lines([*pending_lines(pool, listed), searchable_line(workspace)])
+            write_lines(filter(None, [without_model_line(workspace, first=report.run == 1)]))
     return int(report.partly)
 
 
@@ -262,7 +269,7 @@ def sleep(
     with command_workspace(context) as workspace:
         done = do_sleep(workspace, allow=accept_loss)
         if as_json:
-            show.write_json(
+            write_json(
                 {
                     "retired": [memory.id for memory in done.retired],
                     "stopped": done.stopped,
@@ -285,8 +292,8 @@ def sleep(
                 )
             if not lines and not call_options(context).quiet:
                 lines.append(line("Nothing to do."))
-            show.write_lines(lines)
-            show.write_lines(line((problem, "red")) for problem in done.written.problems)
+            write_lines(lines)
+            write_lines(line((problem, "red")) for problem in done.written.problems)
         return int(done.partly)
 
 
@@ -300,24 +307,24 @@ def upgrade(
     with command_workspace(context) as workspace:
         upgrade_report = preview_upgrade(workspace)
         if not as_json:
-            show.write_lines(_format_upgrade(upgrade_report, everything=not call_options(context).quiet))
+            write_lines(_format_upgrade(upgrade_report, everything=not call_options(context).quiet))
         if (upgrade_report.retired or upgrade_report.made) and not yes:
             if as_json:
-                show.write_json(_upgrade_body(upgrade_report))
+                write_json(_upgrade_body(upgrade_report))
                 return 0
             if not is_interactive() or not typer.confirm("Do this now?", default=False):
-                show.write_line(("Nothing was changed.", ""), (" → kept upgrade --yes", "dim"))
+                write_line(("Nothing was changed.", ""), (" → kept upgrade --yes", "dim"))
                 return 0
         done = make_anew(workspace) if upgrade_report.retired or upgrade_report.made else upgrade_report
         if as_json:
-            show.write_json(_upgrade_body(done))
+            write_json(_upgrade_body(done))
         elif done.run:
-            show.write_line((f"Done in run {done.run}.", ""), (" → kept undo takes it back", "dim"))
-        show.write_lines(line((problem, "red")) for problem in done.problems)
+            write_line((f"Done in run {done.run}.", ""), (" → kept undo takes it back", "dim"))
+        write_lines(line((problem, "red")) for problem in done.problems)
         return int(bool(done.problems))
 
 
-def _format_upgrade(found: UpgradeReport, *, everything: bool) -> list[show.Line]:
+def _format_upgrade(found: UpgradeReport, *, everything: bool) -> list[Line]:
     if not (found.retired or found.made):
         return [line("Nothing to upgrade: no memory comes from rules of an earlier version.")]
     lines = [
@@ -337,7 +344,7 @@ def _format_upgrade(found: UpgradeReport, *, everything: bool) -> list[show.Line
     return lines
 
 
-def _upgrade_line(mark: str, memory: Memory) -> show.Line:
+def _upgrade_line(mark: str, memory: Memory) -> Line:
     waits = ("  (held)", "dim") if memory.status is Status.HELD else ("", "")
     return hanging_line([(f"{mark} {memory.id}", "yellow"), ("  ", "")], memory.content, waits)
 

@@ -8,11 +8,20 @@ from typing import Annotated
 import typer
 
 from kept.changes import apply_person_change
-from kept.cli import show
+from kept.cli.command_support import call_options, check_choice, command_home, command_workspace, is_interactive, read_key
 from kept.cli.commands.edit import print_problems
-from kept.cli.front import call_options, check_choice, command_home, command_workspace, is_interactive, read_key
+from kept.cli.console import (
+    format_count,
+    format_path,
+    hanging_line,
+    json_text,
+    line,
+    write_json,
+    write_line,
+    write_lines,
+    write_text,
+)
 from kept.cli.lists import FORGOTTEN, scope_name
-from kept.cli.show import format_count, hanging_line, line
 from kept.core.codec import dump, to_json
 from kept.core.errors import UsageError
 from kept.core.markup import fact_line, to_fact_text
@@ -56,19 +65,17 @@ def check(context: typer.Context, *, as_json: AsJson = False) -> int:
         check_report = prove(workspace)
         if as_json:
             outputs = [{"path": path, "state": state.value, "reason": reason} for path, state, reason in check_report.outputs]
-            show.write_json({"ok": not check_report.damage, "damage": list(check_report.damage), "outputs": outputs})
+            write_json({"ok": not check_report.damage, "damage": list(check_report.damage), "outputs": outputs})
             return 2 if check_report.damage else 0
-        show.write_lines(line(("damaged  ", "red"), item) for item in check_report.damage)
+        write_lines(line(("damaged  ", "red"), item) for item in check_report.damage)
         notes = [(path, state) for path, state, _ in check_report.outputs if state in (FileState.EDITED, FileState.MISSING)]
         if not call_options(context).quiet:
-            show.write_lines(
-                line((f"{state.value}  ", "yellow"), show.format_path(path), (" → kept run", "dim")) for path, state in notes
-            )
+            write_lines(line((f"{state.value}  ", "yellow"), format_path(path), (" → kept run", "dim")) for path, state in notes)
         if check_report.damage:
             told = " → kept rebuild mends what derives from the log; kept restore FILE puts a backup back"
-            show.write_line((f"{format_count(len(check_report.damage), 'thing')} wrong", "bold red"), (told, "dim"))
+            write_line((f"{format_count(len(check_report.damage), 'thing')} wrong", "bold red"), (told, "dim"))
         elif not call_options(context).quiet:
-            show.write_line(("All is well: ", "green"), "the log, the archive and the memories agree.")
+            write_line(("All is well: ", "green"), "the log, the archive and the memories agree.")
         return 2 if check_report.damage else 0
 
 
@@ -76,13 +83,13 @@ def _confirm_hooks(home: Paths) -> bool:
     """Show what mending the hooks changes in each file; on a terminal ask whether to."""
     changes = plan_hook_repair(home)
     for change in changes:
-        show.write_line((show.format_path(change.path), "bold"), ("  would change:", "dim"))
+        write_line((format_path(change.path), "bold"), ("  would change:", "dim"))
         now, then = files.read_text(change.path).splitlines(), (change.text or "").splitlines()
         for text in list(unified_diff(now, then, lineterm="", n=1))[2:]:
-            show.write_line((f"  {text}", {"+": "green", "-": "red"}.get(text[:1], "dim")))
+            write_line((f"  {text}", {"+": "green", "-": "red"}.get(text[:1], "dim")))
     if not changes or not is_interactive():
         return True
-    show.write_line("Write this? ", ("y/n", "dim"))
+    write_line("Write this? ", ("y/n", "dim"))
     return read_key("yn") == "y"
 
 
@@ -105,17 +112,17 @@ def doctor(
         check_findings = run_checks(home, profile=call.profile, zone=call.zone)
         left = {finding.repair for finding in check_findings}
         if not as_json:
-            show.write_lines(
+            write_lines(
                 line(("tried   ", "yellow") if name in left else ("mended  ", "green"), told) for name, told in done.items()
             )
     wrong = [finding for finding in check_findings if finding.ok is False]
     if as_json:
-        show.write_json(
+        write_json(
             [{"well" if name == "ok" else name: value for name, value in dump(finding).items()} for finding in check_findings]
         )
     else:
         width = max(len(finding.name) for finding in check_findings)
-        show.write_lines(
+        write_lines(
             hanging_line(
                 [_MARKS[finding.ok], (f"{finding.name:<{width}}  ", "cyan")],
                 finding.detail,
@@ -123,7 +130,7 @@ def doctor(
             )
             for finding in check_findings
         )
-        show.write_line((f"{len(wrong)} wrong" if wrong else "Nothing is wrong.", "red" if wrong else "green"))
+        write_line((f"{len(wrong)} wrong" if wrong else "Nothing is wrong.", "red" if wrong else "green"))
     return int(bool(wrong))
 
 
@@ -135,7 +142,7 @@ def backup(
         made = make_backup(workspace, file)
         if not call_options(context).quiet:
             size = f" ({made.stat().st_size / 1e6:.1f} MB; as private as your memories)"
-            show.write_line(("Backed up and verified: ", "green"), show.format_path(made), (size, "dim"))
+            write_line(("Backed up and verified: ", "green"), format_path(made), (size, "dim"))
 
 
 def restore(
@@ -145,12 +152,12 @@ def restore(
     """Replace the store by a backup. The present store is moved aside; later hand edits are kept."""
     done = put_back(command_home(context), file, lambda: command_workspace(context))
     if not call_options(context).quiet:
-        show.write_line(("Restored: ", "green"), show.format_path(file.absolute()))
+        write_line(("Restored: ", "green"), format_path(file.absolute()))
         if done.old_store:
-            show.write_line((f"What was there before is kept at {show.format_path(done.old_store)}", "dim"))
+            write_line((f"What was there before is kept at {format_path(done.old_store)}", "dim"))
         if done.unsure:
             told = "What you forgot after this backup was made may be in it again"
-            show.write_line((f"{told} → kept forget --words TEXT", "yellow"))
+            write_line((f"{told} → kept forget --words TEXT", "yellow"))
     return print_problems(done.written)
 
 
@@ -159,7 +166,7 @@ def rebuild(context: typer.Context) -> int:
     with command_workspace(context) as workspace:
         written = recreate(workspace)
         if not call_options(context).quiet:
-            show.write_line(("Rebuilt: ", "green"), format_count(len(workspace.store.log.memories()), "memory", "memories"))
+            write_line(("Rebuilt: ", "green"), format_count(len(workspace.store.log.memories()), "memory", "memories"))
         return print_problems(written)
 
 
@@ -187,7 +194,7 @@ def migrate(
         url = move_to_file(home, drop=drop)
         left = "which holds nothing of it any more" if drop else "which still holds it (--drop erases it there)"
         told = [
-            line(("Moved and proven: ", "green"), f"what is remembered lies in {show.format_path(home.store)} alone, no longer"),
+            line(("Moved and proven: ", "green"), f"what is remembered lies in {format_path(home.store)} alone, no longer"),
             line(f"on {url}, {left}"),
         ]
     elif drop:
@@ -201,7 +208,7 @@ def migrate(
             line(("On another machine: kept config set store.url URL, then kept run", "dim")),
         ]
     if not quiet:
-        show.write_lines(told)
+        write_lines(told)
 
 
 def export(
@@ -223,7 +230,7 @@ def export(
             if output is None:
                 raise UsageError("an archive needs --output FILE", hint="kept export --format archive --output kept.jsonl.gz")
             rows = export_archive(workspace, output)
-            show.write_line(("Wrote ", "green"), show.format_path(output.absolute()), (f" ({format_count(rows, 'row')})", "dim"))
+            write_line(("Wrote ", "green"), format_path(output.absolute()), (f" ({format_count(rows, 'row')})", "dim"))
             return
         which = MemoryFilter(everything=kind != "md")
         memories = tuple(
@@ -233,12 +240,12 @@ def export(
         )
         text = _export_text(workspace, memories, kind)
         if output is None:
-            show.write_text(text)
+            write_text(text)
         else:
             write_export(workspace, output, text)
-            show.write_line(
+            write_line(
                 ("Wrote ", "green"),
-                show.format_path(output.absolute()),
+                format_path(output.absolute()),
                 (f" ({format_count(len(memories), 'memory', 'memories')})", "dim"),
             )
 
@@ -274,20 +281,20 @@ def import_(
             workspace, lambda: import_path(workspace, file) if file else import_from_tool(workspace, source)
         )
         if as_json:
-            show.write_json({"whole": done.whole, "added": dict(done.added), "left_out": dict(done.left_out)})
+            write_json({"whole": done.whole, "added": dict(done.added), "left_out": dict(done.left_out)})
         elif not call_options(context).quiet:
             told = ", ".join(f"{count} {status}" for status, count in sorted(done.added.items())) or "nothing"
-            show.write_line(("Imported: ", "green"), told)
-            show.write_lines(line((f"  left out, {reason}: {count}", "dim")) for reason, count in sorted(done.left_out.items()))
+            write_line(("Imported: ", "green"), told)
+            write_lines(line((f"  left out, {reason}: {count}", "dim")) for reason, count in sorted(done.left_out.items()))
         return print_problems(written)
 
 
 def _export_text(workspace: Workspace, memories: tuple[Memory, ...], kind: str) -> str:
     match kind:
         case "jsonl":
-            return "".join(f"{show.json_text(to_export(workspace, memory), indent=None)}\n" for memory in memories)
+            return "".join(f"{json_text(to_export(workspace, memory), indent=None)}\n" for memory in memories)
         case "json":
-            return f"{show.json_text([to_export(workspace, memory) for memory in memories])}\n"
+            return f"{json_text([to_export(workspace, memory) for memory in memories])}\n"
         case _:
             return _export_markdown(workspace, memories)
 
@@ -331,27 +338,25 @@ def audit(
     with command_workspace(context) as workspace:
         audit_report = audit_notes(workspace, path)
     if as_json:
-        show.write_json(to_json(audit_report))
+        write_json(to_json(audit_report))
         return 1 if audit_report.findings else 0
-    show.write_line((f"{format_count(audit_report.notes, 'line')} in {show.format_path(str(path))}", "bold"))
+    write_line((f"{format_count(audit_report.notes, 'line')} in {format_path(str(path))}", "bold"))
     if audit_report.unread:
-        show.write_line(
-            (f"{format_count(len(audit_report.unread), 'file')} cannot be read, such as {audit_report.unread[0]}", "yellow")
-        )
+        write_line((f"{format_count(len(audit_report.unread), 'file')} cannot be read, such as {audit_report.unread[0]}", "yellow"))
     if not audit_report.findings:
-        show.write_line(("Nothing is wrong with them.", "green"))
+        write_line(("Nothing is wrong with them.", "green"))
     for fault, group in groupby(
         sorted(audit_report.findings, key=lambda each: list(AuditFault).index(each.fault)), key=lambda each: each.fault
     ):
         _print_findings(fault, list(group))
     if not audit_report.compared:
-        show.write_line(("No transcripts were read yet, so evidence was not looked for → kept run", "dim"))
+        write_line(("No transcripts were read yet, so evidence was not looked for → kept run", "dim"))
     return 1 if audit_report.findings else 0
 
 
 def _print_findings(fault: AuditFault, findings: list[AuditFinding]) -> None:
-    show.write_line(("", ""), (f"{len(findings)} {_TITLES[fault]}", "yellow"))
+    write_line(("", ""), (f"{len(findings)} {_TITLES[fault]}", "yellow"))
     for finding in findings:
-        show.write_line(f"  - {finding.text}")
+        write_line(f"  - {finding.text}")
         if finding.other:
-            show.write_line((f"      {finding.other}", "dim"))
+            write_line((f"      {finding.other}", "dim"))

@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from kept.cli import show
-from kept.cli.front import check_choice, command_home, command_workspace
+from kept.cli.command_support import check_choice, command_home, command_workspace
+from kept.cli.console import Line, format_count, format_id, hanging_line, line, write_json, write_line, write_lines
 from kept.cli.lists import EVERYWHERE, memory_line, scope_name, turn_line
-from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.errors import UsageError
 from kept.core.memory import USER_SCOPE, Status
 from kept.core.times import format_day
@@ -74,9 +73,9 @@ def search(
         else:
             hits = recall(workspace, asked, where=_search_layers(layers, category), limit=limit, filters=filters)
         if as_json:
-            show.write_json({"query": words, "searched_for": asked, "hits": [to_json_value(hit) for hit in hits]})
+            write_json({"query": words, "searched_for": asked, "hits": [to_json_value(hit) for hit in hits]})
         else:
-            show.write_lines([line((f"Searched for: {asked}", "dim"))] if asked != words else ())
+            write_lines([line((f"Searched for: {asked}", "dim"))] if asked != words else ())
             told, order = telling_words(asked), list(_LAYERS.values())
             waiting = _waiting_by_turn(workspace) if any(hit.kind is UnitKind.TURN for hit in hits) else {}
             near = {hit.session for hit in hits if every or not hit.is_far}  # turns beside a hit are shown with it
@@ -85,9 +84,9 @@ def search(
             hints = {
                 turn: held for turn, held in waiting.items() if held not in {hit.id for hit in sections}
             }  # else it says so itself
-            show.write_lines([_hit_line(workspace, hit, told, hints) for hit in sections] or [line("Nothing found.")])
+            write_lines([_hit_line(workspace, hit, told, hints) for hit in sections] or [line("Nothing found.")])
             if far := len(hits) - len(sections):
-                show.write_line(
+                write_line(
                     (
                         f"{format_count(far, 'hit that only resembles', 'hits that only resemble')} the question a little → --all",
                         "dim",
@@ -102,16 +101,14 @@ def _search_server(context: typer.Context, url: str, words: str, limit: int, *, 
     settings = load_settings(command_home(context).settings)
     hits = search_server(url, words, settings.recall, os.environ, datetime.now(UTC), limit=limit)
     if as_json:
-        show.write_json({"query": words, "hits": [to_json_value(hit) for hit in hits]})
+        write_json({"query": words, "hits": [to_json_value(hit) for hit in hits]})
         return
     for hit in hits:
         where = EVERYWHERE if hit.scope == USER_SCOPE else " of ".join(filter(None, (hit.author, hit.project)))
         why = ", ".join(filter(None, ("" if hit.status == Status.ACTIVE else hit.status, where, *hit.reasons)))
-        show.write_lines(
-            [hanging_line([("    ", ""), (show.format_id(hit.id), "yellow"), ("  ", "")], hit.text, (f"  ({why})", "dim"))]
-        )
+        write_lines([hanging_line([("    ", ""), (format_id(hit.id), "yellow"), ("  ", "")], hit.text, (f"  ({why})", "dim"))])
     if not hits:
-        show.write_line("Nothing found.")
+        write_line("Nothing found.")
 
 
 def _search_layers(layers: dict[UnitKind, None], category: str) -> Sequence[UnitKind]:
@@ -128,7 +125,7 @@ def _waiting_by_turn(workspace: Workspace) -> dict[str, str]:
 
 def _hit_line(workspace: Workspace, hit: Hit, words: Sequence[str], waiting: Mapping[str, str]) -> Line:
     held = hit.id if hit.status == Status.HELD else waiting.get(hit.id, "")
-    waits = f" → kept review --approve {show.format_id(held)}" if held else ""
+    waits = f" → kept review --approve {format_id(held)}" if held else ""
     why = (f"  [{', '.join(hit.reasons)}]{waits}", "dim")
     match hit.kind:
         case UnitKind.MEMORY if (memory := workspace.store.log.memory(hit.id)) is not None:

@@ -7,11 +7,21 @@ from typing import Annotated
 
 import typer
 
-from kept.cli import show
+from kept.cli.command_support import call_options, check_choice, command_home, command_workspace, is_interactive, read_key
 from kept.cli.commands.run import run_and_report
-from kept.cli.front import call_options, check_choice, command_home, command_workspace, is_interactive, read_key
+from kept.cli.console import (
+    Line,
+    format_count,
+    format_path,
+    format_size,
+    hanging_line,
+    line,
+    write_answer,
+    write_json,
+    write_line,
+    write_lines,
+)
 from kept.cli.lists import step_line
-from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.codec import dump
 from kept.core.errors import KeptError, UsageError
 from kept.install.schedule import InstalledJob, find_dead_program, install_job, job_files, list_installed_jobs
@@ -46,7 +56,7 @@ def setup(
     context: typer.Context,
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    show_: Annotated[bool, typer.Option("--show", help="Only show what would be written, word by word.")] = False,
+    only_show: Annotated[bool, typer.Option("--show", help="Only show what would be written, word by word.")] = False,
     hooks: Annotated[bool, typer.Option("--hooks/--no-hooks", help="Have coding agents call kept before each prompt.")] = True,
     sections: Annotated[
         bool, typer.Option("--sections/--no-sections", help="Add a memory section to the instructions of Codex and Gemini CLI.")
@@ -59,34 +69,34 @@ def setup(
 ) -> int:
     """Install hooks, sections and the nightly job: show exactly what is written where, write it, and run once."""
     home = command_home(context)
-    with command_workspace(context, dry=show_) as workspace:
-        show.write_lines(_survey_lines(workspace))
+    with command_workspace(context, dry=only_show) as workspace:
+        write_lines(_survey_lines(workspace))
         memory_file = workspace.profile.outputs.memory_file
     changes = plan_hooks(home, hooks=hooks, allow=allow and load_setting(home, "handover") != "off")
     readers = tuple(client for client in section_clients(home) if sections and client.name not in load_setting(home, "sections"))
     jobs = list_installed_jobs(home, os.environ)
     dead_job = next((job for job in jobs if find_dead_program(job)), None)
     job_line = _plan_job_line(jobs, dead_job, at or "02:30") if nightly else None
-    show.write_lines(_plan_lines(home, changes, readers, memory_file, job_line, hooks=hooks, allow=allow, whole=show_))
-    if show_:
+    write_lines(_plan_lines(home, changes, readers, memory_file, job_line, hooks=hooks, allow=allow, whole=only_show))
+    if only_show:
         return 0
     if not yes:
         if not is_interactive():
             raise UsageError("there is no terminal to ask on", hint="kept setup --yes, or --show to only look")
-        show.write_line("Go on? ", ("y", "bold green"), " yes  ", ("n", "bold red"), " no")
+        write_line("Go on? ", ("y", "bold green"), " yes  ", ("n", "bold red"), " no")
         if read_key("yn") != "y":
-            show.write_line("Nothing was changed.")
+            write_line("Nothing was changed.")
             return 0
     if readers:
         change_setting(home, "sections", ",".join([*load_setting(home, "sections"), *(client.name for client in readers)]))
     code = 0
     for hook in install_hooks(home, changes):
-        show.write_line("Wrote ", show.format_path(hook.path), (f"  {hook.what}", "dim"))
+        write_line("Wrote ", format_path(hook.path), (f"  {hook.what}", "dim"))
     if nightly and (dead_job or not jobs):
         code = _install_job(context, home, at=at, kind=dead_job.kind if dead_job else "")
     elif not jobs and load_setting(home, "at_session_end") != "run":
         hint = " → kept config set at_session_end run reads each when it ends"
-        show.write_line(("Without a nightly job sessions are read when you call kept run", "yellow"), (hint, "dim"))
+        write_line(("Without a nightly job sessions are read when you call kept run", "yellow"), (hint, "dim"))
     code = max(code, run_and_report(context, RunOptions(), ask=not yes))
     record_program_path(home, overwrite=True)
     return code
@@ -97,15 +107,15 @@ def _install_job(context: typer.Context, home: Paths, *, at: str, kind: str) -> 
     code, runs = 0, False
     try:
         done = install_job(home, os.environ, at=at, zone=call_options(context).zone or "", kind=kind)
-        show.write_lines(_installed_lines(done))
+        write_lines(_installed_lines(done))
         runs = done.enabled
     except KeptError as error:
-        show.write_line((f"no nightly job was installed: {error}", "yellow"))
+        write_line((f"no nightly job was installed: {error}", "yellow"))
         code = 1
     if not runs and hooked_clients(home) and home.root == home.user:
         change_setting(home, "at_session_end", "run")
         hint = " → kept config set at_session_end queue stops that"
-        show.write_line(("Instead, each session is read when it ends", "yellow"), (hint, "dim"))
+        write_line(("Instead, each session is read when it ends", "yellow"), (hint, "dim"))
     return code
 
 
@@ -114,11 +124,11 @@ def _survey_lines(workspace: Workspace) -> Iterator[Line]:
     total = sum(tool_survey.size for tool_survey in found.tools)
     read = [tool_survey for tool_survey in found.tools if tool_survey.files]
     yield line(
-        (f"Found {format_count(sum(tool_survey.files for tool_survey in read), 'transcript')}, {show.format_size(total)}", "bold"),
+        (f"Found {format_count(sum(tool_survey.files for tool_survey in read), 'transcript')}, {format_size(total)}", "bold"),
         (" → kept sources", "dim"),
     )
     for item in read:
-        yield line(f"  {item.name:<16}{item.files:>7,} files  {show.format_size(item.size):>9}")
+        yield line(f"  {item.name:<16}{item.files:>7,} files  {format_size(item.size):>9}")
     for tool, count in count_importable_notes(workspace).items():
         what = f"{format_count(count, 'note')} {_OWN[tool]}, not read automatically"
         yield line(f"  {what}", (f" → kept import --from {tool} imports them once, for your review", "dim"))
@@ -148,7 +158,7 @@ def _plan_lines(
 ) -> Iterator[Line]:
     yield line(("This will be written:", "bold"))
     for change in changes:
-        yield hanging_line([("  ", "")], show.format_path(change.path), (f"  {change.what}; the rest stays as it is", "dim"))
+        yield hanging_line([("  ", "")], format_path(change.path), (f"  {change.what}; the rest stays as it is", "dim"))
         if whole:
             yield from (line((f"      {text}", "dim")) for text in (change.text or "").splitlines())
     if hooks and not changes:
@@ -162,7 +172,7 @@ def _plan_lines(
         yield hanging_line([("  ", "")], "not the server with that tool, for claude: add it yourself", (step, "dim"))
     for reader in readers:
         what = "  a section of memories, at most half the size of memory.md; the rest stays as it is"
-        yield hanging_line([("  ", "")], show.format_path(home.of(reader) / reader.instructions), (what, "dim"))
+        yield hanging_line([("  ", "")], format_path(home.of(reader) / reader.instructions), (what, "dim"))
     if any(client.name == "codex" for client in used_clients(home)) and changes:
         yield line(("  Codex asks you once whether it may call these hooks", "dim"))
     if job_line is not None:
@@ -171,10 +181,10 @@ def _plan_lines(
         by_hook = "  what holds everywhere, once something does; memories of a project come by the hook instead"
         called = (hooks and claude in used_clients(home)) or claude in (*hooked_clients(home), *plugin_clients(home))
         what = by_hook if called else "  what is remembered; edit it as you like"
-        yield hanging_line([("  ", "")], show.format_path(home.output_path(memory_file)), (what, "dim"))
+        yield hanging_line([("  ", "")], format_path(home.output_path(memory_file)), (what, "dim"))
     yield hanging_line(
         [("  ", "")],
-        show.format_path(home.state),
+        format_path(home.state),
         ("  the store; kept uninstall takes the rest away again, --purge the store too", "dim"),
     )
 
@@ -204,38 +214,34 @@ def uninstall(
             raise UsageError(
                 "--purge deletes everything that is remembered", hint="kept export first, then kept uninstall --purge --yes"
             )
-        show.write_line("Delete everything that is remembered, for good? ", ("y", "bold red"), " yes  ", ("n", "bold"), " no")
+        write_line("Delete everything that is remembered, for good? ", ("y", "bold red"), " yes  ", ("n", "bold"), " no")
         if read_key("yn") != "y":
-            show.write_line("Nothing was changed.")
+            write_line("Nothing was changed.")
             return 0
     home = command_home(context)
     left = _uninstall_outside(context, home)
-    show.write_lines(_uninstall_lines(left))
+    write_lines(_uninstall_lines(left))
     if left.problems:
         return 1
     if everything and left.quarantined:
-        show.write_line(
-            ("Not purged: what you added is in the folder that would be deleted. Move it, then run this again.", "yellow")
-        )
+        write_line(("Not purged: what you added is in the folder that would be deleted. Move it, then run this again.", "yellow"))
         return 1
     for client in plugin_clients(home):
-        show.write_line(
-            (f"You must remove the plugin of {client.name} yourself", "yellow"), (f" → {PLUGIN_OUT[client.name]}", "dim")
-        )
+        write_line((f"You must remove the plugin of {client.name} yourself", "yellow"), (f" → {PLUGIN_OUT[client.name]}", "dim"))
     if everything:
         gone, links = delete_own_folders(home)
-        show.write_lines(line("Deleted ", show.format_path(folder)) for folder in gone)
-        show.write_lines(
+        write_lines(line("Deleted ", format_path(folder)) for folder in gone)
+        write_lines(
             line(
                 ("Not deleted, because it is a link: ", "yellow"),
-                f"{show.format_path(folder)} → {folder.resolve()}. Delete both yourself.",
+                f"{format_path(folder)} → {folder.resolve()}. Delete both yourself.",
             )
             for folder in links
         )
         if links:
             return 1
     elif home.state.exists():
-        show.write_line("The store stays in ", show.format_path(home.state), (" → kept uninstall --purge deletes it", "dim"))
+        write_line("The store stays in ", format_path(home.state), (" → kept uninstall --purge deletes it", "dim"))
     sys.stdout.flush()
     return 0
 
@@ -262,9 +268,9 @@ PLUGIN_OUT = {
 
 def _uninstall_lines(left: UninstallReport) -> Iterator[Line]:
     for item in left.removed:
-        yield line("Removed ", show.format_path(item) if item.startswith("/") else item)
+        yield line("Removed ", format_path(item) if item.startswith("/") else item)
     for item in left.quarantined:
-        yield line(("Saved, because you wrote in it: ", "yellow"), show.format_path(item))
+        yield line(("Saved, because you wrote in it: ", "yellow"), format_path(item))
     for item in left.problems:
         yield line((item, "red"))
 
@@ -293,14 +299,14 @@ def schedule(
     match check_choice(action, _ACTIONS, "schedule"):
         case "install" if only_show:
             planned = job_files(home, os.environ, at=at, zone=call.zone or "", kind=kind)
-            show.write_json(planned) if as_json else show.write_lines(_job_lines(planned))
+            write_json(planned) if as_json else write_lines(_job_lines(planned))
         case "install":
             done = install_job(home, os.environ, at=at, zone=call.zone or "", kind=kind)
-            show.write_json(dump(done)) if as_json else show.write_lines(_installed_lines(done))
+            write_json(dump(done)) if as_json else write_lines(_installed_lines(done))
             return 0 if done.enabled or home.root != home.user else 1
         case "uninstall":
             told = uninstall_schedule(home, os.environ)
-            show.write_json(list(told)) if as_json else show.write_lines(_removed_lines(told))
+            write_json(list(told)) if as_json else write_lines(_removed_lines(told))
         case "run":
             try:
                 with command_workspace(context) as workspace:
@@ -309,27 +315,27 @@ def schedule(
                 record_failed_start(home, utc_now(), error)
                 raise
             if as_json:
-                show.write_json(dump(night))
+                write_json(dump(night))
             elif not call.quiet or night.failed:
-                show.write_lines(_night_lines(night))
+                write_lines(_night_lines(night))
             return int(bool(night.failed))
         case "status":
             installed_jobs, night_before = list_installed_jobs(home, os.environ), load_last_night(home)
             body = {"installed": dump(installed_jobs), "last_night": dump(night_before)}
-            show.write_answer(lambda: body, _schedule_lines(installed_jobs, night_before), as_json=as_json)
+            write_answer(lambda: body, _schedule_lines(installed_jobs, night_before), as_json=as_json)
     return 0
 
 
 def _job_lines(planned: Mapping[str, str]) -> Iterator[Line]:
     for place, text in planned.items():
-        yield line((show.format_path(place), "bold"))
+        yield line((format_path(place), "bold"))
         yield from (line(f"    {item}") for item in text.splitlines())
     yield line(("Nothing was written.", "dim"))
 
 
 def _installed_lines(done: InstalledJob) -> Iterator[Line]:
     for place in done.places:
-        yield line("Wrote ", show.format_path(place))
+        yield line("Wrote ", format_path(place))
     if done.enabled:
         yield line((f"{done.kind} runs kept every night", "green"), (" → kept schedule status", "dim"))
     else:
@@ -340,7 +346,7 @@ def _installed_lines(done: InstalledJob) -> Iterator[Line]:
 
 def _removed_lines(told: tuple[str, ...]) -> Iterator[Line]:
     for item in told:
-        yield line("Removed ", show.format_path(item))
+        yield line("Removed ", format_path(item))
     if not told:
         yield line("Nothing was installed.")
 

@@ -5,8 +5,19 @@ from typing import Annotated, Any
 
 import typer
 
-from kept.cli import show
-from kept.cli.front import command_workspace
+from kept.cli.command_support import command_workspace
+from kept.cli.console import (
+    Line,
+    format_count,
+    format_id,
+    format_path,
+    hanging_line,
+    line,
+    page_lines,
+    write_json,
+    write_line,
+    write_lines,
+)
 from kept.cli.lists import (
     FORGOTTEN,
     format_rank,
@@ -20,7 +31,6 @@ from kept.cli.lists import (
     turns_around,
     turns_body,
 )
-from kept.cli.show import Line, format_count, format_id, hanging_line, line
 from kept.core.codec import dump, json_fields
 from kept.core.errors import UsageError
 from kept.core.event import Event
@@ -41,7 +51,7 @@ _REFUSED = "refused"
 AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 
-def show_(
+def show(
     context: typer.Context,
     asked: Asked = None,
     *,
@@ -63,12 +73,12 @@ def show_(
         past = workspace.store.log.operations_on(memory.id) if history else ()
         if as_json:
             extra = {"history": operations_body(past)} if history else {}
-            show.write_json(_memory_body(workspace, memory) | extra | ({"turns": turns_body(workspace, memory)} if turns else {}))
+            write_json(_memory_body(workspace, memory) | extra | ({"turns": turns_body(workspace, memory)} if turns else {}))
             return 0
-        show.write_lines(memory_card_lines(workspace, memory))
-        show.write_lines(operation_lines(workspace, past) if history else ())
-        show.write_lines(turns_around(workspace, memory) if turns else ())
-        show.write_line((f"{format_count(len(memory.evidence), 'piece')} of evidence → kept why {memory.id}", "dim"))
+        write_lines(memory_card_lines(workspace, memory))
+        write_lines(operation_lines(workspace, past) if history else ())
+        write_lines(turns_around(workspace, memory) if turns else ())
+        write_line((f"{format_count(len(memory.evidence), 'piece')} of evidence → kept why {memory.id}", "dim"))
         return 0
 
 
@@ -90,9 +100,9 @@ def why(
         memory_trace = trace_memory(workspace, memory, context=around)
         place = _pending_rank(workspace, memory_trace.memory)
         if as_json:
-            show.write_json(_trace_body(workspace, memory_trace, place))
+            write_json(_trace_body(workspace, memory_trace, place))
         else:
-            show.page_lines(_format_trace(workspace, memory_trace, place))
+            page_lines(_format_trace(workspace, memory_trace, place))
         return 0
 
 
@@ -104,16 +114,14 @@ def _find_one(workspace: Workspace, asked: Sequence[str] | None, *, as_json: boo
     if len(found) == 1:
         return found[0]
     if as_json:
-        show.write_json([_memory_body(workspace, memory) for memory in found])
+        write_json([_memory_body(workspace, memory) for memory in found])
     else:
-        show.write_line((f"{len(found):,} match; which one?", "yellow"))
+        write_line((f"{len(found):,} match; which one?", "yellow"))
         names = workspace.scope_names()
         marks = ((memory, memory.outcome_at(workspace.clock())) for memory in found[:_CHOICES])
-        show.write_lines(
-            memory_line(memory, workspace.zone, f"{status}, {scope_name(memory.scope, names)}") for memory, status in marks
-        )
+        write_lines(memory_line(memory, workspace.zone, f"{status}, {scope_name(memory.scope, names)}") for memory, status in marks)
         if len(found) > _CHOICES:
-            show.write_line((f"    … and {len(found) - _CHOICES:,} more; more words find fewer", "dim"))
+            write_line((f"    … and {len(found) - _CHOICES:,} more; more words find fewer", "dim"))
     return None
 
 
@@ -173,7 +181,7 @@ def route_lines(told: Sequence[OutputRoute]) -> Iterator[Line]:
 
 def _format_evidence(workspace: Workspace, evidence: Evidence, events: tuple[Event, ...]) -> Iterator[Line]:
     own = next((item for item in events if item.key == evidence.event), None)
-    place = show.format_path(workspace.paths.place_now(evidence.path))
+    place = format_path(workspace.paths.place_now(evidence.path))
     place += f":{own.pointer.line}" if own is not None else ""
     who = WHOSE.get(evidence.author, evidence.author or evidence.origin.value)
     yield line(

@@ -7,11 +7,22 @@ from typing import Annotated, Any
 
 import typer
 
-from kept.cli import show
-from kept.cli.front import call_options, check_choice, command_home, command_workspace
+from kept.cli.command_support import call_options, check_choice, command_home, command_workspace
+from kept.cli.console import (
+    Line,
+    format_count,
+    format_path,
+    format_size,
+    hanging_line,
+    line,
+    more_lines,
+    write_answer,
+    write_json,
+    write_line,
+    write_lines,
+)
 from kept.cli.lists import show_session
 from kept.cli.report import format_account, unread_lines
-from kept.cli.show import Line, format_count, hanging_line, line, more_lines
 from kept.core.codec import json_fields
 from kept.core.errors import UsageError
 from kept.core.event import UNKNOWN_KIND, RecordAccount
@@ -80,7 +91,7 @@ def sources(
             return
         found = survey(workspace)
         lines = _format_survey(workspace, found, verbose=call_options(context).verbose)
-        show.write_answer(lambda: _survey_body(workspace, found), lines, as_json=as_json)
+        write_answer(lambda: _survey_body(workspace, found), lines, as_json=as_json)
 
 
 def _change_roots(context: typer.Context, action: str, wanted: Sequence[SourceRoot], *, as_json: bool) -> None:
@@ -97,14 +108,14 @@ def _change_roots(context: typer.Context, action: str, wanted: Sequence[SourceRo
             else:
                 root = follow_roots.remove_root(home, Path(item.path))
             if not as_json:
-                show.write_line((show.format_path(root.resolve(home.user)), "bold"), f" {told}", (more, "dim"))
+                write_line((format_path(root.resolve(home.user)), "bold"), f" {told}", (more, "dim"))
         if not as_json:
             return
     roots = follow_roots.load_roots(home)
     told = "Every run reads the known places of the tools alone; what you named to one run was read that once."
     none = line(told, (" → kept sources add PATH", "dim"))
     lines = _root_lines(roots, home.user) if roots else [none]
-    show.write_answer(lambda: {"roots": [follow_roots.root_body(root, home.user) for root in roots]}, lines, as_json=as_json)
+    write_answer(lambda: {"roots": [follow_roots.root_body(root, home.user) for root in roots]}, lines, as_json=as_json)
 
 
 def _root_lines(roots: Sequence[SourceRoot], user: Path) -> Iterator[Line]:
@@ -113,7 +124,7 @@ def _root_lines(roots: Sequence[SourceRoot], user: Path) -> Iterator[Line]:
         said = [("as ", root.format), ("project ", root.project), ("by default the words of ", root.author)]
         about = ", ".join(f"{what}{value}" for what, value in said if value)
         gone = "" if place.exists() else "  is not there"
-        yield line("  ", show.format_path(place), (f"  {about}" if about else "", "dim"), (gone, "yellow"))
+        yield line("  ", format_path(place), (f"  {about}" if about else "", "dim"), (gone, "yellow"))
 
 
 def _switch_sources(context: typer.Context, action: str, items: Sequence[str], *, as_json: bool) -> None:
@@ -133,9 +144,9 @@ def _switch_sources(context: typer.Context, action: str, items: Sequence[str], *
     for item in items:
         listed = configure.include_item(home, name, item, included=there)
         if not as_json:
-            show.write_lines([_switched_line(home, action, item)])
+            write_lines([_switched_line(home, action, item)])
     if as_json:
-        show.write_json({name: list(listed)})
+        write_json({name: list(listed)})
 
 
 def _switched_line(home: Paths, action: str, item: str) -> Line:
@@ -168,7 +179,7 @@ def _format_survey(workspace: Workspace, found: Survey, *, verbose: bool) -> Ite
     if not here:
         yield line("No transcripts were found on this machine.", (" → kept run PATH", "dim"))
     if workspace.paths.store.exists():
-        yield line((f"What was read is archived in {show.format_path(workspace.paths.store)}", "dim"))
+        yield line((f"What was read is archived in {format_path(workspace.paths.store)}", "dim"))
     yield from _unread_tool_lines(workspace, found, verbose=verbose)
     yield from _project_lines(found, verbose=verbose)
     if verbose:
@@ -177,7 +188,7 @@ def _format_survey(workspace: Workspace, found: Survey, *, verbose: bool) -> Ite
 
 def _tool_lines(workspace: Workspace, tool: ToolSurvey, *, verbose: bool) -> Iterator[Line]:
     span = f", {format_day(tool.first_at, workspace.zone)} – {format_day(tool.last_at, workspace.zone)}" if tool.first_at else ""
-    there = [f"{format_count(tool.files, 'file')}, {show.format_size(tool.size)}"] if tool.files else []
+    there = [f"{format_count(tool.files, 'file')}, {format_size(tool.size)}"] if tool.files else []
     there += [f"{format_count(tool.elsewhere, 'file')} elsewhere that you named"] if tool.elsewhere else []
     aside = tool.account.records - tool.account.kept
     read = (
@@ -187,7 +198,7 @@ def _tool_lines(workspace: Workspace, tool: ToolSurvey, *, verbose: bool) -> Ite
         else ""
     )
     yield line((tool.name, "bold"), f"  {' and '.join(there) or 'nothing there now'}{read}")
-    yield from (line("  ", show.format_path(place)) for place, exists in tool.places if exists)
+    yield from (line("  ", format_path(place)) for place, exists in tool.places if exists)
     if unknown := tool.account.unknown:
         share = f"{100 * (1 - unknown / tool.account.records):.1f} % of the records understood"
         kinds = ", ".join(sorted(reason for reason in tool.account.dropped if reason.startswith(UNKNOWN_KIND))) or "malformed"
@@ -225,7 +236,7 @@ def _tool_lines(workspace: Workspace, tool: ToolSurvey, *, verbose: bool) -> Ite
             )
         )
     shown = tool.unreadable if verbose else tool.unreadable[:_SHOWN]
-    yield from (line(("  cannot be read: ", "yellow"), f"{show.format_path(path)} ({reason})") for path, reason in shown)
+    yield from (line(("  cannot be read: ", "yellow"), f"{format_path(path)} ({reason})") for path, reason in shown)
     yield from more_lines(len(tool.unreadable), len(shown), "kept sources --verbose")
     if verbose:
         yield from _account_lines(tool.account)
@@ -243,8 +254,7 @@ def _account_lines(account: RecordAccount) -> Iterator[Line]:
         noted = ", ".join(f"{count:,} {what}" for what, count in sorted(account.noted.items()))
         yield hanging_line([("  ", "")], (f"left out of records that were kept: {noted}", "dim"))
     yield from (
-        line("  ", f"{show.format_path(problem.path)}:{problem.line}", (f"  {problem.reason}", "dim"))
-        for problem in account.problems
+        line("  ", f"{format_path(problem.path)}:{problem.line}", (f"  {problem.reason}", "dim")) for problem in account.problems
     )
     if account.malformed > len(account.problems):
         yield line((f"  … and {account.malformed - len(account.problems):,} more malformed records", "dim"))
@@ -270,7 +280,7 @@ def _unread_tool_lines(workspace: Workspace, found: Survey, *, verbose: bool) ->
     if verbose:
         yield from (_searched_places_line(tool_survey) for tool_survey in central)
     if scattered := [tool_survey.name for tool_survey in absent if tool_survey.name in _IN_PROJECTS]:
-        told = f"nothing found in {show.format_path(str(Path.cwd()))} for: "
+        told = f"nothing found in {format_path(str(Path.cwd()))} for: "
         yield hanging_line([("  ", "")], told, ", ".join(scattered), (" (each project has its own → kept run PATH)", "dim"))
     if given:
         yield hanging_line(
@@ -282,7 +292,7 @@ def _unread_tool_lines(workspace: Workspace, found: Survey, *, verbose: bool) ->
         yield line((f"  {format_count(len(missed), 'file')} could not be read by the runs so far:", "yellow"))
         yield from unread_lines(missed, verbose=verbose, hint="kept sources --verbose")
     for reason, count in sorted(found.others.items()):
-        paths = [show.format_path(path) for path, why in found.named if why == reason][: None if verbose else _SHOWN]
+        paths = [format_path(path) for path, why in found.named if why == reason][: None if verbose else _SHOWN]
         more = f" … {count - len(paths):,} more" if count > len(paths) else ""
         yield hanging_line(
             [("  ", "")],
@@ -301,7 +311,7 @@ def _unread_tool_lines(workspace: Workspace, found: Survey, *, verbose: bool) ->
     for item in found.opted_out:
         yield line(
             f"  session {item.session}: you wrote in it that it is not to be remembered",
-            (f"  {show.format_path(item.path)}", "dim"),
+            (f"  {format_path(item.path)}", "dim"),
         )
     for name, reason in found.plugins_left_out:
         yield line(f"  the format {name} of another package: {reason}")
@@ -313,7 +323,7 @@ def _unreadable_paths(found: Survey) -> frozenset[str]:
 
 
 def _searched_places_line(tool: ToolSurvey) -> Line:
-    places = [show.format_path(place) for place, _ in tool.places]
+    places = [format_path(place) for place, _ in tool.places]
     more = f" … {len(places) - _SHOWN:,} more → kept sources --json" if len(places) > _SHOWN else ""
     return hanging_line([(f"    {tool.name}  ", "dim")], ", ".join(places[:_SHOWN]), (more, "dim"))
 
@@ -330,7 +340,7 @@ def _project_lines(found: Survey, *, verbose: bool) -> Iterator[Line]:
     for name, directories in list(found.projects.items())[: None if verbose else _PROJECTS_SHOWN]:
         shown = directories if verbose else directories[:_SHOWN]
         more = f" … {len(directories) - len(shown):,} more" if len(shown) < len(directories) else ""
-        yield hanging_line([(f"  {name}  ", "cyan")], ", ".join(show.format_path(item) for item in shown), (more, "dim"))
+        yield hanging_line([(f"  {name}  ", "cyan")], ", ".join(format_path(item) for item in shown), (more, "dim"))
     yield from more_lines(len(found.projects), len(found.projects) if verbose else _PROJECTS_SHOWN, "kept sources --verbose")
     yield line(("  Are two of them the same project?", "dim"), (" → kept projects", "dim"))
 
@@ -340,9 +350,9 @@ def _file_lines(workspace: Workspace) -> Iterator[Line]:
         if number == 0:
             yield line()
             yield line(("Every file", "bold"))
-        pending = f", {show.format_size(file.account.pending)} unfinished at its end" if file.account.pending else ""
+        pending = f", {format_size(file.account.pending)} unfinished at its end" if file.account.pending else ""
         told = f"  {format_account(file.account.records, file.account.kept, file.account.dropped)}{pending}"
-        yield line("  ", show.format_path(file.path), (told, "dim"))
+        yield line("  ", format_path(file.path), (told, "dim"))
 
 
 def _survey_body(workspace: Workspace, found: Survey) -> dict[str, Any]:

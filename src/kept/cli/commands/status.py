@@ -5,11 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from kept.cli import show
-from kept.cli.front import command_workspace
+from kept.cli.command_support import command_workspace
+from kept.cli.console import Line, format_count, format_path, line, write_json, write_lines
 from kept.cli.lists import pending_line
 from kept.cli.model_use import model_lines, searchable_line, trial_lines, without_model_line
-from kept.cli.show import Line, format_count, line
 from kept.core.codec import json_fields, to_json
 from kept.core.memory import Status
 from kept.core.times import format_day, format_instant, format_minute
@@ -37,9 +36,9 @@ def status(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--j
         missed = load_unread_reasons(workspace.paths, workspace.settings.exclude)
         if as_json:
             not_read = [{"path": path, "reason": reason} for path, reason in missed.items()]
-            show.write_json(_state_body(workspace, store_status, due) | {"not_read": not_read})
+            write_json(_state_body(workspace, store_status, due) | {"not_read": not_read})
         else:
-            show.write_lines(_state_lines(workspace, store_status, due, missed))
+            write_lines(_state_lines(workspace, store_status, due, missed))
 
 
 def inactive_profile_lines(workspace: Workspace, found: StoreStatus) -> Iterator[Line]:
@@ -96,7 +95,7 @@ def _state_lines(
         when = f"last night, {step}" if runner == NIGHT else "at the end of a session"
         yield line((f"Failed {when}: {failure.detail}", "red"), (" → kept doctor", "dim"))
     for path in found.outputs:
-        yield line("Writes ", show.format_path(path))
+        yield line("Writes ", format_path(path))
     if not found.last_runs:
         yield line("Nothing was ever run here", (" → kept run", "dim"))
     for number, run in enumerate(found.last_runs):

@@ -9,10 +9,9 @@ from typing import Annotated
 
 import typer
 
-from kept.cli import show
+from kept.cli.command_support import call_options, check_choice, command_workspace
 from kept.cli.commands.edit import print_problems
-from kept.cli.front import call_options, check_choice, command_workspace
-from kept.cli.show import Line, format_count, hanging_line, line
+from kept.cli.console import Line, format_count, hanging_line, line, write_json, write_line, write_lines
 from kept.core.codec import json_fields
 from kept.core.errors import UsageError
 from kept.local.agents_shell import agent_variable
@@ -49,9 +48,9 @@ def team(
             _act(workspace, action, item, role, what, quotes=quotes)
         facts = teams.list_team_facts(workspace)
         if as_json:
-            show.write_json({"facts": [json_fields(fact) for fact in facts]})
+            write_json({"facts": [json_fields(fact) for fact in facts]})
         elif not action:
-            show.write_lines(_fact_lines(workspace, facts))
+            write_lines(_fact_lines(workspace, facts))
 
 
 def sync(
@@ -65,18 +64,18 @@ def sync(
     with command_workspace(context) as workspace:
         folder = SyncFolder(workspace=workspace)
         if show_key:
-            show.write_line(folder.code)
+            write_line(folder.code)
             return 0
         if key:
             folder.join(key)
         report, written = sync_machines(workspace)
     if as_json:
-        show.write_json(json_fields(report, "received", "sent", "clashes") | {"forgotten": len(report.forgotten)})
+        write_json(json_fields(report, "received", "sent", "clashes") | {"forgotten": len(report.forgotten)})
     elif not call_options(context).quiet:
         received, sent = format_count(report.received, "change"), format_count(report.sent, "change")
-        show.write_line(("Synced: ", "green"), f"{received} from other machines, {sent} to them.")
+        write_line(("Synced: ", "green"), f"{received} from other machines, {sent} to them.")
         if report.clashes:
-            show.write_line((f"{format_count(report.clashes, 'line')} changed on two machines → kept review", "yellow"))
+            write_line((f"{format_count(report.clashes, 'line')} changed on two machines → kept review", "yellow"))
     return print_problems(written)
 
 
@@ -87,14 +86,14 @@ def _act(workspace: Workspace, action: str, item: str, role: str, what: str, *, 
     match action:
         case "share":
             teams.share_project(workspace, item, role, what=check_choice(what, SHARED, "--what"), quotes=quotes)
-            show.write_line((item, "bold"), f" is shared with {role}: {what}.", (" Every run brings that up to date.", "dim"))
+            write_line((item, "bold"), f" is shared with {role}: {what}.", (" Every run brings that up to date.", "dim"))
         case "leave":
             left = ", ".join(share.team for share in teams.leave_team(workspace, item))
-            show.write_line((item, "bold"), f" is no longer shared with {left}; your lines are taken back.")
+            write_line((item, "bold"), f" is no longer shared with {left}; your lines are taken back.")
         case _:
             agent = bool(agent_variable(os.environ)) and not workspace.settings.trust_agents
             memory = teams.accept_fact(workspace, item, agent=agent)
-            show.write_line((memory.id, "bold"), f"  {memory.content}", ("  held for you" if agent else "  is yours now", "dim"))
+            write_line((memory.id, "bold"), f"  {memory.content}", ("  held for you" if agent else "  is yours now", "dim"))
 
 
 def _fact_lines(workspace: Workspace, facts: tuple[TeamFact, ...]) -> Iterator[Line]:

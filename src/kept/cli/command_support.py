@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 
 from kept.cli.call import GlobalOptions
-from kept.cli.show import Line, to_safe_line, write_lines
+from kept.cli.console import Line, to_safe_line, write_lines
 from kept.core.errors import BusyError, UsageError
 from kept.local import files
 from kept.local.agents_shell import agent_variable

@@ -18,9 +18,8 @@ from kept.core.errors import KeptError, UsageError
 INTERRUPTED = 130
 
 
-def main(arguments: Sequence[str] | None = None) -> NoReturn:
+def main(words: Sequence[str]) -> NoReturn:
     """Run a command and exit: 0 done, 1 partly done, 2 nothing done, 130 interrupted."""
-    words = sys.argv[1:] if arguments is None else list(arguments)
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError):  # a stream set by a test or a host program may have no encoding
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
@@ -106,7 +105,7 @@ def _invoke_command(command: Command, arguments: list[str], call: GlobalOptions)
 
 
 def _report_error(code: int, message: str, error: Exception | None = None, words: Sequence[str] = ()) -> int:
-    from kept.cli.show import write_line  # noqa: PLC0415 - only for errors
+    from kept.cli.console import write_line  # noqa: PLC0415 - only for errors
 
     try:
         sys.stdout.flush()

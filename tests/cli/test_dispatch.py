@@ -1,4 +1,4 @@
-"""The door: arguments in, exit codes and one clear line out."""
+"""The command line: arguments in, exit codes and one clear line out."""
 
 import json
 import os
@@ -60,7 +60,7 @@ def test_the_help_of_hook_names_every_event(capsys, home):
 
 
 def test_help_loads_no_store_and_no_model(home):
-    asked = "import sys; from kept.cli.door import main\ntry: main(['status', '--help'])\nexcept SystemExit: pass\n"
+    asked = "import sys; from kept.cli.dispatch import main\ntry: main(['status', '--help'])\nexcept SystemExit: pass\n"
     done = subprocess.run(
         [sys.executable, "-c", f"{asked}print([each for each in sys.modules if each.startswith('kept.')], file=sys.stderr)"],
         check=False,
