@@ -16,8 +16,8 @@ def recall(memory: AsyncMemory, *, budget: int | None = None) -> CallModelInputF
         given = data.model_data
         asked = next((str(item.get("content")) for item in reversed(given.input) if item.get("role") == "user"), "")
         context = await memory.context(asked, budget=budget)
-        told = "\n\n".join(item for item in (given.instructions, context.text) if item)
-        return ModelInputData(input=given.input, instructions=told or None)
+        parts = "\n\n".join(item for item in (given.instructions, context.text) if item)
+        return ModelInputData(input=given.input, instructions=parts or None)
 
     return with_memory
 

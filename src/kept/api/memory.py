@@ -142,7 +142,7 @@ class Memory:
         if budget is not None and (not isinstance(budget, int) or budget < 1):
             raise UsageError("a budget is a number of tokens, at least 1")
         with self._indexed_workspace() as workspace:
-            found = preview_context(
+            recalled = preview_context(
                 workspace,
                 message,
                 directory=self._session.directory,
@@ -152,7 +152,7 @@ class Memory:
                 others=False,
                 fill=budget is not None,
             )
-        return Context(text=render_block(found.pieces), lines=tuple(map(make_line, found.pieces)), tokens=found.tokens)
+        return Context(text=render_block(recalled.pieces), lines=tuple(map(make_line, recalled.pieces)), tokens=recalled.tokens)
 
     def search(self, query: str, *, limit: int = 10, said: bool = False, waiting: bool = False) -> tuple[Recalled, ...]:
         """Search the memories of the user and this project, best first; with ``said`` also what was said in earlier sessions
@@ -196,15 +196,15 @@ class Memory:
         """
         with self._locked_workspace() as workspace:
             profile = self._session.profile
-            found = category_of(text, "", profile)
+            kind = category_of(text, "", profile)
             if category:
-                profile, found = workspace.kind(category)
-            if found is None:
+                profile, kind = workspace.kind(category)
+            if kind is None:
                 raise UsageError(f"the profile {profile.id} remembers nothing of that kind", hint="name a category")
-            named, project = format_kind(profile.id, found.id), "" if found.user_wide else self._session.directory
+            named, project = format_kind(profile.id, kind.id), "" if kind.user_wide else self._session.directory
             if agent or agent_variable(os.environ):
                 return self._apply_change(
-                    lambda: person.find_memory(workspace, suggest_memory(workspace, text, found.id, self._session.directory).id)
+                    lambda: person.find_memory(workspace, suggest_memory(workspace, text, kind.id, self._session.directory).id)
                 )
             return self._apply_change(lambda: person.create_memory(workspace, text, named, project=project))
 

@@ -115,19 +115,20 @@ def find_withdrawals(
 ) -> tuple[list[Memory], tuple[str, ...]]:
     """The memories that a run retired because the person withdrew them, and messages about withdrawals that retired none."""
     log, archive = workspace.store.log, workspace.store.archive
-    proposals = [
-        each for path in paths for thread in archive.threads(path=str(path)) for each in log.thread_proposals(thread.id, 0)
+    threads = (thread for path in paths for thread in archive.threads(path=str(path)))
+    asked = [
+        (proposal.pass_id, proposal.judged.candidate)
+        for thread in threads
+        for proposal in log.thread_proposals(thread.id, 0)
+        if proposal.judged.candidate.trigger == WITHDRAWAL and proposal.judged.candidate.scope in scopes
     ]
-    proposals = [
-        each for each in proposals if each.judged.candidate.trigger == WITHDRAWAL and each.judged.candidate.scope in scopes
-    ]
-    made = {each.id for each in log.passes({each.pass_id for each in proposals}) if each.run == run} if proposals else set()
-    asked = [each.judged.candidate for each in proposals if each.pass_id in made]
-    taken = [item for item in log.memories() if item.reason.startswith(TAKEN_BACK) and item.scope in scopes] if asked else []
+    own_passes = {made.id for made in log.passes({number for number, _ in asked}) if made.run == run} if asked else set()
+    candidates = [candidate for number, candidate in asked if number in own_passes]
+    taken = [item for item in log.memories() if item.reason.startswith(TAKEN_BACK) and item.scope in scopes] if candidates else []
     latest = {memory.id: log.operations_on(memory.id)[-1] for memory in taken}
     withdrawn = [memory for memory in taken if latest[memory.id][0].run == run]
     met = {latest[memory.id][1].at for memory in withdrawn}
-    unmet = dict.fromkeys(candidate.content for candidate in asked if candidate.at not in met)
+    unmet = dict.fromkeys(candidate.content for candidate in candidates if candidate.at not in met)
     return withdrawn, tuple(f"{content!r} names no memory alone; list() shows all, forget() erases one" for content in unmet)
 
 

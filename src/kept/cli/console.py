@@ -95,8 +95,8 @@ def _print_styled(lines: Iterable[Line], console: "Console") -> None:
     for shown_line in lines:
         head = Text.assemble(*((to_safe_line(words), style) for words, style in shown_line.head))
         body = Text.assemble(*((to_safe_line(words), style) for words, style in shown_line.body))
-        room = max(20, console.width - head.cell_len)
-        for number, part in enumerate(body.wrap(console, room) or [Text()]):
+        width = max(20, console.width - head.cell_len)
+        for number, part in enumerate(body.wrap(console, width) or [Text()]):
             part.rstrip()
             console.print(head if number == 0 else " " * head.cell_len, part, sep="", soft_wrap=True)
 
@@ -123,10 +123,10 @@ def write_answer(body: Callable[[], Any], lines: Iterable[Line], *, as_json: boo
     write_json(body()) if as_json else write_lines(lines)
 
 
-def more_lines(found: int, shown: int, rest: str, *, indent: int = 2) -> Iterator[Line]:
+def more_lines(count: int, shown: int, rest: str, *, indent: int = 2) -> Iterator[Line]:
     """A line that says how many results are not shown, and that ``rest`` shows them; nothing if all are shown."""
-    if found > shown:
-        yield line((f"{' ' * indent}… and {found - shown:,} more → {rest}", "dim"))
+    if count > shown:
+        yield line((f"{' ' * indent}… and {count - shown:,} more → {rest}", "dim"))
 
 
 def write_text(text: str) -> None:

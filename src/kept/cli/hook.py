@@ -170,27 +170,27 @@ def _tool_failure(root: str, payload: Mapping[str, Any], _: str) -> str:
     marks = () if payload.get("is_interrupt") is True else failure_marks(_tool_output(payload))
     if not marks or not os.path.isfile(os.path.join(state, "kept.db")):  # noqa: PTH113, PTH118 - as in local/queue.py
         return ""
-    noted = queue.load_shown(state, session) if session else None
-    told = frozenset(key.removeprefix(_AFTER) for key in noted or () if key.startswith(_AFTER))
+    keys = queue.load_shown(state, session) if session else None
+    shown = frozenset(key.removeprefix(_AFTER) for key in keys or () if key.startswith(_AFTER))
     settings, directory = _load_settings(root), _payload_text(payload, "cwd")
     # The fix is shown when it is needed, even if it is in a file that the session has read.
-    asked = ContextRequest(
+    request = ContextRequest(
         directory=directory,
         session=session,
         marks=marks,
         budget=_token_budget(settings),
         core=False,
         days=False,
-        already_shown=told,
+        told=shown,
         client="none",
     )
-    found = assemble_context(_make_environment(root, settings), asked, now=utc_now())
-    if not found.pieces:
+    context = assemble_context(_make_environment(root, settings), request, now=utc_now())
+    if not context.pieces:
         return ""
     if session:
-        queue.save_shown(state, session, [_AFTER + piece.key for piece in found.pieces])
-    queue.log_used_memories(state, [piece.key for piece in found.pieces])
-    return _format_output(_payload_text(payload, "hook_event_name"), render_block(found.pieces))
+        queue.save_shown(state, session, [_AFTER + piece.key for piece in context.pieces])
+    queue.log_used_memories(state, [piece.key for piece in context.pieces])
+    return _format_output(_payload_text(payload, "hook_event_name"), render_block(context.pieces))
 
 
 def _tool_output(payload: Mapping[str, Any]) -> str:
@@ -201,19 +201,19 @@ def _tool_output(payload: Mapping[str, Any]) -> str:
     return "\n".join(item for item in (payload.get("error"), *parts) if isinstance(item, str))
 
 
-def _handover_notice(root: str, payload: Mapping[str, Any], tell: Callable[[], str]) -> str:
+def _handover_notice(root: str, payload: Mapping[str, Any], make_notice: Callable[[], str]) -> str:
     """The text that tells the agent to hand over the person's words; empty if the settings say so, the session is off the record,
     kept was never run, or the notice cannot be recorded.
     """
     if not os.path.isfile(os.path.join(queue.state_folder(root), "kept.db")):  # noqa: PTH113, PTH118 - as in local/queue.py
         return ""
     try:
-        told = "" if _load_settings(root).handover == reminders.OFF else tell()
+        notice = "" if _load_settings(root).handover == reminders.OFF else make_notice()
     except (OSError, ValueError) as error:
         _log_problem(root, "handover", str(error))
         return ""
-    off = told and reminders.is_off_the_record(_payload_text(payload, "transcript_path"), _payload_text(payload, "prompt"))
-    return "" if off else told
+    off = notice and reminders.is_off_the_record(_payload_text(payload, "transcript_path"), _payload_text(payload, "prompt"))
+    return "" if off else notice
 
 
 def _inject_context(
@@ -225,7 +225,7 @@ def _inject_context(
     if not os.path.isfile(store):  # noqa: PTH113 - as in local/queue.py
         return _format_output(name, render_block((), first)) if first else ""
     try:
-        found = _find_context(root, payload, client, message)
+        context = _find_context(root, payload, client, message)
     except (
         StoreError,
         OSError,
@@ -235,10 +235,10 @@ def _inject_context(
         AttributeError,
     ) as error:  # the settings may be invalid
         _log_problem(root, name, f"nothing was recalled: {error}")
-        found = NOTHING
-    if session and found is not NOTHING:
-        _record_shown(state, session, found, begun=bool(message))
-    text = "\n".join(filter(None, (render_block(found.pieces, first), reminder)))
+        context = NOTHING
+    if session and context is not NOTHING:
+        _record_shown(state, session, context, begun=bool(message))
+    text = "\n".join(filter(None, (render_block(context.pieces, first), reminder)))
     if not text:
         return ""
     with suppress(OSError):  # a session must not fail because of a count
@@ -249,22 +249,22 @@ def _inject_context(
 def _find_context(root: str, payload: Mapping[str, Any], client: str, message: str) -> Context:
     state, session = queue.state_folder(root), _payload_text(payload, "session_id")
     settings = _load_settings(root)
-    told = queue.load_shown(state, session) if session else None
-    first = bool(message) and (told is None or _BEGUN not in told)  # recent work waits for the first prompt, to match it
-    asked = ContextRequest(
+    shown = queue.load_shown(state, session) if session else None
+    first = bool(message) and (shown is None or _BEGUN not in shown)  # recent work waits for the first prompt, to match it
+    request = ContextRequest(
         message=message,
         directory=_payload_text(payload, "cwd"),
         session=session,
         marks=failure_marks(message),
         budget=_token_budget(settings, 1 if message else _AT_START),
-        core=not message or told is None,
+        core=not message or shown is None,
         whole=not message,
         days=first,
-        already_shown=told or frozenset(),
+        told=shown or frozenset(),
         client=client,
     )
-    nearest, said = _find_by_meaning(state, settings, message, session)
-    return assemble_context(_make_environment(root, settings), asked, now=utc_now(), nearest=nearest, said=said)
+    nearest, turns = _find_by_meaning(state, settings, message, session)
+    return assemble_context(_make_environment(root, settings), request, now=utc_now(), nearest=nearest, said=turns)
 
 
 def _token_budget(settings: "_Settings", times: int = 1) -> int:
@@ -302,10 +302,10 @@ def _find_by_meaning(
     return memories_in_process(place, message), turns_in_process(place, message, session)
 
 
-def _record_shown(state: str, session: str, found: Context, *, begun: bool) -> None:
+def _record_shown(state: str, session: str, context: Context, *, begun: bool) -> None:
     """Record what was shown, so that it is not shown again. Facts and fixes also count as used; what is always shown does not."""
-    queue.save_shown(state, session, [*([_BEGUN] if begun else []), *(piece.key for piece in found.pieces)])
-    queue.log_used_memories(state, [piece.key for piece in found.pieces if piece.layer in (FACTS, FIXES)])
+    queue.save_shown(state, session, [*([_BEGUN] if begun else []), *(piece.key for piece in context.pieces)])
+    queue.log_used_memories(state, [piece.key for piece in context.pieces if piece.layer in (FACTS, FIXES)])
 
 
 def _format_output(event: str, text: str) -> str:
@@ -393,10 +393,10 @@ def _plugin_end(root: str, payload: Mapping[str, Any], client: str) -> str:
 def _allow_suggestion(root: str, payload: Mapping[str, Any], _: str) -> str:
     """Allow the plugin's tool that hands over the person's words; the client decides about every other tool."""
     allowed = is_suggestion_tool(_payload_text(payload, "tool_name"))
-    said = "this tool of kept only records the user's own words" if allowed else ""
-    if not _handover_notice(root, payload, lambda: said):
+    reason = "this tool of kept only records the user's own words" if allowed else ""
+    if not _handover_notice(root, payload, lambda: reason):
         return ""
-    decision = {"hookEventName": "PreToolUse", "permissionDecision": "allow", "permissionDecisionReason": said}
+    decision = {"hookEventName": "PreToolUse", "permissionDecision": "allow", "permissionDecisionReason": reason}
     return json.dumps({"hookSpecificOutput": decision}) + "\n"
 
 

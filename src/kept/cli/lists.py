@@ -52,13 +52,13 @@ def grouped_lines(
         return (memory.scope != USER_SCOPE, memory.scope, order.get(kind, len(order)), *kind)
 
     placed = memories if ordered else sorted(memories, key=sort_key)
-    for scope, inside in groupby(placed, key=lambda each: each.scope):
+    for scope, inside in groupby(placed, key=lambda memory: memory.scope):
         yield line((scope_name(scope, names), "bold"))
-        for (profile, category), chosen in groupby(inside, key=lambda each: (each.profile, each.category)):
+        for (profile, category), chosen in groupby(inside, key=lambda memory: (memory.profile, memory.category)):
             yield line((f"  {category_title(profiles, profile, category)}", "cyan"))
-            for each in chosen:
-                word = each.outcome_at(moment) if moment else Status.ACTIVE.value
-                yield memory_line(each, zone, "" if word == Status.ACTIVE.value else word, (then or {}).get(each.id, ""))
+            for memory in chosen:
+                word = memory.outcome_at(moment) if moment else Status.ACTIVE.value
+                yield memory_line(memory, zone, "" if word == Status.ACTIVE.value else word, (then or {}).get(memory.id, ""))
 
 
 BY = ("model", "agent", "person", "rules")
@@ -76,12 +76,12 @@ def proposer(memory: Memory) -> str:
 
 def memory_line(memory: Memory, zone: ZoneInfo, mark: str = "", then: str = "") -> Line:
     """One memory in a list. ``then`` is the text that it had at the time shown, if that differs from its present text."""
-    mixed = f"mixes {' and '.join(found)} letters" if (found := mixed_scripts(memory.content)) else ""
+    mixed = f"mixes {' and '.join(scripts)} letters" if (scripts := mixed_scripts(memory.content)) else ""
     pinned = "pinned" if memory.pinned else ""
     marks = ", ".join(filter(None, (mark, proposer(memory), pinned, mixed, format_day(memory.last_seen, zone))))
     now = memory.content or FORGOTTEN
-    said = (then, (f" (now: {now})", "dim")) if then else (now,)
-    return hanging_line([("    ", ""), (format_id(memory.id), "yellow"), ("  ", "")], *said, (f"  ({marks})", "dim"))
+    content = (then, (f" (now: {now})", "dim")) if then else (now,)
+    return hanging_line([("    ", ""), (format_id(memory.id), "yellow"), ("  ", "")], *content, (f"  ({marks})", "dim"))
 
 
 def scope_name(scope: str, names: Mapping[str, str]) -> str:
@@ -113,13 +113,13 @@ def operation_lines(workspace: Workspace, history: History) -> Iterator[Line]:
         kind = made.stage if operation is None else operation_name(operation)
         head = f"  {format_minute(made.recorded_at, workspace.zone)}  {kind:<10}"
         words = getattr(getattr(operation, "facts", None) or getattr(operation, "value", None), "content", "")
-        said = f": “{words}”" if before and words and words != before else ""
+        new_text = f": “{words}”" if before and words and words != before else ""
         before = words if words and made.id not in off else before
         undone = ("  undone", "yellow") if made.id in off else ("", "")
-        told = f"  (by {_ACTORS[made.actor.value]}, pass {made.id} of run {made.run})"
+        actor = f"  (by {_ACTORS[made.actor.value]}, pass {made.id} of run {made.run})"
         switched = ", ".join(str(number) for number in (*made.undoes, *made.redoes) if number in concerned)
         reason = operation.reason if operation is not None else f"pass {switched}"
-        yield hanging_line([(head, "")], reason + said, (told, "dim"), undone)
+        yield hanging_line([(head, "")], reason + new_text, (actor, "dim"), undone)
 
 
 def changed_line(workspace: Workspace, memory: Memory, mark: str = "") -> Line:
@@ -180,22 +180,22 @@ def turns_around(workspace: Workspace, memory: Memory) -> Iterator[Line]:
 
 def turns_body(workspace: Workspace, memory: Memory) -> list[Any]:
     """The conversation around each piece of evidence as JSON: its session, transcript path and turns."""
-    found = trace_memory(workspace, memory, context=_AROUND).evidence
-    return [{"session": evidence.session, "path": evidence.path, "turns": to_json_value(events)} for evidence, events in found]
+    pieces = trace_memory(workspace, memory, context=_AROUND).evidence
+    return [{"session": evidence.session, "path": evidence.path, "turns": to_json_value(events)} for evidence, events in pieces]
 
 
 def show_session(workspace: Workspace, session: str, *, as_json: bool) -> None:
     """Print the archived turns of a session. Raises UsageError."""
-    found = load_conversation(workspace, session)
+    conversation = load_conversation(workspace, session)
     if as_json:
         write_json(
             [
                 {"session": thread.session, "source": thread.source, "path": thread.path, "turns": to_json_value(events)}
-                for thread, events in found
+                for thread, events in conversation
             ]
         )
         return
-    for thread, events in found:
+    for thread, events in conversation:
         write_line(
             (thread.session, "bold"),
             (f"  {thread.source}  {format_path(workspace.paths.place_now(thread.path))}", "dim"),
@@ -211,5 +211,5 @@ def step_line(name: str, detail: str, *, done: bool) -> Line:
 def pending_line(every: int, chosen: int) -> Line:
     """The number of proposals that a person is asked about, counted as on the page, and the number of less likely ones."""
     rest = f"; {every - chosen:,} less likely: kept review --all" if chosen < every else ""
-    told = format_count(chosen, "proposal is held", "proposals are held") if chosen else "Nothing likely is held"
-    return line((f"{told} for your decision", "yellow"), (f" → kept review{rest}", "dim"))
+    text = format_count(chosen, "proposal is held", "proposals are held") if chosen else "Nothing likely is held"
+    return line((f"{text} for your decision", "yellow"), (f" → kept review{rest}", "dim"))

@@ -37,15 +37,15 @@ def question_lines(tally: Tally) -> Iterator[Line]:
     """The questions that a run asked a model or, in a dry run, would ask."""
     if tally.would.questions or tally.would.cached:
         would = tally.would
-        known = f"; {would.cached:,} have their reply already" if would.cached else ""
+        cached = f"; {would.cached:,} have their reply already" if would.cached else ""
         yield line(
-            ("Would ask ", "green"), f"{format_count(would.questions, 'question')}: about {_format_estimate(would.usage)}{known}"
+            ("Would ask ", "green"), f"{format_count(would.questions, 'question')}: about {_format_estimate(would.usage)}{cached}"
         )
         return
     if not (tally.usage.calls or tally.cached or tally.awaited):
         return
-    known = f", {tally.cached:,} from earlier replies" if tally.cached else ""
-    yield line(("Asked ", "green"), f"{format_count(tally.questions, 'question')}{known}", (f": {usage_text(tally.usage)}", "dim"))
+    cached = f", {tally.cached:,} from earlier replies" if tally.cached else ""
+    yield line(("Asked ", "green"), f"{format_count(tally.questions, 'question')}{cached}", (f": {usage_text(tally.usage)}", "dim"))
     if tally.secrets:
         yield line((f"{format_count(tally.secrets, 'secret')} taken out of questions and replies", "dim"))
     if tally.awaited:
@@ -74,10 +74,10 @@ def unanswered_lines(tally: Tally, *, verbose: bool) -> Iterator[Line]:
         if not count:
             continue
         reasons = tally.reasons.get(what, [])
-        told = ", ".join(f"{number} {kind.replace('_', ' ')}" for kind, number in sorted(kinds.items()))
+        counts = ", ".join(f"{number} {kind.replace('_', ' ')}" for kind, number in sorted(kinds.items()))
         first = "" if not reasons or verbose else f": {reasons[0]}"
         more = f" (and {format_count(len(reasons) - 1, 'more reason')} → --verbose)" if len(reasons) > 1 and not verbose else ""
-        yield line((title, "yellow"), format_count(count, "question"), f" ({told})" if told else "", first, (more, "dim"))
+        yield line((title, "yellow"), format_count(count, "question"), f" ({counts})" if counts else "", first, (more, "dim"))
         if verbose:
             yield from (line(f"  {reason}") for reason in reasons)
         hint = _AGAIN if what != "unaffordable" else "they wait for a later run; a larger budget: kept config set NAME NUMBER"
@@ -90,8 +90,8 @@ def model_lines(settings: LlmSettings, costs: Costs) -> Iterator[Line]:
         return
     name = " ".join(filter(None, (settings.adapter, settings.command, settings.model)))
     limits = [
-        told
-        for limit, told in (
+        text
+        for limit, text in (
             (settings.day_usd, f"{settings.day_usd:g} USD"),
             (settings.day_calls, f"{settings.day_calls:,} calls"),
             (settings.day_tokens, f"{settings.day_tokens:,} tokens"),
@@ -135,14 +135,14 @@ def cost_lines(runs: Sequence[tuple[Run, str]], costs: Costs) -> Iterator[Line]:
         body: Mapping[str, Any] = run.report.get("llm", {})
         if not body.get("questions"):
             continue
-        known = f"{body['from_cache']:,} of {body['questions']:,} questions from earlier replies; " if body["from_cache"] else ""
-        yield line((f"run {run.id}", "bold"), f"  {when}  {usage_text(_parse_usage(body))}", (f"  {known.rstrip('; ')}", "dim"))
+        cached = f"{body['from_cache']:,} of {body['questions']:,} questions from earlier replies; " if body["from_cache"] else ""
+        yield line((f"run {run.id}", "bold"), f"  {when}  {usage_text(_parse_usage(body))}", (f"  {cached.rstrip('; ')}", "dim"))
         if len(body["purposes"]) > 1:
             yield from (
-                line((f"  {name:<9} {usage_text(_parse_usage(each))}", "dim")) for name, each in sorted(body["purposes"].items())
+                line((f"  {name:<9} {usage_text(_parse_usage(usage))}", "dim")) for name, usage in sorted(body["purposes"].items())
             )
-    for each in costs.ever:
-        yield line(("in all   ", "bold"), f"{each.purpose:<9} {usage_text(each.usage)}", (f"  {each.model}", "dim"))
+    for usage in costs.ever:
+        yield line(("in all   ", "bold"), f"{usage.purpose:<9} {usage_text(usage.usage)}", (f"  {usage.model}", "dim"))
     if not costs.ever:
         yield line("No language model was ever asked.", (" → kept config set llm.adapter command", "dim"))
 
@@ -174,11 +174,11 @@ def without_model_line(workspace: Workspace, *, first: bool = False) -> Line | N
     not_asked = len(workspace.store.archive.list_threads_pending_llm())
     if _is_decided(workspace) or not not_asked:
         return None
-    found = ", ".join(program.title for program in find_programs(workspace.env))
-    told = f"Without a language model, what you only implied in {format_count(not_asked, 'session')} is not extracted"
-    foreseen = _foresee_questions(workspace) if first else None
-    told += f"; with one, that takes {_format_amount(foreseen)}" if foreseen and foreseen.questions else ""
-    return line((told, "dim"), (f" → kept setup offers {found}" if found else " → kept llm", "dim"))
+    programs = ", ".join(program.title for program in find_programs(workspace.env))
+    text = f"Without a language model, what you only implied in {format_count(not_asked, 'session')} is not extracted"
+    estimate = _foresee_questions(workspace) if first else None
+    text += f"; with one, that takes {_format_amount(estimate)}" if estimate and estimate.questions else ""
+    return line((text, "dim"), (f" → kept setup offers {programs}" if programs else " → kept llm", "dim"))
 
 
 def offer_model(workspace: Workspace) -> bool:
@@ -190,10 +190,10 @@ def offer_model(workspace: Workspace) -> bool:
     available_models = find_models(workspace.env)
     if not available_models:
         return False
-    foreseen = _foresee_questions(workspace)
-    if not foreseen.questions:
+    estimate = _foresee_questions(workspace)
+    if not estimate.questions:
         return False
-    write_lines(_offer_lines(available_models, foreseen))
+    write_lines(_offer_lines(available_models, estimate))
     sys.stdout.flush()
     digits = "".join(str(number) for number in range(1, len(available_models) + 1))
     answer = read_key(f"{digits}n")
@@ -218,21 +218,21 @@ def _is_decided(workspace: Workspace) -> bool:
     return workspace.llm is not None or _DECIDED in settings.configured_names(workspace.paths.settings)
 
 
-def _format_amount(foreseen: Estimate) -> str:
-    tokens = foreseen.usage.input_tokens
-    told = f"{tokens / 1e6:.1f} million" if tokens >= 1e5 else f"{max(1, round(tokens / 1e3))},000"
-    return f"{format_count(foreseen.questions, 'question')} with about {told} tokens in all"
+def _format_amount(estimate: Estimate) -> str:
+    tokens = estimate.usage.input_tokens
+    amount = f"{tokens / 1e6:.1f} million" if tokens >= 1e5 else f"{max(1, round(tokens / 1e3))},000"
+    return f"{format_count(estimate.questions, 'question')} with about {amount} tokens in all"
 
 
-def _offer_lines(found: tuple["AvailableModel", ...], foreseen: Estimate) -> Iterator[Line]:
+def _offer_lines(models: tuple["AvailableModel", ...], estimate: Estimate) -> Iterator[Line]:
     yield line(
         "A language model can also read what you only implied: corrections, decisions, reasons. It would get the archived turns, "
-        f"without secrets: {_format_amount(foreseen)}."
+        f"without secrets: {_format_amount(estimate)}."
     )
-    for number, model in enumerate(found, 1):
+    for number, model in enumerate(models, 1):
         from kept.pipeline.estimate import estimate_cost  # noqa: PLC0415 - as above
 
-        cost = estimate_cost(model, foreseen)
+        cost = estimate_cost(model, estimate)
         price = (
             f"about {cost:.2f} USD at the prices of {price_table_date()}, or part of your plan"
             if cost is not None

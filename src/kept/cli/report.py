@@ -47,8 +47,8 @@ def report_lines(
         yield from _curation_lines(report)
     yield from question_lines(report.asked)
     if apart := sum(memory.reason.endswith(UNTRIED) for memory in report.asked_about):
-        told = f"{format_count(apart, 'proposal')} of a model that did not pass its trial"
-        yield line((told, "yellow"), (f" → kept review --all; kept undo r{report.run} takes back all that this run brought", "dim"))
+        text = f"{format_count(apart, 'proposal')} of a model that did not pass its trial"
+        yield line((text, "yellow"), (f" → kept review --all; kept undo r{report.run} takes back all that this run brought", "dim"))
     yield from _new_memory_lines("New", report.new, "kept list", names=names, profiles=profiles, zone=zone)
     held = tuple(memory for memory in report.asked_about if not memory.reason.endswith(UNTRIED))
     if worth_asking is not None:
@@ -58,8 +58,8 @@ def report_lines(
     if withdrawn := report.curated.operations["retire"]:
         why = ["that you took back"] if report.curated.taken_back else []
         why += ["whose evidence no longer counts"] if withdrawn > report.curated.taken_back else []
-        told = f"{format_count(withdrawn, 'memory', 'memories')} {' or '.join(why)}"
-        yield line(("Retired: ", "yellow"), told, (" → kept log lists them, kept undo brings them back", "dim"))
+        text = f"{format_count(withdrawn, 'memory', 'memories')} {' or '.join(why)}"
+        yield line(("Retired: ", "yellow"), text, (" → kept log lists them, kept undo brings them back", "dim"))
     yield from missed_lines(report.covered, zone, whole=verbose)
     yield from problem_lines(report, verbose=verbose)
     for path, bytes_ in report.written.files:
@@ -83,8 +83,8 @@ def pending_lines(pool: Sequence[PendingProposal], listed: Container[str] = ()) 
 def outdated_lines(report: RunReport) -> Iterator[Line]:
     """The number of memories that ``kept upgrade`` would extract again."""
     if report.outdated:
-        told = f"{format_count(report.outdated, 'memory comes', 'memories come')} from rules of an earlier version"
-        yield line((told, "yellow"), (" → kept upgrade", "dim"))
+        text = f"{format_count(report.outdated, 'memory comes', 'memories come')} from rules of an earlier version"
+        yield line((text, "yellow"), (" → kept upgrade", "dim"))
 
 
 def is_idle(report: RunReport) -> bool:
@@ -104,8 +104,8 @@ def idle_line(report: RunReport, waiting: int) -> Line:
     """The report of a run that found nothing new; ``waiting`` is the number of held proposals."""
     if not report.sources and not report.active:
         left = report.reading.left
-        told = f" {format_count(len(left), 'path was', 'paths were')} skipped: {left[0][1]}" if left else ""
-        return line(f"Nothing to read was found.{told}", (" → kept run PATH", "dim"))
+        skipped = f" {format_count(len(left), 'path was', 'paths were')} skipped: {left[0][1]}" if left else ""
+        return line(f"Nothing to read was found.{skipped}", (" → kept run PATH", "dim"))
     rest = f", {format_count(waiting, 'proposal is held', 'proposals are held')} → kept review" if waiting else ""
     return line("Nothing new.", (f" {format_count(report.active, 'memory', 'memories')}{rest} · {report.seconds:.1f} s", "dim"))
 
@@ -142,9 +142,9 @@ def _format_reading(report: RunReport, *, verbose: bool, dry: bool) -> Iterator[
     if extracted.candidates:
         doubtful = f"{extracted.held:,} in doubt" if extracted.held else ""
         parts = filter(None, (doubtful, describe_set_aside(reasons, None if verbose else 3)))
-        told = ", ".join((format_count(extracted.candidates, "proposal"), *parts))
+        text = ", ".join((format_count(extracted.candidates, "proposal"), *parts))
         where = " → kept list --refused" if reasons.keys() - {SAID_ONCE} else " → kept review --all" if reasons else ""
-        yield line((told, "dim"), ("" if dry else where, "dim"))
+        yield line((text, "dim"), ("" if dry else where, "dim"))
     if verbose:
         for name, account in sorted(reading.accounts.items()):
             yield line((f"{name}: {format_account(account.records, account.kept, account.dropped)}", "dim"))
@@ -179,14 +179,14 @@ def llm_extraction_lines(read: LlmExtractionReport) -> Iterator[Line]:
     if read.chunks:
         what = f"{format_count(read.chunks, 'part')} of {format_count(read.threads, 'session')}"
         yield line(("Read ", "green"), f"{what} with a language model")
-    found = read.accepted + read.held + sum(read.refused.values())
-    if found or read.overruled:
+    claims = read.accepted + read.held + sum(read.refused.values())
+    if claims or read.overruled:
         why = f" ({', '.join(f'{count} {reason}' for reason, count in read.refused.most_common(4))})" if read.refused else ""
-        said = (
-            f"{format_count(found, 'claim')}, {read.accepted} accepted ({read.confirmed} of them also found by the rules), "
+        text = (
+            f"{format_count(claims, 'claim')}, {read.accepted} accepted ({read.confirmed} of them also found by the rules), "
             f"{read.held} held, "
         )
-        yield line((f"{said}{sum(read.refused.values())} refused{why}; {read.overruled} finds of the rules refused", "dim"))
+        yield line((f"{text}{sum(read.refused.values())} refused{why}; {read.overruled} finds of the rules refused", "dim"))
     for profile, (origin, version) in read.prompts.items():
         if origin != BUILT_IN:
             yield line(
@@ -200,7 +200,7 @@ def llm_extraction_lines(read: LlmExtractionReport) -> Iterator[Line]:
 
 def format_account(records: int, kept: int, dropped: Mapping[str, int]) -> str:
     """The number of records read, kept, and set aside by reason, in words."""
-    gone = ", ".join(f"{count:,} {reason}" for reason, count in sorted(dropped.items(), key=lambda each: (-each[1], each[0])))
+    gone = ", ".join(f"{count:,} {reason}" for reason, count in sorted(dropped.items(), key=lambda item: (-item[1], item[0])))
     return f"{format_count(records, 'record')} = {kept:,} kept + {sum(dropped.values()):,} set aside" + (
         f" ({gone})" if gone else ""
     )
@@ -222,7 +222,9 @@ def _new_memory_lines(
 def _select_best_new(new: tuple[Memory, ...], profiles: Sequence[Profile]) -> tuple[Memory, ...]:
     weights = {(profile.id, category.id): category.weight for profile in profiles for category in profile.categories}
     return tuple(
-        sorted(new, key=lambda each: (-weights.get((each.profile, each.category), 0) * each.confidence, each.id))[:_NEW_SHOWN]
+        sorted(new, key=lambda memory: (-weights.get((memory.profile, memory.category), 0) * memory.confidence, memory.id))[
+            :_NEW_SHOWN
+        ]
     )
 
 
@@ -232,11 +234,11 @@ def missed_lines(
     """The topics that look worth remembering but produced no memory: their number; with ``whole``, each of them and the totals."""
     missed = covered.topics - covered.covered - covered.nothing
     if whole and covered.topics:
-        told = (
+        text = (
             f"{covered.covered:,} covered, {covered.nothing:,} with nothing durable, {missed:,} missed although they look "
             "worth remembering"
         )
-        yield line((f"{format_count(covered.topics, 'topic')}: {told}", "yellow" if missed else "dim"))
+        yield line((f"{format_count(covered.topics, 'topic')}: {text}", "yellow" if missed else "dim"))
     elif missed:
         what = f"{format_count(missed, 'topic')} of {covered.topics:,} produced no memory although they look worth remembering"
         yield line((what, "yellow"), (f" → {hint}", "dim"))
@@ -248,8 +250,8 @@ def _hand_edit_lines(operations: Mapping[str, int]) -> Iterator[Line]:
     if done := describe_counts(operations):
         yield line(("Your own edits were applied: ", "green"), done)
     if operations.get("hold"):
-        told = "  a line that was added, or put back, stays where it is and is held: any program could have written it"
-        yield line(told, (" → kept review", "dim"))
+        text = "  a line that was added, or put back, stays where it is and is held: any program could have written it"
+        yield line(text, (" → kept review", "dim"))
 
 
 def problem_lines(report: RunReport, *, verbose: bool) -> Iterator[Line]:

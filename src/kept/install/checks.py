@@ -124,19 +124,19 @@ def check_program(home: Paths) -> Iterator[CheckFinding]:
 
 def _check_path_program() -> CheckFinding:
     """Check that the kept on the PATH is this one."""
-    found, own = shutil.which("kept"), Path(sys.executable).with_name("kept")
-    if found is None:
+    on_path, own = shutil.which("kept"), Path(sys.executable).with_name("kept")
+    if on_path is None:
         detail = "`kept` is not on your PATH; hooks and the schedule call it by its full path"
         return CheckFinding(name="command", ok=None, detail=detail, fix=f"export PATH={own.parent}:$PATH")
-    if own.is_file() and not own.samefile(found):
-        version = kept_version(found)
+    if own.is_file() and not own.samefile(on_path):
+        version = kept_version(on_path)
         detail = (
-            f"{found} is first on the PATH ({version[:80] or 'it does not answer'}); this is kept {__version__} in {own.parent}"
+            f"{on_path} is first on the PATH ({version[:80] or 'it does not answer'}); this is kept {__version__} in {own.parent}"
         )
         return CheckFinding(
             name="command", ok=None if __version__ in version else False, detail=detail, fix=f"export PATH={own.parent}:$PATH"
         )
-    return CheckFinding(name="command", ok=True, detail=found)
+    return CheckFinding(name="command", ok=True, detail=on_path)
 
 
 def check_settings_file(home: Paths) -> Iterator[CheckFinding]:

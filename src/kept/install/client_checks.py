@@ -135,7 +135,7 @@ def find_misplaced_settings(home: Paths, client: Client) -> Iterator[CheckFindin
 
 
 def _has_kept_hook(path: Path) -> bool:
-    return any(is_own_hook(each["command"]) for _, each in hook_entries(_parse_settings(path)[0]))
+    return any(is_own_hook(entry["command"]) for _, entry in hook_entries(_parse_settings(path)[0]))
 
 
 def _parse_settings(path: Path) -> tuple[dict[str, Any], str]:
@@ -209,9 +209,9 @@ def _check_version(client: Client) -> Iterator[CheckFinding]:
     if (program := shutil.which(client.name)) is None:
         return
     output = run_limited([program, "--version"], seconds=_SECONDS, env=os.environ).out
-    found = re.search(r"\b\d+(?:\.\d+)+", output)
-    if found and _version(found[0]) > _version(client.tried):
-        detail = f"version {found[0]} is newer than {client.tried}, the newest that kept was tested with"
+    version = re.search(r"\b\d+(?:\.\d+)+", output)
+    if version and _version(version[0]) > _version(client.tried):
+        detail = f"version {version[0]} is newer than {client.tried}, the newest that kept was tested with"
         fix = "kept sources (it says whether all records are understood)"
         yield CheckFinding(name=f"{client.name} version", ok=None, detail=detail, fix=fix)
 
@@ -224,16 +224,16 @@ def _check_hooks(home: Paths, client: Client) -> Iterator[CheckFinding]:
     """Check that each hook of kept's setup is in the settings, unchanged, and that it answers."""
     path = home.of(client) / client.file
     body, _ = _parse_settings(path)
-    found: dict[str, list[dict[str, Any]]] = {}
+    entries_by_event: dict[str, list[dict[str, Any]]] = {}
     for event, entry in hook_entries(body):
         if is_own_hook(entry["command"]):
-            found.setdefault(event, []).append(entry)
-    missing = [event for event in _expected_commands(client) if event not in found]
+            entries_by_event.setdefault(event, []).append(entry)
+    missing = [event for event in _expected_commands(client) if event not in entries_by_event]
     if missing:
         detail = f"{path} does not call kept for {', '.join(missing)}"
         yield make_fault(client.name, detail, "kept setup", repair="hooks")
     faults: dict[tuple[str, str], list[str]] = {}  # maps (fault, fix) to the events with this fault
-    for event, entries in found.items():
+    for event, entries in entries_by_event.items():
         for met in dict.fromkeys(item for entry in entries for item in _find_hook_faults(home, client, event, entry, body)):
             faults.setdefault(met, []).append(event)
         if len(entries) > 1:
@@ -246,7 +246,9 @@ def _check_hooks(home: Paths, client: Client) -> Iterator[CheckFinding]:
     if client.name == "codex" and (untrusted := _find_untrusted(home, str(path), body)):
         yield _untrusted_finding(untrusted)
     else:
-        yield CheckFinding(name=client.name, ok=True, detail=f"calls kept before each prompt; its {len(found)} hooks answer")
+        yield CheckFinding(
+            name=client.name, ok=True, detail=f"calls kept before each prompt; its {len(entries_by_event)} hooks answer"
+        )
 
 
 def _find_untrusted(home: Paths, name: str, body: Mapping[str, Any]) -> list[str]:
@@ -270,8 +272,8 @@ def _untrusted_finding(events: list[str]) -> CheckFinding:
 def hash_for_codex(event: str, entry: Mapping[str, Any]) -> str:
     """The hash by which Codex identifies a trusted hook."""
     hook = {"type": "command", "command": entry["command"], "timeout": entry.get("timeout", 600), "async": bool(entry.get("async"))}
-    known = {"event_name": snake_case(event), "hooks": [hook]} | ({"matcher": entry["matcher"]} if entry["matcher"] else {})
-    return f"sha256:{sha256(json.dumps(known, sort_keys=True, separators=(',', ':'), ensure_ascii=False).encode()).hexdigest()}"
+    body = {"event_name": snake_case(event), "hooks": [hook]} | ({"matcher": entry["matcher"]} if entry["matcher"] else {})
+    return f"sha256:{sha256(json.dumps(body, sort_keys=True, separators=(',', ':'), ensure_ascii=False).encode()).hexdigest()}"
 
 
 def snake_case(event: str) -> str:
@@ -445,8 +447,8 @@ def _plugin_folder(home: Paths, client: Client) -> Path | None:
         return next((folder / "plugins" / "cache").glob("*/kept/*"), None)
     try:
         listed = json.loads(files.read_text(folder / "plugins" / "installed_plugins.json") or "{}").get("plugins", {})
-        found = next(each for name, each in listed.items() if name.startswith("kept@"))
-        entry = found[0] if isinstance(found, list) else found
+        installed = next(plugin for name, plugin in listed.items() if name.startswith("kept@"))
+        entry = installed[0] if isinstance(installed, list) else installed
         return Path(str(entry["installPath"]))
     except (ValueError, AttributeError, StopIteration, LookupError, TypeError):
         return None

@@ -58,7 +58,7 @@ _NEEDS_SETTINGS = ("store", "agents")  # skipped if the settings are invalid: th
 
 def run_checks(home: Paths, *, profile: str | None = None, zone: str | None = None) -> tuple[CheckFinding, ...]:
     """Run all checks. A check that fails is itself a finding."""
-    looks: tuple[tuple[str, Callable[[], Iterator[CheckFinding]]], ...] = (
+    checks: tuple[tuple[str, Callable[[], Iterator[CheckFinding]]], ...] = (
         ("program", lambda: check_program(home)),
         ("settings", lambda: check_settings_file(home)),
         ("folder", lambda: check_folders(home)),
@@ -71,11 +71,11 @@ def run_checks(home: Paths, *, profile: str | None = None, zone: str | None = No
         ("extras", _check_extras),
     )
     check_findings: list[CheckFinding] = []
-    for name, look in looks:
+    for name, check in checks:
         if name in _NEEDS_SETTINGS and any(finding.name == "settings" and finding.ok is False for finding in check_findings):
             continue
         try:
-            check_findings += look()
+            check_findings += check()
         except (KeptError, OSError, ValueError) as error:
             what, fix = (error.what, error.hint) if isinstance(error, KeptError) else (str(error), "")
             where = f" ({error.where})" if isinstance(error, KeptError) and error.where else ""
@@ -143,8 +143,8 @@ def _check_store(home: Paths, profile: str | None, zone: str | None) -> Iterator
             detail=f"profiles {', '.join(profile.id for profile in workspace.profiles)}, zone {workspace.zone}",
         )
         yield from _check_server(workspace)
-        found = workspace.store.find_damage()
-        damage = [item for item in found if not item.startswith(NOT_COMPARED)]  # the server's own finding says why
+        damage_found = workspace.store.find_damage()
+        damage = [item for item in damage_found if not item.startswith(NOT_COMPARED)]  # the server's own finding says why
         yield CheckFinding(
             name="store", ok=not damage, detail=damage[0] if damage else "whole", fix="kept check, then kept restore FILE"
         )
@@ -260,8 +260,8 @@ def _unreachable_reason(chosen: LlmSettings, env: Mapping[str, str]) -> str:
 
 
 def _check_sources(workspace: Workspace) -> Iterator[CheckFinding]:
-    found = survey(workspace)
-    read = [tool for tool in found.tools if tool.files or tool.sessions]
+    surveyed = survey(workspace)
+    read = [tool for tool in surveyed.tools if tool.files or tool.sessions]
     yield CheckFinding(
         name="sources",
         ok=bool(read) or None,
@@ -272,16 +272,16 @@ def _check_sources(workspace: Workspace) -> Iterator[CheckFinding]:
         if not root.resolve(workspace.paths.user).exists():
             detail = f"{root.path}, which every run should read, is not there"
             yield make_fault("sources", detail, f"mount it, or kept sources remove {root.path}")
-    for tool in found.tools:
+    for tool in surveyed.tools:
         if unknown := tool.account.unknown:
             detail = f"{unknown:,} of {tool.account.records:,} records of {tool.name} were not understood"
             well = None if unknown <= _UNKNOWN_SHARE * tool.account.records else False
             yield CheckFinding(name="records", ok=well, detail=detail, fix="kept sources --verbose")
-    unreadable = {path for tool in found.tools for path, _ in tool.unreadable} | found.unread.keys()
+    unreadable = {path for tool in surveyed.tools for path, _ in tool.unreadable} | surveyed.unread.keys()
     if unreadable:
         detail = f"{len(unreadable)} files could not be read, such as {min(unreadable)}"
         yield make_fault("unreadable", detail, "kept sources says why; kept sources exclude PATH leaves one out")
-    expiring = sum(len(tool.expiring) for tool in found.tools)
+    expiring = sum(len(tool.expiring) for tool in surveyed.tools)
     if expiring:
         yield make_fault("vanishing", f"{expiring} transcripts will be deleted by their tool within a week", "kept run")
 

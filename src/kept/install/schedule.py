@@ -77,12 +77,14 @@ def run_command(words: Sequence[str], given: str = "") -> CommandResult:
 
 
 def available_schedulers(
-    platform: str = sys.platform, found: Callable[[str], str | None] = shutil.which
+    platform: str = sys.platform, find_program: Callable[[str], str | None] = shutil.which
 ) -> tuple[SchedulerKind, ...]:
     """The schedulers of this system, the preferred one first."""
     if platform == "darwin":
-        return (SchedulerKind.LAUNCHD, *([SchedulerKind.CRON] if found("crontab") else []))
-    return tuple(kind for kind, name in ((SchedulerKind.SYSTEMD, "systemctl"), (SchedulerKind.CRON, "crontab")) if found(name))
+        return (SchedulerKind.LAUNCHD, *([SchedulerKind.CRON] if find_program("crontab") else []))
+    return tuple(
+        kind for kind, name in ((SchedulerKind.SYSTEMD, "systemctl"), (SchedulerKind.CRON, "crontab")) if find_program(name)
+    )
 
 
 def service_text(entry: JobEntry) -> str:
@@ -290,13 +292,13 @@ def remove_empty_folders(folder: Path, may_go: Callable[[Path], bool]) -> None:
 
 def list_installed_jobs(home: Paths, env: Mapping[str, str], *, run: Run = run_command) -> tuple[InstalledJob, ...]:
     """The installed jobs, and whether the scheduler runs them."""
-    found = []
+    jobs = []
     for kind in SchedulerKind:
         places = tuple(str(file) for file in job_entry_files(kind, _ANY, home.root, env) if file.is_file())
         line = find_crontab_line(run) if kind is SchedulerKind.CRON and home.root == home.user else ""
         if places or line:
             command_result = query_job_state(kind, run) if home.root == home.user else CommandResult(code=1, out="a trial home")
-            found.append(
+            jobs.append(
                 InstalledJob(
                     kind=kind,
                     places=places or ("crontab",),
@@ -304,7 +306,7 @@ def list_installed_jobs(home: Paths, env: Mapping[str, str], *, run: Run = run_c
                     detail=command_result.out[:300],
                 )
             )
-    return tuple(found)
+    return tuple(jobs)
 
 
 def find_dead_program(job: InstalledJob, *, run: Run = run_command) -> str:

@@ -74,9 +74,9 @@ class UninstallReport:
 def hook_program() -> str:
     """The command by which a hook calls kept: its full path, because hooks run with a minimal PATH."""
     script = Path(sys.executable).with_name("kept")
-    found = str(script) if script.is_file() else shutil.which("kept") or ""
-    found = found if found and can_start(Path(found)) else ""
-    return shlex.quote(found) if found else f"{shlex.quote(sys.executable)} -m kept"
+    program = str(script) if script.is_file() else shutil.which("kept") or ""
+    program = program if program and can_start(Path(program)) else ""
+    return shlex.quote(program) if program else f"{shlex.quote(sys.executable)} -m kept"
 
 
 def record_program_path(home: Paths, *, overwrite: bool = False) -> None:
@@ -119,15 +119,15 @@ def plan_hooks(home: Paths, *, hooks: bool = True, allow: bool = True) -> tuple[
     ``allow`` also permits the agents to call, without asking, the one tool that saves the person's words. Raises ConfigError for
     settings that cannot be edited safely.
     """
-    own = f"{hook_program()}{'' if home.root == home.user else f' --home {shlex.quote(str(home.root))}'}"
-    found = []
+    command = f"{hook_program()}{'' if home.root == home.user else f' --home {shlex.quote(str(home.root))}'}"
+    changes = []
     with_plugin = plugin_clients(home)
     for client in used_clients(home):
         path = home.of(client) / client.file
         before = after = files.read_text(path)
         what = []
         if hooks and (client not in with_plugin or has_hooks(before)):
-            after = with_hooks(before, own, str(path), client)
+            after = with_hooks(before, command, str(path), client)
             trust = ", which calls them once you trust them there (/hooks)" if client.name == "codex" else ""
             what += [f"{len(hook_groups(client))} hooks for {client.name}{trust}"] if after != before else []
         if allow and client.name == "claude":
@@ -135,8 +135,8 @@ def plan_hooks(home: Paths, *, hooks: bool = True, allow: bool = True) -> tuple[
             what += ["permission to save your words, and to call no other tool, without asking you"] if allowed != after else []
             after = allowed
         if after != before:
-            found.append(SettingsChange(path=path, what=", ".join(what), text=after))
-    return (*found, *(_plan_permissions(home) if allow else ()))
+            changes.append(SettingsChange(path=path, what=", ".join(what), text=after))
+    return (*changes, *(_plan_permissions(home) if allow else ()))
 
 
 def _plan_permissions(home: Paths) -> Iterator[SettingsChange]:
@@ -203,7 +203,7 @@ def uninstall_system_parts(home: Paths, env: Mapping[str, str], *, run: Run = ru
 
 
 def _uninstall_clients(home: Paths, left: UninstallReport) -> None:
-    noted = _load_setup_note(home)
+    note = _load_setup_note(home)
     edited: list[tuple[Path, str, Callable[[str, str], str]]] = [
         *((home.of(client) / client.file, "the hooks", without_hooks) for client in CLIENTS),
         *((home.of(client) / CODEX_SETTINGS, "the permission", _strip_permission) for client in CLIENTS if client.name == "codex"),
@@ -212,12 +212,12 @@ def _uninstall_clients(home: Paths, left: UninstallReport) -> None:
     for path, what, without in edited:
         content = files.read_file(path)
         text = content.data.decode("utf-8", "replace")
-        known = noted.get(str(path), {})
+        contents = note.get(str(path), {})
         try:
             if not (_has_kept_entries(text) or _strip_permission(text, "") != text):
                 continue
-            untouched = base64.b64decode(known.get("after") or "") == content.data
-            rest = base64.b64decode(known.get("before") or "") if untouched else without(text, str(path)).encode()
+            untouched = base64.b64decode(contents.get("after") or "") == content.data
+            rest = base64.b64decode(contents.get("before") or "") if untouched else without(text, str(path)).encode()
             if rest.strip() in (b"", b"{}"):  # kept made the file, or nothing else is in it
                 files.delete_if_unchanged(path, expect=content.stamp, root=home.boundary(path))
                 if path.name == Path(GEMINI_POLICY).name:
@@ -228,7 +228,7 @@ def _uninstall_clients(home: Paths, left: UninstallReport) -> None:
             left.removed.append(f"{what} in {path}")
         except KeptError as error:
             left.problems.append(str(error))
-    if noted:
+    if note:
         place = home.state / "setup.json"
         files.delete_if_unchanged(place, expect=files.read_file(place).stamp, root=home.root)
 
@@ -276,12 +276,12 @@ def remove_outputs(workspace: Workspace, left: UninstallReport) -> None:
         schedule.remove_empty_folders(path.parent, lambda folder: folder not in stay and folder.is_relative_to(home.root))
 
 
-def _find_person_lines(known: tuple[Output, ...], inside: bytes) -> bytes | None:
+def _find_person_lines(outputs: tuple[Output, ...], inside: bytes) -> bytes | None:
     """The lines that a person wrote in a file that ``kept`` writes; None if the file is not as ``kept`` left it."""
     text = inside.decode("utf-8", "replace")
     body = text.removeprefix(BOM)
     lines = split_lines(body)
-    same = next((output for output in known if [line.text for line in output.lines] == [line for line, _ in lines]), None)
+    same = next((output for output in outputs if [line.text for line in output.lines] == [line for line, _ in lines]), None)
     if same is None or text.encode() != inside:
         return None
     own = [line + end for (line, end), written in zip(lines, same.lines, strict=True) if written.users]
@@ -305,10 +305,10 @@ def delete_own_folders(home: Paths) -> tuple[tuple[Path, ...], tuple[Path, ...]]
 
 def _load_setup_note(home: Paths) -> dict[str, dict[str, Any]]:
     try:
-        noted = json.loads(files.read_file(home.state / "setup.json").data or b"{}")
+        note = json.loads(files.read_file(home.state / "setup.json").data or b"{}")
     except ValueError:
         return {}
-    return {str(path): each for path, each in noted.items() if isinstance(each, dict)} if isinstance(noted, dict) else {}
+    return {str(path): contents for path, contents in note.items() if isinstance(contents, dict)} if isinstance(note, dict) else {}
 
 
 def _save_setup_note(home: Paths, noted: Mapping[str, Any]) -> None:

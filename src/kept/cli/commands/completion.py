@@ -34,7 +34,7 @@ def complete_words(words: Sequence[str]) -> Iterator[tuple[str, str]]:
     """The completions for the last of the words after ``kept``, each with its meaning."""
     *before, last = words or [""]
     name = next((item for item in before if item in COMMANDS), "")
-    yield from ((each, meaning) for each, meaning in _possible_completions(name, before[-2:], last) if each.startswith(last))
+    yield from ((word, meaning) for word, meaning in _possible_completions(name, before[-2:], last) if word.startswith(last))
 
 
 def _possible_completions(name: str, before: Sequence[str], last: str) -> Iterator[tuple[str, str]]:

@@ -45,8 +45,8 @@ def config(
         return _try_model(context, yes=yes, as_json=as_json)
     home = find_paths(call_options(context).home, os.environ)
     if action == "list":
-        found = configure.describe_settings(home)
-        write_json([dump(setting) for setting in found]) if as_json else write_lines(_format_settings(found))
+        settings = configure.describe_settings(home)
+        write_json([dump(setting) for setting in settings]) if as_json else write_lines(_format_settings(settings))
         return 0
     if action == "show":
         values = configure.show_settings(home)
@@ -58,7 +58,9 @@ def config(
         write_line(_format_value(values[name]))
     else:
         width = max(map(len, values))
-        write_lines(hanging_line([(f"{each:<{width}}  ", "cyan")], _format_value(found) or "–") for each, found in values.items())
+        write_lines(
+            hanging_line([(f"{setting:<{width}}  ", "cyan")], _format_value(current) or "–") for setting, current in values.items()
+        )
         write_line((format_path(home.settings), "dim"))
         if name in {"profile", "profiles"} and value is not None and home.store.exists():
             with command_workspace(context) as workspace:
@@ -75,32 +77,32 @@ def _try_model(context: typer.Context, *, yes: bool, as_json: bool) -> int:
             write_lines(_probe_plan_lines(plan_probe(workspace)))
             if read_key("yn") != "y":
                 raise UsageError("nothing was sent")
-        tried = run_probe(workspace)
+        result = run_probe(workspace)
     if as_json:
-        write_json(json_fields(tried, well="ok", told="answer", seconds="seconds", tokens="tokens", cost="cost"))
+        write_json(json_fields(result, well="ok", told="answer", seconds="seconds", tokens="tokens", cost="cost"))
     else:
-        price = "price unknown" if tried.cost is None else f"{tried.cost:.4f} USD"
-        told = f"It answered “{tried.answer}”" if tried.ok else f"It did not answer: {tried.answer}"
-        write_line((told, "green" if tried.ok else "red"), (f" ({tried.seconds:.1f} s, {tried.tokens} tokens, {price})", "dim"))
-    return 0 if tried.ok else 1
+        price = "price unknown" if result.cost is None else f"{result.cost:.4f} USD"
+        text = f"It answered “{result.answer}”" if result.ok else f"It did not answer: {result.answer}"
+        write_line((text, "green" if result.ok else "red"), (f" ({result.seconds:.1f} s, {result.tokens} tokens, {price})", "dim"))
+    return 0 if result.ok else 1
 
 
-def _probe_plan_lines(found: ProbePlan) -> Iterator[Line]:
-    yield line(("To:    ", "cyan"), found.where)
-    yield line(("Model: ", "cyan"), found.model)
-    yield from (line(("  ", ""), item) for item in found.words.splitlines())
-    price = "price unknown" if found.cost is None else f"about {found.cost:.4f} USD"
-    yield line((f"About {found.tokens} tokens, {price}. Send it? ", "bold"), ("y/n", "dim"))
+def _probe_plan_lines(plan: ProbePlan) -> Iterator[Line]:
+    yield line(("To:    ", "cyan"), plan.where)
+    yield line(("Model: ", "cyan"), plan.model)
+    yield from (line(("  ", ""), item) for item in plan.words.splitlines())
+    price = "price unknown" if plan.cost is None else f"about {plan.cost:.4f} USD"
+    yield line((f"About {plan.tokens} tokens, {price}. Send it? ", "bold"), ("y/n", "dim"))
 
 
-def _format_settings(found: Sequence[Setting]) -> Iterator[Line]:
-    for group, inside in groupby(found, key=lambda each: each.group):
+def _format_settings(settings: Sequence[Setting]) -> Iterator[Line]:
+    for group, inside in groupby(settings, key=lambda setting: setting.group):
         yield line((group, "bold"))
-        for each in inside:
-            usual = "" if each.value == each.default else f"  (default: {_format_value(each.default) or 'nothing'})"
-            yield line((f"  {each.name}", "cyan"), f" = {_format_value(each.value) or '–'}", (usual, "dim"))
-            choices = f" One of: {', '.join(each.choices)}." if each.choices else ""
-            yield hanging_line([("    ", "")], f"{each.title}. {each.meaning} A {each.kind}.{choices}")
+        for setting in inside:
+            usual = "" if setting.value == setting.default else f"  (default: {_format_value(setting.default) or 'nothing'})"
+            yield line((f"  {setting.name}", "cyan"), f" = {_format_value(setting.value) or '–'}", (usual, "dim"))
+            choices = f" One of: {', '.join(setting.choices)}." if setting.choices else ""
+            yield hanging_line([("    ", "")], f"{setting.title}. {setting.meaning} A {setting.kind}.{choices}")
 
 
 def _format_value(value: Any) -> str:

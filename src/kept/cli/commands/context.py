@@ -49,45 +49,47 @@ def context(
     check_choice(client, CLIENTS, "--client")
     with command_workspace(context) as workspace:
         directory = find_directory(workspace, project or ".")
-        found = preview_context(workspace, words, directory=directory, budget=budget, client=client, fill=bool(budget))
+        assembled = preview_context(workspace, words, directory=directory, budget=budget, client=client, fill=bool(budget))
         hooked = client_has_hooks(workspace, client)
     if as_json:
         write_json(
             {
                 "message": words,
-                "tokens": found.tokens,
-                "lines": to_json(found.pieces),
-                "left_out": found.left_out,
-                "omitted": [each._asdict() | {"omitted": why} for each, why in found.omitted],
+                "tokens": assembled.tokens,
+                "lines": to_json(assembled.pieces),
+                "left_out": assembled.left_out,
+                "omitted": [piece._asdict() | {"omitted": why} for piece, why in assembled.omitted],
             }
         )
         return
     if as_text:
-        write_lines([line(item) for item in render_block(found.pieces).splitlines()])
+        write_lines([line(item) for item in render_block(assembled.pieces).splitlines()])
         return
-    write_lines(_context_lines(found, why=why, start=not words))
-    if found.pieces and not hooked:
+    write_lines(_context_lines(assembled, why=why, start=not words))
+    if assembled.pieces and not hooked:
         write_lines([line(("No hook is installed, so nothing adds this yet", "yellow"), (" → kept setup", "dim"))])
 
 
-def _context_lines(found: Context, *, why: bool, start: bool) -> Iterator[Line]:
-    read = [piece for piece, reason in found.omitted if reason == SHOWN] if start else []
+def _context_lines(assembled: Context, *, why: bool, start: bool) -> Iterator[Line]:
+    read = [piece for piece, reason in assembled.omitted if reason == SHOWN] if start else []
     if read:
         yield line(("The session reads by itself, from its memory file:", "bold"))
         yield from (hanging_line([("  ", "")], piece.text, (f"  {piece.day}".rstrip(), "dim")) for piece in read)
     layer = ""
-    for piece in found.pieces:
+    for piece in assembled.pieces:
         if piece.layer != layer:
             layer = piece.layer
             yield line((TITLES[layer], "bold"))
         score = f"near {piece.near:.2f}, score {piece.score:.2f}: " if why else ""
         yield hanging_line([("  ", "")], piece.text, (f"  {piece.day}  {score}{piece.reason}".rstrip(), "dim"))
-    for piece, reason in found.omitted if why else ():
-        told = f"  {reason}; near {piece.near:.2f}, score {piece.score:.2f}: {piece.reason}"
-        yield hanging_line([("  not shown: ", "dim")], piece.text, (told, "dim"))
-    left = ", ".join(f"{count:,} {reason}" for reason, count in sorted(found.left_out.items()) if not (read and reason == SHOWN))
-    if found.pieces:
-        yield line((f"{format_count(found.tokens, 'token')}{f'; left out: {left}' if left else ''}", "dim"))
+    for piece, reason in assembled.omitted if why else ():
+        text = f"  {reason}; near {piece.near:.2f}, score {piece.score:.2f}: {piece.reason}"
+        yield hanging_line([("  not shown: ", "dim")], piece.text, (text, "dim"))
+    left = ", ".join(
+        f"{count:,} {reason}" for reason, count in sorted(assembled.left_out.items()) if not (read and reason == SHOWN)
+    )
+    if assembled.pieces:
+        yield line((f"{format_count(assembled.tokens, 'token')}{f'; left out: {left}' if left else ''}", "dim"))
     else:
         none = "Nothing is added to that" if read else "Nothing is relevant enough to be added"
         yield line((f"{none}{f' (left out: {left})' if left else ''}.", "dim"))

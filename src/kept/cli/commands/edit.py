@@ -53,7 +53,7 @@ def add(
         return [person.create_memory(workspace, text, kind, project=folder, until=ends, agent=agent)]
 
     waits = f"An agent ran this ({sign} is set), so it is held for `kept review`:"
-    return _apply_change(context, "Remembered:", apply, waits=waits, as_json=as_json)
+    return _apply_change(context, "Remembered:", apply, held_title=waits, as_json=as_json)
 
 
 def suggest(
@@ -146,17 +146,17 @@ def retire(
     def apply(workspace: Workspace) -> list[Memory]:
         return [person.retire(workspace, item, reason, if_match=if_match) for item in _resolve_ids(workspace, numbers, if_match)]
 
-    told = "Retired; the same proposal does not bring it back (`kept undo` does):"
-    return _apply_change(context, told, apply, after=_twin_lines, as_json=as_json)
+    title = "Retired; the same proposal does not bring it back (`kept undo` does):"
+    return _apply_change(context, title, apply, after=_twin_lines, as_json=as_json)
 
 
 def _twin_lines(workspace: Workspace, memories: Sequence[Memory]) -> Iterator[Line]:
     """The active memories with the same text as the retired ones, in other projects or from other sources."""
-    said, gone = {normal_form(memory.content) for memory in memories}, {memory.id for memory in memories}
+    texts, retired = {normal_form(memory.content) for memory in memories}, {memory.id for memory in memories}
     for memory in workspace.store.log.memories():
-        if memory.status is Status.ACTIVE and memory.id not in gone and normal_form(memory.content) in said:
-            told = f"Another memory says the same and stays in use: {memory.id} ({workspace.name(memory.scope)})"
-            yield line((told, "yellow"), (f" → kept retire {memory.id}", "dim"))
+        if memory.status is Status.ACTIVE and memory.id not in retired and normal_form(memory.content) in texts:
+            text = f"Another memory says the same and stays in use: {memory.id} ({workspace.name(memory.scope)})"
+            yield line((text, "yellow"), (f" → kept retire {memory.id}", "dim"))
 
 
 def resolve(
@@ -212,10 +212,10 @@ def pin(
 
 def _apply_change(
     context: typer.Context,
-    told: str,
+    title: str,
     act: Callable[[Workspace], list[Memory]],
     *,
-    waits: str = "",
+    held_title: str = "",
     after: Callable[[Workspace, Sequence[Memory]], Iterator[Line]] = lambda *_: iter(()),
     as_json: bool,
 ) -> int:
@@ -223,7 +223,7 @@ def _apply_change(
     with command_workspace(context) as workspace:
         agents = bool(agent_variable(os.environ)) and not workspace.settings.trust_agents
         memories, written = apply_person_change(workspace, lambda: act(workspace), with_files=not agents)
-        told = waits if waits and all(memory.status is Status.HELD for memory in memories) else told
+        title = held_title if held_title and all(memory.status is Status.HELD for memory in memories) else title
         if as_json:
             bodies = [to_export(workspace, memory) for memory in memories]
             write_json(bodies[0] if len(bodies) == 1 else bodies)
@@ -231,7 +231,7 @@ def _apply_change(
             moment = workspace.clock()
             write_lines(
                 [
-                    line((told, "green")),
+                    line((title, "green")),
                     *(changed_line(workspace, memory, memory.outcome_at(moment)) for memory in memories),
                     *after(workspace, memories),
                 ]

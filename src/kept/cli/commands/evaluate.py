@@ -106,7 +106,7 @@ def eval_(
                     stores=stores,
                     progress=progress,
                 )
-                rows: Iterable[Mapping[str, Any]] = ({"qid": qid, "ranked": list(each)} for qid, each in ranked.rankings.items())
+                rows: Iterable[Mapping[str, Any]] = ({"qid": qid, "ranked": list(ids)} for qid, ids in ranked.rankings.items())
                 body, lines = _retrieval_body(ranked), _retrieval_lines(ranked)
             case _, _ if replies is not None:
                 read = _require_path(corpus, "--corpus", "--replies")
@@ -159,46 +159,46 @@ def _write_rows(out: Path | None, rows: Iterable[Mapping[str, Any]]) -> None:
         write_whole_file(out, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
 
 
-def _speed_figures(found: RetrievalResult) -> dict[str, float]:
-    asked = sorted(found.asking) or [0.0]
+def _speed_figures(result: RetrievalResult) -> dict[str, float]:
+    asked = sorted(result.asking) or [0.0]
     cuts = quantiles(asked, n=20) if len(asked) > 1 else asked * 19
     return {
-        "items": float(found.items),
-        "items_per_second": round(found.items / found.making, 1) if found.making else 0.0,
+        "items": float(result.items),
+        "items_per_second": round(result.items / result.making, 1) if result.making else 0.0,
         "search_ms_p50": round(cuts[9] * 1000, 2),
         "search_ms_p95": round(cuts[18] * 1000, 2),
     }
 
 
-def _retrieval_body(found: RetrievalResult) -> dict[str, Any]:
+def _retrieval_body(result: RetrievalResult) -> dict[str, Any]:
     measures = {
-        kind: {"questions": found.counts[kind]} | each | {"R@10 interval": found.intervals[kind]}
-        for kind, each in found.measures.items()
+        kind: {"questions": result.counts[kind]} | scores | {"R@10 interval": result.intervals[kind]}
+        for kind, scores in result.measures.items()
     }
-    return {"measures": measures, "speed": _speed_figures(found)}
+    return {"measures": measures, "speed": _speed_figures(result)}
 
 
-def _retrieval_lines(found: RetrievalResult) -> Iterator[Line]:
-    names = list(next(iter(found.measures.values()), {}))
+def _retrieval_lines(result: RetrievalResult) -> Iterator[Line]:
+    names = list(next(iter(result.measures.values()), {}))
     yield line((f"{'':<32}{'n':>6}{''.join(f'{name:>9}' for name in names)}  95 % of R@10", "dim"))
-    for kind in sorted(found.measures, key=lambda each: (each != "all", each)):
-        shares = "".join(f"{100 * found.measures[kind][name]:>9.1f}" for name in names)
-        low, high = found.intervals[kind]
-        yield line(f"{kind[:31]:<32}{found.counts[kind]:>6}{shares}{100 * low:>8.1f} to {100 * high:.1f}")
-    speed = _speed_figures(found)
+    for kind in sorted(result.measures, key=lambda kind: (kind != "all", kind)):
+        shares = "".join(f"{100 * result.measures[kind][name]:>9.1f}" for name in names)
+        low, high = result.intervals[kind]
+        yield line(f"{kind[:31]:<32}{result.counts[kind]:>6}{shares}{100 * low:>8.1f} to {100 * high:.1f}")
+    speed = _speed_figures(result)
     made = f"{speed['items']:,.0f} items, {speed['items_per_second']:,.0f} a second with vectors"
     yield line((f"{made}; a search takes {speed['search_ms_p50']} ms (p95 {speed['search_ms_p95']} ms)", "dim"))
 
 
-def _extraction_lines(found: ExtractionResult) -> Iterator[Line]:
-    yield line(f"{found.facts:,} facts, {found.measures['memories']:,.0f} memories")
+def _extraction_lines(result: ExtractionResult) -> Iterator[Line]:
+    yield line(f"{result.facts:,} facts, {result.measures['memories']:,.0f} memories")
     for name, words in _MEANING.items():
-        yield line(f"{100 * found.measures[name]:>6.1f}  ", (words, "dim"))
+        yield line(f"{100 * result.measures[name]:>6.1f}  ", (words, "dim"))
 
 
 def _turns_body(score: TurnScore) -> dict[str, Any]:
-    def pair(found: tuple[int, int]) -> dict[str, int]:
-        return {"right": found[0], "of": found[1]}
+    def pair(counts: tuple[int, int]) -> dict[str, int]:
+        return {"right": counts[0], "of": counts[1]}
 
     return {
         "precision": {status: pair(score.count_right(status)) for status in ("active", "held")},
@@ -207,7 +207,7 @@ def _turns_body(score: TurnScore) -> dict[str, Any]:
         },
         "elsewhere": dict(score.elsewhere),
         "recall": {str(level): {"found": score.found[level], "of": score.wanted[level]} for level in LEVELS},
-        "reliability": {str(band): pair(found) for band, found in score.reliability().items()},
+        "reliability": {str(band): pair(counts) for band, counts in score.reliability().items()},
     }
 
 
@@ -221,39 +221,39 @@ def _turns_lines(score: TurnScore) -> Iterator[Line]:
             if judged:
                 yield line(f"  {source[:30]:<32}{right} of {judged} right")
     for level in LEVELS:
-        found, of = score.found[level], score.wanted[level]
-        yield line(f"importance {level}: {found} of {of} found{_format_percent(found, of)}")
+        found, wanted = score.found[level], score.wanted[level]
+        yield line(f"importance {level}: {found} of {wanted} found{_format_percent(found, wanted)}")
     for band, (right, judged) in score.reliability().items():
         yield line(f"confidence {band:.1f}-{band + 0.1:.1f}: {right} of {judged} right{_format_percent(right, judged)}")
 
 
-def _replay_body(found: ReplayResult) -> dict[str, Any]:
-    losses = {str(level): dict(found.losses[level]) for level in LEVELS}
+def _replay_body(result: ReplayResult) -> dict[str, Any]:
+    losses = {str(level): dict(result.losses[level]) for level in LEVELS}
     names = ("replies", "turns", "questions", "unreadable")
     trial = (
-        json_fields(found.trial, "found", took="unwanted", obeyed="obeyed", unread="unread", passes="passes", failed="failed")
-        if found.trial
+        json_fields(result.trial, "found", took="unwanted", obeyed="obeyed", unread="unread", passes="passes", failed="failed")
+        if result.trial
         else None
     )
-    return json_fields(found, *names) | {"losses": losses, "trial": trial} | _turns_body(found.score)
+    return json_fields(result, *names) | {"losses": losses, "trial": trial} | _turns_body(result.score)
 
 
-def _replay_lines(found: ReplayResult) -> Iterator[Line]:
-    right, judged = found.score.count_right("active")
-    junk = sum(bool(judgement.why) for judgement in found.score.judged if judgement.status == "active")
-    (matched, recorded), (again, typed) = found.replies, found.turns
+def _replay_lines(result: ReplayResult) -> Iterator[Line]:
+    right, judged = result.score.count_right("active")
+    junk = sum(bool(judgement.why) for judgement in result.score.judged if judgement.status == "active")
+    (matched, recorded), (again, typed) = result.replies, result.turns
     yield line(
-        (found.reader, "bold"),
+        (result.reader, "bold"),
         f": {matched} of {format_count(recorded, 'reply', 'replies')} and {again} of {typed} typed turns found again in "
-        f"{format_count(found.questions, 'question')}, {len(found.unreadable)} unreadable",
+        f"{format_count(result.questions, 'question')}, {len(result.unreadable)} unreadable",
     )
-    if found.trial is not None:
-        yield line(f"  trial: {found.trial.verdict}, {found.trial.text}")
+    if result.trial is not None:
+        yield line(f"  trial: {result.trial.verdict}, {result.trial.text}")
     yield line(
         f"  active: {right} of {judged} right{_format_percent(right, judged)}, {junk} marked as junk{_format_percent(junk, judged)}"
     )
     for level in LEVELS:
-        fates = found.losses[level]
+        fates = result.losses[level]
         proposed = fates.total() - fates[UNSHOWN] - fates[UNPROPOSED]
         active = fates[ACTIVE]
         yield line(f"  importance {level}: {active} of {proposed} proposed became active{_format_percent(active, proposed)}")
@@ -261,54 +261,55 @@ def _replay_lines(found: ReplayResult) -> Iterator[Line]:
             yield line(f"    {number:>4}  {fate}")
 
 
-def _adversarial_lines(found: Sequence[AdversarialResult]) -> Iterator[Line]:
-    if found:
-        believed, paid = (sum(len(result.believed) for result in found), sum(result.paid for result in found))
+def _adversarial_lines(results: Sequence[AdversarialResult]) -> Iterator[Line]:
+    if results:
+        believed, paid = (sum(len(result.believed) for result in results), sum(result.paid for result in results))
         yield line(
-            (FOLDER, "bold"), f": {format_count(len(found), 'reply', 'replies')}, {believed} believed, {paid} questions paid twice"
+            (FOLDER, "bold"),
+            f": {format_count(len(results), 'reply', 'replies')}, {believed} believed, {paid} questions paid twice",
         )
-    for item in found:
+    for item in results:
         yield from (line((f"  {item.name}: ", "red"), words) for words in item.believed)
 
 
 def _ablation_lines(without: Mapping[str, Counts]) -> Iterator[Line]:
     yield line(("What changes without each list of words", "bold"), (" (gained +, lost -, by source)", "dim"))
     for name, by_source in without.items():
-        told = "; ".join(
+        text = "; ".join(
             f"{source}: {', '.join(f'{kind} {count:+d}' for kind, count in counts.items())}" for source, counts in by_source.items()
         )
-        yield line(f"  {name:<16}", told or "nothing")
+        yield line(f"  {name:<16}", text or "nothing")
 
 
 def _format_percent(part: int, whole: int) -> str:
     return f" ({100 * part / whole:.0f} %)" if whole else ""
 
 
-def _comparison_body(found: GoldResult) -> dict[str, Any]:
-    body = json_fields(found.comparison, "active", "matched", "held", "held_junk", category_agrees="agreeing")
+def _comparison_body(result: GoldResult) -> dict[str, Any]:
+    body = json_fields(result.comparison, "active", "matched", "held", "held_junk", category_agrees="agreeing")
     return body | {
-        "transcripts": found.files,
-        "bytes": found.size,
-        "processor_seconds": round(found.seconds, 2),
-        "junk": len(found.comparison.junk),
-        "recall": {name: {"found": right, "of": of} for name, (right, of) in found.comparison.recall.items()},
-        "missed": [fact.get("id", fact["text"]) for fact in found.comparison.missed],
+        "transcripts": result.files,
+        "bytes": result.size,
+        "processor_seconds": round(result.seconds, 2),
+        "junk": len(result.comparison.junk),
+        "recall": {name: {"found": right, "of": of} for name, (right, of) in result.comparison.recall.items()},
+        "missed": [fact.get("id", fact["text"]) for fact in result.comparison.missed],
     }
 
 
-def _comparison_lines(found: GoldResult, *, misses: bool) -> Iterator[Line]:
+def _comparison_lines(result: GoldResult, *, misses: bool) -> Iterator[Line]:
     """The result for one set of annotations: what was read, the state of the memories, and the recall for each kind of item."""
-    stands, megabytes = found.comparison, found.size / 1e6
-    speed = f"{megabytes:.1f} MB in {found.seconds:.1f} s of processor time ({megabytes / max(found.seconds, 1e-9):.1f} MB/s)"
-    yield line((found.name, "bold"), (f"  {format_count(found.files, 'transcript')}, {speed}", "dim"))
-    held = f"{stands.held} held, {stands.held_junk} of them marked as junk"
-    yield line(f"{stands.active} active: {stands.matched} match, {len(stands.junk)} marked as junk; {held}")
-    yield line(f"{stands.agreeing} of {stands.recall['all'][0]} found in a category that the annotator would accept")
-    for name, (hit, of) in stands.recall.items():
+    comparison, megabytes = result.comparison, result.size / 1e6
+    speed = f"{megabytes:.1f} MB in {result.seconds:.1f} s of processor time ({megabytes / max(result.seconds, 1e-9):.1f} MB/s)"
+    yield line((result.name, "bold"), (f"  {format_count(result.files, 'transcript')}, {speed}", "dim"))
+    held = f"{comparison.held} held, {comparison.held_junk} of them marked as junk"
+    yield line(f"{comparison.active} active: {comparison.matched} match, {len(comparison.junk)} marked as junk; {held}")
+    yield line(f"{comparison.agreeing} of {comparison.recall['all'][0]} found in a category that the annotator would accept")
+    for name, (hit, of) in comparison.recall.items():
         yield line(f"{100 * hit / of:>6.1f}%  {hit:>4} of {of:<4}", (f" {name}", "dim"))
     if misses:
         yield from (
-            line((f"missed  {item['category']}/{item['importance']}  ", "yellow"), str(item["text"])) for item in stands.missed
+            line((f"missed  {item['category']}/{item['importance']}  ", "yellow"), str(item["text"])) for item in comparison.missed
         )
-        yield from (line((f"junk    {item['category']}  ", "red"), str(item["content"])) for item in stands.junk)
+        yield from (line((f"junk    {item['category']}  ", "red"), str(item["content"])) for item in comparison.junk)
     yield line()

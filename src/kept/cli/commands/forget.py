@@ -148,16 +148,16 @@ def _format_out_of_reach(texts: Sequence[str]) -> Iterator[Line]:
         yield from (hanging_line([("  ", "")], text) for text in texts)
 
 
-def _format_near_copies(found: Sequence[ErasureMatch]) -> Iterator[Line]:
+def _format_near_copies(matches: Sequence[ErasureMatch]) -> Iterator[Line]:
     yield from (
         hanging_line([("  ", ""), (place.id, "yellow"), ("  ", "")], f"“{place.text}”", (f"  ({place.where})", "dim"))
-        for place in found
+        for place in matches
     )
 
 
-def _preview_lines(workspace: Workspace, request: ErasureRequest, found: Sequence[ErasureMatch]) -> Iterator[Line]:
+def _preview_lines(workspace: Workspace, request: ErasureRequest, matches: Sequence[ErasureMatch]) -> Iterator[Line]:
     yield from (memory_line(memory, workspace.zone) for memory in request.memories)
-    exact = [place for place in found if not place.near]
+    exact = [place for place in matches if not place.near]
     if not exact:
         yield line("Nothing that kept holds says this.")
     for holder, group in groupby(sorted(exact, key=lambda place: (place.holder, place.where)), key=lambda place: place.holder):
@@ -165,7 +165,7 @@ def _preview_lines(workspace: Workspace, request: ErasureRequest, found: Sequenc
         yield line((f"{holder[:1].upper()}{holder[1:]}", "bold"), (f"  {format_count(len(members), 'place')}", "dim"))
         for place in members:
             yield hanging_line([("    ", "")], place.where, (f"  “{place.text}”" if place.text else "", "dim"))
-    near = [place for place in found if place.near]
+    near = [place for place in matches if place.near]
     if near:
         yield line(("Near copies, which stay unless you choose them:", "yellow"))
         yield from _format_near_copies(near)
@@ -174,12 +174,12 @@ def _preview_lines(workspace: Workspace, request: ErasureRequest, found: Sequenc
     yield from _format_out_of_reach(preview_out_of_reach(workspace, request))
 
 
-def _show_places(workspace: Workspace, request: ErasureRequest, found: Sequence[ErasureMatch], *, as_json: bool) -> None:
+def _show_places(workspace: Workspace, request: ErasureRequest, matches: Sequence[ErasureMatch], *, as_json: bool) -> None:
     if as_json:
-        named = [json_fields(place, "holder", "where", "text") | {"near": place.id if place.near else ""} for place in found]
+        named = [json_fields(place, "holder", "where", "text") | {"near": place.id if place.near else ""} for place in matches]
         write_json(named)
     else:
-        write_lines(_preview_lines(workspace, request, found))
+        write_lines(_preview_lines(workspace, request, matches))
 
 
 def _confirm_erasure(erasure_matches: Sequence[ErasureMatch]) -> list[str]:

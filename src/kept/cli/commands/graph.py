@@ -46,38 +46,38 @@ def graph(
         write_lines(_format_graph(found))
 
 
-def graph_body(found: Graph) -> dict[str, Any]:
+def graph_body(graph: Graph) -> dict[str, Any]:
     """A graph as JSON."""
-    return json_fields(found, "nodes", "edges", "left_out")
+    return json_fields(graph, "nodes", "edges", "left_out")
 
 
-def _format_graph(found: Graph) -> Iterator[Line]:
-    labels = {node.id: node.label for node in found.nodes}
+def _format_graph(graph: Graph) -> Iterator[Line]:
+    labels = {node.id: node.label for node in graph.nodes}
     ties: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
-    for edge in found.edges:
+    for edge in graph.edges:
         if edge.kind is EdgeKind.TOGETHER:
             ties[edge.source].append((-edge.weight, labels[edge.target]))
             ties[edge.target].append((-edge.weight, labels[edge.source]))
-    things = [node for node in found.nodes if node.kind is not NodeKind.MEMORY]
+    things = [node for node in graph.nodes if node.kind is not NodeKind.MEMORY]
     for thing in things[:_SHOWN]:
         others = ", ".join(label for _, label in sorted(ties[thing.id])[:_TIES])
-        told = f"  {format_count(int(thing.weight), 'memory', 'memories')}{f'; with {others}' if others else ''}"
-        yield hanging_line([(f"  {thing.kind.value:<9}", "cyan")], thing.label, (told, "dim"))
+        text = f"  {format_count(int(thing.weight), 'memory', 'memories')}{f'; with {others}' if others else ''}"
+        yield hanging_line([(f"  {thing.kind.value:<9}", "cyan")], thing.label, (text, "dim"))
     if not things:
         yield line("Nothing is remembered yet.", (" → kept run", "dim"))
         return
     more = [f"{format_count(len(things) - _SHOWN, 'thing')} more"] if len(things) > _SHOWN else []
-    memories = sum(node.kind is NodeKind.MEMORY for node in found.nodes)
-    left = [f"{format_count(count, *PLURALS[kind])} left out" for kind, count in sorted(found.left_out.items())]
+    memories = sum(node.kind is NodeKind.MEMORY for node in graph.nodes)
+    left = [f"{format_count(count, *PLURALS[kind])} left out" for kind, count in sorted(graph.left_out.items())]
     yield line(("; ".join([format_count(memories, "memory", "memories"), *more, *left]) + "  → kept graph --json", "dim"))
 
 
-def _format_dot(found: Graph) -> str:
+def _format_dot(graph: Graph) -> str:
     lines = ["graph kept {", "  overlap=false;"]
-    for node in found.nodes:
+    for node in graph.nodes:
         shape = _SHAPES.get(node.kind, "plaintext")
         lines.append(f"  {_quote_dot(node.id)} [label={_quote_dot(node.label[:60])}, shape={shape}];")
-    lines += [f"  {_quote_dot(edge.source)} -- {_quote_dot(edge.target)} [weight={edge.weight}];" for edge in found.edges]
+    lines += [f"  {_quote_dot(edge.source)} -- {_quote_dot(edge.target)} [weight={edge.weight}];" for edge in graph.edges]
     return "\n".join([*lines, "}", ""])
 
 

@@ -73,7 +73,7 @@ def log(
         else:
             history_entries = run_history(workspace, None if scopes else limit, nights=not scopes)
         if scopes:
-            history_entries = islice((each for each in history_entries if _entry_changes(workspace, each, scopes)), limit)
+            history_entries = islice((entry for entry in history_entries if _entry_changes(workspace, entry, scopes)), limit)
         if cost:
             _show_costs(workspace, [entry.run for entry in history_entries], as_json=as_json)
         elif as_json:
@@ -96,8 +96,8 @@ def _show_costs(workspace: Workspace, runs: Sequence[Run], *, as_json: bool) -> 
         write_lines(cost_lines([(run, format_minute(run.started_at, workspace.zone)) for run in runs], spent))
 
 
-def _entry_changes(workspace: Workspace, one: HistoryEntry, scopes: frozenset[str]) -> Changes:
-    return _changes_in(run_changes(workspace, [pass_ for pass_, _ in one.passes]), scopes)
+def _entry_changes(workspace: Workspace, entry: HistoryEntry, scopes: frozenset[str]) -> Changes:
+    return _changes_in(run_changes(workspace, [pass_ for pass_, _ in entry.passes]), scopes)
 
 
 def _changes_in(changes: Changes, scopes: frozenset[str]) -> Changes:
@@ -106,32 +106,32 @@ def _changes_in(changes: Changes, scopes: frozenset[str]) -> Changes:
     return named if scopes else changes
 
 
-def _entry_lines(workspace: Workspace, one: HistoryEntry, most: int | None, scopes: frozenset[str]) -> Iterator[Line]:
-    run = one.run
-    all_off = bool(one.passes) and all(off for _, off in one.passes)
+def _entry_lines(workspace: Workspace, entry: HistoryEntry, most: int | None, scopes: frozenset[str]) -> Iterator[Line]:
+    run = entry.run
+    all_off = bool(entry.passes) and all(off for _, off in entry.passes)
     state = (("  undone", "yellow"),) if all_off else (("  cut short", "yellow"),) if run.ended_at is None else ()
-    who = describe_command(NIGHT if one.night else run.command)
-    did = f"{who}: {run.command}" if who == PERSON or (one.night and not one.account) else who
+    who = describe_command(NIGHT if entry.night else run.command)
+    did = f"{who}: {run.command}" if who == PERSON or (entry.night and not entry.account) else who
     yield line((f"r{run.id}", "bold"), f"  {format_minute(run.started_at, workspace.zone)}  {did}", *state)
-    if one.account:
-        yield from _account_lines(one, most)
+    if entry.account:
+        yield from _account_lines(entry, most)
         return
-    yield from changes_lines(_entry_changes(workspace, one, scopes), most, f"kept log r{run.id}")
-    partly = [pass_.id for pass_, off in one.passes if off and not all_off]
+    yield from changes_lines(_entry_changes(workspace, entry, scopes), most, f"kept log r{run.id}")
+    partly = [pass_.id for pass_, off in entry.passes if off and not all_off]
     if partly:
         yield line((f"  {_format_pass_ids(partly)} undone", "yellow"))
-    if told := describe_report(run):
-        yield line((f"  {told}", "dim"))
+    if text := describe_report(run):
+        yield line((f"  {text}", "dim"))
     if most is None:
-        yield line((f"  {_format_pass_ids([pass_.id for pass_, _ in one.passes])} → kept undo r{run.id}", "dim"))
+        yield line((f"  {_format_pass_ids([pass_.id for pass_, _ in entry.passes])} → kept undo r{run.id}", "dim"))
 
 
-def _account_lines(one: HistoryEntry, most: int | None) -> Iterator[Line]:
+def _account_lines(entry: HistoryEntry, most: int | None) -> Iterator[Line]:
     """The result of each step of a nightly job; in a list (``most``) only failed steps and those of ``_NIGHT_SHOWN``."""
-    told = [step for step in one.account if most is None or not step["done"] or step["name"] in _NIGHT_SHOWN]
-    yield from (step_line(step["name"], step["detail"], done=step["done"]) for step in told)
-    if len(told) < len(one.account):
-        yield line((f"  … and {len(one.account) - len(told)} steps that were done → kept log r{one.run.id}", "dim"))
+    steps = [step for step in entry.account if most is None or not step["done"] or step["name"] in _NIGHT_SHOWN]
+    yield from (step_line(step["name"], step["detail"], done=step["done"]) for step in steps)
+    if len(steps) < len(entry.account):
+        yield line((f"  … and {len(entry.account) - len(steps)} steps that were done → kept log r{entry.run.id}", "dim"))
 
 
 def describe_report(run: Run) -> str:
@@ -157,15 +157,15 @@ def _format_pass_ids(ids: Sequence[int]) -> str:
     return f"{'pass' if len(ids) == 1 else 'passes'} {', '.join(parts)}"
 
 
-def _entry_body(workspace: Workspace, one: HistoryEntry, scopes: frozenset[str]) -> dict[str, Any]:
+def _entry_body(workspace: Workspace, entry: HistoryEntry, scopes: frozenset[str]) -> dict[str, Any]:
     def pass_body(made: Pass, *, undone: bool) -> dict[str, Any]:
         body = json_fields(made, "stage", "subject", "actor", "recorded_at", "undoes", "redoes", "note", **{"pass": "id"})
         operations = [_operation_body(operation) for operation in made.operations]
         return body | {"undone": undone, "operations": operations}
 
-    changed = list_differences(_entry_changes(workspace, one, scopes))
-    return run_body(one.run) | {
-        "passes": [pass_body(made, undone=off) for made, off in one.passes],
+    changed = list_differences(_entry_changes(workspace, entry, scopes))
+    return run_body(entry.run) | {
+        "passes": [pass_body(made, undone=off) for made, off in entry.passes],
         "changes": [json_fields(difference, "what", "id", "text", "why") for difference in changed],
     }
 
@@ -207,8 +207,8 @@ def _last_undone(workspace: Workspace) -> str:
     if last and any(made.actor is Actor.PERSON for made in since):
         chosen = sorted(off.intersection(last.undoes))
         run = next(made.run for made in heads if made.id in chosen)
-        told = f"you made other changes after you undid r{run} ({_describe_passes(workspace, chosen)})"
-        raise UsageError(told, hint=f"kept redo r{run}")
+        text = f"you made other changes after you undid r{run} ({_describe_passes(workspace, chosen)})"
+        raise UsageError(text, hint=f"kept redo r{run}")
     return ""
 
 
@@ -216,7 +216,7 @@ def _apply_undo_redo(
     context: typer.Context,
     act: Callable[[Workspace, str], UndoResult],
     what: Callable[[Workspace], str],
-    told: str,
+    title: str,
     *,
     as_json: bool,
 ) -> int:
@@ -228,7 +228,7 @@ def _apply_undo_redo(
             write_json({"passes": list(done.passes), "changed": _changes_body(workspace, done.changed), "later": later})
         elif not call_options(context).quiet:
             write_line(
-                (f"{told} {_describe_passes(workspace, done.passes)}", "green"), (f" ({_format_pass_ids(done.passes)})", "dim")
+                (f"{title} {_describe_passes(workspace, done.passes)}", "green"), (f" ({_format_pass_ids(done.passes)})", "dim")
             )
             write_lines(changes_lines(done.changed, _CHANGES_SHOWN))
             write_lines(_later_lines(done.later))
@@ -244,10 +244,10 @@ def _describe_passes(workspace: Workspace, passes: Sequence[int]) -> str:
 
 def _later_lines(later: Sequence[LaterOperation]) -> Iterator[Line]:
     """The later operations on the same memories: those that have no effect any more, and those that still apply."""
-    for idle, told in ((True, "no longer has any effect"), (False, "still applies to what is there now")):
+    for idle, effect in ((True, "no longer has any effect"), (False, "still applies to what is there now")):
         later_operations = [operation for operation in later if operation.idle is idle]
         if later_operations:
-            yield line((f"What was done later and {told}:", "yellow" if idle else "dim"))
+            yield line((f"What was done later and {effect}:", "yellow" if idle else "dim"))
         for item in later_operations[:_CHANGES_SHOWN]:
             kind = type(item.operation).__name__.lower()
             yield hanging_line(
@@ -258,8 +258,8 @@ def _later_lines(later: Sequence[LaterOperation]) -> Iterator[Line]:
         yield from more_lines(len(later_operations), _CHANGES_SHOWN, "--json")
 
 
-def _later_body(each: LaterOperation) -> dict[str, Any]:
-    return _operation_body(each.operation) | json_fields(each, "idle", **{"pass": "made.id"})
+def _later_body(later: LaterOperation) -> dict[str, Any]:
+    return _operation_body(later.operation) | json_fields(later, "idle", **{"pass": "made.id"})
 
 
 def diff(

@@ -132,7 +132,7 @@ def _run_backfill(
     context: typer.Context,
     workspace: Workspace,
     work: EntryOptions,
-    found: BackfillPlan,
+    plan: BackfillPlan,
     concurrency: int,
     *,
     estimate: bool,
@@ -140,66 +140,66 @@ def _run_backfill(
 ) -> int:
     quiet = call_options(context).quiet or as_json
     if not as_json and (estimate or not quiet):
-        write_line(_format_plan(found), stream=sys.stdout if estimate else sys.stderr)
+        write_line(_format_plan(plan), stream=sys.stdout if estimate else sys.stderr)
     if estimate:
         if as_json:
-            write_json(_plan_body(found))
+            write_json(_plan_body(plan))
         return 0
     started, done = monotonic(), 0
 
-    def tell(each: EntryOutcome) -> None:
+    def tell(outcome: EntryOutcome) -> None:
         nonlocal done
         done += 1
-        left = (monotonic() - started) / done * (len(found.days) - done)
+        left = (monotonic() - started) / done * (len(plan.days) - done)
         if not quiet:
-            rest = f"{done} of {len(found.days)}" + (f", about {left:.0f} s left" if left >= 1 else "")
-            money = found.estimate.usage.cost if found.estimate else None
-            rest += f", about {money * (len(found.days) - done) / len(found.days):.2f} USD left" if money else ""
-            write_line((f"{each.first}  {each.state.value}", ""), (f"  {rest}", "dim"), stream=sys.stderr)
+            rest = f"{done} of {len(plan.days)}" + (f", about {left:.0f} s left" if left >= 1 else "")
+            money = plan.estimate.usage.cost if plan.estimate else None
+            rest += f", about {money * (len(plan.days) - done) / len(plan.days):.2f} USD left" if money else ""
+            write_line((f"{outcome.first}  {outcome.state.value}", ""), (f"  {rest}", "dim"), stream=sys.stderr)
 
     return _print_outcomes(
-        use.backfill_entries(workspace, work, found.days, tell, concurrency=concurrency), as_json=as_json, days=len(found.days)
+        use.backfill_entries(workspace, work, plan.days, tell, concurrency=concurrency), as_json=as_json, days=len(plan.days)
     )
 
 
-def _format_plan(found: BackfillPlan) -> str:
-    told = format_count(len(found.days), "entry", "entries")
-    if found.estimate is None:
-        return f"{told}, without a language model: nothing is asked."
-    would = found.estimate.usage
+def _format_plan(plan: BackfillPlan) -> str:
+    entries = format_count(len(plan.days), "entry", "entries")
+    if plan.estimate is None:
+        return f"{entries}, without a language model: nothing is asked."
+    would = plan.estimate.usage
     cost = "a cost that is not known" if would.cost is None else f"about {would.cost:.2f} USD"
     return (
-        f"{told}, {found.estimate.questions} questions, {found.estimate.cached} answered before: about {would.input_tokens:,} "
+        f"{entries}, {plan.estimate.questions} questions, {plan.estimate.cached} answered before: about {would.input_tokens:,} "
         f"tokens, {cost};"
         " extracting memories from the entries comes on top."
     )
 
 
-def _plan_body(found: BackfillPlan) -> dict[str, Any]:
-    would = found.estimate
+def _plan_body(plan: BackfillPlan) -> dict[str, Any]:
+    estimate = plan.estimate
     return {
-        "days": to_json(found.days),
-        "questions": would.questions if would else 0,
-        "tokens": would.usage.input_tokens if would else 0,
-        "usd": would.usage.cost if would else 0.0,
+        "days": to_json(plan.days),
+        "questions": estimate.questions if estimate else 0,
+        "tokens": estimate.usage.input_tokens if estimate else 0,
+        "usd": estimate.usage.cost if estimate else 0.0,
     }
 
 
-def _print_outcomes(found: Sequence[EntryOutcome], *, as_json: bool, days: int = 1) -> int:
+def _print_outcomes(outcomes: Sequence[EntryOutcome], *, as_json: bool, days: int = 1) -> int:
     if as_json:
-        write_json({"days": days, "entries": [_outcome_body(outcome) for outcome in found]})
+        write_json({"days": days, "entries": [_outcome_body(outcome) for outcome in outcomes]})
     else:
-        write_lines(_format_outcomes(found))
-        left = days - len(found)
+        write_lines(_format_outcomes(outcomes))
+        left = days - len(outcomes)
         if left > 0:
             write_line((f"{format_count(left, 'day')} not done", "red"), (" → run the same command to continue", "dim"))
-    if found and all(outcome.state in (EntryState.FAILED, EntryState.FOREIGN) for outcome in found):
+    if outcomes and all(outcome.state in (EntryState.FAILED, EntryState.FOREIGN) for outcome in outcomes):
         return 2
-    return int(any(outcome.incomplete for outcome in found))
+    return int(any(outcome.incomplete for outcome in outcomes))
 
 
-def _format_outcomes(found: Sequence[EntryOutcome]) -> Iterator[Line]:
-    for outcome in found:
+def _format_outcomes(outcomes: Sequence[EntryOutcome]) -> Iterator[Line]:
+    for outcome in outcomes:
         days = outcome.first.isoformat() if outcome.first == outcome.last else f"{outcome.first} to {outcome.last}"
         style = {EntryState.WRITTEN: "green", EntryState.FAILED: "red", EntryState.FOREIGN: "red"}.get(outcome.state, "dim")
         reason = f": {outcome.reason}" if outcome.reason else ""
@@ -224,7 +224,7 @@ def _format_head(head: EntryHead) -> str:
     return f"by {head.writer}, of {shares}; draws on {drawn}; {head.self_reference:.0%} about memory itself"
 
 
-def _outcome_body(each: EntryOutcome) -> dict[str, Any]:
+def _outcome_body(outcome: EntryOutcome) -> dict[str, Any]:
     other = {
         "from": "first",
         "to": "last",
@@ -232,8 +232,8 @@ def _outcome_body(each: EntryOutcome) -> dict[str, Any]:
         "asked_anew": "asked_again",
         "new_memories": "memories",
     }
-    state, head = each.state.name.lower(), _head_body(each.head) if each.head else None
-    return json_fields(each, "path", "reason", "problems", **other) | {"state": state, "entry": head}
+    state, head = outcome.state.name.lower(), _head_body(outcome.head) if outcome.head else None
+    return json_fields(outcome, "path", "reason", "problems", **other) | {"state": state, "entry": head}
 
 
 def _head_body(head: EntryHead) -> dict[str, Any]:
@@ -287,29 +287,29 @@ def day(
             else:
                 write_lines(_month_lines(calendar))
             return
-        day_view = look_at(workspace, *(week_bounds(chosen) if whole_week else (chosen, last)), scopes=scopes)
+        view = look_at(workspace, *(week_bounds(chosen) if whole_week else (chosen, last)), scopes=scopes)
         if routing:
-            whole = extracted_between(workspace, day_view.day, day_view.last)
-            told = routes_by_memory(workspace, whole.memories)
+            whole = extracted_between(workspace, view.day, view.last)
+            routes = routes_by_memory(workspace, whole.memories)
             if as_json:
                 write_json(
                     [
                         json_fields(memory, "id", "content", "reason")
-                        | {"status": memory.status_at(workspace.clock()).value, "routes": to_json(told.get(memory.id, ()))}
+                        | {"status": memory.status_at(workspace.clock()).value, "routes": to_json(routes.get(memory.id, ()))}
                         for memory in whole.memories
                     ]
                 )
             else:
-                write_lines(_routing_lines(workspace, day_view, whole, told))
+                write_lines(_routing_lines(workspace, view, whole, routes))
         elif as_json:
-            write_json(_day_body(workspace, day_view))
+            write_json(_day_body(workspace, view))
         else:
-            write_lines(_day_lines(workspace, day_view, detailed=detailed))
+            write_lines(_day_lines(workspace, view, detailed=detailed))
 
 
-def _month_lines(found: CalendarMonth) -> Iterator[Line]:
-    yield line((f"{found.first:%B %Y}", "bold"))
-    calendar_days = [calendar_day for calendar_day in found.cells if not calendar_day.empty]
+def _month_lines(calendar: CalendarMonth) -> Iterator[Line]:
+    yield line((f"{calendar.first:%B %Y}", "bold"))
+    calendar_days = [calendar_day for calendar_day in calendar.cells if not calendar_day.empty]
     for item in calendar_days:
         parts = [format_count(item.sessions, "session")] if item.sessions else []
         parts += [
@@ -322,65 +322,67 @@ def _month_lines(found: CalendarMonth) -> Iterator[Line]:
     if not calendar_days:
         yield line("  Nothing happened.")
     others = [
-        f"{word}: kept day {day.isoformat()} --month" for word, day in (("Before", found.before), ("After", found.after)) if day
+        f"{word}: kept day {day.isoformat()} --month"
+        for word, day in (("Before", calendar.before), ("After", calendar.after))
+        if day
     ]
     if others:
         yield line((f"  {';  '.join(others)}", "dim"))
 
 
 def _routing_lines(
-    workspace: Workspace, found: DayView, whole: ExtractedMemories, told: Mapping[str, Sequence[OutputRoute]]
+    workspace: Workspace, view: DayView, whole: ExtractedMemories, routes: Mapping[str, Sequence[OutputRoute]]
 ) -> Iterator[Line]:
     """Where everything extracted from a day went: each memory with its outputs, and refused proposals by reason."""
     what = f"{format_count(len(whole.memories), 'memory', 'memories')}, {len(whole.refused):,} refused"
-    yield line((format_weekday(found.day), "bold"), (f"  {what}", "dim"))
+    yield line((format_weekday(view.day), "bold"), (f"  {what}", "dim"))
     for memory in whole.memories:
         yield memory_line(memory, workspace.zone, category_title(workspace.profiles, memory.profile, memory.category))
         if memory.status_at(workspace.clock()) is not Status.ACTIVE:
             reason = memory.reason.removeprefix(f"{memory.status.value}: ")
             yield line((f"      {memory.status.value:<7} ", "yellow"), (f" {reason}", "dim"))
-        yield from route_lines([route for route in told.get(memory.id, ()) if route.where or memory.status is Status.ACTIVE])
+        yield from route_lines([route for route in routes.get(memory.id, ()) if route.where or memory.status is Status.ACTIVE])
     for judged in whole.refused:
         reason = getattr(judged.verdict, "reason", "")
         yield hanging_line([("    refused     ", "dim")], judged.candidate.content, (f"  {reason}", "dim"))
 
 
-def _day_lines(workspace: Workspace, found: DayView, *, detailed: bool) -> Iterator[Line]:
-    yield line((format_weekday(found.day) + (f" to {format_weekday(found.last)}" if found.last != found.day else ""), "bold"))
-    if not (found.sessions or found.learnt or found.confirmed or found.ended):
-        before = max((item for item in list_active_days(workspace) if item < found.day), default=None)
+def _day_lines(workspace: Workspace, view: DayView, *, detailed: bool) -> Iterator[Line]:
+    yield line((format_weekday(view.day) + (f" to {format_weekday(view.last)}" if view.last != view.day else ""), "bold"))
+    if not (view.sessions or view.learnt or view.confirmed or view.ended):
+        before = max((item for item in list_active_days(workspace) if item < view.day), default=None)
         yield line("Nothing happened.", (f" The last day before it with activity: kept day {before}" if before else "", "dim"))
-    if found.sessions:
-        yield line((format_count(len(found.sessions), "session"), "cyan"))
-    if found.last != found.day:
-        counts = Counter(workspace.scope(activity.project, activity.path) for activity in found.sessions)
+    if view.sessions:
+        yield line((format_count(len(view.sessions), "session"), "cyan"))
+    if view.last != view.day:
+        counts = Counter(workspace.scope(activity.project, activity.path) for activity in view.sessions)
         for scope, count in sorted(counts.items(), key=lambda each: (-each[1], each[0])):
             yield line(f"  {count:>4,}  {scope_name(scope, workspace.scope_names())}")
-    for each in found.sessions if found.last == found.day else ():
-        spent = f"  {each.first_at.astimezone(workspace.zone):%H:%M}–{each.last_at.astimezone(workspace.zone):%H:%M}  "
-        what = f"  {format_count(each.prompts, 'prompt')}, {format_count(each.events, 'event')}"
+    for activity in view.sessions if view.last == view.day else ():
+        spent = f"  {activity.first_at.astimezone(workspace.zone):%H:%M}–{activity.last_at.astimezone(workspace.zone):%H:%M}  "
+        what = f"  {format_count(activity.prompts, 'prompt')}, {format_count(activity.events, 'event')}"
         yield hanging_line(
             [(spent, "")],
-            scope_name(workspace.scope(each.project, each.path), workspace.scope_names()),
-            (f"{what}  {each.session}", "dim"),
+            scope_name(workspace.scope(activity.project, activity.path), workspace.scope_names()),
+            (f"{what}  {activity.session}", "dim"),
         )
-    if found.sessions and found.last == found.day:
+    if view.sessions and view.last == view.day:
         yield line(("  All that was said in one: kept show --session ID", "dim"))
-    yield from _work_lines(workspace, found, detailed=detailed)
-    start, stop = workspace.day_bounds(found.day)[0], workspace.day_bounds(found.last)[1]
-    was, became = (find_wordings_at(workspace, found.confirmed, moment) for moment in (start, stop))
-    changed = {item.id for item in found.confirmed if was.get(item.id, item.content) != became.get(item.id, item.content)}
-    first = {part: [item for item in (*found.learnt, *found.ended) if part_of_category(item.category) is part] for part in _FIRST}
-    told = [(title, first[part]) for part, title in _FIRST.items()]
-    told += [("Changed", [item for item in found.confirmed if item.id in changed])]
-    told += [("Confirmed", [item for item in found.confirmed if item.id not in changed]), (_HELD, [*found.held])]
-    for title, memories in told:
+    yield from _work_lines(workspace, view, detailed=detailed)
+    start, stop = workspace.day_bounds(view.day)[0], workspace.day_bounds(view.last)[1]
+    was, became = (find_wordings_at(workspace, view.confirmed, moment) for moment in (start, stop))
+    changed = {item.id for item in view.confirmed if was.get(item.id, item.content) != became.get(item.id, item.content)}
+    first = {part: [item for item in (*view.learnt, *view.ended) if part_of_category(item.category) is part] for part in _FIRST}
+    groups = [(title, first[part]) for part, title in _FIRST.items()]
+    groups += [("Changed", [item for item in view.confirmed if item.id in changed])]
+    groups += [("Confirmed", [item for item in view.confirmed if item.id not in changed]), (_HELD, [*view.held])]
+    for title, memories in groups:
         if memories:
             yield line((f"{title}: {format_count(len(memories), 'memory', 'memories')}", "cyan"))
             then = find_wordings_at(workspace, memories, start if title == "Changed" else stop)
             names, now = workspace.scope_names(), None if title == _HELD else workspace.clock()
             yield from grouped_lines(memories, workspace.profiles, names, workspace.zone, now, then=then)
-    yield from missed_lines(found.covered, workspace.zone, whole=detailed, hint="kept day --detailed")
+    yield from missed_lines(view.covered, workspace.zone, whole=detailed, hint="kept day --detailed")
 
 
 _FIRST = {SummaryPart.LEARNT: "Learnt", SummaryPart.DECIDED: "Decided", SummaryPart.OPEN: "Asked"}
@@ -388,37 +390,37 @@ _HELD = "Held for you (kept review --all)"
 _PARTS = {SummaryPart.WORKED: "Worked on", SummaryPart.DECIDED: "Decided", SummaryPart.OPEN: "Left open"}
 
 
-def _work_lines(workspace: Workspace, found: DayView, *, detailed: bool) -> Iterator[Line]:
+def _work_lines(workspace: Workspace, view: DayView, *, detailed: bool) -> Iterator[Line]:
     """The work, decisions and open questions of a day, by project; shortened unless ``detailed``. Memories are not included."""
-    whole = [bullet for bullet in found.summary.detailed if not bullet.remembered]
-    short = [bullet for bullet in found.summary.condensed if not bullet.remembered]
+    whole = [bullet for bullet in view.summary.detailed if not bullet.remembered]
+    short = [bullet for bullet in view.summary.condensed if not bullet.remembered]
     for part, title in _PARTS.items():
         summary_bullets = [bullet for bullet in whole if bullet.part is part]
         shown = summary_bullets if detailed else [bullet for bullet in short if bullet.part is part] or summary_bullets[:1]
         if summary_bullets:
             rest = f" ({len(shown)} of {len(summary_bullets)}, all with --detailed)" if len(shown) < len(summary_bullets) else ""
             yield line((title, "cyan"), (f"  {format_authors(shown)}{rest}", "dim"))
-        for scope, bullets in groupby(shown, key=lambda each: each.scope):
+        for scope, bullets in groupby(shown, key=lambda bullet: bullet.scope):
             yield line(f"  {scope_name(scope, workspace.scope_names())}")
-            for each in bullets:
-                when = f"{each.at.astimezone(workspace.zone):%a %H:%M}" if each.at and found.last != found.day else ""
-                yield hanging_line([("    - ", "dim")], each.text, (f"  {when}".rstrip(), "dim"))
+            for bullet in bullets:
+                when = f"{bullet.at.astimezone(workspace.zone):%a %H:%M}" if bullet.at and view.last != view.day else ""
+                yield hanging_line([("    - ", "dim")], bullet.text, (f"  {when}".rstrip(), "dim"))
 
 
-def _day_body(workspace: Workspace, found: DayView) -> dict[str, Any]:
-    return json_fields(found, "day", "last") | {
+def _day_body(workspace: Workspace, view: DayView) -> dict[str, Any]:
+    return json_fields(view, "day", "last") | {
         "summary": {
-            "condensed": [to_json_value(bullet) for bullet in found.summary.condensed],
-            "detailed": [to_json_value(bullet) for bullet in found.summary.detailed],
-            "written_by": sorted({bullet.by for bullet in found.summary.condensed if bullet.by}),
+            "condensed": [to_json_value(bullet) for bullet in view.summary.condensed],
+            "detailed": [to_json_value(bullet) for bullet in view.summary.detailed],
+            "written_by": sorted({bullet.by for bullet in view.summary.condensed if bullet.by}),
         },
         "sessions": [
             json_fields(activity, "source", "path", "session", "project", "events", "prompts", "first_at", "last_at")
-            for activity in found.sessions
+            for activity in view.sessions
         ],
-        "learnt": [to_export(workspace, memory) for memory in found.learnt],
-        "confirmed": [to_export(workspace, memory) for memory in found.confirmed],
-        "ended": [to_export(workspace, memory) for memory in found.ended],
-        "held": [to_export(workspace, memory) for memory in found.held],
-        "coverage": to_json(found.covered),
+        "learnt": [to_export(workspace, memory) for memory in view.learnt],
+        "confirmed": [to_export(workspace, memory) for memory in view.confirmed],
+        "ended": [to_export(workspace, memory) for memory in view.ended],
+        "held": [to_export(workspace, memory) for memory in view.held],
+        "coverage": to_json(view.covered),
     }

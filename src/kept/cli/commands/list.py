@@ -69,44 +69,44 @@ def list_(
             memories = [item.memory for item in proposals if held or not item.stored]
             memories += () if held else workspace.store.log.memories()
         whole = at or held or everything
-        found = iter(filter_memories(workspace, memories, which, moment)) if whole else list_active(workspace, which, moment)
-        found = (memory for memory in found if by in ("", source_of(memory)))
+        listed = iter(filter_memories(workspace, memories, which, moment)) if whole else list_active(workspace, which, moment)
+        listed = (memory for memory in listed if by in ("", source_of(memory)))
         if as_json:
-            write_json([to_export(workspace, memory, moment) for memory in found])
-        elif first := next(found, None):
+            write_json([to_export(workspace, memory, moment) for memory in listed])
+        elif first := next(listed, None):
             names, shown_at = workspace.scope_names(), None if held else moment
-            lines = grouped_lines(chain([first], found), workspace.profiles, names, workspace.zone, shown_at, ordered=True)
+            lines = grouped_lines(chain([first], listed), workspace.profiles, names, workspace.zone, shown_at, ordered=True)
             page_lines(chain(lines, _past_line(workspace, moment, recorded=recorded) if at else ()))
         else:
             none = "kept had read nothing by then." if at and recorded and not memories else "Nothing to show."
-            known = {status for status, *_ in workspace.store.log.count_memories(moment)}
-            waits = Status.HELD in known and not held
-            write_line(none, ("" if at else " → kept review --all" if waits else "" if known else " → kept run", "dim"))
+            statuses_present = {status for status, *_ in workspace.store.log.count_memories(moment)}
+            waits = Status.HELD in statuses_present and not held
+            write_line(none, ("" if at else " → kept review --all" if waits else "" if statuses_present else " → kept run", "dim"))
 
 
 def _past_line(workspace: Workspace, moment: datetime, *, recorded: bool) -> list[Line]:
     """Say whether the list shows what kept knew at a time, or what was true then."""
     local = moment.astimezone(workspace.zone)  # midnight means the end of the previous day
     when = f"at the end of {local.date() - timedelta(days=1)}" if not (local.hour or local.minute) else f"at {local:%Y-%m-%d %H:%M}"
-    told = f"What kept knew {when}." if recorded else f"What was true {when}. What kept knew then: --recorded"
-    return [line((told, "dim"))]
+    text = f"What kept knew {when}." if recorded else f"What was true {when}. What kept knew then: --recorded"
+    return [line((text, "dim"))]
 
 
 def _check_category(workspace: Workspace, category: str) -> None:
-    known = {(profile.id, category.id) for profile in workspace.profiles for category in profile.categories}
-    known |= {(profile, kind) for _, profile, kind in workspace.store.log.count_memories(workspace.clock())}
-    if category not in {format_kind(*kind) for kind in known}:
-        check_choice(category, tuple(sorted({name for _, name in known})), "--category")
+    kinds = {(profile.id, category.id) for profile in workspace.profiles for category in profile.categories}
+    kinds |= {(profile, kind) for _, profile, kind in workspace.store.log.count_memories(workspace.clock())}
+    if category not in {format_kind(*kind) for kind in kinds}:
+        check_choice(category, tuple(sorted({name for _, name in kinds})), "--category")
 
 
 def _print_refused(workspace: Workspace, category: str, scopes: Collection[str] | None, *, as_json: bool) -> None:
     profile, kind = parse_kind(category)
     candidate_verdicts = [
-        each
-        for each in sorted(list_refused(workspace), key=lambda each: (_refusal_reason(each), each.candidate.content))
-        if (scopes is None or each.candidate.scope in scopes)
-        and kind in ("", each.candidate.category)
-        and profile in ("", each.candidate.profile)
+        judged
+        for judged in sorted(list_refused(workspace), key=lambda judged: (_refusal_reason(judged), judged.candidate.content))
+        if (scopes is None or judged.candidate.scope in scopes)
+        and kind in ("", judged.candidate.category)
+        and profile in ("", judged.candidate.profile)
     ]
     if as_json:
         write_json([_refused_body(judged) for judged in candidate_verdicts])

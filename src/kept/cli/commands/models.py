@@ -54,29 +54,29 @@ def jobs(
             case "commit":
                 return _print_jobs_report(use.commit_replies(workspace, agent=agent), as_json=as_json)
             case _:
-                found, more = (
+                listed, more = (
                     use.prepare_jobs(workspace, most=most, agent=agent)
                     if action == "prepare"
                     else (use.list_jobs(workspace, agent=agent), 0)
                 )
-                write_answer(lambda: {"jobs": to_json(found), "more": more}, _format_jobs(found, more), as_json=as_json)
+                write_answer(lambda: {"jobs": to_json(listed), "more": more}, _format_jobs(listed, more), as_json=as_json)
     return 0
 
 
-def _format_jobs(found: Sequence[Job], more: int) -> Iterator[Line]:
-    for item in found:
+def _format_jobs(jobs: Sequence[Job], more: int) -> Iterator[Line]:
+    for item in jobs:
         style = {"waiting": "", "answered": "green"}.get(item.state, "yellow")
         yield line(
             (f"{item.id}  ", "cyan"), (item.state, style), (f"  about {item.tokens:,} tokens  {format_path(item.path)}", "dim")
         )
     if more:
         yield line((f"{format_count(more, 'question')} more wait", "yellow"), (" → kept jobs prepare --most N", "dim"))
-    waiting = sum(job.state == "waiting" for job in found)
+    waiting = sum(job.state == "waiting" for job in jobs)
     if waiting:
         yield line(
             (f"Write a reply to each of {format_count(waiting, 'job')} beside it (ID.reply.json), then: kept jobs commit", "dim")
         )
-    elif found:
+    elif jobs:
         yield line(("All are answered", "green"), (" → kept jobs commit", "dim"))
     else:
         yield line("No job is without a reply.", (" → kept run reads what is new, kept jobs prepare asks about it", "dim"))
@@ -179,11 +179,11 @@ def _format_question(ask: Ask) -> Iterator[Line]:
 
 def _print_available_models(workspace: Workspace, *, as_json: bool) -> None:
     """Print the configured model, the available ones, and an estimate of the next run."""
-    asked, found = workspace.settings.llm, find_models(workspace.env)
+    asked, models = workspace.settings.llm, find_models(workspace.env)
     estimate = estimate_run(workspace, workspace.llm) if workspace.llm is not None else estimate_any_model(workspace)
     usage = estimate.usage
     if as_json:
-        rows = [json_fields(model, "title", "local", "settings") for model in found]
+        rows = [json_fields(model, "title", "local", "settings") for model in models]
         body = {"asked": asked.adapter, "model": asked.model, "found": rows, "questions": estimate.questions}
         write_json(body | json_fields(usage, "input_tokens", "output_tokens"))
         return
@@ -192,8 +192,8 @@ def _print_available_models(workspace: Workspace, *, as_json: bool) -> None:
     if workspace.llm is not None and workspace.llm.missing:
         write_line(("It cannot be asked yet: ", "yellow"), workspace.llm.missing)
     write_lines(list(trial_lines(workspace)))
-    told = f"about {usage.input_tokens:,} tokens in and {usage.output_tokens:,} out"
-    write_line(f"The next run {'asks' if workspace.llm else 'would ask one'} {estimate.questions:,} questions: {told}.")
+    text = f"about {usage.input_tokens:,} tokens in and {usage.output_tokens:,} out"
+    write_line(f"The next run {'asks' if workspace.llm else 'would ask one'} {estimate.questions:,} questions: {text}.")
     write_line(("Files that no run has read yet are not counted", "dim"), (" → kept sources", "dim"))
     if estimate.questions:
         write_line(("The first of them, whole, as it would be sent", "dim"), (" → kept llm question", "dim"))
@@ -201,11 +201,11 @@ def _print_available_models(workspace: Workspace, *, as_json: bool) -> None:
         if estimate.questions and (short := workspace.llm.find_shortfall(estimate)):
             write_line((f"The budget of {short} does not allow all of these questions now.", "yellow"))
         write_lines(_format_bounds(asked, workspace.llm.measure_pace(), estimate.questions))
-    for model in found:
+    for model in models:
         write_line((model.title, "bold"), f"  {model.reach}", (f" → {format_config_commands(model.settings)}", "dim"))
-    if not found and (workspace.llm is None or workspace.llm.missing):
-        known = f"no known program ({', '.join(PROGRAMS)}) is on the PATH, and no local server ({', '.join(SERVERS)}) answers"
-        write_line(f"None can be asked here now: {known}.", (f" With a key of yours → {format_config_commands(_WITH_KEY)}", "dim"))
+    if not models and (workspace.llm is None or workspace.llm.missing):
+        reason = f"no known program ({', '.join(PROGRAMS)}) is on the PATH, and no local server ({', '.join(SERVERS)}) answers"
+        write_line(f"None can be asked here now: {reason}.", (f" With a key of yours → {format_config_commands(_WITH_KEY)}", "dim"))
 
 
 def _format_bounds(asked: LlmSettings, pace: float | None, questions: int) -> Iterator[Line]:
@@ -222,5 +222,5 @@ def _format_bounds(asked: LlmSettings, pace: float | None, questions: int) -> It
         fix = " → kept config set llm.month_tokens NUMBER, or llm.price_input and llm.price_output"
         yield line(f"Its price is not known, so a month has no bound in money; {tokens}.", (fix, "dim"))
     elif most := min(filter(None, (asked.month_usd, asked.day_usd * _MONTH)), default=0):
-        each = f" ({asked.day_usd:.2f} a day)" if asked.day_usd else ""
-        yield line(f"It may cost at most {most:.2f} USD a month{each}.", (" → kept config set llm.month_usd USD", "dim"))
+        daily = f" ({asked.day_usd:.2f} a day)" if asked.day_usd else ""
+        yield line(f"It may cost at most {most:.2f} USD a month{daily}.", (" → kept config set llm.month_usd USD", "dim"))

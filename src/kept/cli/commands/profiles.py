@@ -83,22 +83,22 @@ def _list_profiles(context: typer.Context, home: Paths, *, as_json: bool) -> int
     folder, chosen = _profiles_folder(home), _chosen_profile(context, home)
     known.load_profile(chosen, folder)  # raises an error if it is invalid
     used = {chosen, *configure.load_setting(home, "profiles"), *(item["profile"] for item in configure.load_setting(home, "use"))}
-    found: dict[str, Profile | str] = {}
+    loaded: dict[str, Profile | str] = {}
     for name in known.list_profiles(folder):
         try:
-            found[name] = known.load_profile(name, folder)
+            loaded[name] = known.load_profile(name, folder)
         except ConfigError as error:
-            found[name] = str(error)
+            loaded[name] = str(error)
     if as_json:
-        write_json([_profile_body(name, each, chosen, used) for name, each in found.items()])
+        write_json([_profile_body(name, profile, chosen, used) for name, profile in loaded.items()])
         return 0
     lines: list[Line] = []
-    for name, each in found.items():
+    for name, profile in loaded.items():
         mark = "  in use" if name == chosen else "  also in use" if name in used else ""
-        told = each if isinstance(each, str) else each.summary
-        lines.append(hanging_line([(f"{name}  ", "bold")], told, (mark, "green")))
-        if isinstance(each, Profile) and (name == chosen or call_options(context).verbose):
-            lines += _category_summary(each)
+        text = profile if isinstance(profile, str) else profile.summary
+        lines.append(hanging_line([(f"{name}  ", "bold")], text, (mark, "green")))
+        if isinstance(profile, Profile) and (name == chosen or call_options(context).verbose):
+            lines += _category_summary(profile)
     write_lines(
         [
             *lines,
@@ -108,18 +108,22 @@ def _list_profiles(context: typer.Context, home: Paths, *, as_json: bool) -> int
     return 0
 
 
-def _profile_body(name: str, each: Profile | str, chosen: str, used: set[str]) -> dict[str, Any]:
+def _profile_body(name: str, profile: Profile | str, chosen: str, used: set[str]) -> dict[str, Any]:
     body: dict[str, Any] = {"id": name, "used": name == chosen, "at_work": name in used}
-    if isinstance(each, str):
-        return body | {"problem": each}
-    return body | {"title": each.title, "summary": each.summary, "categories": [category.id for category in each.categories]}
+    if isinstance(profile, str):
+        return body | {"problem": profile}
+    return body | {
+        "title": profile.title,
+        "summary": profile.summary,
+        "categories": [category.id for category in profile.categories],
+    }
 
 
-def _category_summary(each: Profile) -> list[Line]:
-    width = max(len(category.id) for category in each.categories)
+def _category_summary(profile: Profile) -> list[Line]:
+    width = max(len(category.id) for category in profile.categories)
     return [
         hanging_line([("  ", ""), (f"{category.id:<{width}}  ", "cyan")], category.belongs, (_excluded(category), "dim"))
-        for category in each.categories
+        for category in profile.categories
     ]
 
 
@@ -129,12 +133,12 @@ def _show_profile(home: Paths, name: str, *, as_json: bool) -> int:
     return 0
 
 
-def _format_profile(found: Profile) -> Iterator[Line]:
-    yield line((found.title, "bold"), (f"  {found.id}", "dim"))
-    yield hanging_line([("", "")], found.summary)
-    when = ", ".join(occasion.value for occasion in Occasion if found.when.on(occasion))
-    yield line(("extracted: ", "cyan"), when, (f"; {found.buffer.least} to {found.buffer.most} events together", "dim"))
-    outputs = found.outputs
+def _format_profile(profile: Profile) -> Iterator[Line]:
+    yield line((profile.title, "bold"), (f"  {profile.id}", "dim"))
+    yield hanging_line([("", "")], profile.summary)
+    when = ", ".join(occasion.value for occasion in Occasion if profile.when.on(occasion))
+    yield line(("extracted: ", "cyan"), when, (f"; {profile.buffer.least} to {profile.buffer.most} events together", "dim"))
+    outputs = profile.outputs
     written = [
         (outputs.memory_file, f"at most {format_size(outputs.memory_bytes)}, {outputs.memory_lines} lines"),
         (outputs.card_file, f"at most {outputs.card_chars:,} characters"),
@@ -144,45 +148,48 @@ def _format_profile(found: Profile) -> Iterator[Line]:
         ("CLAUDE.md" if outputs.project_section else "", f"the section “{outputs.section}” in each project"),
         (".claude/rules" if outputs.project_rules else "", "rules in each project"),
     ]
-    for path, told in written:
+    for path, text in written:
         if path:
-            yield line(("writes: ", "cyan"), path, (f"  {told}", "dim"))
-    for category in found.categories:
-        yield from _category_lines(found, category)
+            yield line(("writes: ", "cyan"), path, (f"  {text}", "dim"))
+    for category in profile.categories:
+        yield from _category_lines(profile, category)
 
 
 def _excluded(category: Category) -> str:
     return f" Not: {category.excludes}" if category.excludes else ""
 
 
-def _category_lines(found: Profile, each: Category) -> Iterator[Line]:
+def _category_lines(profile: Profile, category: Category) -> Iterator[Line]:
     yield line()
-    yield line((each.title, "bold"), (f"  {each.id}", "dim"))
-    yield hanging_line([("  belongs  ", "cyan")], each.belongs)
-    if each.excludes:
-        yield hanging_line([("  not      ", "cyan")], each.excludes)
-    for example in each.examples:
+    yield line((category.title, "bold"), (f"  {category.id}", "dim"))
+    yield hanging_line([("  belongs  ", "cyan")], category.belongs)
+    if category.excludes:
+        yield hanging_line([("  not      ", "cyan")], category.excludes)
+    for example in category.examples:
         yield hanging_line([("  such as  ", "cyan")], f"“{example}”")
-    yield hanging_line([("  many     ", "cyan")], f"{each.shape.value}: {each.consolidation}")
-    fades = f"counts half after {each.half_life} days without being seen" if each.half_life else "does not fade"
+    yield hanging_line([("  many     ", "cyan")], f"{category.shape.value}: {category.consolidation}")
+    fades = f"counts half after {category.half_life} days without being seen" if category.half_life else "does not fade"
     gates = [
         name
         for name, on in (
-            ("the user's words", each.users_words),
-            ("no tool's words", not each.users_words and not each.tool_words),
-            ("a concrete artifact", each.specific),
-            ("actionable words", each.actionable),
+            ("the user's words", category.users_words),
+            ("no tool's words", not category.users_words and not category.tool_words),
+            ("a concrete artifact", category.specific),
+            ("actionable words", category.actionable),
         )
         if on
     ]
     yield hanging_line(
-        [("  needs    ", "cyan")], f"confidence {each.floor}{''.join(f', {gate}' for gate in gates)}; {fades}; weight {each.weight}"
+        [("  needs    ", "cyan")],
+        f"confidence {category.floor}{''.join(f', {gate}' for gate in gates)}; {fades}; weight {category.weight}",
     )
-    shown, writers = (", ".join(place.value for place in each.shown_in), ", ".join(writer.value for writer in each.writers))
-    most = f", at most {each.budget} of a project" if each.budget else ""
+    shown, writers = (", ".join(place.value for place in category.shown_in), ", ".join(writer.value for writer in category.writers))
+    most = f", at most {category.budget} of a project" if category.budget else ""
     yield hanging_line([("  shown    ", "cyan")], f"{shown}{most}; written by {writers}")
     filed = [
-        f"{intent} ({told})" for intent, told in INTENTS.items() if (kind := found.category_for(intent)) and kind.id == each.id
+        f"{intent} ({meaning})"
+        for intent, meaning in INTENTS.items()
+        if (kind := profile.category_for(intent)) and kind.id == category.id
     ]
     if filed:
         yield hanging_line([("  filed    ", "cyan")], "; ".join(filed))
@@ -197,7 +204,8 @@ def _create_profile(home: Paths, name: str, like: str) -> int:
     text, _ = known.read_profile_text(like, _profiles_folder(home))
     path = _profiles_folder(home) / f"{name}.toml"
     lines = [
-        f'id = "{name}"' if each.startswith("id = ") and number < _HEAD else each for number, each in enumerate(text.splitlines())
+        f'id = "{name}"' if text_line.startswith("id = ") and number < _HEAD else text_line
+        for number, text_line in enumerate(text.splitlines())
     ]
     files.write_if_unchanged(path, ("\n".join(lines) + "\n").encode(), expect=files.read_file(path).stamp, root=home.root)
     write_line(
@@ -213,11 +221,11 @@ _HEAD = 12  # lines at the start of a profile that are searched for its id
 
 def _check_profiles(home: Paths, given: list[str], *, as_json: bool) -> int:
     folder = _profiles_folder(home)
-    found = {name: (known.read_profile_text(name, folder)) for name in (given or known.list_profiles(folder))}
-    wrong = {name: known.check_profile(text) for name, (text, _) in found.items()}
+    texts = {name: (known.read_profile_text(name, folder)) for name in (given or known.list_profiles(folder))}
+    wrong = {name: known.check_profile(text) for name, (text, _) in texts.items()}
     if as_json:
         body = [
-            {"id": name, "file": found[name][1], "mistakes": [item._asdict() for item in several]}
+            {"id": name, "file": texts[name][1], "mistakes": [item._asdict() for item in several]}
             for name, several in wrong.items()
         ]
         write_json(body)
@@ -229,7 +237,7 @@ def _check_profiles(home: Paths, given: list[str], *, as_json: bool) -> int:
         write_line(
             (f"{name}  ", "bold"),
             (format_count(len(several), "mistake"), "red"),
-            (f"  {format_path(Path(found[name][1]))}", "dim"),
+            (f"  {format_path(Path(texts[name][1]))}", "dim"),
         )
         for entry in several:
             write_lines(
@@ -271,5 +279,5 @@ def _format_migration(done: MigrationReport, *, dry: bool) -> Iterator[Line]:
             (f"  {name} stays", "yellow"), f"  {format_count(count, 'memory', 'memories')}", (f" → --map {name}=CATEGORY", "dim")
         )
     total = sum(done.moved.values())
-    told = f"{'Would migrate' if dry else 'Migrated'} {format_count(total, 'memory', 'memories')}"
-    yield line((told, "bold"), ("" if dry or not total else " → kept undo takes it back", "dim"))
+    text = f"{'Would migrate' if dry else 'Migrated'} {format_count(total, 'memory', 'memories')}"
+    yield line((text, "bold"), ("" if dry or not total else " → kept undo takes it back", "dim"))

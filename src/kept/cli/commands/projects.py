@@ -39,20 +39,20 @@ def projects(
         write_json({"projects": changes})
         return
     for directory, place in changes.items():
-        told = f" belongs to {format_path(place)}" if place else " is a project by itself again"
-        write_line((format_path(directory), "bold"), told, (" → kept run", "dim"))
+        text = f" belongs to {format_path(place)}" if place else " is a project by itself again"
+        write_line((format_path(directory), "bold"), text, (" → kept run", "dim"))
 
 
 def _project_changes(workspace: Workspace, action: str, project: str, other: str) -> dict[str, str]:
     """The changes to the setting that assigns directories to projects. Raises UsageError."""
-    said = workspace.settings.projects
+    joined = workspace.settings.projects
     if action == "undo":
-        if not said:
+        if not joined:
             raise UsageError("no projects were joined", hint="kept projects")
-        directories = find_project_family(workspace, project).directories if project else (list(said)[-1],)
-        chosen = {directory: "" for directory in said if directory in directories}
-        target = said[directories[0]] if not project else ""
-        chosen |= {directory: "" for directory, place in said.items() if target and place == target}
+        directories = find_project_family(workspace, project).directories if project else (list(joined)[-1],)
+        chosen = {directory: "" for directory in joined if directory in directories}
+        target = joined[directories[0]] if not project else ""
+        chosen |= {directory: "" for directory, place in joined.items() if target and place == target}
         if not chosen:
             raise UsageError(f"{project!r} was not joined to another project", hint="kept projects")
         return chosen
@@ -68,31 +68,33 @@ def _list_projects(workspace: Workspace, *, as_json: bool) -> None:
     project_families = list_project_families(workspace)
     by_identity = {family.identity: family for family in project_families}
     pairs = [
-        (by_identity[one], by_identity[two], why)
-        for one, two, why in suggest_same_projects(workspace.store.archive.projects(), load_branches(workspace.paths))
-        if one in by_identity and two in by_identity
+        (by_identity[first], by_identity[second], why)
+        for first, second, why in suggest_same_projects(workspace.store.archive.projects(), load_branches(workspace.paths))
+        if first in by_identity and second in by_identity
     ]
     if as_json:
-        told = [{"project": family.directories[0], "other": two.directories[0], "evidence": why} for family, two, why in pairs]
-        write_json({"projects": to_json(project_families), "suggestions": told, "joined": dict(workspace.settings.projects)})
+        suggestions = [
+            {"project": family.directories[0], "other": second.directories[0], "evidence": why} for family, second, why in pairs
+        ]
+        write_json({"projects": to_json(project_families), "suggestions": suggestions, "joined": dict(workspace.settings.projects)})
     else:
         write_lines(_format_projects(workspace, project_families, pairs))
 
 
 def _format_projects(
-    workspace: Workspace, known: tuple[ProjectFamily, ...], pairs: list[tuple[ProjectFamily, ProjectFamily, str]]
+    workspace: Workspace, families: tuple[ProjectFamily, ...], pairs: list[tuple[ProjectFamily, ProjectFamily, str]]
 ) -> Iterator[Line]:
-    if not known:
+    if not families:
         yield line("No project was seen yet.", (" → kept run", "dim"))
-    for family in known:
+    for family in families:
         shown = ", ".join(format_path(directory) for directory in family.directories[:_SHOWN])
         more = f" … {len(family.directories) - _SHOWN:,} more" if len(family.directories) > _SHOWN else ""
         head = [(family.name, "cyan"), (f"  {format_count(family.memories, 'memory', 'memories')}  ", "dim")]
         yield hanging_line(head, shown, (more, "dim"))
-    for one, two, why in pairs:
+    for first, second, why in pairs:
         yield line()
-        yield line((f"{one.name} and {two.name} may be one: {why}", "yellow"))
-        yield line((f"  → kept projects join {format_path(one.directories[0])} {format_path(two.directories[0])}", "dim"))
+        yield line((f"{first.name} and {second.name} may be one: {why}", "yellow"))
+        yield line((f"  → kept projects join {format_path(first.directories[0])} {format_path(second.directories[0])}", "dim"))
     for directory, other in workspace.settings.projects.items():
         yield line(
             (f"{format_path(directory)} belongs to {format_path(other)}, because you said so", "dim"),

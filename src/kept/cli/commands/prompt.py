@@ -87,30 +87,35 @@ def _edit_prompt(home: Paths, profile: str) -> None:
         ) from error
 
 
-def origin_line(found: Prompt) -> Line:
+def origin_line(prompt: Prompt) -> Line:
     """The prompt in use, on one line."""
-    own = format_path(Path(found.origin)) if found.overridden else found.origin
-    more = f", declares {', '.join(category.id for category in found.declared)}" if found.declared else ""
-    what = ("Extraction prompt: yours, " if found.overridden else "Extraction prompt: ", "yellow" if found.overridden else "")
+    own = format_path(Path(prompt.origin)) if prompt.overridden else prompt.origin
+    more = f", declares {', '.join(category.id for category in prompt.declared)}" if prompt.declared else ""
+    what = ("Extraction prompt: yours, " if prompt.overridden else "Extraction prompt: ", "yellow" if prompt.overridden else "")
     return line(
         what,
         own,
-        (f" (profile {found.profile}, version {found.version}, about {estimate_tokens_high(found.system):,} tokens{more})", "dim"),
+        (
+            f" (profile {prompt.profile}, version {prompt.version}, about {estimate_tokens_high(prompt.system):,} tokens{more})",
+            "dim",
+        ),
     )
 
 
-def _format_prompt(found: Prompt, text: str) -> Iterator[Line]:
-    yield origin_line(found)
+def _format_prompt(prompt: Prompt, text: str) -> Iterator[Line]:
+    yield origin_line(prompt)
     yield line()
     yield from (line(item) for item in text.splitlines())
 
 
-def _prompt_body(found: ActivePrompt, *, difference: bool) -> dict[str, Any]:
-    made = found.prompt
-    body: dict[str, Any] = json_fields(made, "profile", "origin", "overridden", "version")
+def _prompt_body(active_prompt: ActivePrompt, *, difference: bool) -> dict[str, Any]:
+    prompt = active_prompt.prompt
+    body: dict[str, Any] = json_fields(prompt, "profile", "origin", "overridden", "version")
     body |= {
-        "tokens": estimate_tokens_high(made.system),
-        "declared": [category.id for category in made.declared],
-        "own": str(found.own),
+        "tokens": estimate_tokens_high(prompt.system),
+        "declared": [category.id for category in prompt.declared],
+        "own": str(active_prompt.own),
     }
-    return body | ({"diff": list(prompt_override.diff_prompt(found))} if difference else {"text": made.text, "system": made.system})
+    return body | (
+        {"diff": list(prompt_override.diff_prompt(active_prompt))} if difference else {"text": prompt.text, "system": prompt.system}
+    )

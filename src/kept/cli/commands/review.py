@@ -96,8 +96,8 @@ def review(
         elif not pool:
             write_line("Nothing is held for you.")
         elif not queue:
-            told = "That is all for today" if any(item.decided for item in pool) else "None of what is held is likely to be right"
-            write_line(told, (f"; {len(pool):,} more → kept review --all", "dim"))
+            text = "That is all for today" if any(item.decided for item in pool) else "None of what is held is likely to be right"
+            write_line(text, (f"; {len(pool):,} more → kept review --all", "dim"))
         elif list_ or not is_interactive():
             write_lines(shown_line for item in queue for shown_line in _pending_card(workspace, item))
             write_lines(more_lines(len(pool), len(queue), "kept review --all", indent=0))
@@ -117,13 +117,13 @@ def _pending_card(workspace: Workspace, item: PendingProposal) -> Iterator[Line]
 
 
 def _review_stale(workspace: Workspace, *, list_: bool, as_json: bool) -> int:
-    found = {lingering.memory.id: lingering for lingering in list_lingering(workspace)}
-    queue = tuple(lingering.memory for lingering in found.values())
+    lingering_by_id = {lingering.memory.id: lingering for lingering in list_lingering(workspace)}
+    queue = tuple(lingering.memory for lingering in lingering_by_id.values())
     if as_json:
         write_json(
             [
                 to_export(workspace, lingering.memory) | {"faded": round(lingering.faded, 3), "why": lingering.reason}
-                for lingering in found.values()
+                for lingering in lingering_by_id.values()
             ]
         )
     elif not queue:
@@ -132,10 +132,10 @@ def _review_stale(workspace: Workspace, *, list_: bool, as_json: bool) -> int:
         write_lines(
             shown_line
             for memory in queue
-            for shown_line in (*_decision_card(workspace, memory), line((f"    {found[memory.id].reason}", "dim")))
+            for shown_line in (*_decision_card(workspace, memory), line((f"    {lingering_by_id[memory.id].reason}", "dim")))
         )
     else:
-        return _ask_decisions(workspace, queue, {number: lingering.reason for number, lingering in found.items()})
+        return _ask_decisions(workspace, queue, {number: lingering.reason for number, lingering in lingering_by_id.items()})
     return 0
 
 
@@ -159,11 +159,11 @@ def _ask_decisions(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping
     reasons = why or {}
     answers, written = apply_person_change(workspace, lambda: _collect_answers(workspace, queue, reasons))
     kept, past = answers["y"] + answers["e"], f", {answers['p']} true then, not now" if answers["p"] else ""
-    told = f"{kept} kept, {answers['n']} {'retired' if reasons else 'rejected'}{past}"
+    text = f"{kept} kept, {answers['n']} {'retired' if reasons else 'rejected'}{past}"
     left = len(queue) - kept - answers["n"] - answers["p"]
     rest = f"; {format_count(left, 'memory', 'memories')} not decided" if left else ""
     back = " → kept undo takes the last back" if left < len(queue) else ""
-    write_lines([line(), line((told, "green"), (f"{rest}{back}", "dim"))])
+    write_lines([line(), line((text, "green"), (f"{rest}{back}", "dim"))])
     return print_problems(written)
 
 
@@ -259,14 +259,14 @@ def _decision_card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     if (later := find_newer(workspace, [memory]).get(memory.id)) is not None:
         clash = later.id == memory.superseded_by
         stands = "what you keep" if memory.trigger == TEAM else "newer"
-        told = f"{'these may contradict; ' if clash else ''}{stands}, {format_day(later.last_seen, workspace.zone)}: "
-        yield hanging_line([("    ", ""), (told, "yellow")], (later.content, "bold"), (f"  ({later.id})", "dim"))
+        label = f"{'these may contradict; ' if clash else ''}{stands}, {format_day(later.last_seen, workspace.zone)}: "
+        yield hanging_line([("    ", ""), (label, "yellow")], (later.content, "bold"), (f"  ({later.id})", "dim"))
     if memory.about:
         yield line(("    about: ", "cyan"), memory.about)
     for item in memory.evidence[:_QUOTES]:
         who = WHOSE.get(item.author, item.author or item.origin.value)
-        said = "" if item.quote == memory.content else f": “{item.quote}”"
-        yield hanging_line([("    ", ""), (f"{who}, {format_day(item.at, workspace.zone)}", "cyan")], said)
+        quote = "" if item.quote == memory.content else f": “{item.quote}”"
+        yield hanging_line([("    ", ""), (f"{who}, {format_day(item.at, workspace.zone)}", "cyan")], quote)
     yield from more_lines(len(memory.evidence), _QUOTES, f"kept why {format_id(memory.id)}", indent=4)
     yield line((f"    {memory.reason}", "dim"))
     if later is not None and clash:

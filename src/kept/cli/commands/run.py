@@ -107,11 +107,11 @@ def run_and_report(
 ) -> int:
     """Run and print the report. With ``ask``, a person at a terminal is asked, once, which language model may be used."""
     call = call_options(context)
-    told = not (as_json or call.quiet)
+    verbose = not (as_json or call.quiet)
     if follow and not options.dry:  # before reading, because the settings of a followed folder decide how it is read
         with command_workspace(context) as workspace:
             for place in find_unfollowed(workspace, paths):
-                _follow(workspace, place, told=told)
+                _follow(workspace, place, verbose=verbose)
     with _note_outcome(command_home(context), options.occasion), command_workspace(context) as workspace:
         report = _run_with_progress(workspace, paths, options, call, as_json=as_json)
         home = workspace.paths
@@ -122,25 +122,25 @@ def run_and_report(
         else:
             code = _print_report(workspace, report, options, call, as_json=as_json)
             if report.sources and not options.dry:
-                _offer_to_follow(workspace, paths, told=told)
-            again = ask and told and options.model and not options.dry and offer_model(workspace)
+                _offer_to_follow(workspace, paths, verbose=verbose)
+            again = ask and verbose and options.model and not options.dry and offer_model(workspace)
     return run_and_report(context, options, paths, as_json=as_json, ask=False) if again else code
 
 
-def _offer_to_follow(workspace: Workspace, paths: Sequence[Path], *, told: bool) -> None:
+def _offer_to_follow(workspace: Workspace, paths: Sequence[Path], *, verbose: bool) -> None:
     """Offer to follow the folders that the person named."""
-    for place in find_unfollowed(workspace, paths) if told else ():
+    for place in find_unfollowed(workspace, paths) if verbose else ():
         if is_interactive():
             write_line(f"Read {format_path(place)} at every run from now on? ", ("[y/n] ", "dim"))
             if read_key("yn") == "y":
-                _follow(workspace, place, told=told)
+                _follow(workspace, place, verbose=verbose)
         else:
             write_line((f"{format_path(place)} was read this once", "dim"), (" → kept sources add PATH", "dim"))
 
 
-def _follow(workspace: Workspace, place: Path, *, told: bool) -> None:
+def _follow(workspace: Workspace, place: Path, *, verbose: bool) -> None:
     follow_root(workspace.paths, place)
-    if told:
+    if verbose:
         write_line((format_path(place), "bold"), " is read by every run from now on.")
 
 
@@ -183,8 +183,8 @@ def _run_on_sample(home: Paths, options: RunOptions, call: GlobalOptions, *, as_
     if not sample_files():
         write_line("No transcripts were found on this machine.", (" → kept run PATH", "dim"))
         return 0
-    there = sample_home(home)
-    with open_workspace(there, profile=call.profile, zone=call.zone, env={"HOME": str(there.root)}) as workspace:
+    sample = sample_home(home)
+    with open_workspace(sample, profile=call.profile, zone=call.zone, env={"HOME": str(sample.root)}) as workspace:
         report = _run_with_progress(workspace, sample_files(), options, call, as_json=as_json, sample=True)
         if not (as_json or call.quiet):
             write_line(
@@ -198,7 +198,7 @@ def _run_on_sample(home: Paths, options: RunOptions, call: GlobalOptions, *, as_
             )
         code = _print_report(workspace, report, options, call, as_json=as_json)
         if not (as_json or call.quiet):
-            write_line((f"Look around in the sample: kept list --home {format_path(there.root)}", "dim"))
+            write_line((f"Look around in the sample: kept list --home {format_path(sample.root)}", "dim"))
         return code
 
 
@@ -305,17 +305,17 @@ def upgrade(
 ) -> int:
     """Retire what only earlier rules would make, and restore people's own words. Shows a preview first; undone as one run."""
     with command_workspace(context) as workspace:
-        upgrade_report = preview_upgrade(workspace)
+        report = preview_upgrade(workspace)
         if not as_json:
-            write_lines(_format_upgrade(upgrade_report, everything=not call_options(context).quiet))
-        if (upgrade_report.retired or upgrade_report.made) and not yes:
+            write_lines(_format_upgrade(report, everything=not call_options(context).quiet))
+        if (report.retired or report.made) and not yes:
             if as_json:
-                write_json(_upgrade_body(upgrade_report))
+                write_json(_upgrade_body(report))
                 return 0
             if not is_interactive() or not typer.confirm("Do this now?", default=False):
                 write_line(("Nothing was changed.", ""), (" → kept upgrade --yes", "dim"))
                 return 0
-        done = make_anew(workspace) if upgrade_report.retired or upgrade_report.made else upgrade_report
+        done = make_anew(workspace) if report.retired or report.made else report
         if as_json:
             write_json(_upgrade_body(done))
         elif done.run:
@@ -324,23 +324,28 @@ def upgrade(
         return int(bool(done.problems))
 
 
-def _format_upgrade(found: UpgradeReport, *, everything: bool) -> list[Line]:
-    if not (found.retired or found.made):
+def _format_upgrade(report: UpgradeReport, *, everything: bool) -> list[Line]:
+    if not (report.retired or report.made):
         return [line("Nothing to upgrade: no memory comes from rules of an earlier version.")]
     lines = [
         line(
-            (f"{format_count(len(found.retired), 'memory retires', 'memories retire')}", "yellow"),
+            (f"{format_count(len(report.retired), 'memory retires', 'memories retire')}", "yellow"),
             (
-                f" ({found.active} active, {len(found.retired) - found.active} held): nothing that a person said supports them",
+                f" ({report.active} active, {len(report.retired) - report.active} held): nothing that a person said supports them",
                 "",
             ),
         )
     ]
-    lines += [_upgrade_line("-", memory) for memory in found.retired if everything]
+    lines += [_upgrade_line("-", memory) for memory in report.retired if everything]
     lines.append(
-        line((f"{format_count(len(found.made), 'memory is', 'memories are')} recreated in the words that were said", "green"))
+        line(
+            (
+                f"{format_count(len(report.made), 'memory is', 'memories are')} recreated in the words that were said",
+                "green",
+            )
+        )
     )
-    lines += [_upgrade_line("+", memory) for memory in found.made if everything]
+    lines += [_upgrade_line("+", memory) for memory in report.made if everything]
     return lines
 
 
@@ -349,8 +354,11 @@ def _upgrade_line(mark: str, memory: Memory) -> Line:
     return hanging_line([(f"{mark} {memory.id}", "yellow"), ("  ", "")], memory.content, waits)
 
 
-def _upgrade_body(found: UpgradeReport) -> dict[str, object]:
+def _upgrade_body(report: UpgradeReport) -> dict[str, object]:
     def memory_bodies(memories: tuple[Memory, ...]) -> list[dict[str, str]]:
         return [json_fields(memory, "id", "content", "category", "status") for memory in memories]
 
-    return json_fields(found, "run", "problems") | {"retired": memory_bodies(found.retired), "made": memory_bodies(found.made)}
+    return json_fields(report, "run", "problems") | {
+        "retired": memory_bodies(report.retired),
+        "made": memory_bodies(report.made),
+    }

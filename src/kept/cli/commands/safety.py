@@ -72,8 +72,8 @@ def check(context: typer.Context, *, as_json: AsJson = False) -> int:
         if not call_options(context).quiet:
             write_lines(line((f"{state.value}  ", "yellow"), format_path(path), (" → kept run", "dim")) for path, state in notes)
         if check_report.damage:
-            told = " → kept rebuild mends what derives from the log; kept restore FILE puts a backup back"
-            write_line((f"{format_count(len(check_report.damage), 'thing')} wrong", "bold red"), (told, "dim"))
+            hint = " → kept rebuild mends what derives from the log; kept restore FILE puts a backup back"
+            write_line((f"{format_count(len(check_report.damage), 'thing')} wrong", "bold red"), (hint, "dim"))
         elif not call_options(context).quiet:
             write_line(("All is well: ", "green"), "the log, the archive and the memories agree.")
         return 2 if check_report.damage else 0
@@ -113,7 +113,7 @@ def doctor(
         left = {finding.repair for finding in check_findings}
         if not as_json:
             write_lines(
-                line(("tried   ", "yellow") if name in left else ("mended  ", "green"), told) for name, told in done.items()
+                line(("tried   ", "yellow") if name in left else ("mended  ", "green"), text) for name, text in done.items()
             )
     wrong = [finding for finding in check_findings if finding.ok is False]
     if as_json:
@@ -156,8 +156,8 @@ def restore(
         if done.old_store:
             write_line((f"What was there before is kept at {format_path(done.old_store)}", "dim"))
         if done.unsure:
-            told = "What you forgot after this backup was made may be in it again"
-            write_line((f"{told} → kept forget --words TEXT", "yellow"))
+            text = "What you forgot after this backup was made may be in it again"
+            write_line((f"{text} → kept forget --words TEXT", "yellow"))
     return print_problems(done.written)
 
 
@@ -189,11 +189,11 @@ def migrate(
         raise UsageError("that is no call of migrate", hint="kept migrate --to URL|sqlite, or for an administrator: --prepare URL")
     if prepare:
         prepare_server(prepare)
-        told = [line(("Prepared: ", "green"), "each role that may connect has rows of its own there")]
+        lines = [line(("Prepared: ", "green"), "each role that may connect has rows of its own there")]
     elif to == "sqlite":
         url = move_to_file(home, drop=drop)
         left = "which holds nothing of it any more" if drop else "which still holds it (--drop erases it there)"
-        told = [
+        lines = [
             line(("Moved and proven: ", "green"), f"what is remembered lies in {format_path(home.store)} alone, no longer"),
             line(f"on {url}, {left}"),
         ]
@@ -203,12 +203,12 @@ def migrate(
         )
     else:
         move_to_server(home, to)
-        told = [
+        lines = [
             line(("Moved and proven: ", "green"), f"what is remembered lies on {to} and, to be read, here"),
             line(("On another machine: kept config set store.url URL, then kept run", "dim")),
         ]
     if not quiet:
-        write_lines(told)
+        write_lines(lines)
 
 
 def export(
@@ -283,8 +283,8 @@ def import_(
         if as_json:
             write_json({"whole": done.whole, "added": dict(done.added), "left_out": dict(done.left_out)})
         elif not call_options(context).quiet:
-            told = ", ".join(f"{count} {status}" for status, count in sorted(done.added.items())) or "nothing"
-            write_line(("Imported: ", "green"), told)
+            counts = ", ".join(f"{count} {status}" for status, count in sorted(done.added.items())) or "nothing"
+            write_line(("Imported: ", "green"), counts)
             write_lines(line((f"  left out, {reason}: {count}", "dim")) for reason, count in sorted(done.left_out.items()))
         return print_problems(written)
 
@@ -346,7 +346,7 @@ def audit(
     if not audit_report.findings:
         write_line(("Nothing is wrong with them.", "green"))
     for fault, group in groupby(
-        sorted(audit_report.findings, key=lambda each: list(AuditFault).index(each.fault)), key=lambda each: each.fault
+        sorted(audit_report.findings, key=lambda finding: list(AuditFault).index(finding.fault)), key=lambda finding: finding.fault
     ):
         _print_findings(fault, list(group))
     if not audit_report.compared:

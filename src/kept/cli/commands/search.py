@@ -76,7 +76,7 @@ def search(
             write_json({"query": words, "searched_for": asked, "hits": [to_json_value(hit) for hit in hits]})
         else:
             write_lines([line((f"Searched for: {asked}", "dim"))] if asked != words else ())
-            told, order = telling_words(asked), list(_LAYERS.values())
+            keywords, order = telling_words(asked), list(_LAYERS.values())
             waiting = _waiting_by_turn(workspace) if any(hit.kind is UnitKind.TURN for hit in hits) else {}
             near = {hit.session for hit in hits if every or not hit.is_far}  # turns beside a hit are shown with it
             shown = [hit for hit in hits if every or not hit.is_far or (hit.similarity is None and hit.session in near)]
@@ -84,7 +84,7 @@ def search(
             hints = {
                 turn: held for turn, held in waiting.items() if held not in {hit.id for hit in sections}
             }  # else it says so itself
-            write_lines([_hit_line(workspace, hit, told, hints) for hit in sections] or [line("Nothing found.")])
+            write_lines([_hit_line(workspace, hit, keywords, hints) for hit in sections] or [line("Nothing found.")])
             if far := len(hits) - len(sections):
                 write_line(
                     (

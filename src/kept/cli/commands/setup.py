@@ -120,9 +120,9 @@ def _install_job(context: typer.Context, home: Paths, *, at: str, kind: str) -> 
 
 
 def _survey_lines(workspace: Workspace) -> Iterator[Line]:
-    found = survey(workspace)
-    total = sum(tool_survey.size for tool_survey in found.tools)
-    read = [tool_survey for tool_survey in found.tools if tool_survey.files]
+    surveyed = survey(workspace)
+    total = sum(tool_survey.size for tool_survey in surveyed.tools)
+    read = [tool_survey for tool_survey in surveyed.tools if tool_survey.files]
     yield line(
         (f"Found {format_count(sum(tool_survey.files for tool_survey in read), 'transcript')}, {format_size(total)}", "bold"),
         (" → kept sources", "dim"),
@@ -301,12 +301,12 @@ def schedule(
             planned = job_files(home, os.environ, at=at, zone=call.zone or "", kind=kind)
             write_json(planned) if as_json else write_lines(_job_lines(planned))
         case "install":
-            done = install_job(home, os.environ, at=at, zone=call.zone or "", kind=kind)
-            write_json(dump(done)) if as_json else write_lines(_installed_lines(done))
-            return 0 if done.enabled or home.root != home.user else 1
+            job = install_job(home, os.environ, at=at, zone=call.zone or "", kind=kind)
+            write_json(dump(job)) if as_json else write_lines(_installed_lines(job))
+            return 0 if job.enabled or home.root != home.user else 1
         case "uninstall":
-            told = uninstall_schedule(home, os.environ)
-            write_json(list(told)) if as_json else write_lines(_removed_lines(told))
+            removed = uninstall_schedule(home, os.environ)
+            write_json(list(removed)) if as_json else write_lines(_removed_lines(removed))
         case "run":
             try:
                 with command_workspace(context) as workspace:
@@ -344,10 +344,10 @@ def _installed_lines(done: InstalledJob) -> Iterator[Line]:
         yield line((f"{done.kind} does not run it yet: {done.detail or 'it said nothing'}", "yellow"), (step, "dim"))
 
 
-def _removed_lines(told: tuple[str, ...]) -> Iterator[Line]:
-    for item in told:
+def _removed_lines(removed: tuple[str, ...]) -> Iterator[Line]:
+    for item in removed:
         yield line("Removed ", format_path(item))
-    if not told:
+    if not removed:
         yield line("Nothing was installed.")
 
 
@@ -357,10 +357,10 @@ def _night_lines(night: NightReport) -> Iterator[Line]:
     yield from (step_line(step.name, step.detail, done=step.done) for step in night.steps)
 
 
-def _schedule_lines(found: tuple[InstalledJob, ...], night: NightReport | None) -> Iterator[Line]:
-    if not found:
+def _schedule_lines(jobs: tuple[InstalledJob, ...], night: NightReport | None) -> Iterator[Line]:
+    if not jobs:
         yield line("No nightly job is installed", (" → kept schedule install", "dim"))
-    for job in found:
+    for job in jobs:
         runs = ("runs every night", "green") if job.enabled else ("is written, but the system does not run it", "yellow")
         yield line(f"{job.kind} ", runs, (f"  {', '.join(job.places)}  {job.detail}".rstrip(), "dim"))
     if night is not None:

@@ -110,18 +110,18 @@ def _find_one(workspace: Workspace, asked: Sequence[str] | None, *, as_json: boo
     """The requested memory; if several match, print them and return None. Raises MissingError, UsageError."""
     if not asked:
         raise UsageError("give the id of a memory, or words of it", hint="kept why 3fa2, or kept why the port of the server")
-    found = find_explainable(workspace, " ".join(asked))
-    if len(found) == 1:
-        return found[0]
+    memories = find_explainable(workspace, " ".join(asked))
+    if len(memories) == 1:
+        return memories[0]
     if as_json:
-        write_json([_memory_body(workspace, memory) for memory in found])
+        write_json([_memory_body(workspace, memory) for memory in memories])
     else:
-        write_line((f"{len(found):,} match; which one?", "yellow"))
+        write_line((f"{len(memories):,} match; which one?", "yellow"))
         names = workspace.scope_names()
-        marks = ((memory, memory.outcome_at(workspace.clock())) for memory in found[:_CHOICES])
+        marks = ((memory, memory.outcome_at(workspace.clock())) for memory in memories[:_CHOICES])
         write_lines(memory_line(memory, workspace.zone, f"{status}, {scope_name(memory.scope, names)}") for memory, status in marks)
-        if len(found) > _CHOICES:
-            write_line((f"    … and {len(found) - _CHOICES:,} more; more words find fewer", "dim"))
+        if len(memories) > _CHOICES:
+            write_line((f"    … and {len(memories) - _CHOICES:,} more; more words find fewer", "dim"))
     return None
 
 
@@ -132,27 +132,27 @@ def _pending_rank(workspace: Workspace, memory: Memory) -> PendingProposal | Non
     return next((item for item in waiting.list_pending_proposals(workspace) if item.memory.id == memory.id), None)
 
 
-def _format_trace(workspace: Workspace, found: MemoryTrace, place: PendingProposal | None) -> Iterator[Line]:
-    yield from memory_card_lines(workspace, found.memory)
-    if found.evidence:
-        if found.memory.about:
+def _format_trace(workspace: Workspace, trace: MemoryTrace, place: PendingProposal | None) -> Iterator[Line]:
+    yield from memory_card_lines(workspace, trace.memory)
+    if trace.evidence:
+        if trace.memory.about:
             yield line()
-            yield line(("What it is about: ", "bold"), found.memory.about)
-        if found.memory.needed_for:
+            yield line(("What it is about: ", "bold"), trace.memory.about)
+        if trace.memory.needed_for:
             yield line()
-            yield line(("Requests that find it: ", "bold"), "; ".join(found.memory.needed_for))
+            yield line(("Requests that find it: ", "bold"), "; ".join(trace.memory.needed_for))
         yield line()
         yield line(("The words it rests on", "bold"))
-    for evidence, events in found.evidence:
+    for evidence, events in trace.evidence:
         yield from _format_evidence(workspace, evidence, events)
-    if not found.evidence:
+    if not trace.evidence:
         yield line()
         yield line(
             ("No source text is recorded: a person added it directly.", "dim")
-            if found.memory.content
+            if trace.memory.content
             else ("Its words were erased.", "dim")
         )
-    for model, reasoning in found.models:
+    for model, reasoning in trace.models:
         yield line()
         yield line(("By a language model: ", "bold"), model)
         yield line((f"  {reasoning}", "dim"))
@@ -161,17 +161,17 @@ def _format_trace(workspace: Workspace, found: MemoryTrace, place: PendingPropos
         yield line(("Its rank: ", "bold"), format_rank(place))
         yield from (line((f"  {value:+6.2f}  ", "cyan"), name) for name, value in place.score.terms)
     yield line()
-    yield from operation_lines(workspace, found.history)
-    output_routes = routes_by_memory(workspace, [found.memory]).get(found.memory.id, ())
+    yield from operation_lines(workspace, trace.history)
+    output_routes = routes_by_memory(workspace, [trace.memory]).get(trace.memory.id, ())
     if output_routes:
         yield line()
         yield line(("Where it is shown", "bold"))
         yield from route_lines(output_routes)
 
 
-def route_lines(told: Sequence[OutputRoute]) -> Iterator[Line]:
+def route_lines(routes: Sequence[OutputRoute]) -> Iterator[Line]:
     """The outputs of a memory, each with its reason."""
-    for route in told:
+    for route in routes:
         yield hanging_line(
             [(f"      {route.place.value:<7} ", "cyan"), (route.where or "not shown", "" if route.where else "dim")],
             "",
@@ -201,11 +201,11 @@ def _memory_body(workspace: Workspace, memory: Memory) -> dict[str, Any]:
     return to_export(workspace, memory) | ({"status": _REFUSED} if memory.outcome == _REFUSED else {})
 
 
-def _trace_body(workspace: Workspace, found: MemoryTrace, place: PendingProposal | None) -> dict[str, Any]:
+def _trace_body(workspace: Workspace, trace: MemoryTrace, place: PendingProposal | None) -> dict[str, Any]:
     score = {"rank": place.rank, "of": place.of, "terms": dict(place.score.terms)} if place else None
     return {
         "waiting": score,
-        "memory": _memory_body(workspace, found.memory),
+        "memory": _memory_body(workspace, trace.memory),
         "evidence": [
             to_json_value(evidence)
             | {
@@ -213,11 +213,11 @@ def _trace_body(workspace: Workspace, found: MemoryTrace, place: PendingProposal
                 "line": next((item.pointer.line for item in events if item.key == evidence.event), None),
                 "context": [json_fields(event, "author", "kind", "at", "text") for event in events],
             }
-            for evidence, events in found.evidence
+            for evidence, events in trace.evidence
         ],
-        "models": [{"model": model, "reasoning": reasoning} for model, reasoning in found.models],
-        "history": operations_body(found.history),
-        "routes": [dump(route) for route in routes_by_memory(workspace, [found.memory]).get(found.memory.id, ())],
+        "models": [{"model": model, "reasoning": reasoning} for model, reasoning in trace.models],
+        "history": operations_body(trace.history),
+        "routes": [dump(route) for route in routes_by_memory(workspace, [trace.memory]).get(trace.memory.id, ())],
     }
 
 
@@ -263,8 +263,8 @@ def _succession_lines(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     """The memory that superseded this one, and those that this one superseded."""
     now = workspace.store.log.memory(memory.superseded_by) if memory.superseded_by else None
     if now is not None:
-        told = "said later: " if memory.status is Status.HELD else "now: "
-        yield line((told, "dim"), now.content or FORGOTTEN)
+        label = "said later: " if memory.status is Status.HELD else "now: "
+        yield line((label, "dim"), now.content or FORGOTTEN)
     for number in memory.supersedes:
         old = workspace.store.log.memory(number)
         if old is not None and old.superseded_by == memory.id and old.content != memory.content:

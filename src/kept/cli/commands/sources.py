@@ -89,9 +89,9 @@ def sources(
         if session:
             show_session(workspace, session, as_json=as_json)
             return
-        found = survey(workspace)
-        lines = _format_survey(workspace, found, verbose=call_options(context).verbose)
-        write_answer(lambda: _survey_body(workspace, found), lines, as_json=as_json)
+        surveyed = survey(workspace)
+        lines = _format_survey(workspace, surveyed, verbose=call_options(context).verbose)
+        write_answer(lambda: _survey_body(workspace, surveyed), lines, as_json=as_json)
 
 
 def _change_roots(context: typer.Context, action: str, wanted: Sequence[SourceRoot], *, as_json: bool) -> None:
@@ -100,7 +100,7 @@ def _change_roots(context: typer.Context, action: str, wanted: Sequence[SourceRo
     if action != "list":
         if not wanted:
             raise UsageError(f"`kept sources {action}` needs a folder or file", hint=f"kept sources {action} PATH")
-        told = "is read by every run from now on." if action == "add" else "is no longer read by every run."
+        text = "is read by every run from now on." if action == "add" else "is no longer read by every run."
         more = " → kept run" if action == "add" else " What was remembered stays."
         for item in wanted:
             if action == "add":
@@ -108,12 +108,12 @@ def _change_roots(context: typer.Context, action: str, wanted: Sequence[SourceRo
             else:
                 root = follow_roots.remove_root(home, Path(item.path))
             if not as_json:
-                write_line((format_path(root.resolve(home.user)), "bold"), f" {told}", (more, "dim"))
+                write_line((format_path(root.resolve(home.user)), "bold"), f" {text}", (more, "dim"))
         if not as_json:
             return
     roots = follow_roots.load_roots(home)
-    told = "Every run reads the known places of the tools alone; what you named to one run was read that once."
-    none = line(told, (" → kept sources add PATH", "dim"))
+    text = "Every run reads the known places of the tools alone; what you named to one run was read that once."
+    none = line(text, (" → kept sources add PATH", "dim"))
     lines = _root_lines(roots, home.user) if roots else [none]
     write_answer(lambda: {"roots": [follow_roots.root_body(root, home.user) for root in roots]}, lines, as_json=as_json)
 
@@ -121,14 +121,14 @@ def _change_roots(context: typer.Context, action: str, wanted: Sequence[SourceRo
 def _root_lines(roots: Sequence[SourceRoot], user: Path) -> Iterator[Line]:
     for root in roots:
         place = root.resolve(user)
-        said = [("as ", root.format), ("project ", root.project), ("by default the words of ", root.author)]
-        about = ", ".join(f"{what}{value}" for what, value in said if value)
+        settings = [("as ", root.format), ("project ", root.project), ("by default the words of ", root.author)]
+        about = ", ".join(f"{what}{value}" for what, value in settings if value)
         gone = "" if place.exists() else "  is not there"
         yield line("  ", format_path(place), (f"  {about}" if about else "", "dim"), (gone, "yellow"))
 
 
 def _switch_sources(context: typer.Context, action: str, items: Sequence[str], *, as_json: bool) -> None:
-    name, there = _ACTIONS[check_choice(action, tuple(_ACTIONS), "the action")]
+    name, included = _ACTIONS[check_choice(action, tuple(_ACTIONS), "the action")]
     if not items:
         raise UsageError(
             f"`kept sources {action}` needs {'a source' if name == 'sources_off' else 'a pattern'}", hint="see `kept sources`"
@@ -142,7 +142,7 @@ def _switch_sources(context: typer.Context, action: str, items: Sequence[str], *
         items = [str(Path(item).expanduser()) for item in items]
     home = find_paths(call_options(context).home, os.environ)
     for item in items:
-        listed = configure.include_item(home, name, item, included=there)
+        listed = configure.include_item(home, name, item, included=included)
         if not as_json:
             write_lines([_switched_line(home, action, item)])
     if as_json:
@@ -150,8 +150,8 @@ def _switch_sources(context: typer.Context, action: str, items: Sequence[str], *
 
 
 def _switched_line(home: Paths, action: str, item: str) -> Line:
-    name, there = _ACTIONS[action]
-    if not there:
+    name, included = _ACTIONS[action]
+    if not included:
         return line((item, "bold"), " is read again", (" → kept run", "dim"))
     erased = f" (kept forget --source {item} erases it)" if name == "sources_off" else ""
     back = f" → kept sources {_BACK[action]} '{item}' takes this back"
@@ -167,8 +167,8 @@ def _switched_line(home: Paths, action: str, item: str) -> Line:
     )
 
 
-def _format_survey(workspace: Workspace, found: Survey, *, verbose: bool) -> Iterator[Line]:
-    here = [tool_survey for tool_survey in found.tools if tool_survey.known and tool_survey.enabled]
+def _format_survey(workspace: Workspace, surveyed: Survey, *, verbose: bool) -> Iterator[Line]:
+    here = [tool_survey for tool_survey in surveyed.tools if tool_survey.known and tool_survey.enabled]
     if here:
         yield line(("What `kept run` reads", "bold"), ("  (each run reads only what is new)", "dim"))
     for tool in here:
@@ -180,16 +180,16 @@ def _format_survey(workspace: Workspace, found: Survey, *, verbose: bool) -> Ite
         yield line("No transcripts were found on this machine.", (" → kept run PATH", "dim"))
     if workspace.paths.store.exists():
         yield line((f"What was read is archived in {format_path(workspace.paths.store)}", "dim"))
-    yield from _unread_tool_lines(workspace, found, verbose=verbose)
-    yield from _project_lines(found, verbose=verbose)
+    yield from _unread_tool_lines(workspace, surveyed, verbose=verbose)
+    yield from _project_lines(surveyed, verbose=verbose)
     if verbose:
         yield from _file_lines(workspace)
 
 
 def _tool_lines(workspace: Workspace, tool: ToolSurvey, *, verbose: bool) -> Iterator[Line]:
     span = f", {format_day(tool.first_at, workspace.zone)} – {format_day(tool.last_at, workspace.zone)}" if tool.first_at else ""
-    there = [f"{format_count(tool.files, 'file')}, {format_size(tool.size)}"] if tool.files else []
-    there += [f"{format_count(tool.elsewhere, 'file')} elsewhere that you named"] if tool.elsewhere else []
+    files = [f"{format_count(tool.files, 'file')}, {format_size(tool.size)}"] if tool.files else []
+    files += [f"{format_count(tool.elsewhere, 'file')} elsewhere that you named"] if tool.elsewhere else []
     aside = tool.account.records - tool.account.kept
     read = (
         f"; archived: {format_count(tool.sessions, 'session')}, {format_count(tool.account.events, 'event')}{span}"
@@ -197,7 +197,7 @@ def _tool_lines(workspace: Workspace, tool: ToolSurvey, *, verbose: bool) -> Ite
         if tool.account.records
         else ""
     )
-    yield line((tool.name, "bold"), f"  {' and '.join(there) or 'nothing there now'}{read}")
+    yield line((tool.name, "bold"), f"  {' and '.join(files) or 'nothing there now'}{read}")
     yield from (line("  ", format_path(place)) for place, exists in tool.places if exists)
     if unknown := tool.account.unknown:
         share = f"{100 * (1 - unknown / tool.account.records):.1f} % of the records understood"
@@ -244,7 +244,7 @@ def _tool_lines(workspace: Workspace, tool: ToolSurvey, *, verbose: bool) -> Ite
 
 def _common_reasons(account: RecordAccount) -> str:
     """The two most frequent reasons why records were set aside."""
-    common = sorted(account.dropped.items(), key=lambda each: (-each[1], each[0]))
+    common = sorted(account.dropped.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{count:,} {reason}" for reason, count in common[:2]) + (", …" if len(common) > 2 else "")
 
 
@@ -260,15 +260,15 @@ def _account_lines(account: RecordAccount) -> Iterator[Line]:
         yield line((f"  … and {account.malformed - len(account.problems):,} more malformed records", "dim"))
 
 
-def _unread_tool_lines(workspace: Workspace, found: Survey, *, verbose: bool) -> Iterator[Line]:
+def _unread_tool_lines(workspace: Workspace, surveyed: Survey, *, verbose: bool) -> Iterator[Line]:
     """The tools whose files are not read, and why, for a reader who has never seen this list."""
     # The journal is left out, because kept writes it itself. Saved terminal output comes last, because it is the rarest.
     absent = [
-        tool_survey for tool_survey in found.tools if not tool_survey.known and tool_survey.places and tool_survey.name != ENTRY
+        tool_survey for tool_survey in surveyed.tools if not tool_survey.known and tool_survey.places and tool_survey.name != ENTRY
     ]
     given = [
         _tool_label(tool_survey)
-        for tool_survey in sorted(found.tools, key=lambda tool: tool.name == "console")
+        for tool_survey in sorted(surveyed.tools, key=lambda tool: tool.name == "console")
         if not tool_survey.known and not tool_survey.places
     ]
     yield line()
@@ -280,19 +280,19 @@ def _unread_tool_lines(workspace: Workspace, found: Survey, *, verbose: bool) ->
     if verbose:
         yield from (_searched_places_line(tool_survey) for tool_survey in central)
     if scattered := [tool_survey.name for tool_survey in absent if tool_survey.name in _IN_PROJECTS]:
-        told = f"nothing found in {format_path(str(Path.cwd()))} for: "
-        yield hanging_line([("  ", "")], told, ", ".join(scattered), (" (each project has its own → kept run PATH)", "dim"))
+        text = f"nothing found in {format_path(str(Path.cwd()))} for: "
+        yield hanging_line([("  ", "")], text, ", ".join(scattered), (" (each project has its own → kept run PATH)", "dim"))
     if given:
         yield hanging_line(
             [("  ", "")], "no known place, read only from paths you give: ", ", ".join(given), (" → kept run PATH", "dim")
         )
-    if not verbose and any(tool_survey.account.records > tool_survey.account.kept for tool_survey in found.tools):
+    if not verbose and any(tool_survey.account.records > tool_survey.account.kept for tool_survey in surveyed.tools):
         yield line("  records that were set aside, with the reasons", (" → kept sources --verbose", "dim"))
-    if missed := [(path, reason) for path, reason in found.unread.items() if path not in _unreadable_paths(found)]:
+    if missed := [(path, reason) for path, reason in surveyed.unread.items() if path not in _unreadable_paths(surveyed)]:
         yield line((f"  {format_count(len(missed), 'file')} could not be read by the runs so far:", "yellow"))
         yield from unread_lines(missed, verbose=verbose, hint="kept sources --verbose")
-    for reason, count in sorted(found.others.items()):
-        paths = [format_path(path) for path, why in found.named if why == reason][: None if verbose else _SHOWN]
+    for reason, count in sorted(surveyed.others.items()):
+        paths = [format_path(path) for path, why in surveyed.named if why == reason][: None if verbose else _SHOWN]
         more = f" … {count - len(paths):,} more" if count > len(paths) else ""
         yield hanging_line(
             [("  ", "")],
@@ -301,25 +301,25 @@ def _unread_tool_lines(workspace: Workspace, found: Survey, *, verbose: bool) ->
             (more, "dim"),
         )
     for pattern in workspace.settings.exclude:
-        count = found.excluded[pattern]
+        count = surveyed.excluded[pattern]
         fits = f", {format_count(count, 'file')}" if count else "" if os.path.lexists(pattern) else ", though no file fits it"
         yield line(f"  {pattern}: excluded by you{fits}", (f" → kept sources include '{pattern}'", "dim"))
     for name in workspace.settings.sources_off:
-        before = next((tool_survey.sessions for tool_survey in found.tools if tool_survey.name == name), 0)
+        before = next((tool_survey.sessions for tool_survey in surveyed.tools if tool_survey.name == name), 0)
         read = f" ({format_count(before, 'session')} read before)" if before else ""
         yield line(f"  {name}: switched off by you{read}", (f" → kept sources enable {name}", "dim"))
-    for item in found.opted_out:
+    for item in surveyed.opted_out:
         yield line(
             f"  session {item.session}: you wrote in it that it is not to be remembered",
             (f"  {format_path(item.path)}", "dim"),
         )
-    for name, reason in found.plugins_left_out:
+    for name, reason in surveyed.plugins_left_out:
         yield line(f"  the format {name} of another package: {reason}")
     yield line(("  a conversation in which you write <!-- kept: ignore --> on a line of its own is left out as a whole", "dim"))
 
 
-def _unreadable_paths(found: Survey) -> frozenset[str]:
-    return frozenset(path for tool in found.tools for path, _ in tool.unreadable)
+def _unreadable_paths(surveyed: Survey) -> frozenset[str]:
+    return frozenset(path for tool in surveyed.tools for path, _ in tool.unreadable)
 
 
 def _searched_places_line(tool: ToolSurvey) -> Line:
@@ -332,16 +332,16 @@ def _tool_label(tool: ToolSurvey) -> str:
     return f"{tool.name} ({_MEANT[tool.name]})" if tool.name in _MEANT else tool.name
 
 
-def _project_lines(found: Survey, *, verbose: bool) -> Iterator[Line]:
-    if not found.projects:
+def _project_lines(surveyed: Survey, *, verbose: bool) -> Iterator[Line]:
+    if not surveyed.projects:
         return
     yield line()
     yield line(("Projects", "bold"), ("  what is remembered is filed under these", "dim"))
-    for name, directories in list(found.projects.items())[: None if verbose else _PROJECTS_SHOWN]:
+    for name, directories in list(surveyed.projects.items())[: None if verbose else _PROJECTS_SHOWN]:
         shown = directories if verbose else directories[:_SHOWN]
         more = f" … {len(directories) - len(shown):,} more" if len(shown) < len(directories) else ""
         yield hanging_line([(f"  {name}  ", "cyan")], ", ".join(format_path(item) for item in shown), (more, "dim"))
-    yield from more_lines(len(found.projects), len(found.projects) if verbose else _PROJECTS_SHOWN, "kept sources --verbose")
+    yield from more_lines(len(surveyed.projects), len(surveyed.projects) if verbose else _PROJECTS_SHOWN, "kept sources --verbose")
     yield line(("  Are two of them the same project?", "dim"), (" → kept projects", "dim"))
 
 
@@ -351,24 +351,24 @@ def _file_lines(workspace: Workspace) -> Iterator[Line]:
             yield line()
             yield line(("Every file", "bold"))
         pending = f", {format_size(file.account.pending)} unfinished at its end" if file.account.pending else ""
-        told = f"  {format_account(file.account.records, file.account.kept, file.account.dropped)}{pending}"
-        yield line("  ", format_path(file.path), (told, "dim"))
+        text = f"  {format_account(file.account.records, file.account.kept, file.account.dropped)}{pending}"
+        yield line("  ", format_path(file.path), (text, "dim"))
 
 
-def _survey_body(workspace: Workspace, found: Survey) -> dict[str, Any]:
+def _survey_body(workspace: Workspace, surveyed: Survey) -> dict[str, Any]:
     return {
-        "sources": [_tool_body(tool) for tool in found.tools if tool.known or not tool.enabled],
+        "sources": [_tool_body(tool) for tool in surveyed.tools if tool.known or not tool.enabled],
         "not_found": [
-            {"name": tool.name, "places": [str(place) for place, _ in tool.places]} for tool in found.tools if not tool.known
+            {"name": tool.name, "places": [str(place) for place, _ in tool.places]} for tool in surveyed.tools if not tool.known
         ],
-        "other_files": dict(found.others),
+        "other_files": dict(surveyed.others),
         "roots": [follow_roots.root_body(root, workspace.paths.user) for root in workspace.settings.root],
-        "not_read": [{"path": path, "reason": reason} for path, reason in found.unread.items()],
-        "other_files_named": [{"path": path, "reason": reason} for path, reason in found.named],
-        "excluded": {item: found.excluded[item] for item in workspace.settings.exclude},
-        "opted_out": [to_json_value(item) for item in found.opted_out],
-        "projects": {name: list(directories) for name, directories in found.projects.items()},
-        "plugins_left_out": [{"name": name, "reason": reason} for name, reason in found.plugins_left_out],
+        "not_read": [{"path": path, "reason": reason} for path, reason in surveyed.unread.items()],
+        "other_files_named": [{"path": path, "reason": reason} for path, reason in surveyed.named],
+        "excluded": {item: surveyed.excluded[item] for item in workspace.settings.exclude},
+        "opted_out": [to_json_value(item) for item in surveyed.opted_out],
+        "projects": {name: list(directories) for name, directories in surveyed.projects.items()},
+        "plugins_left_out": [{"name": name, "reason": reason} for name, reason in surveyed.plugins_left_out],
         "files": [
             {"path": file.path, "source": file.source, "bytes_read": file.offset} | _account_body(file.account)
             for file in workspace.store.archive.files()
@@ -378,7 +378,7 @@ def _survey_body(workspace: Workspace, found: Survey) -> dict[str, Any]:
 
 def _tool_body(tool: ToolSurvey) -> dict[str, Any]:
     own = {
-        "places": [str(place) for place, there in tool.places if there],
+        "places": [str(place) for place, exists in tool.places if exists],
         "unreadable": [{"path": path, "reason": reason} for path, reason in tool.unreadable],
     }
     same = ("name", "enabled", "files", "gone", "grown", "elsewhere", "excluded", "sessions", "first_at", "last_at")

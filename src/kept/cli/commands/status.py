@@ -41,46 +41,49 @@ def status(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--j
             write_lines(_state_lines(workspace, store_status, due, missed))
 
 
-def inactive_profile_lines(workspace: Workspace, found: StoreStatus) -> Iterator[Line]:
+def inactive_profile_lines(workspace: Workspace, store_status: StoreStatus) -> Iterator[Line]:
     """The memories that are not shown because their profile is not in use, and how to show them again."""
-    for profile, count in sorted(found.of_inactive_profiles.items()):
+    for profile, count in sorted(store_status.of_inactive_profiles.items()):
         others = ",".join((*workspace.settings.profiles, profile))
-        told = f"{format_count(count, 'memory', 'memories')} of the profile {profile}, which is not in use, so nothing shows them"
-        yield line((told, "yellow"), (f" → kept config set profiles {others}", "dim"))
+        text = f"{format_count(count, 'memory', 'memories')} of the profile {profile}, which is not in use, so nothing shows them"
+        yield line((text, "yellow"), (f" → kept config set profiles {others}", "dim"))
 
 
 def _state_lines(
-    workspace: Workspace, found: StoreStatus, due: Sequence[ExpiringFiles], missed: Mapping[str, str]
+    workspace: Workspace, store_status: StoreStatus, due: Sequence[ExpiringFiles], missed: Mapping[str, str]
 ) -> Iterator[Line]:
-    yield from _memory_count_lines(workspace, found)
-    yield from (line((told, "red"), (f" → {fix}", "dim")) for told, fix in find_outages(workspace.paths))
+    yield from _memory_count_lines(workspace, store_status)
+    yield from (line((text, "red"), (f" → {fix}", "dim")) for text, fix in find_outages(workspace.paths))
     yield from _expiring_lines(workspace, due)
     if missed:
         yield line((f"{format_count(len(missed), 'file')} could not be read", "yellow"), (" → kept sources", "dim"))
-    yield from inactive_profile_lines(workspace, found)
+    yield from inactive_profile_lines(workspace, store_status)
     if sum(waits := waiting.count_pending_proposals(workspace)):
         yield pending_line(*waits)
-    undated = f", {format_count(found.undated, 'event')} without a date" if found.undated else ""
-    yield line(f"{format_count(found.files, 'transcript')} read{undated}", (" → kept sources", "dim"))
+    undated = f", {format_count(store_status.undated, 'event')} without a date" if store_status.undated else ""
+    yield line(f"{format_count(store_status.files, 'transcript')} read{undated}", (" → kept sources", "dim"))
     if private := len({each.session for each in workspace.store.archive.opted_out_sessions()}):
         yield line(f"{format_count(private, 'session')} off the record", (" → kept sources", "dim"))
-    if found.unread:
-        yield line((f"{format_count(found.unread, 'session')} archived but not analysed yet", "yellow"), (" → kept run", "dim"))
-    if found.not_asked:
+    if store_status.unread:
         yield line(
-            (f"{format_count(found.not_asked, 'session')} not read by the language model yet", "yellow"), (" → kept run", "dim")
+            (f"{format_count(store_status.unread, 'session')} archived but not analysed yet", "yellow"), (" → kept run", "dim")
+        )
+    if store_status.not_asked:
+        yield line(
+            (f"{format_count(store_status.not_asked, 'session')} not read by the language model yet", "yellow"),
+            (" → kept run", "dim"),
         )
     if aside := load_quarantined(workspace):
-        told = (
+        text = (
             f"{format_count(len(aside), 'session')} set aside: the language model's reply could not be used "
             f"({', '.join(sorted(set(aside.values())))})"
         )
-        yield line((told, "yellow"), (" → kept run --force", "dim"))
-    if found.files:
+        yield line((text, "yellow"), (" → kept run --force", "dim"))
+    if store_status.files:
         yield searchable_line(workspace)
     if offered := without_model_line(workspace):
         yield offered
-    for each in found.prompts:
+    for each in store_status.prompts:
         if each.overridden or workspace.llm is not None:
             from kept.cli.commands.prompt import origin_line  # noqa: PLC0415 - few people have their own prompt
 
@@ -94,11 +97,11 @@ def _state_lines(
         runner, _, step = failure.what.partition(" ")
         when = f"last night, {step}" if runner == NIGHT else "at the end of a session"
         yield line((f"Failed {when}: {failure.detail}", "red"), (" → kept doctor", "dim"))
-    for path in found.outputs:
+    for path in store_status.outputs:
         yield line("Writes ", format_path(path))
-    if not found.last_runs:
+    if not store_status.last_runs:
         yield line("Nothing was ever run here", (" → kept run", "dim"))
-    for number, run in enumerate(found.last_runs):
+    for number, run in enumerate(store_status.last_runs):
         yield line(
             (f"{'Last runs' if number == 0 else '':<11}", ""),
             f"{format_minute(run.started_at, workspace.zone)}  {run.command:<9}",
@@ -106,18 +109,18 @@ def _state_lines(
         )
 
 
-def _memory_count_lines(workspace: Workspace, found: StoreStatus) -> Iterator[Line]:
+def _memory_count_lines(workspace: Workspace, store_status: StoreStatus) -> Iterator[Line]:
     titles = {category.id: category.title for profile in reversed(workspace.profiles) for category in profile.categories}
-    active = found.statuses[Status.ACTIVE]
+    active = store_status.statuses[Status.ACTIVE]
     noun = "profiles" if len(workspace.profiles) > 1 else "profile"
     yield line(
         (format_count(active, "memory", "memories"), "bold"),
         (f" · {noun} {', '.join(profile.id for profile in workspace.profiles)}", "dim"),
     )
-    for category, count in sorted(found.categories.items(), key=lambda each: (-each[1], each[0])):
+    for category, count in sorted(store_status.categories.items(), key=lambda each: (-each[1], each[0])):
         yield line(f"  {count:>5,}  {titles.get(category, category)}")
     others = ", ".join(
-        f"{count:,} {each}" for each, count in sorted(found.statuses.items()) if each not in (Status.ACTIVE, Status.HELD)
+        f"{count:,} {each}" for each, count in sorted(store_status.statuses.items()) if each not in (Status.ACTIVE, Status.HELD)
     )
     if others:
         yield line((f"  {others} → kept list --all", "dim"))
@@ -128,11 +131,11 @@ def _handover_lines(workspace: Workspace) -> Iterator[Line]:
     if workspace.settings.handover == OFF:
         yield line("Agents are not asked to hand over your words", (" → kept config set handover remind", "dim"))
         return
-    told = handover_costs(str(workspace.paths.state))
-    times, tokens = told.get("reminder", (0, 0))[0], sum(spent for _, spent in told.values())
+    costs = handover_costs(str(workspace.paths.state))
+    times, tokens = costs.get("reminder", (0, 0))[0], sum(spent for _, spent in costs.values())
     if tokens:
-        told_cost = f": {format_count(times, 'reminder')}, {format_count(tokens, 'token')} in all"
-        yield line("Agents hand over your words", (told_cost, "dim"))
+        cost = f": {format_count(times, 'reminder')}, {format_count(tokens, 'token')} in all"
+        yield line("Agents hand over your words", (cost, "dim"))
 
 
 def _injected_lines(workspace: Workspace) -> Iterator[Line]:
@@ -151,16 +154,16 @@ def _expiring_lines(workspace: Workspace, due: Sequence[ExpiringFiles]) -> Itera
         yield line((f"{what} not archived will be deleted by {expiring.source} itself, {when}", "red"), (" → kept run", "dim"))
 
 
-def _search_line(found: VectorStatus) -> Line:
+def _search_line(vectors: VectorStatus) -> Line:
     """The state of search: by words always, by meaning if there is a model."""
-    if found.problem:
-        return line("Search by words only", (f": {found.problem}", "yellow"))
-    if not found.model:
+    if vectors.problem:
+        return line("Search by words only", (f": {vectors.problem}", "yellow"))
+    if not vectors.model:
         return line(
             "Search by words only", (": the local model is not here, or turned off → kept config get recall.embeddings", "dim")
         )
-    left = f", {found.waiting:,} to come with the night or the next run that reads something" if found.waiting else ""
-    return line("Search by words and meaning", (f": {found.model}, {format_count(found.embedded, 'vector')}{left}", "dim"))
+    left = f", {vectors.waiting:,} to come with the night or the next run that reads something" if vectors.waiting else ""
+    return line("Search by words and meaning", (f": {vectors.model}, {format_count(vectors.embedded, 'vector')}{left}", "dim"))
 
 
 def describe_ending(run: Run) -> tuple[tuple[str, str], ...]:
@@ -174,25 +177,25 @@ def describe_ending(run: Run) -> tuple[tuple[str, str], ...]:
     return ((describe_counts(run.report.get("operations", {})), "dim"), *stopped)
 
 
-def _state_body(workspace: Workspace, found: StoreStatus, due: Sequence[ExpiringFiles]) -> dict[str, Any]:
+def _state_body(workspace: Workspace, store_status: StoreStatus, due: Sequence[ExpiringFiles]) -> dict[str, Any]:
     held, _ = waiting.count_pending_proposals(workspace)
-    statuses = {**found.statuses, Status.HELD: held}
+    statuses = {**store_status.statuses, Status.HELD: held}
     return {
         "memories": {str(each): count for each, count in sorted(statuses.items()) if count},
-        "categories": dict(sorted(found.categories.items())),
+        "categories": dict(sorted(store_status.categories.items())),
         "held": held,
-        "of_inactive_profiles": dict(sorted(found.of_inactive_profiles.items())),
-        "files": found.files,
-        "undated_events": found.undated,
-        "sessions_not_analysed": found.unread,
-        "sessions_not_asked_about": found.not_asked,
+        "of_inactive_profiles": dict(sorted(store_status.of_inactive_profiles.items())),
+        "files": store_status.files,
+        "undated_events": store_status.undated,
+        "sessions_not_analysed": store_status.unread,
+        "sessions_not_asked_about": store_status.not_asked,
         "set_aside": dict(load_quarantined(workspace)),
-        "prompts": [json_fields(prompt, "profile", "origin", "overridden", "version") for prompt in found.prompts],
+        "prompts": [json_fields(prompt, "profile", "origin", "overridden", "version") for prompt in store_status.prompts],
         "deleted_soon": [
             {"source": expiring.source, "files": expiring.files, "from": format_instant(expiring.since)} for expiring in due
         ],
-        "outages": [{"what": told, "fix": fix} for told, fix in find_outages(workspace.paths)],
-        "outputs": list(found.outputs),
+        "outages": [{"what": text, "fix": fix} for text, fix in find_outages(workspace.paths)],
+        "outputs": list(store_status.outputs),
         "meaning": json_fields(vector_status(workspace), "model", "waiting", "problem", vectors="embedded"),
         "handover": {
             "setting": workspace.settings.handover,
@@ -211,7 +214,7 @@ def _state_body(workspace: Workspace, found: StoreStatus, due: Sequence[Expiring
         "home": str(workspace.paths.root),
         "llm": _llm_body(workspace),
         "failures": to_json(load_failures(str(workspace.paths.state))),
-        "runs": [run_body(run) for run in found.last_runs],
+        "runs": [run_body(run) for run in store_status.last_runs],
     }
 
 

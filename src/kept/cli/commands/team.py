@@ -101,9 +101,11 @@ def _fact_lines(workspace: Workspace, facts: tuple[TeamFact, ...]) -> Iterator[L
     if not workspace.settings.share:
         yield line("No project is shared.", (" → kept team share PROJECT --with ROLE", "dim"))
     for share in workspace.settings.share:
-        known = [fact for fact in facts if fact.team == share.team]
-        yield line((names.get(share.project, share.project), "bold"), f" with {share.team}: {format_count(len(known), 'line')}")
-        for fact in known:
+        team_facts = [fact for fact in facts if fact.team == share.team]
+        yield line(
+            (names.get(share.project, share.project), "bold"), f" with {share.team}: {format_count(len(team_facts), 'line')}"
+        )
+        for fact in team_facts:
             by = ", ".join(witness.owner for witness in fact.witnesses)
             mark = "" if fact.known else f" → kept team accept {fact.id}"
             yield hanging_line([(f"  {fact.id}", "yellow"), ("  ", "")], fact.content, (f"  ({by}){mark}", "dim"))
