@@ -282,7 +282,7 @@ def test_an_interruption_says_that_nothing_is_lost_and_exits_130(capsys, home, m
     def stopped(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kept.cli.commands.run.run_all", stopped)
+    monkeypatch.setattr("kept.cli.commands.run.run_pipeline", stopped)
     code, _, err = kept(capsys, "run")
     assert code == 130
     assert err == "kept: stopped; nothing is lost, the next run continues\n"

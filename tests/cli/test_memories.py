@@ -184,8 +184,8 @@ def test_a_search_does_not_show_what_only_resembles_the_question_a_little(capsys
         found = [replace(hit, reasons=("its meaning (0.34)",), similarity=0.34) for hit in real(*asked, **given)]
         return (*found, replace(found[0], reasons=("what was said beside it",), similarity=None))
 
-    real = search.recall
-    monkeypatch.setattr(search, "recall", far)
+    real = search.search_store
+    monkeypatch.setattr(search, "search_store", far)
     out = kept(capsys, "search", "iso", "dates", "--in", "memories")[1]
     assert out == "Nothing found.\n2 hits that only resemble the question a little → --all\n"
     assert "ISO 8601" in kept(capsys, "search", "iso", "dates", "--in", "memories", "--all")[1]

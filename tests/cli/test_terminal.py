@@ -185,7 +185,7 @@ def test_who_leaves_the_pager_early_sees_what_it_showed_and_no_failure(capsys, h
 
 def test_a_run_on_a_terminal_shows_progress_and_no_escape_of_a_transcript(home):
     transcript(home / "t/a.jsonl", "Never print \x1b[31mred\x1b[0m [bold]text[/bold] in `log.py`, always use `warn()`.")
-    code, shown = typed(home, ["run", home / "t"], ("[y/n]", "n"))
+    code, shown = typed(home, ["run", home / "t"], ("y/n", "n"))
     assert code == 0
     assert "reading" in shown
     assert "[bold]text[/bold]" in plain(shown)
@@ -196,10 +196,10 @@ def test_a_run_on_a_terminal_shows_progress_and_no_escape_of_a_transcript(home):
 
 def test_a_named_folder_is_offered_to_be_followed(capsys, home):
     transcript(home / "t/a.jsonl", RULE)
-    _, shown = typed(home, ["run", home / "t"], ("[y/n]", "y"))
+    _, shown = typed(home, ["run", home / "t"], ("y/n", "y"))
     assert "is read by every run from now on." in plain(shown)
     assert [root["path"] for root in told(capsys, "sources", "list")["roots"]] == [str(home / "t")]
-    assert "[y/n]" not in typed(home, ["run", home / "t"])[1]
+    assert "y/n" not in typed(home, ["run", home / "t"])[1]
 
 
 @pytest.mark.parametrize("char", ["\x1b", "\r", "\x07", "\x9b", "\u202e", "\u200b", "\x00", "\u2066", "\udc80"])

@@ -19,8 +19,8 @@ import pytest
 from cli_world import kept
 from kept.install import client_checks
 from kept.install.doctor import apply_repairs, run_checks
-from kept.install.setup import install_hooks
-from kept.local.clients import AGENTS, CLIENTS, has_hooks
+from kept.install.setup import install_hooks, plan_hooks
+from kept.local.clients import CLIENTS, GEMINI, has_hooks
 from kept.local.queue import enqueue_transcript
 from kept.paths import find_paths
 from kept.pipeline.run import RunOptions, run_pipeline
@@ -45,7 +45,7 @@ def place(home, monkeypatch):
     paths = find_paths(None, {"HOME": str(home)})
     with open_workspace(paths) as workspace:
         run_pipeline(workspace, [], RunOptions())
-    install_hooks(paths)
+    install_hooks(paths, plan_hooks(paths))
     trust_hooks(paths.root / ".codex", paths.root / ".codex" / "hooks.json")
     return paths
 

@@ -57,7 +57,7 @@ def place(home):
 def test_everything_comes_and_goes_and_the_home_is_byte_for_byte_as_before(desk_at, home, place):
     say(home, "a", RULE)
     before = tree(home)
-    install_hooks(place)
+    install_hooks(place, plan_hooks(place))
     install_job(place, {}, kind="systemd", run=quiet)
     with desk_at(home) as workspace:
         run_pipeline(workspace, [], RunOptions())
@@ -72,7 +72,7 @@ def test_everything_comes_and_goes_and_the_home_is_byte_for_byte_as_before(desk_
 
 
 def test_what_was_changed_in_the_settings_meanwhile_stays(desk_at, home, place):
-    install_hooks(place)
+    install_hooks(place, plan_hooks(place))
     path = home / ".claude" / "settings.json"
     body = json.loads(path.read_text())
     body["theme"] = "dark"
@@ -85,7 +85,7 @@ def test_what_was_changed_in_the_settings_meanwhile_stays(desk_at, home, place):
 def test_settings_in_which_nothing_but_the_hooks_stood_are_gone_with_them(desk_at, home, place):
     path = home / ".claude" / "settings.json"
     path.write_text("{}")
-    install_hooks(place)
+    install_hooks(place, plan_hooks(place))
     with desk_at(home) as workspace:
         uninstall_kept(workspace, {}, run=quiet)
     assert not path.exists()
@@ -123,9 +123,9 @@ def test_a_memory_md_that_was_the_persons_before_kept_came_is_byte_for_byte_as_b
 
 def test_installing_twice_changes_nothing_more_and_still_leaves_cleanly(desk_at, home, place):
     before = tree(home)
-    install_hooks(place)
+    install_hooks(place, plan_hooks(place))
     assert plan_hooks(place) == ()
-    assert install_hooks(place) == ()
+    assert install_hooks(place, plan_hooks(place)) == ()
     with desk_at(home) as workspace:
         uninstall_kept(workspace, {}, run=quiet)
     assert tree(home) == before
@@ -133,7 +133,7 @@ def test_installing_twice_changes_nothing_more_and_still_leaves_cleanly(desk_at,
 
 def test_setup_lets_claude_code_call_one_tool_without_asking_and_no_other(home, place):
     assert all("permissions" not in json.loads(change.text) for change in plan_hooks(place, allow=False))
-    install_hooks(place)
+    install_hooks(place, plan_hooks(place))
     assert json.loads((home / ".claude" / "settings.json").read_text())["permissions"] == {"allow": [SUGGEST]}
     assert "permissions" not in json.loads((home / ".codex" / "hooks.json").read_text())
 
@@ -148,7 +148,7 @@ def test_setup_lets_codex_and_gemini_call_one_tool_and_leaves_without_a_trace(de
     (home / ".gemini/extensions/kept/gemini-extension.json").write_text('{"name": "kept"}')
     before = tree(home)
     assert {each.path.name for each in plan_hooks(place, allow=False)}.isdisjoint({"config.toml", "kept.toml"})
-    install_hooks(place)
+    install_hooks(place, plan_hooks(place))
     body = tomllib.loads((home / ".codex/config.toml").read_text())
     owner = body["plugins"]["kept@mine"] if "plugins" in body else body
     assert owner["mcp_servers"]["kept"]["tools"] == {"save_what_user_said": {"approval_mode": "approve"}}
@@ -163,7 +163,7 @@ def test_setup_lets_codex_and_gemini_call_one_tool_and_leaves_without_a_trace(de
 def test_what_a_person_adds_to_codex_settings_stays_when_kept_leaves(desk_at, home, place):
     settings = home / ".codex/config.toml"
     settings.write_text('[mcp_servers.kept]\ncommand = "kept"\n')
-    install_hooks(place)
+    install_hooks(place, plan_hooks(place))
     settings.write_text(f'{settings.read_text()}\n[profiles.mine]\nmodel = "x"\n')
     with desk_at(home) as workspace:
         uninstall_kept(workspace, {}, run=quiet)
@@ -186,8 +186,8 @@ def test_codex_settings_without_kepts_server_or_in_which_a_person_decided_stay(t
 def test_settings_that_are_no_json_are_told_and_left_alone(home, place):
     path = home / ".claude" / "settings.json"
     path.write_text("{ // mine\n}")
-    with pytest.raises(ConfigError, match="not JSON"):
-        install_hooks(place)
+    with pytest.raises(ConfigError, match="no JSON"):
+        install_hooks(place, plan_hooks(place))
     assert path.read_text() == "{ // mine\n}"
 
 
@@ -276,12 +276,12 @@ def test_where_a_plugin_brings_the_hooks_setup_adds_none_and_the_doctor_tells(ho
     found = {each.name: each for each in run_checks(place)}
     assert found["claude"].detail == "calls kept before each prompt (plugin)"
     (home / ".codex" / "config.toml").write_text('[plugins."kept@mine"]\nenabled = true\n')
-    install_hooks(place)
+    install_hooks(place, plan_hooks(place))
     assert hooked_clients(place) == ()
 
 
 def test_the_doctor_tells_where_both_call_kept_and_where_the_kept_that_is_called_is_gone(home, place):
-    install_hooks(place)
+    install_hooks(place, plan_hooks(place))
     settings = home / ".claude" / "settings.json"
     body = json.loads(settings.read_text())
     settings.write_text(json.dumps(body | {"enabledPlugins": {"kept@kept": True}}))
@@ -308,7 +308,7 @@ def test_settings_that_name_no_plugin_of_kepts_have_none(text):
 
 def test_where_the_store_is_gone_already_hooks_and_schedule_go_all_the_same(home, place, capsys):
     before = tree(home)
-    install_hooks(place)
+    install_hooks(place, plan_hooks(place))
     install_job(place, {}, kind="systemd", run=quiet)
     left = uninstall_system_parts(place, {}, run=quiet)
     assert left.problems == []
@@ -320,7 +320,7 @@ def test_a_section_tells_how_to_hand_over_where_no_hook_does(sectioned_desk, hom
     run_pipeline(sectioned_desk, [], RunOptions())
     assert START in (home / ".codex" / "AGENTS.md").read_text()
     assert START in (home / ".gemini" / "GEMINI.md").read_text()
-    install_hooks(place)
+    install_hooks(place, plan_hooks(place))
     run_pipeline(sectioned_desk, [], RunOptions())
     assert START not in (home / ".codex" / "AGENTS.md").read_text()
     assert START in (home / ".gemini" / "GEMINI.md").read_text()
@@ -363,7 +363,7 @@ def test_a_clients_folder_outside_the_home_is_read_hooked_written_and_left_as_it
     with desk_at(home, variables=variables) as workspace:
         run_pipeline(workspace, [], RunOptions())
         assert "ISO 8601" in (own / "rules" / "memory.md").read_text()
-        install_hooks(place)
+        install_hooks(place, plan_hooks(place))
         assert has_hooks((own / "settings.json").read_text())
         assert not (home / ".claude").exists()
         assert uninstall_kept(workspace, {}, run=quiet).problems == []
@@ -378,7 +378,7 @@ def test_with_hooks_the_memory_file_has_what_holds_everywhere_and_without_them_a
         create_memory(workspace, "Explain the options before changing anything.", "preference")
         run_pipeline(workspace, [], RunOptions())
         assert "ISO 8601" in memory.read_text()
-        install_hooks(place)
+        install_hooks(place, plan_hooks(place))
         run_pipeline(workspace, [], RunOptions())
         assert "ISO 8601" not in memory.read_text()
         assert "Explain the options" in memory.read_text()

@@ -2,7 +2,7 @@
 
 import re
 
-from kept.install.setup import install_hooks
+from kept.install.setup import install_hooks, plan_hooks
 from kept.paths import find_paths
 from kept.pipeline.run import RunOptions, run_pipeline
 from talking import say
@@ -132,5 +132,6 @@ def test_pages_agree_on_what_a_session_sees_with_a_hook_and_without(served, home
     text = served.ask("GET", "/context?project=/x/harbor&message=ferry")[2]
     assert "No hook is installed in Claude Code" in text
     assert "With this message a hook, which is not installed, would add" in text
-    install_hooks(find_paths(None, {"HOME": str(home)}))
+    paths = find_paths(None, {"HOME": str(home)})
+    install_hooks(paths, plan_hooks(paths))
     assert count_lines_of_the_start(served, made) == ("2", "2", True)

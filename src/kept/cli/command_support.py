@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 
 from kept.cli.call import GlobalOptions
-from kept.cli.console import Line, to_safe_line, write_lines
+from kept.cli.console import Line, Span, to_safe_line, write_line, write_lines
 from kept.core.errors import BusyError, UsageError
 from kept.local import files
 from kept.local.agents_shell import agent_variable
@@ -63,6 +63,12 @@ def read_key(choices: str, hint: Line | None = None) -> str:
             return pressed
         if hint is not None:
             write_lines([hint])
+
+
+def confirm(*question: Span | str) -> bool:
+    """Ask a question that one key answers, y or n; False where nobody is there to answer."""
+    write_line(*question, ("  y/n", "dim"))
+    return read_key("yn") == "y"
 
 
 def read_keystroke() -> str:

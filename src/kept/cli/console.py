@@ -123,6 +123,11 @@ def write_answer(body: Callable[[], Any], lines: Iterable[Line], *, as_json: boo
     write_json(body()) if as_json else write_lines(lines)
 
 
+def diff_lines(lines: Iterable[str], indent: str = "  ") -> Iterator[Line]:
+    """The lines of a unified diff in colours."""
+    yield from (line((f"{indent}{text}", {"+": "green", "-": "red", "@": "cyan"}.get(text[:1], "dim"))) for text in lines)
+
+
 def more_lines(count: int, shown: int, rest: str, *, indent: int = 2) -> Iterator[Line]:
     """A line that says how many results are not shown, and that ``rest`` shows them; nothing if all are shown."""
     if count > shown:

@@ -15,7 +15,7 @@ from kept.cli.parsers import create_help_parser, create_parser, full_overview_te
 from kept.cli.registry import COMMANDS, Command
 from kept.core.errors import KeptError, UsageError
 
-INTERRUPTED = 130
+_INTERRUPTED = 130
 
 
 def main(words: Sequence[str]) -> NoReturn:
@@ -29,7 +29,7 @@ def main(words: Sequence[str]) -> NoReturn:
     except KeptError as error:
         code = _report_error(error.exit_code, str(error), error, words)
     except KeyboardInterrupt:
-        code = _report_error(INTERRUPTED, "stopped; nothing is lost, the next run continues")
+        code = _report_error(_INTERRUPTED, "stopped; nothing is lost, the next run continues")
     except BrokenPipeError:
         _silence_output()  # the reader of our output has closed it
         code = 0

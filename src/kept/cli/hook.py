@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import tzinfo
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from kept.core.errors import StoreError
@@ -53,7 +53,7 @@ def answer_event(words: list[str]) -> int:
         elif event in EVENTS:
             client, plugin = _detect_client(words, payload), "--plugin" in words
             if not plugin or not _is_hooked_by_settings(client, event):
-                sys.stdout.write((PLUGIN_EVENTS if plugin else EVENTS)[event](root, payload, client))
+                sys.stdout.write((_PLUGIN_EVENTS if plugin else EVENTS)[event](root, payload, client))
                 sys.stdout.flush()
         else:
             _log_problem(root, event, f"there is no such event; events: {', '.join(EVENTS)}")
@@ -106,6 +106,10 @@ def _payload_text(payload: Mapping[str, Any], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
+def _has_store(state: str) -> bool:
+    return os.path.isfile(os.path.join(state, "kept.db"))  # noqa: PTH113, PTH118 - as in local/queue.py
+
+
 def _log_problem(root: str, event: str, what: str) -> None:
     try:
         if root and os.path.isdir(queue.state_folder(root)):  # noqa: PTH112 - as in local/queue.py
@@ -129,12 +133,10 @@ def _session_start(root: str, payload: Mapping[str, Any], client: str) -> str:
     state = queue.state_folder(root)
     if _payload_text(payload, "source") not in ("resume", "fork") and session:
         queue.reset_shown(state, session)
-    from kept.local.queue import claim_unreported_failures, render_failures  # noqa: PLC0415 - not needed for prompts
-
-    failed = claim_unreported_failures(state)
+    failed = queue.claim_unreported_failures(state)
     reminder = _handover_notice(root, payload, lambda: reminders.start_reminder(state, session, _payload_text(payload, "source")))
     return _inject_context(
-        root, payload, client, "SessionStart", message="", first=render_failures(failed) if failed else "", reminder=reminder
+        root, payload, client, "SessionStart", message="", first=queue.render_failures(failed) if failed else "", reminder=reminder
     )
 
 
@@ -168,7 +170,7 @@ def _tool_failure(root: str, payload: Mapping[str, Any], _: str) -> str:
     """After a failed command: the fix that helped before, once per session. Some clients call this after every command."""
     state, session = queue.state_folder(root), _payload_text(payload, "session_id")
     marks = () if payload.get("is_interrupt") is True else failure_marks(_tool_output(payload))
-    if not marks or not os.path.isfile(os.path.join(state, "kept.db")):  # noqa: PTH113, PTH118 - as in local/queue.py
+    if not marks or not _has_store(state):
         return ""
     keys = queue.load_shown(state, session) if session else None
     shown = frozenset(key.removeprefix(_AFTER) for key in keys or () if key.startswith(_AFTER))
@@ -205,7 +207,7 @@ def _handover_notice(root: str, payload: Mapping[str, Any], make_notice: Callabl
     """The text that tells the agent to hand over the person's words; empty if the settings say so, the session is off the record,
     kept was never run, or the notice cannot be recorded.
     """
-    if not os.path.isfile(os.path.join(queue.state_folder(root), "kept.db")):  # noqa: PTH113, PTH118 - as in local/queue.py
+    if not _has_store(queue.state_folder(root)):
         return ""
     try:
         notice = "" if _load_settings(root).handover == reminders.OFF else make_notice()
@@ -220,20 +222,12 @@ def _inject_context(
     root: str, payload: Mapping[str, Any], client: str, name: str, *, message: str, first: str = "", reminder: str = ""
 ) -> str:
     state, session = queue.state_folder(root), _payload_text(payload, "session_id")
-    store = os.path.join(state, "kept.db")  # noqa: PTH118 - as in local/queue.py
     name = _payload_text(payload, "hook_event_name") if client == "gemini" else name
-    if not os.path.isfile(store):  # noqa: PTH113 - as in local/queue.py
+    if not _has_store(state):
         return _format_output(name, render_block((), first)) if first else ""
     try:
         context = _find_context(root, payload, client, message)
-    except (
-        StoreError,
-        OSError,
-        ValueError,
-        TypeError,
-        LookupError,
-        AttributeError,
-    ) as error:  # the settings may be invalid
+    except (StoreError, OSError, ValueError, TypeError, LookupError, AttributeError) as error:  # the settings may be invalid
         _log_problem(root, name, f"nothing was recalled: {error}")
         context = NOTHING
     if session and context is not NOTHING:
@@ -363,7 +357,7 @@ def _pre_compact(root: str, payload: Mapping[str, Any], _: str) -> str:
     """Before compaction: archive what is new in the transcript, and write the day's note."""
     _enqueue_session(root, payload)
     path, state = _payload_text(payload, "transcript_path"), queue.state_folder(root)
-    if path and os.path.isfile(os.path.join(state, "kept.db")):  # noqa: PTH113, PTH118 - as in local/queue.py
+    if path and _has_store(state):
         from kept.pipeline.flush import archive_transcript  # noqa: PLC0415 - only this hook reads a transcript
 
         problem = archive_transcript(root, path, most=_FLUSHED, session=_payload_text(payload, "session_id"))
@@ -385,11 +379,6 @@ def _session_end(root: str, payload: Mapping[str, Any], _: str, usual: str = "qu
     return ""
 
 
-def _plugin_end(root: str, payload: Mapping[str, Any], client: str) -> str:
-    """The end of a session with the plugin: its transcript is read at once, unless the settings say otherwise."""
-    return _session_end(root, payload, client, usual="run")
-
-
 def _allow_suggestion(root: str, payload: Mapping[str, Any], _: str) -> str:
     """Allow the plugin's tool that hands over the person's words; the client decides about every other tool."""
     allowed = is_suggestion_tool(_payload_text(payload, "tool_name"))
@@ -406,7 +395,8 @@ def _enqueue_session(root: str, payload: Mapping[str, Any]) -> None:
         queue.enqueue_transcript(state, path, _format_now())
 
 
-EVENTS: Mapping[str, Callable[[str, Mapping[str, Any], str], str]] = {
+_Answer = Callable[[str, Mapping[str, Any], str], str]  # takes home, payload and client; returns what the client reads
+EVENTS: Mapping[str, _Answer] = {
     "session-start": _session_start,
     "user-prompt": _user_prompt,
     "stop": _stop,
@@ -416,6 +406,11 @@ EVENTS: Mapping[str, Callable[[str, Mapping[str, Any], str], str]] = {
     "subagent-start": _subagent_start,
     "tool-failure": _tool_failure,
 }
-PLUGIN_EVENTS = {**EVENTS, "session-start": _plugin_start, "session-end": _plugin_end}
+# With the plugin the transcript of a session that ends is read at once, unless the settings say otherwise.
+_PLUGIN_EVENTS: Mapping[str, _Answer] = {
+    **EVENTS,
+    "session-start": _plugin_start,
+    "session-end": partial(_session_end, usual="run"),
+}
 
 __all__ = ["EVENTS", "answer_event"]

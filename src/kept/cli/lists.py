@@ -20,7 +20,7 @@ from kept.core.project import PROJECT
 from kept.core.text import mixed_scripts
 from kept.core.times import format_day, format_minute
 from kept.memories.browse import WHOSE, load_conversation, to_json_value, trace_memory
-from kept.profiles.profile import Profile, category_title
+from kept.profiles.profile import category_title
 from kept.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -30,10 +30,8 @@ EVERYWHERE, FORGOTTEN = "everywhere", "(forgotten)"
 
 
 def grouped_lines(
+    workspace: Workspace,
     memories: Iterable[Memory],
-    profiles: Sequence[Profile],
-    names: Mapping[str, str],
-    zone: ZoneInfo,
     moment: datetime | None = None,
     *,
     ordered: bool = False,
@@ -44,7 +42,7 @@ def grouped_lines(
     With ``moment``, a memory that was not active then is marked with its status. ``ordered`` memories are not sorted. ``then`` maps
     ids to the text that a memory had at the time that the list shows.
     """
-    kinds = [(profile.id, category.id) for profile in profiles for category in profile.categories]
+    kinds = [(profile.id, category.id) for profile in workspace.profiles for category in profile.categories]
     order = {kind: number for number, kind in enumerate(kinds)}
 
     def sort_key(memory: Memory) -> tuple[bool, str, int, str, str]:
@@ -53,12 +51,14 @@ def grouped_lines(
 
     placed = memories if ordered else sorted(memories, key=sort_key)
     for scope, inside in groupby(placed, key=lambda memory: memory.scope):
-        yield line((scope_name(scope, names), "bold"))
+        yield line((scope_name(scope, workspace.scope_names()), "bold"))
         for (profile, category), chosen in groupby(inside, key=lambda memory: (memory.profile, memory.category)):
-            yield line((f"  {category_title(profiles, profile, category)}", "cyan"))
+            yield line((f"  {category_title(workspace.profiles, profile, category)}", "cyan"))
             for memory in chosen:
                 word = memory.outcome_at(moment) if moment else Status.ACTIVE.value
-                yield memory_line(memory, zone, "" if word == Status.ACTIVE.value else word, (then or {}).get(memory.id, ""))
+                yield memory_line(
+                    memory, workspace.zone, "" if word == Status.ACTIVE.value else word, (then or {}).get(memory.id, "")
+                )
 
 
 BY = ("model", "agent", "person", "rules")

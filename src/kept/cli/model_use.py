@@ -148,13 +148,7 @@ def cost_lines(runs: Sequence[tuple[Run, str]], costs: Costs) -> Iterator[Line]:
 
 
 def _parse_usage(body: Mapping[str, Any]) -> Usage:
-    return Usage(
-        calls=body["calls"],
-        input_tokens=body["input_tokens"],
-        output_tokens=body["output_tokens"],
-        cached_tokens=body["cached_tokens"],
-        cost=body["cost"],
-    )
+    return Usage(**{name: body[name] for name in ("calls", "input_tokens", "output_tokens", "cached_tokens", "cost")})
 
 
 _DECIDED = "llm.adapter"  # the person has decided if this is set, even to "none"

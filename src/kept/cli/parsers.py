@@ -61,7 +61,7 @@ def _build_parser(command: Command, function: Callable[..., object]) -> Any:
     from typer.main import get_command  # noqa: PLC0415
 
     app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["--help", "-h"]})
-    app.command(command.name, epilog=command_epilog(command))(function)
+    app.command(command.name, epilog=_format_epilog(command))(function)
     values: Any = core
     if "build_runtime_param" in vars(core) and not isinstance(values.build_runtime_param, partial):
         values.build_runtime_param = partial(_TypedValue, values.build_runtime_param)
@@ -164,7 +164,7 @@ def overview_text() -> str:
         "",
         "Usage: kept COMMAND [OPTIONS]",
         "",
-        *(_command_row(COMMANDS[name]) for name in EVERYDAY),
+        *(_format_row(COMMANDS[name]) for name in EVERYDAY),
         "",
         f"All {len(COMMANDS)} commands, and what held, refused and the like mean: kept help all",
         "More about a command, with an example: kept COMMAND --help",
@@ -177,17 +177,17 @@ def full_overview_text() -> str:
     """The page of help with all commands by group, the global options, and the states of memories."""
     lines = ["Usage: kept COMMAND [OPTIONS]"]
     for title, group in GROUPS.items():
-        lines += ["", f"{title}:", *map(_command_row, group)]
+        lines += ["", f"{title}:", *map(_format_row, group)]
     for title, rows in (("With every command", GLOBAL_OPTIONS), ("What a memory or a proposal can be", STATES)):
         lines += ["", f"{title}:", *(f"  {name:<16}{meaning}" for name, meaning in rows)]
     return "\n".join(lines)
 
 
-def _command_row(command: Command) -> str:
+def _format_row(command: Command) -> str:
     return f"  {command.name:<11}{command.summary}"
 
 
-def command_epilog(command: Command) -> str:
+def _format_epilog(command: Command) -> str:
     """The end of a command's help: its examples, and related commands."""
     lines = ["\b", "Example:" if len(command.examples) == 1 else "Examples:", *(f"  {example}" for example in command.examples)]
     others = dict.fromkeys(name for item in TOGETHER if command.name in item for name in item if name != command.name)

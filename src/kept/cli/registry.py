@@ -171,7 +171,7 @@ GROUPS = {
         ),
         Command(
             "forget",
-            "commands.forget:command",
+            "commands.forget:forget",
             "erase a memory, a sentence, a session or a project for good, everywhere",
             (
                 "kept forget 3fa2b1c0de",

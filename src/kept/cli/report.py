@@ -1,4 +1,4 @@
-"""Format the report of a run. Pure: a report in, lines out."""
+"""Format the report of a run as lines."""
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,9 +16,9 @@ from kept.memories.history import describe_counts
 from kept.memories.waiting import PendingProposal, best_of_all, best_of_each_scope, describe_set_aside
 from kept.pipeline.run import RunOptions
 from kept.pipeline.run_report import RunReport
-from kept.profiles.profile import Profile
 from kept.profiles.prompts import BUILT_IN
 from kept.sources.files import SkipReason
+from kept.workspace import Workspace
 
 _NEW_SHOWN = 20
 _BEST_SHOWN = 3
@@ -27,14 +27,7 @@ _PATHS_SHOWN = 10
 
 
 def report_lines(
-    report: RunReport,
-    options: RunOptions,
-    *,
-    profiles: Sequence[Profile],
-    names: Mapping[str, str],
-    zone: ZoneInfo,
-    verbose: bool = False,
-    worth_asking: Container[str] | None = None,
+    workspace: Workspace, report: RunReport, options: RunOptions, *, verbose: bool, worth_asking: Container[str] | None
 ) -> Iterator[Line]:
     """The report of a run, for a person. Of the held memories it lists those in ``worth_asking``; all if that is None."""
     if options.dry:
@@ -49,18 +42,18 @@ def report_lines(
     if apart := sum(memory.reason.endswith(UNTRIED) for memory in report.asked_about):
         text = f"{format_count(apart, 'proposal')} of a model that did not pass its trial"
         yield line((text, "yellow"), (f" → kept review --all; kept undo r{report.run} takes back all that this run brought", "dim"))
-    yield from _new_memory_lines("New", report.new, "kept list", names=names, profiles=profiles, zone=zone)
+    yield from _new_memory_lines(workspace, "New", report.new, "kept list")
     held = tuple(memory for memory in report.asked_about if not memory.reason.endswith(UNTRIED))
     if worth_asking is not None:
         held = tuple(memory for memory in held if memory.id in worth_asking)
-    yield from _new_memory_lines("Held for you", held, "kept review --all", names=names, profiles=profiles, zone=zone)
+    yield from _new_memory_lines(workspace, "Held for you", held, "kept review --all")
     yield from _hand_edit_lines(report.written.operations)
     if withdrawn := report.curated.operations["retire"]:
         why = ["that you took back"] if report.curated.taken_back else []
         why += ["whose evidence no longer counts"] if withdrawn > report.curated.taken_back else []
         text = f"{format_count(withdrawn, 'memory', 'memories')} {' or '.join(why)}"
         yield line(("Retired: ", "yellow"), text, (" → kept log lists them, kept undo brings them back", "dim"))
-    yield from missed_lines(report.covered, zone, whole=verbose)
+    yield from missed_lines(report.covered, workspace.zone, whole=verbose)
     yield from problem_lines(report, verbose=verbose)
     for path, bytes_ in report.written.files:
         done = ("Would write " if options.dry else "Wrote ") if bytes_ else ("Would remove " if options.dry else "Removed ")
@@ -206,26 +199,17 @@ def format_account(records: int, kept: int, dropped: Mapping[str, int]) -> str:
     )
 
 
-def _new_memory_lines(
-    title: str, new: tuple[Memory, ...], rest: str, *, profiles: Sequence[Profile], names: Mapping[str, str], zone: ZoneInfo
-) -> Iterator[Line]:
+def _new_memory_lines(workspace: Workspace, title: str, new: tuple[Memory, ...], rest: str) -> Iterator[Line]:
     """The memories that a run brought: the best of them, and what shows the ``rest``."""
     if not new:
         return
+    weights = {(profile.id, kind.id): kind.weight for profile in workspace.profiles for kind in profile.categories}
+    best = sorted(new, key=lambda memory: (-weights.get((memory.profile, memory.category), 0) * memory.confidence, memory.id))
     yield line()
     yield line((f"{title}: {format_count(len(new), 'memory', 'memories')}", "bold green"))
-    yield from grouped_lines(_select_best_new(new, profiles), profiles, names, zone)
+    yield from grouped_lines(workspace, best[:_NEW_SHOWN])
     yield from more_lines(len(new), _NEW_SHOWN, rest, indent=4)
     yield line()
-
-
-def _select_best_new(new: tuple[Memory, ...], profiles: Sequence[Profile]) -> tuple[Memory, ...]:
-    weights = {(profile.id, category.id): category.weight for profile in profiles for category in profile.categories}
-    return tuple(
-        sorted(new, key=lambda memory: (-weights.get((memory.profile, memory.category), 0) * memory.confidence, memory.id))[
-            :_NEW_SHOWN
-        ]
-    )
 
 
 def missed_lines(

@@ -37,7 +37,11 @@ from kept.paths import Paths
 
 _SESSION = "kept-doctor"
 _MANAGED = (Path("/etc/claude-code/managed-settings.json"), Path("/Library/Application Support/ClaudeCode/managed-settings.json"))
-_LEAVE = {"claude": "claude plugin uninstall kept@kept", "codex": "codex plugin remove kept@kept"}
+REMOVE_PLUGIN = {
+    "claude": "claude plugin uninstall kept@kept",
+    "codex": "codex plugin remove kept@kept",
+    "gemini": "gemini extensions uninstall kept",
+}
 _NEWER = {
     "claude": "claude plugin update kept@kept",
     "codex": "codex plugin add kept@kept",
@@ -89,7 +93,7 @@ def check_clients(home: Paths) -> Iterator[CheckFinding]:
             yield from _check_version(client)
         if client in calling and client in with_plugin:
             detail = "called by the settings and by the plugin; the plugin's hooks stay silent, so nothing is added twice"
-            yield CheckFinding(name=client.name, ok=None, detail=detail, fix=f"keep one: {_LEAVE.get(client.name, '')}")
+            yield CheckFinding(name=client.name, ok=None, detail=detail, fix=f"keep one: {REMOVE_PLUGIN[client.name]}")
         elif client in with_plugin:
             yield from _check_plugin(home, client)
         elif client in calling:

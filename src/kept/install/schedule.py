@@ -7,6 +7,7 @@ reads whatever is new.
 import os
 import plistlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -141,8 +142,7 @@ def cron_line(entry: JobEntry) -> str:
 def _quote_shell(word: str) -> str:
     if any(char in word for char in "\n\r\0"):
         raise UsageError("a path with a line break cannot stand in a crontab", where=word[:80])
-    quoted = word if re.fullmatch(r"[\w@+=:,./-]+", word) else "'" + word.replace("'", "'\\''") + "'"
-    return quoted.replace("%", "\\%")
+    return shlex.quote(word).replace("%", "\\%")
 
 
 def units_folder(home: Path, env: Mapping[str, str]) -> Path:

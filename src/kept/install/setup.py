@@ -55,11 +55,11 @@ from kept.workspace import Workspace
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SettingsChange:
-    """A planned or completed change to a file: its path, a description, and its new text (None: the file is deleted)."""
+    """A planned or completed change to a file: its path, a description, and its new text."""
 
     path: Path
     what: str
-    text: str | None
+    text: str
 
 
 @dataclass(kw_only=True, slots=True)
@@ -155,21 +155,16 @@ def _plan_permissions(home: Paths) -> Iterator[SettingsChange]:
             )
 
 
-def install_hooks(home: Paths, changes: tuple[SettingsChange, ...] | None = None) -> tuple[SettingsChange, ...]:
-    """Write the changes (default: those of :func:`plan_hooks`), and record the previous content. Raises ConfigError,
-    ChangedError.
-    """
-    changes, noted = plan_hooks(home) if changes is None else changes, _load_setup_note(home)
+def install_hooks(home: Paths, changes: tuple[SettingsChange, ...]) -> tuple[SettingsChange, ...]:
+    """Write the changes of :func:`plan_hooks`, and record the previous content. Raises ConfigError, ChangedError."""
+    note = _load_setup_note(home)
     for change in changes:
         content = files.read_file(change.path)
-        data = (change.text or "").encode()
-        first = str(change.path) not in noted or not _has_kept_entries(content.data.decode("utf-8", "replace"))
-        before = None if content.stamp == files.MISSING else base64.b64encode(content.data).decode()
-        if first:
-            noted[str(change.path)] = {"before": before, "after": base64.b64encode(data).decode()}
-        else:
-            noted[str(change.path)]["after"] = base64.b64encode(data).decode()
-        _save_setup_note(home, noted)
+        data = change.text.encode()
+        if str(change.path) not in note or not _has_kept_entries(content.data.decode("utf-8", "replace")):
+            note[str(change.path)] = {"before": None if content.stamp == files.MISSING else base64.b64encode(content.data).decode()}
+        note[str(change.path)]["after"] = base64.b64encode(data).decode()
+        _save_setup_note(home, note)
         files.write_if_unchanged(change.path, data, expect=content.stamp, root=home.boundary(change.path))
     return changes
 

@@ -1,21 +1,20 @@
 """``kept config``: show, get and set settings, and try the language model."""
 
-import os
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Annotated, Any
 
 import typer
 
-from kept.cli.command_support import call_options, command_workspace, is_interactive, read_key
+from kept.cli.command_support import command_home, command_workspace, confirm, is_interactive
 from kept.cli.commands.status import inactive_profile_lines
 from kept.cli.console import Line, format_path, hanging_line, line, write_json, write_line, write_lines
+from kept.cli.model_use import format_cost
 from kept.core.codec import dump, json_fields
 from kept.core.errors import UsageError
 from kept.memories import configure
 from kept.memories.browse import load_status
 from kept.memories.configure import Setting
-from kept.paths import find_paths
 from kept.pipeline.probe import ProbePlan, plan_probe, run_probe
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
@@ -43,7 +42,7 @@ def config(
         raise UsageError("wrong arguments for `kept config`", hint="kept config [show] | list | get NAME | set NAME VALUE | try")
     if action == "try":
         return _try_model(context, yes=yes, as_json=as_json)
-    home = find_paths(call_options(context).home, os.environ)
+    home = command_home(context)
     if action == "list":
         settings = configure.describe_settings(home)
         write_json([dump(setting) for setting in settings]) if as_json else write_lines(_format_settings(settings))
@@ -74,16 +73,19 @@ def _try_model(context: typer.Context, *, yes: bool, as_json: bool) -> int:
         if not yes:
             if not is_interactive():
                 raise UsageError("a trial sends a question to the language model, so it needs a yes", hint="add --yes")
-            write_lines(_probe_plan_lines(plan_probe(workspace)))
-            if read_key("yn") != "y":
+            plan = plan_probe(workspace)
+            write_lines(_probe_plan_lines(plan))
+            if not confirm((f"About {plan.tokens} tokens, {format_cost(plan.cost)}. Send it?", "bold")):
                 raise UsageError("nothing was sent")
         result = run_probe(workspace)
     if as_json:
         write_json(json_fields(result, well="ok", told="answer", seconds="seconds", tokens="tokens", cost="cost"))
     else:
-        price = "price unknown" if result.cost is None else f"{result.cost:.4f} USD"
         text = f"It answered “{result.answer}”" if result.ok else f"It did not answer: {result.answer}"
-        write_line((text, "green" if result.ok else "red"), (f" ({result.seconds:.1f} s, {result.tokens} tokens, {price})", "dim"))
+        write_line(
+            (text, "green" if result.ok else "red"),
+            (f" ({result.seconds:.1f} s, {result.tokens} tokens, {format_cost(result.cost)})", "dim"),
+        )
     return 0 if result.ok else 1
 
 
@@ -91,8 +93,6 @@ def _probe_plan_lines(plan: ProbePlan) -> Iterator[Line]:
     yield line(("To:    ", "cyan"), plan.where)
     yield line(("Model: ", "cyan"), plan.model)
     yield from (line(("  ", ""), item) for item in plan.words.splitlines())
-    price = "price unknown" if plan.cost is None else f"about {plan.cost:.4f} USD"
-    yield line((f"About {plan.tokens} tokens, {price}. Send it? ", "bold"), ("y/n", "dim"))
 
 
 def _format_settings(settings: Sequence[Setting]) -> Iterator[Line]:

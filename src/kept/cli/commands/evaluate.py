@@ -230,11 +230,7 @@ def _turns_lines(score: TurnScore) -> Iterator[Line]:
 def _replay_body(result: ReplayResult) -> dict[str, Any]:
     losses = {str(level): dict(result.losses[level]) for level in LEVELS}
     names = ("replies", "turns", "questions", "unreadable")
-    trial = (
-        json_fields(result.trial, "found", took="unwanted", obeyed="obeyed", unread="unread", passes="passes", failed="failed")
-        if result.trial
-        else None
-    )
+    trial = json_fields(result.trial, "found", "obeyed", "unread", "passes", "failed", took="unwanted") if result.trial else None
     return json_fields(result, *names) | {"losses": losses, "trial": trial} | _turns_body(result.score)
 
 

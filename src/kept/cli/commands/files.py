@@ -1,18 +1,16 @@
 """``kept files``: list the files that kept writes, show one, and preview what the next write would change."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
 
 from kept.cli.command_support import command_workspace
-from kept.cli.console import Line, format_count, hanging_line, line, write_answer
+from kept.cli.console import Line, diff_lines, format_count, hanging_line, line, write_answer
 from kept.core.codec import json_fields
 from kept.core.errors import UsageError
 from kept.pipeline import edit_file
 from kept.pipeline.edit_file import WritePreview
-
-_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def files(
@@ -38,7 +36,7 @@ def files(
                 lines = [line(item) for item in file.text.splitlines()] or [line((file.problem or file.condition.value, "dim"))]
             case "preview":
                 write_preview = edit_file.preview_write(workspace)
-                body = preview_body(write_preview)
+                body = json_fields(write_preview, "changes", "files", "problems")
                 lines = list(_preview_lines(write_preview))
             case other:
                 raise UsageError(f"no action {other!r}", hint="one of: list, show, preview")
@@ -58,11 +56,6 @@ def _file_body(file: edit_file.EditableFile, *, whole: bool) -> dict[str, Any]:
     return json_fields(file, *names, *(("text", "entries") if whole else ())) | {"memories": len(file.entries)}
 
 
-def preview_body(seen: WritePreview) -> dict[str, Any]:
-    """A preview as JSON."""
-    return json_fields(seen, "changes", "files", "problems")
-
-
 def _preview_lines(seen: WritePreview) -> Iterator[Line]:
     for change in seen.changes:
         was = (f"  (was: {change.before})", "dim") if change.before and change.before != change.after else ("", "")
@@ -71,15 +64,10 @@ def _preview_lines(seen: WritePreview) -> Iterator[Line]:
         )
     for name, lines in seen.files.items():
         yield line((name, "bold"))
-        yield from _difference_lines(lines)
+        yield from diff_lines(lines[2:])
         if not lines:
             yield line(("  only kept's own comments", "dim"))
     for problem in seen.problems:
         yield line((problem, "red"))
     if not seen.changes and not seen.files:
         yield line("Nothing would change.")
-
-
-def _difference_lines(lines: Sequence[str]) -> Iterator[Line]:
-    for item in lines[2:]:
-        yield line((f"  {item}", _STYLES.get(item[:1], "dim")))

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kept.cli.command_support import call_options, command_workspace, is_interactive, progress_if_shown, read_key
+from kept.cli.command_support import call_options, command_workspace, confirm, is_interactive, progress_if_shown
 from kept.cli.console import Line, format_count, format_path, hanging_line, line, write_json, write_line, write_lines
 from kept.cli.lists import memory_line
 from kept.core.codec import json_fields
@@ -18,15 +18,15 @@ from kept.pipeline.erase.forget import (
     ErasureReport,
     ErasureRequest,
     find_erasure_places,
-    forget,
     make_erasure_request,
     make_retention_request,
     preview_out_of_reach,
 )
+from kept.pipeline.erase.forget import forget as erase
 from kept.workspace import Workspace
 
 
-def command(
+def forget(
     context: typer.Context,
     numbers: Annotated[list[str] | None, typer.Argument(metavar="[ID…]", help="Memories, by id or the beginning of one.")] = None,
     *,
@@ -90,32 +90,29 @@ def command(
                 return 0
             chosen += _confirm_erasure(erasure_matches)
         with progress_if_shown(shown=shown) as progress:
-            gone = forget(workspace, request, also=chosen, progress=progress)
+            gone = erase(workspace, request, also=chosen, progress=progress)
         if named and not (gone.memories or gone.sessions or gone.items or gone.problems):
             hint = "name a source of `kept sources`, a file, or a session by 8 characters of its id or more"
             raise UsageError(f"nothing that was read comes from {named!r}", hint=hint)
         if as_json:
-            write_json(erasure_body(gone))
+            write_json(_erasure_body(gone))
         elif not quiet:
             before = tuple(memory.id for memory in request.memories if not memory.content)
             write_lines(_format_erasure(gone, proved=not (aged or before or gone.remains)))
             if before:
                 text = f"{', '.join(before)} was forgotten before, so its words are not known any more"
                 write_line(("Not proved: ", "yellow"), text, (' → kept forget --words "…"', "dim"))
-        write_lines([line(f"kept: {problem}") for problem in (*gone.problems, *map(_format_remaining, gone.remains))], sys.stderr)
+        remaining = (f"the words still stand in {place}; forget them by --words, or delete the file" for place in gone.remains)
+        write_lines([line(f"kept: {problem}") for problem in (*gone.problems, *remaining)], sys.stderr)
         return int(bool(gone.problems or gone.remains))
 
 
-def erasure_body(gone: ErasureReport) -> dict[str, Any]:
+def _erasure_body(gone: ErasureReport) -> dict[str, Any]:
     """What was forgotten, as JSON."""
     names = {"forgotten": "memories", "sessions": "sessions", "items": "items", "outside": "outside"}
     places = {name: count for name, count in gone.places.items() if count}
     near = [json_fields(place, "id", "where", "text") for place in gone.near]
     return json_fields(gone, **names) | {"places": places, "near": near} | json_fields(gone, "remains", "out_of_reach", "problems")
-
-
-def _format_remaining(place: str) -> str:
-    return f"the words still stand in {place}; forget them by --words, or delete the file"
 
 
 def _format_erasure(gone: ErasureReport, *, proved: bool) -> Iterator[Line]:
@@ -187,12 +184,6 @@ def _confirm_erasure(erasure_matches: Sequence[ErasureMatch]) -> list[str]:
     if not is_interactive():
         raise UsageError("forgetting cannot be undone, so it needs a yes; nothing was erased", hint="add --yes")
     count = len([place for place in erasure_matches if not place.near])
-    question = f"Erase all of it ({format_count(count, 'place')}), in backups too? This cannot be undone. "
-    write_line((question, "bold red"), ("y/n", "dim"))
-    if read_key("yn") != "y":
+    if not confirm((f"Erase all of it ({format_count(count, 'place')}), in backups too? This cannot be undone.", "bold red")):
         raise UsageError("nothing was forgotten")
-    chosen = []
-    for place in (place for place in erasure_matches if place.near):
-        write_lines([hanging_line([("Also ", "bold red")], f"“{place.text}”", ("  y/n", "dim"))])
-        chosen += [place.id] if read_key("yn") == "y" else []
-    return chosen
+    return [place.id for place in erasure_matches if place.near and confirm(("Also ", "bold red"), f"“{place.text}”")]

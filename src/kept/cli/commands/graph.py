@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -16,7 +16,7 @@ from kept.outputs.graph import build_knowledge_graph
 _SHAPES = {NodeKind.YOU: "doublecircle", NodeKind.PROJECT: "box", NodeKind.ENTITY: "ellipse", NodeKind.RESOURCE: "note"}
 _SHOWN = 40  # maximum things in a list; --json has all
 _TIES = 5
-PLURALS = {
+_PLURALS = {
     NodeKind.YOU: ("you", "you"),
     NodeKind.PROJECT: ("project", "projects"),
     NodeKind.ENTITY: ("entity", "entities"),
@@ -39,16 +39,11 @@ def graph(
     with command_workspace(context) as workspace:
         found = build_knowledge_graph(workspace, project=find_project(workspace, project), most=most)
     if as_json:
-        write_json(graph_body(found))
+        write_json(json_fields(found, "nodes", "edges", "left_out"))
     elif dot:
         write_text(_format_dot(found))
     else:
         write_lines(_format_graph(found))
-
-
-def graph_body(graph: Graph) -> dict[str, Any]:
-    """A graph as JSON."""
-    return json_fields(graph, "nodes", "edges", "left_out")
 
 
 def _format_graph(graph: Graph) -> Iterator[Line]:
@@ -68,7 +63,7 @@ def _format_graph(graph: Graph) -> Iterator[Line]:
         return
     more = [f"{format_count(len(things) - _SHOWN, 'thing')} more"] if len(things) > _SHOWN else []
     memories = sum(node.kind is NodeKind.MEMORY for node in graph.nodes)
-    left = [f"{format_count(count, *PLURALS[kind])} left out" for kind, count in sorted(graph.left_out.items())]
+    left = [f"{format_count(count, *_PLURALS[kind])} left out" for kind, count in sorted(graph.left_out.items())]
     yield line(("; ".join([format_count(memories, "memory", "memories"), *more, *left]) + "  → kept graph --json", "dim"))
 
 

@@ -13,7 +13,7 @@ from kept.cli.commands.edit import print_problems
 from kept.cli.commands.status import run_body
 from kept.cli.console import Line, format_count, hanging_line, line, more_lines, page_lines, write_json, write_line, write_lines
 from kept.cli.lists import FORGOTTEN, operation_name, step_line
-from kept.cli.model_use import cost_lines
+from kept.cli.model_use import cost_lines, format_cost
 from kept.core.codec import json_fields
 from kept.core.errors import UsageError
 from kept.core.fold import find_undone_passes
@@ -40,8 +40,8 @@ from kept.memories.history import (
     run_history,
     undo_model,
 )
-from kept.memories.history import redo as bring_back
-from kept.memories.history import undo as take_back
+from kept.memories.history import redo as redo_passes
+from kept.memories.history import undo as undo_passes
 from kept.memories.waiting import describe_set_aside
 from kept.pipeline.usage import load_costs
 from kept.store.values import Run
@@ -120,7 +120,7 @@ def _entry_lines(workspace: Workspace, entry: HistoryEntry, most: int | None, sc
     partly = [pass_.id for pass_, off in entry.passes if off and not all_off]
     if partly:
         yield line((f"  {_format_pass_ids(partly)} undone", "yellow"))
-    if text := describe_report(run):
+    if text := _describe_report(run):
         yield line((f"  {text}", "dim"))
     if most is None:
         yield line((f"  {_format_pass_ids([pass_.id for pass_, _ in entry.passes])} → kept undo r{run.id}", "dim"))
@@ -134,14 +134,12 @@ def _account_lines(entry: HistoryEntry, most: int | None) -> Iterator[Line]:
         yield line((f"  … and {len(entry.account) - len(steps)} steps that were done → kept log r{entry.run.id}", "dim"))
 
 
-def describe_report(run: Run) -> str:
+def _describe_report(run: Run) -> str:
     """What a run refused and what it asked a model, in words; empty if neither."""
     asked = run.report.get("llm") or {}
     parts = list(filter(None, [describe_set_aside(run.report.get("refused") or {})]))
     if asked.get("questions"):
-        cost = asked.get("cost")
-        price = "price unknown" if cost is None else f"{cost:.2f} USD"
-        parts.append(f"{format_count(asked['questions'], 'question')} to a model, {price}")
+        parts.append(f"{format_count(asked['questions'], 'question')} to a model, {format_cost(asked.get('cost'))}")
     return "; ".join(parts)
 
 
@@ -187,14 +185,14 @@ def undo(
     if model:
         return _apply_undo_redo(context, undo_model, lambda _: model, "Undone:", as_json=as_json)
     return _apply_undo_redo(
-        context, take_back, lambda workspace: " ".join(what or ()) or last_undoable_run(workspace), "Undone:", as_json=as_json
+        context, undo_passes, lambda workspace: " ".join(what or ()) or last_undoable_run(workspace), "Undone:", as_json=as_json
     )
 
 
 def redo(context: typer.Context, what: Which = None, *, as_json: AsJson = False) -> int:
     """Bring back what the last undo took back, or a run or pass of your choice."""
     return _apply_undo_redo(
-        context, bring_back, lambda workspace: " ".join(what or ()) or _last_undone(workspace), "Redone:", as_json=as_json
+        context, redo_passes, lambda workspace: " ".join(what or ()) or _last_undone(workspace), "Redone:", as_json=as_json
     )
 
 

@@ -36,11 +36,10 @@ from kept.journal.entry import EntryHead
 from kept.journal.feed_reading import collect_feeds
 from kept.journal.templates import list_templates
 from kept.memories.browse import find_scopes, to_export, to_json_value
-from kept.memories.day_view import DayView, find_wordings_at, list_active_days
-from kept.memories.day_view import load_day_view as look_at
+from kept.memories.day_view import DayView, find_wordings_at, list_active_days, load_day_view
 from kept.outputs.compose.pages import OutputRoute
 from kept.outputs.routing import ExtractedMemories, extracted_between, routes_by_memory
-from kept.pipeline import write_journal as use
+from kept.pipeline import write_journal
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.write_journal import BackfillPlan, EntryOptions, EntryOutcome, EntryState
 from kept.profiles.profile import category_title
@@ -100,14 +99,14 @@ def journal(
                     write_lines([*map(line, names), line((f"Your own lie in {own}", "dim"))])
                 return 0
             case _:
-                work = use.make_entry_options(workspace, template, model=not no_llm)
+                work = write_journal.make_entry_options(workspace, template, model=not no_llm)
                 if not estimate:
                     _read_new_inputs(workspace, model=work.model)
                 if action == "backfill":
-                    plan = use.plan_backfill(workspace, work, workspace.day(first), workspace.day(last, last=True))
+                    plan = write_journal.plan_backfill(workspace, work, workspace.day(first), workspace.day(last, last=True))
                     return _run_backfill(context, workspace, work, plan, concurrency, estimate=estimate, as_json=as_json)
                 spans = _parse_day_span(workspace, work, day, first, last)
-                done = use.write_journal_entry(workspace, work, *spans)
+                done = write_journal.write_journal_entry(workspace, work, *spans)
                 return _print_outcomes([done], as_json=as_json)
 
 
@@ -157,9 +156,8 @@ def _run_backfill(
             rest += f", about {money * (len(plan.days) - done) / len(plan.days):.2f} USD left" if money else ""
             write_line((f"{outcome.first}  {outcome.state.value}", ""), (f"  {rest}", "dim"), stream=sys.stderr)
 
-    return _print_outcomes(
-        use.backfill_entries(workspace, work, plan.days, tell, concurrency=concurrency), as_json=as_json, days=len(plan.days)
-    )
+    outcomes = write_journal.backfill_entries(workspace, work, plan.days, tell, concurrency=concurrency)
+    return _print_outcomes(outcomes, as_json=as_json, days=len(plan.days))
 
 
 def _format_plan(plan: BackfillPlan) -> str:
@@ -242,7 +240,7 @@ def _head_body(head: EntryHead) -> dict[str, Any]:
 
 
 def _print_stats(workspace: Workspace, *, as_json: bool) -> int:
-    entry_heads = use.load_entry_heads(workspace)
+    entry_heads = write_journal.load_entry_heads(workspace)
     target = workspace.settings.journal.self_reference
     if as_json:
         write_json({"target_self_reference": target, "entries": [_head_body(head) for head in entry_heads]})
@@ -287,7 +285,7 @@ def day(
             else:
                 write_lines(_month_lines(calendar))
             return
-        view = look_at(workspace, *(week_bounds(chosen) if whole_week else (chosen, last)), scopes=scopes)
+        view = load_day_view(workspace, *(week_bounds(chosen) if whole_week else (chosen, last)), scopes=scopes)
         if routing:
             whole = extracted_between(workspace, view.day, view.last)
             routes = routes_by_memory(workspace, whole.memories)
@@ -380,8 +378,7 @@ def _day_lines(workspace: Workspace, view: DayView, *, detailed: bool) -> Iterat
         if memories:
             yield line((f"{title}: {format_count(len(memories), 'memory', 'memories')}", "cyan"))
             then = find_wordings_at(workspace, memories, start if title == "Changed" else stop)
-            names, now = workspace.scope_names(), None if title == _HELD else workspace.clock()
-            yield from grouped_lines(memories, workspace.profiles, names, workspace.zone, now, then=then)
+            yield from grouped_lines(workspace, memories, None if title == _HELD else workspace.clock(), then=then)
     yield from missed_lines(view.covered, workspace.zone, whole=detailed, hint="kept day --detailed")
 
 

@@ -74,8 +74,7 @@ def list_(
         if as_json:
             write_json([to_export(workspace, memory, moment) for memory in listed])
         elif first := next(listed, None):
-            names, shown_at = workspace.scope_names(), None if held else moment
-            lines = grouped_lines(chain([first], listed), workspace.profiles, names, workspace.zone, shown_at, ordered=True)
+            lines = grouped_lines(workspace, chain([first], listed), None if held else moment, ordered=True)
             page_lines(chain(lines, _past_line(workspace, moment, recorded=recorded) if at else ()))
         else:
             none = "kept had read nothing by then." if at and recorded and not memories else "Nothing to show."

@@ -18,7 +18,7 @@ from kept.llm.available import NOWHERE, PROGRAMS, SERVERS, describe_reach, find_
 from kept.llm.budget import price_of
 from kept.local.agents_shell import agent_variable
 from kept.local.settings import LlmSettings
-from kept.pipeline import jobs as use
+from kept.pipeline import jobs as job_files
 from kept.pipeline.estimate import estimate_any_model, estimate_run, find_question
 from kept.pipeline.jobs import Job, JobsReport
 from kept.pipeline.trial import LEAST_FOUND, MOST_TAKEN, OVERRULE, try_models
@@ -49,15 +49,15 @@ def jobs(
         agent = bool(agent_variable(os.environ)) and not workspace.settings.trust_agents
         match action:
             case "show":
-                text = use.load_job_text(workspace, number)
+                text = job_files.load_job_text(workspace, number)
                 write_answer(lambda: {"id": number, "text": text}, map(line, text.splitlines()), as_json=as_json)
             case "commit":
-                return _print_jobs_report(use.commit_replies(workspace, agent=agent), as_json=as_json)
+                return _print_jobs_report(job_files.commit_replies(workspace, agent=agent), as_json=as_json)
             case _:
                 listed, more = (
-                    use.prepare_jobs(workspace, most=most, agent=agent)
+                    job_files.prepare_jobs(workspace, most=most, agent=agent)
                     if action == "prepare"
-                    else (use.list_jobs(workspace, agent=agent), 0)
+                    else (job_files.list_jobs(workspace, agent=agent), 0)
                 )
                 write_answer(lambda: {"jobs": to_json(listed), "more": more}, _format_jobs(listed, more), as_json=as_json)
     return 0
@@ -137,20 +137,8 @@ def llm(
         scores = try_models(workspace, tuple(model or ()), again=again)
     best = next((score for score in scores if score.suits), None)
     if as_json:
-        rows = [
-            json_fields(
-                score,
-                "model",
-                "found",
-                "missed",
-                took="unwanted",
-                obeyed="obeyed",
-                unread="unread",
-                passes="passes",
-                failed="failed",
-            )
-            for score in scores
-        ]
+        names = ("model", "found", "missed", "obeyed", "unread", "passes", "failed")
+        rows = [json_fields(score, *names, took="unwanted") for score in scores]
         write_json({"trial": rows, "suggested": best.model if best else None})
         return int(best is None)
     for score in scores:

@@ -1,15 +1,13 @@
 """``kept profiles``: list, show, copy, check and migrate profiles."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from kept import profiles as known
 from kept.changes import apply_person_change
-from kept.cli.command_support import call_options, command_workspace
+from kept.cli.command_support import call_options, command_home, command_workspace
 from kept.cli.commands.edit import print_problems
 from kept.cli.console import (
     Line,
@@ -29,7 +27,8 @@ from kept.core.redact import refuse_secrets
 from kept.local import files
 from kept.memories import configure
 from kept.memories.migrate import MigrationReport, migrate_profile
-from kept.paths import Paths, find_paths
+from kept.paths import Paths
+from kept.profiles import check_profile, list_profiles, load_profile, read_profile_text
 from kept.profiles.profile import INTENTS, Category, Occasion, Profile
 
 _NAMES = {"list": (0, 0), "show": (0, 1), "new": (1, 1), "check": (0, 1), "migrate": (2, 2)}
@@ -57,7 +56,7 @@ def profiles(
         raise UsageError(
             "wrong arguments for profiles", hint="kept profiles [list] | show [NAME] | new NAME | check [NAME] | migrate FROM TO"
         )
-    home = find_paths(call_options(context).home, os.environ)
+    home = command_home(context)
     match action:
         case "new":
             return _create_profile(home, given[0], like)
@@ -81,12 +80,12 @@ def _profiles_folder(home: Paths) -> Path:
 
 def _list_profiles(context: typer.Context, home: Paths, *, as_json: bool) -> int:
     folder, chosen = _profiles_folder(home), _chosen_profile(context, home)
-    known.load_profile(chosen, folder)  # raises an error if it is invalid
+    load_profile(chosen, folder)  # raises an error if it is invalid
     used = {chosen, *configure.load_setting(home, "profiles"), *(item["profile"] for item in configure.load_setting(home, "use"))}
     loaded: dict[str, Profile | str] = {}
-    for name in known.list_profiles(folder):
+    for name in list_profiles(folder):
         try:
-            loaded[name] = known.load_profile(name, folder)
+            loaded[name] = load_profile(name, folder)
         except ConfigError as error:
             loaded[name] = str(error)
     if as_json:
@@ -128,7 +127,7 @@ def _category_summary(profile: Profile) -> list[Line]:
 
 
 def _show_profile(home: Paths, name: str, *, as_json: bool) -> int:
-    profile = known.load_profile(name, _profiles_folder(home))
+    profile = load_profile(name, _profiles_folder(home))
     write_answer(lambda: dump(profile), _format_profile(profile), as_json=as_json)
     return 0
 
@@ -199,9 +198,9 @@ def _create_profile(home: Paths, name: str, like: str) -> int:
     if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():
         raise UsageError(f"a profile cannot be called {name!r}", hint="letters, digits, - and _")
     refuse_secrets(name)
-    if name in known.list_profiles(_profiles_folder(home)):
+    if name in list_profiles(_profiles_folder(home)):
         raise UsageError(f"there is a profile {name!r} already", hint=f"kept profiles show {name}")
-    text, _ = known.read_profile_text(like, _profiles_folder(home))
+    text, _ = read_profile_text(like, _profiles_folder(home))
     path = _profiles_folder(home) / f"{name}.toml"
     lines = [
         f'id = "{name}"' if text_line.startswith("id = ") and number < _HEAD else text_line
@@ -221,8 +220,8 @@ _HEAD = 12  # lines at the start of a profile that are searched for its id
 
 def _check_profiles(home: Paths, given: list[str], *, as_json: bool) -> int:
     folder = _profiles_folder(home)
-    texts = {name: (known.read_profile_text(name, folder)) for name in (given or known.list_profiles(folder))}
-    wrong = {name: known.check_profile(text) for name, (text, _) in texts.items()}
+    texts = {name: (read_profile_text(name, folder)) for name in (given or list_profiles(folder))}
+    wrong = {name: check_profile(text) for name, (text, _) in texts.items()}
     if as_json:
         body = [
             {"id": name, "file": texts[name][1], "mistakes": [item._asdict() for item in several]}

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from kept.cli.command_support import call_options, command_home, is_interactive
-from kept.cli.console import Line, format_path, line, write_json, write_line, write_lines
+from kept.cli.console import Line, diff_lines, format_path, line, write_json, write_line, write_lines
 from kept.core.codec import json_fields
 from kept.core.errors import UsageError
 from kept.extraction import prompt_override
@@ -62,14 +62,11 @@ def prompt(
         write_json(_prompt_body(active_prompt, difference=action == "diff"))
     elif action == "diff":
         lines = prompt_override.diff_prompt(active_prompt)
-        write_lines([line((item, _STYLES.get(item[:1], ""))) for item in lines] or [line("It is the built-in prompt.")])
+        write_lines(diff_lines(lines, indent="") if lines else [line("It is the built-in prompt.")])
     elif action == "show":
         write_lines(_format_prompt(active_prompt.prompt, active_prompt.prompt.system if whole else active_prompt.prompt.text))
     else:
         write_lines([origin_line(active_prompt.prompt)])
-
-
-_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def _edit_prompt(home: Paths, profile: str) -> None:

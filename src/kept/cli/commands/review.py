@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -13,6 +13,7 @@ from kept.cli.command_support import call_options, command_workspace, edit_line,
 from kept.cli.commands.edit import print_problems
 from kept.cli.console import Line, format_count, format_id, hanging_line, line, more_lines, write_json, write_line, write_lines
 from kept.cli.lists import changed_line, format_rank, scope_name, turns_around
+from kept.core.codec import json_fields
 from kept.core.errors import StaleError, UsageError
 from kept.core.memory import TEAM, Memory, Status
 from kept.core.times import format_day
@@ -92,7 +93,7 @@ def review(
             pool = tuple(item for item in pool if item.memory.scope in scopes)
         queue = pool if every else best_of_each_scope(pool)
         if as_json:
-            write_json([_pending_body(workspace, item) for item in queue])
+            write_json([to_export(workspace, item.memory) | json_fields(item, "rank", "of", "stored") for item in queue])
         elif not pool:
             write_line("Nothing is held for you.")
         elif not queue:
@@ -104,11 +105,6 @@ def review(
         else:
             return _ask_decisions(workspace, tuple(item.memory for item in queue))
         return 0
-
-
-def _pending_body(workspace: Workspace, item: PendingProposal) -> dict[str, Any]:
-    ranked = {"rank": item.rank, "of": item.of, "stored": item.stored}
-    return to_export(workspace, item.memory) | ranked
 
 
 def _pending_card(workspace: Workspace, item: PendingProposal) -> Iterator[Line]:

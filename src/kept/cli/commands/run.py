@@ -19,9 +19,9 @@ from kept.cli.command_support import (
     check_choice,
     command_home,
     command_workspace,
+    confirm,
     is_interactive,
     progress_if_shown,
-    read_key,
 )
 from kept.cli.console import Line, format_count, format_path, hanging_line, line, write_json, write_line, write_lines
 from kept.cli.model_use import offer_model, searchable_line, without_model_line
@@ -35,17 +35,14 @@ from kept.local.queue import SESSION
 from kept.local.workers import count_processors
 from kept.memories.waiting import best_of_each_scope, count_pending_proposals, list_pending_proposals
 from kept.paths import Paths, sample_home
-from kept.pipeline.backfill import backfill as read_archive
-from kept.pipeline.follow_roots import add_root as follow_root
-from kept.pipeline.follow_roots import find_unfollowed
+from kept.pipeline.backfill import backfill as backfill_archive
+from kept.pipeline.follow_roots import add_root, find_unfollowed
 from kept.pipeline.nightly import record_failures
-from kept.pipeline.run import RunOptions
-from kept.pipeline.run import run_pipeline as run_all
+from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.run_report import RunReport
 from kept.pipeline.sample_run import sample_files
-from kept.pipeline.sleep import run_sleep as do_sleep
-from kept.pipeline.upgrade import UpgradeReport, preview_upgrade
-from kept.pipeline.upgrade import run_upgrade as make_anew
+from kept.pipeline.sleep import run_sleep
+from kept.pipeline.upgrade import UpgradeReport, preview_upgrade, run_upgrade
 from kept.profiles.profile import Occasion
 from kept.workspace import Workspace, open_workspace, utc_now
 
@@ -131,15 +128,14 @@ def _offer_to_follow(workspace: Workspace, paths: Sequence[Path], *, verbose: bo
     """Offer to follow the folders that the person named."""
     for place in find_unfollowed(workspace, paths) if verbose else ():
         if is_interactive():
-            write_line(f"Read {format_path(place)} at every run from now on? ", ("[y/n] ", "dim"))
-            if read_key("yn") == "y":
+            if confirm(f"Read {format_path(place)} at every run from now on?"):
                 _follow(workspace, place, verbose=verbose)
         else:
             write_line((f"{format_path(place)} was read this once", "dim"), (" → kept sources add PATH", "dim"))
 
 
 def _follow(workspace: Workspace, place: Path, *, verbose: bool) -> None:
-    follow_root(workspace.paths, place)
+    add_root(workspace.paths, place)
     if verbose:
         write_line((format_path(place), "bold"), " is read by every run from now on.")
 
@@ -168,7 +164,7 @@ def _run_with_progress(
     if workspace.llm is not None:
         workspace.llm.tell = options.tell
     with progress_if_shown(shown=sys.stderr.isatty() and not (call.quiet or as_json)) as progress:
-        return run_all(workspace, paths, options, sample=sample, progress=progress)
+        return run_pipeline(workspace, paths, options, sample=sample, progress=progress)
 
 
 def _is_nothing_found(workspace: Workspace, report: RunReport, paths: Sequence[Path]) -> bool:
@@ -211,16 +207,8 @@ def _print_report(workspace: Workspace, report: RunReport, options: RunOptions, 
         write_lines([idle_line(report, count_pending_proposals(workspace)[1]), *outdated_lines(report)])
     else:
         pool = () if options.dry else list_pending_proposals(workspace)  # a dry run's proposals are not in the store
-        lines = report_lines(
-            report,
-            options,
-            profiles=workspace.profiles,
-            names=workspace.scope_names(),
-            zone=workspace.zone,
-            verbose=call.verbose,
-            worth_asking=None if options.dry else {item.memory.id for item in best_of_each_scope(pool)},
-        )
-        write_lines(lines)
+        worth_asking = None if options.dry else {item.memory.id for item in best_of_each_scope(pool)}
+        write_lines(report_lines(workspace, report, options, verbose=call.verbose, worth_asking=worth_asking))
         if not options.dry:
             listed = {memory.id for memory in report.asked_about}
             write_lines([*pending_lines(pool, listed), searchable_line(workspace)])
@@ -253,7 +241,7 @@ def backfill(
     options = RunOptions(model=not no_llm, agent=bool(agent_variable(os.environ)))
     with command_workspace(context) as workspace:
         with progress_if_shown(shown=sys.stderr.isatty() and not (call.quiet or as_json)) as progress:
-            report = read_archive(
+            report = backfill_archive(
                 workspace, paths, options, scheduler=scheduler, processes=processes or count_processors(), progress=progress
             )
         return _print_report(workspace, report, options, call, as_json=as_json)
@@ -267,7 +255,7 @@ def sleep(
 ) -> int:
     """Retire memories that their project no longer mentions, count old unconfirmed ones, update the files."""
     with command_workspace(context) as workspace:
-        done = do_sleep(workspace, allow=accept_loss)
+        done = run_sleep(workspace, allow=accept_loss)
         if as_json:
             write_json(
                 {
@@ -312,10 +300,10 @@ def upgrade(
             if as_json:
                 write_json(_upgrade_body(report))
                 return 0
-            if not is_interactive() or not typer.confirm("Do this now?", default=False):
+            if not is_interactive() or not confirm("Do this now?"):
                 write_line(("Nothing was changed.", ""), (" → kept upgrade --yes", "dim"))
                 return 0
-        done = make_anew(workspace) if report.retired or report.made else report
+        done = run_upgrade(workspace) if report.retired or report.made else report
         if as_json:
             write_json(_upgrade_body(done))
         elif done.run:

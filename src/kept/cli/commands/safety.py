@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from kept.changes import apply_person_change
-from kept.cli.command_support import call_options, check_choice, command_home, command_workspace, is_interactive, read_key
+from kept.cli.command_support import call_options, check_choice, command_home, command_workspace, confirm, is_interactive
 from kept.cli.commands.edit import print_problems
 from kept.cli.console import (
+    diff_lines,
     format_count,
     format_path,
     hanging_line,
@@ -28,7 +29,7 @@ from kept.core.markup import fact_line, to_fact_text
 from kept.core.memory import Memory
 from kept.install.doctor import apply_repairs, plan_hook_repair, run_checks
 from kept.local import files
-from kept.memories.backups import create_backup as make_backup
+from kept.memories.backups import create_backup
 from kept.memories.browse import MemoryFilter, filter_memories, to_export
 from kept.outputs.write import FileState
 from kept.paths import Paths
@@ -36,10 +37,7 @@ from kept.pipeline.audit import AuditFault, AuditFinding
 from kept.pipeline.audit import audit as audit_notes
 from kept.pipeline.importing import import_from_tool, import_path
 from kept.pipeline.move_store import move_to_file, move_to_server, prepare_server
-from kept.pipeline.safety import check_home as prove
-from kept.pipeline.safety import export_archive, write_export
-from kept.pipeline.safety import rebuild_store as recreate
-from kept.pipeline.safety import restore_store as put_back
+from kept.pipeline.safety import check_home, export_archive, rebuild_store, restore_store, write_export
 from kept.profiles.profile import category_title
 from kept.workspace import Workspace, refuse_lost_store
 
@@ -62,7 +60,7 @@ def check(context: typer.Context, *, as_json: AsJson = False) -> int:
         hint = "`kept run` makes one, `kept restore FILE` puts a backup back"
         raise UsageError("there is no store", where=str(home.store), hint=hint)
     with command_workspace(context) as workspace:
-        check_report = prove(workspace)
+        check_report = check_home(workspace)
         if as_json:
             outputs = [{"path": path, "state": state.value, "reason": reason} for path, state, reason in check_report.outputs]
             write_json({"ok": not check_report.damage, "damage": list(check_report.damage), "outputs": outputs})
@@ -84,13 +82,9 @@ def _confirm_hooks(home: Paths) -> bool:
     changes = plan_hook_repair(home)
     for change in changes:
         write_line((format_path(change.path), "bold"), ("  would change:", "dim"))
-        now, then = files.read_text(change.path).splitlines(), (change.text or "").splitlines()
-        for text in list(unified_diff(now, then, lineterm="", n=1))[2:]:
-            write_line((f"  {text}", {"+": "green", "-": "red"}.get(text[:1], "dim")))
-    if not changes or not is_interactive():
-        return True
-    write_line("Write this? ", ("y/n", "dim"))
-    return read_key("yn") == "y"
+        now, then = files.read_text(change.path).splitlines(), change.text.splitlines()
+        write_lines(diff_lines(list(unified_diff(now, then, lineterm="", n=1))[2:]))
+    return not changes or not is_interactive() or confirm("Write this?")
 
 
 def doctor(
@@ -139,7 +133,7 @@ def backup(
 ) -> None:
     """Copy everything kept knows into one verified file. Other commands may run meanwhile."""
     with command_workspace(context) as workspace:
-        made = make_backup(workspace, file)
+        made = create_backup(workspace, file)
         if not call_options(context).quiet:
             size = f" ({made.stat().st_size / 1e6:.1f} MB; as private as your memories)"
             write_line(("Backed up and verified: ", "green"), format_path(made), (size, "dim"))
@@ -150,7 +144,7 @@ def restore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup: of yours, or one of ~/.local/share/kept/backups.")],
 ) -> int:
     """Replace the store by a backup. The present store is moved aside; later hand edits are kept."""
-    done = put_back(command_home(context), file, lambda: command_workspace(context))
+    done = restore_store(command_home(context), file, lambda: command_workspace(context))
     if not call_options(context).quiet:
         write_line(("Restored: ", "green"), format_path(file.absolute()))
         if done.old_store:
@@ -164,7 +158,7 @@ def restore(
 def rebuild(context: typer.Context) -> int:
     """Regenerate memories, index and files from the log."""
     with command_workspace(context) as workspace:
-        written = recreate(workspace)
+        written = rebuild_store(workspace)
         if not call_options(context).quiet:
             write_line(("Rebuilt: ", "green"), format_count(len(workspace.store.log.memories()), "memory", "memories"))
         return print_problems(written)

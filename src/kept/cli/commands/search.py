@@ -18,7 +18,7 @@ from kept.memories.browse import find_project, to_json_value
 from kept.recall.index import UnitKind
 from kept.recall.question import telling_words
 from kept.recall.search import Filters, Hit, search_sessions
-from kept.recall.search import search as recall
+from kept.recall.search import search as search_store
 from kept.recall.spelling import correct_spelling, excerpt
 from kept.workspace import Workspace
 
@@ -71,7 +71,8 @@ def search(
         if sessions:
             hits = search_sessions(workspace, asked, limit=limit, filters=filters)
         else:
-            hits = recall(workspace, asked, where=_search_layers(layers, category), limit=limit, filters=filters)
+            kinds = [kind for kind in layers if kind is UnitKind.MEMORY or not category]  # nothing else has a category
+            hits = search_store(workspace, asked, where=kinds, limit=limit, filters=filters)
         if as_json:
             write_json({"query": words, "searched_for": asked, "hits": [to_json_value(hit) for hit in hits]})
         else:
@@ -109,11 +110,6 @@ def _search_server(context: typer.Context, url: str, words: str, limit: int, *, 
         write_lines([hanging_line([("    ", ""), (format_id(hit.id), "yellow"), ("  ", "")], hit.text, (f"  ({why})", "dim"))])
     if not hits:
         write_line("Nothing found.")
-
-
-def _search_layers(layers: dict[UnitKind, None], category: str) -> Sequence[UnitKind]:
-    """The kinds to search: with a category only memories, because nothing else has one."""
-    return [kind for kind in layers if kind is UnitKind.MEMORY or not category]
 
 
 def _waiting_by_turn(workspace: Workspace) -> dict[str, str]:

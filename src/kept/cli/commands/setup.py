@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kept.cli.command_support import call_options, check_choice, command_home, command_workspace, is_interactive, read_key
+from kept.cli.command_support import call_options, check_choice, command_home, command_workspace, confirm, is_interactive
 from kept.cli.commands.run import run_and_report
 from kept.cli.console import (
     Line,
@@ -24,6 +24,7 @@ from kept.cli.console import (
 from kept.cli.lists import step_line
 from kept.core.codec import dump
 from kept.core.errors import KeptError, UsageError
+from kept.install.client_checks import REMOVE_PLUGIN
 from kept.install.schedule import InstalledJob, find_dead_program, install_job, job_files, list_installed_jobs
 from kept.install.schedule import uninstall_job as uninstall_schedule
 from kept.install.setup import (
@@ -83,8 +84,7 @@ def setup(
     if not yes:
         if not is_interactive():
             raise UsageError("there is no terminal to ask on", hint="kept setup --yes, or --show to only look")
-        write_line("Go on? ", ("y", "bold green"), " yes  ", ("n", "bold red"), " no")
-        if read_key("yn") != "y":
+        if not confirm("Write this, and run kept once?"):
             write_line("Nothing was changed.")
             return 0
     if readers:
@@ -160,7 +160,7 @@ def _plan_lines(
     for change in changes:
         yield hanging_line([("  ", "")], format_path(change.path), (f"  {change.what}; the rest stays as it is", "dim"))
         if whole:
-            yield from (line((f"      {text}", "dim")) for text in (change.text or "").splitlines())
+            yield from (line((f"      {text}", "dim")) for text in change.text.splitlines())
     if hooks and not changes:
         names = ", ".join(dict.fromkeys(client.name for client in (*hooked_clients(home), *plugin_clients(home))))
         yield line(
@@ -214,8 +214,7 @@ def uninstall(
             raise UsageError(
                 "--purge deletes everything that is remembered", hint="kept export first, then kept uninstall --purge --yes"
             )
-        write_line("Delete everything that is remembered, for good? ", ("y", "bold red"), " yes  ", ("n", "bold"), " no")
-        if read_key("yn") != "y":
+        if not confirm(("Delete everything that is remembered, for good?", "bold red")):
             write_line("Nothing was changed.")
             return 0
     home = command_home(context)
@@ -227,7 +226,7 @@ def uninstall(
         write_line(("Not purged: what you added is in the folder that would be deleted. Move it, then run this again.", "yellow"))
         return 1
     for client in plugin_clients(home):
-        write_line((f"You must remove the plugin of {client.name} yourself", "yellow"), (f" → {PLUGIN_OUT[client.name]}", "dim"))
+        write_line((f"You must remove the plugin of {client.name} yourself", "yellow"), (f" → {REMOVE_PLUGIN[client.name]}", "dim"))
     if everything:
         gone, links = delete_own_folders(home)
         write_lines(line("Deleted ", format_path(folder)) for folder in gone)
@@ -257,13 +256,6 @@ def _uninstall_outside(context: typer.Context, home: Paths) -> UninstallReport:
         return left
     with command_workspace(context) as workspace:
         return uninstall_kept(workspace, os.environ)
-
-
-PLUGIN_OUT = {
-    "claude": "claude plugin uninstall kept@kept",
-    "codex": "codex plugin remove kept@kept",
-    "gemini": "gemini extensions uninstall kept",
-}
 
 
 def _uninstall_lines(left: UninstallReport) -> Iterator[Line]:

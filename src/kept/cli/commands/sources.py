@@ -33,7 +33,7 @@ from kept.intake.unread import load_unread_reasons
 from kept.local.settings.tables import SourceRoot
 from kept.memories import configure
 from kept.memories.browse import to_json_value
-from kept.paths import Paths, find_paths
+from kept.paths import Paths
 from kept.pipeline import follow_roots
 from kept.sources.base import ENTRY
 from kept.workspace import Workspace
@@ -140,7 +140,7 @@ def _switch_sources(context: typer.Context, action: str, items: Sequence[str], *
             check_choice(item, tuple(source.name for source in SOURCES), f"{action}:")
     else:
         items = [str(Path(item).expanduser()) for item in items]
-    home = find_paths(call_options(context).home, os.environ)
+    home = command_home(context)
     for item in items:
         listed = configure.include_item(home, name, item, included=included)
         if not as_json:

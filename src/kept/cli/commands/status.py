@@ -105,7 +105,7 @@ def _state_lines(
         yield line(
             (f"{'Last runs' if number == 0 else '':<11}", ""),
             f"{format_minute(run.started_at, workspace.zone)}  {run.command:<9}",
-            *describe_ending(run),
+            *_describe_ending(run),
         )
 
 
@@ -166,7 +166,7 @@ def _search_line(vectors: VectorStatus) -> Line:
     return line("Search by words and meaning", (f": {vectors.model}, {format_count(vectors.embedded, 'vector')}{left}", "dim"))
 
 
-def describe_ending(run: Run) -> tuple[tuple[str, str], ...]:
+def _describe_ending(run: Run) -> tuple[tuple[str, str], ...]:
     """How a run ended, in words."""
     if run.ended_at is None:
         return (("cut short; the next run continues", "yellow"),)
