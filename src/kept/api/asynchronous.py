@@ -1,6 +1,4 @@
-"""``kept.AsyncMemory``: the methods of :class:`kept.Memory` as coroutines. They run in one thread of its own, in the order of
-calls.
-"""
+"""``kept.AsyncMemory``: the methods of :class:`kept.Memory` as coroutines, which one thread runs in the order of calls."""
 
 import asyncio
 from collections.abc import Callable, Coroutine

@@ -1,8 +1,8 @@
 """The Python API for agent builders: observe a conversation, ask for relevant memory, change memories, end the session.
 
 Observed messages are redacted and written at once to a transcript in kept's own folder, so nothing is lost if the process dies. The
-end of the session (or the next ``kept run``) reads it like any other transcript. What is noticed during the session are the same
-episodes and candidates as those of the run that reads it later.
+end of the session (or the next ``kept run``) reads it like any other transcript, and finds the episodes and candidates that
+:meth:`Memory.observe` returned.
 """
 
 import os

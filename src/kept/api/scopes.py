@@ -1,5 +1,6 @@
-"""Where a user's memory is stored, and how a project is identified. Each user has a home of their own below the given one, with its
-own store, archive and files: what is not in the same store cannot be found.
+"""Where a user's memory is stored, and how a project is identified.
+
+Each user has a home of their own below the given one, with its own store, archive and files, so no search finds another user's.
 """
 
 import os

@@ -1,6 +1,6 @@
-"""Parse the global options, which may be anywhere in a call, and refuse calls by agents that only a person may make.
+"""Parse the global options, which may be anywhere in a call, and refuse an agent's call that only a person may make.
 
-It knows commands only by name.
+This module knows commands only by name.
 """
 
 from collections.abc import Mapping, Sequence
@@ -59,7 +59,7 @@ def split_global_options(arguments: Sequence[str]) -> tuple[GlobalOptions, list[
     return GlobalOptions(**chosen), rest  # type: ignore[arg-type]  # the tables above pair each option with a field of its type
 
 
-# The commands that are decisions of a person. A call is one if its arguments contain one of these words (no words: every call is).
+# Commands by which a person decides, and the words among the arguments that make a call a decision (none: every call is one).
 _DECISIONS: Mapping[str, frozenset[str]] = {
     "edit": frozenset(),
     "merge": frozenset(),

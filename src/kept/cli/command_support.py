@@ -30,9 +30,9 @@ _END_OF_INPUT = "\x04"  # Ctrl-D
 
 @contextmanager
 def command_workspace(context: typer.Context, also: Sequence[str] = (), *, dry: bool = False) -> Iterator[Workspace]:
-    """Open the workspace that the global options name; the profiles ``also`` are active too. ``dry`` creates no store.
+    """Open the workspace that the global options name; the profiles ``also`` are active too. Raises KeptError.
 
-    Raises KeptError.
+    Unfinished files of a killed command are deleted. ``dry`` deletes nothing and creates no store.
     """
     call = call_options(context)
     with open_workspace(
@@ -54,7 +54,7 @@ def is_interactive() -> bool:
 
 
 def read_key(choices: str, hint: Line | None = None) -> str:
-    """One keystroke out of ``choices``, the last of them where nobody is there to answer. After another, ``hint`` is shown."""
+    """Read keys until one is in ``choices``, and return it; at the end of the input, the last choice. Other keys show ``hint``."""
     while True:
         pressed = read_keystroke().lower()
         if pressed in ("", _END_OF_INPUT):
@@ -74,7 +74,7 @@ def confirm(*question: Span | str) -> bool:
 def read_keystroke() -> str:
     """Read one key without waiting for Enter and without echo; empty if the terminal is gone.
 
-    Keys typed before the question count, because the input is not flushed. Ctrl-C raises KeyboardInterrupt.
+    A key that was typed before the question answers it, because the input is not flushed. Ctrl-C raises KeyboardInterrupt.
     """
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)

@@ -1,6 +1,6 @@
-"""Run a command: arguments in, exit code out. This is the one place that turns errors into a line and an exit code.
+"""Run a command: arguments in, exit code out. Errors of all commands become one line and an exit code here.
 
-It looks the command up in the registry and imports only its module.
+Only the module of the command is imported.
 """
 
 import os
@@ -21,7 +21,7 @@ _INTERRUPTED = 130
 def main(words: Sequence[str]) -> NoReturn:
     """Run a command and exit: 0 done, 1 partly done, 2 nothing done, 130 interrupted."""
     for stream in (sys.stdout, sys.stderr):
-        with suppress(AttributeError):  # a stream set by a test or a host program may have no encoding
+        with suppress(AttributeError):  # a stream set by a test or a host program may have no such method
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         code = _dispatch(words)

@@ -1,8 +1,7 @@
-"""``kept hook …``: a coding agent calls it at the start of a session, before every prompt, after a failed command, before
-compaction and at the end.
+"""``kept hook EVENT``: answer the hooks of coding agents, for example before a prompt (:data:`EVENTS` lists the events).
 
-It reads the client's payload from stdin and answers in the client's format. Errors never stop a session: the exit code is 0, and an
-error is a line in kept's own log. No language model is called. If kept itself started the agent (the guard variable is set),
+It reads the client's payload from stdin and answers in the client's format. An error never stops a session: the exit code is 0, and
+the error is a line in kept's own log. No language model is called. If kept itself started the agent (the guard variable is set),
 nothing is done. A module that takes time to import is imported only by the event that needs it.
 """
 
@@ -204,8 +203,8 @@ def _tool_output(payload: Mapping[str, Any]) -> str:
 
 
 def _handover_notice(root: str, payload: Mapping[str, Any], make_notice: Callable[[], str]) -> str:
-    """The text that tells the agent to hand over the person's words; empty if the settings say so, the session is off the record,
-    kept was never run, or the notice cannot be recorded.
+    """The result of ``make_notice``, which has the agent hand over the person's words; empty if the settings turn that off, the
+    session is off the record, kept was never run, or the notice cannot be recorded.
     """
     if not _has_store(queue.state_folder(root)):
         return ""
@@ -289,7 +288,6 @@ def _find_by_meaning(
         return ask_for_memories(state, message, _WARM), ask_for_turns(state, message, session, _WARM)
     if not settings.meaning:
         return None, None
-    # This loads a model, so it happens only if the settings say so.
     from kept.recall.embed_server.query import make_query_context, memories_in_process, parse_recall_settings, turns_in_process  # noqa: PLC0415
 
     place = make_query_context(state, parse_recall_settings(settings.recall), os.environ)
@@ -354,7 +352,7 @@ def _stop(root: str, payload: Mapping[str, Any], client: str) -> str:
 
 
 def _pre_compact(root: str, payload: Mapping[str, Any], _: str) -> str:
-    """Before compaction: archive what is new in the transcript, and write the day's note."""
+    """Before compaction: archive what is new in the transcript, because the run that reads it may come late."""
     _enqueue_session(root, payload)
     path, state = _payload_text(payload, "transcript_path"), queue.state_folder(root)
     if path and _has_store(state):

@@ -65,7 +65,7 @@ BY = ("model", "agent", "person", "rules")
 
 
 def source_of(memory: Memory) -> str:
-    """Who brought a memory, one of :data:`BY`: what rests on no proposal was written by a person."""
+    """Who brought a memory, one of :data:`BY`. A person wrote what rests on no candidate."""
     return proposer(memory) or ("rules" if memory.candidates else "person")
 
 
@@ -130,7 +130,7 @@ def changed_line(workspace: Workspace, memory: Memory, mark: str = "") -> Line:
 
 
 def operations_body(history: History) -> list[dict[str, Any]]:
-    """The history of a memory as JSON, with the event time and the added evidence of each operation."""
+    """The history of a memory as JSON: each operation with its pass, its time and the evidence it added."""
 
     def build_evidence(operation: Operation) -> list[str]:
         facts, value = getattr(operation, "facts", None), getattr(operation, "value", None)

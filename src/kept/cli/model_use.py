@@ -1,4 +1,4 @@
-"""Show what language models cost and what one would add at what price, and ask whether one may be used."""
+"""Format what language models cost, estimate what one would read, and ask the person whether one may be used."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ _AGAIN = "nothing was taken from them, and nothing is lost; the next run asks ag
 
 
 def format_cost(cost: float | None) -> str:
-    """Format an amount of USD, with four decimal places below 1 USD."""
+    """Format an amount of USD, with four decimal places if it is below 1 USD and not zero."""
     if cost is None:
         return "cost unknown"
     return f"{cost:.2f} USD" if cost >= 1 or cost == 0 else f"{cost:.4f} USD"

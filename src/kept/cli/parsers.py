@@ -1,7 +1,7 @@
 """Build the help pages that list commands, and the parser of a command, either to run it or only for its help.
 
-Help needs only a function's signature and docstring. Importing what the function uses takes a second; for help, all other modules
-of kept are replaced by placeholders, which takes milliseconds.
+Help needs only a function's signature and docstring. Importing what the function uses takes a second. For help, placeholders
+replace all other modules of kept, which takes milliseconds.
 """
 
 import importlib
@@ -28,7 +28,7 @@ STATES = (
     ("refused", "a proposal that kept itself did not take (kept list --refused)"),
     ("forgotten", "erased: nothing but its id is left"),
 )
-"""What can have become of a proposal or a memory: the one word for it, here, on the page, in the documentation and in JSON."""
+"""The states of a proposal or a memory, each by the word that commands, the page and the documentation use, and its meaning."""
 
 
 def create_parser(command: Command) -> Any:

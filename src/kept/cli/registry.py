@@ -392,7 +392,7 @@ GLOBAL_OPTIONS = (
     ("--quiet, -q", "say nothing but what was asked for and what went wrong"),
     ("--verbose, -v", "say more; on an error, show where it arose"),
     ("--new-store", "start an empty store if the old one is gone, even though backups exist"),
-    ("--version", "the version"),
+    ("--version", "print the version, and do nothing else"),
 )
 
 
@@ -406,4 +406,4 @@ TOGETHER = (
     ("setup", "schedule", "uninstall", "doctor"),
     ("edit", "retire", "merge", "pin", "forget"),
 )
-"""Commands that are views of one thing: the help of each names the others."""
+"""Groups of related commands: the help of each names the others of its groups."""

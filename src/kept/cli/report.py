@@ -94,7 +94,7 @@ def is_idle(report: RunReport) -> bool:
 
 
 def idle_line(report: RunReport, waiting: int) -> Line:
-    """The report of a run that found nothing new; ``waiting`` is the number of held proposals."""
+    """The report of a run that found nothing new; ``waiting`` is the number of proposals that the person is asked about."""
     if not report.sources and not report.active:
         left = report.reading.left
         skipped = f" {format_count(len(left), 'path was', 'paths were')} skipped: {left[0][1]}" if left else ""

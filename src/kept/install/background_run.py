@@ -1,4 +1,4 @@
-"""Start kept in the background, detached from the hook that asks for it, unless a run is under way."""
+"""Start kept in the background, as a process that outlives the hook, unless a run is under way."""
 
 import fcntl
 import os
@@ -17,7 +17,7 @@ from kept.profiles.profile import Occasion
 
 _CPU_SECONDS = 300  # CPU time after which the system kills the run of an ended session; what it has read by then stays
 _OF_SESSIONS = ("run", "--quiet", "--occasion", "session-end", "--")
-# transcripts of sessions that ended during a run; the nightly run reads those that no longer fit into the file
+# The file of transcripts whose session ended during a run; the nightly run reads those that no longer fit into it.
 _LATE, _LATE_BYTES = "late", 20_000
 _MISSED = 26 * 3600.0  # seconds since the last nightly job after which one counts as missed
 FIRST = "kept has begun to read the sessions on this machine in the background; later sessions will know what matters from them."
@@ -44,7 +44,7 @@ def start_missed_run(root: str) -> str:
     if not os.path.exists(os.path.join(state, "kept.db")):  # noqa: PTH110, PTH118 - as in local/queue.py
         os.makedirs(os.path.join(state, "hooks"), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH118 - as above
         os.chmod(state, 0o700)  # noqa: PTH101 - as above
-        _first_look_time(state)
+        _first_check_time(state)
         return FIRST if _start_command(root, ["run", "--quiet", "--no-llm"], bounded=False) else ""
     if _is_missed(state):
         _start_command(root, ["schedule", "run"], bounded=False)
@@ -58,12 +58,12 @@ def _is_missed(state: str) -> bool:
     try:
         last = os.stat(os.path.join(state, "night.json")).st_mtime  # noqa: PTH116, PTH118 - as above
     except FileNotFoundError:
-        last = _first_look_time(state)
+        last = _first_check_time(state)
     return time.time() - last > _MISSED
 
 
-def _first_look_time(state: str) -> float:
-    """When the plugin first checked here: the modification time of a file that is created once and never written."""
+def _first_check_time(state: str) -> float:
+    """When the plugin first checked here: the modification time of a file that is created once and never changed."""
     handle = os.open(os.path.join(state, "plugin.since"), os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)  # noqa: PTH118 - as above
     try:
         return os.fstat(handle).st_mtime

@@ -1,6 +1,4 @@
-"""Doctor's checks of the machine (which kept a shell runs, environment, own files, disk, clock, run lock), and what all checks
-use.
-"""
+"""Checks of ``kept doctor``: the machine (programs, environment, kept's files, disk, clock, run lock), and what all checks use."""
 
 import os
 import re
@@ -222,19 +220,17 @@ def _check_disk(home: Paths) -> Iterator[CheckFinding]:
     needed = max(_FREE_BYTES, 2 * home.store.stat().st_size if home.store.exists() else 0)
     free = shutil.disk_usage(home.state).free
     detail, fix = f"{free // 1_000_000:,} MB free", "make room: a backup needs as much as the store"
-    yield CheckFinding(name="room", ok=free > needed, detail=detail, fix=fix)
+    yield CheckFinding(name="disk", ok=free > needed, detail=detail, fix=fix)
     state = os.statvfs(home.state)
     if state.f_files and state.f_favail < 100:
-        yield make_fault("room", "the disk has no room for further files", f"df -i {home.state}")
+        yield make_fault("disk", "the disk has no room for further files", f"df -i {home.state}")
     most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
     if most != resource.RLIM_INFINITY and most < needed:
         yield make_fault("limit", f"a file may have {most:,} bytes at most here", "ulimit -f unlimited")
 
 
 def _check_file_clock(home: Paths) -> Iterator[CheckFinding]:
-    """Yield a fault if the clock and the disk's differ by over a day, or kept's program or store is dated over a day in the
-    future.
-    """
+    """Yield a fault if the clocks of machine and disk differ by over a day, or a file of kept is dated over a day ahead."""
     with suppress(OSError), TemporaryFile(dir=home.state) as proof:
         apart = abs(os.fstat(proof.fileno()).st_mtime - time.time())
         if apart > _DAY:
@@ -247,7 +243,7 @@ def _check_file_clock(home: Paths) -> Iterator[CheckFinding]:
 
 
 def check_run_lock(home: Paths) -> Iterator[CheckFinding]:
-    """Report a run that holds the lock; one that is stopped or has run for over 12 hours blocks all others and is a fault."""
+    """Report a run that holds the lock. It is a fault if its process is stopped or started over 12 hours ago."""
     if not home.lock.exists():
         return
     try:

@@ -1,4 +1,4 @@
-"""Doctor's checks of coding agents: each of kept's hooks is called as the client would call it, and its output is checked.
+"""Checks of ``kept doctor``: coding agents. Each of kept's hooks is called as its client calls it, and its output is checked.
 
 Settings are parsed as the client parses them, so what the client would ignore does not count. What the calls write is removed.
 """
@@ -48,7 +48,7 @@ _NEWER = {
     "gemini": "gemini extensions update kept",
 }
 _SECONDS = 15.0
-# the source with which the first hook of a session is called, where a hook needs no matcher
+# What the matcher of an event must match, for an event whose hook kept installs without a matcher.
 _AT_START = {"SessionStart": "startup"}
 _LONGEST_TIMEOUT = 600  # seconds; a longer timeout is a fault, because a hook that hangs blocks its session for that long
 _MEMORY_FILE = "/home/.claude/rules/memory.md"  # the path of kept's file, to be tested against Claude Code's exclude patterns
@@ -382,14 +382,13 @@ def _note_sizes(home: Paths) -> dict[str, int]:
 
 
 def _remove_test_notes(home: Paths, before: Mapping[str, int]) -> None:
-    """Remove what the test calls wrote, also the marks that a failure was reported: only the doctor saw it, a session did not."""
+    """Remove what the test calls wrote, and the marks that a failure was reported: no session has seen that report."""
     for name, size in _note_sizes(home).items():
         path = Path(queue_path(str(home.state), name))
         if name.startswith(("failure.", session_file_name(_SESSION))) and name not in before:
             path.unlink(missing_ok=True)
-        elif name in ("handover", "put") and size > before.get(
-            name, 0
-        ):  # smaller than before: the hook trimmed the file, so the lines of the test calls cannot be identified
+        # If the hook trimmed the file, it is smaller than before, and the lines of the test calls cannot be identified.
+        elif name in ("handover", "put") and size > before.get(name, 0):
             os.truncate(path, before.get(name, 0)) if name in before else path.unlink(missing_ok=True)
 
 

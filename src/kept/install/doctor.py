@@ -1,4 +1,4 @@
-"""Check the installation by using it, name a fix for each problem, and do the fixes that a program can do.
+"""``kept doctor``: check the installation by using it, name a fix for each problem, and do the fixes that a program can do.
 
 Checks change nothing permanently: a file that is written as a test is deleted again.
 """
@@ -52,7 +52,7 @@ _WAITING = timedelta(days=3)  # if anything runs automatically, what hooks queue
 _DAY = timedelta(days=1)  # clocks may differ by this much
 _LEAST = {PACK: 10_000_000, MANY_PACK: 30_000_000}  # minimum size of a complete model, in bytes
 _MODEL_SECONDS = 30.0  # seconds within which a language model on this machine must answer
-_NOT_TOLD = "kept config try asks it one question"
+_UNASKED = "kept config try asks it one question"
 _NEEDS_SETTINGS = ("store", "agents")  # skipped if the settings are invalid: they would only report that again
 
 
@@ -95,8 +95,8 @@ def _make_private(home: Paths) -> str:
 
 
 def plan_hook_repair(home: Paths) -> tuple[SettingsChange, ...]:
-    """The changes that mend hooks: only for agents that call kept already, or did before a variable changed their folder; others
-    need consent. Raises ConfigError.
+    """The changes that mend hooks, for agents that call kept, or did before a variable changed their folder. Other agents need the
+    person's consent (``kept setup``). Raises ConfigError.
     """
     calling = hooked_clients(home)
     own = [
@@ -228,7 +228,7 @@ def _check_language_model(workspace: Workspace) -> Iterator[CheckFinding]:
     yield CheckFinding(
         name="language model",
         ok=False if fault else True if asked else None,
-        detail=f"{chosen.name}: {fault or ('it answered' if asked else _NOT_TOLD)}",
+        detail=f"{chosen.name}: {fault or ('it answered' if asked else _UNASKED)}",
         fix="kept config try",
     )
     if not fault and (score := load_score(workspace)).failed:
@@ -305,7 +305,7 @@ def _check_local_models() -> Iterator[CheckFinding]:
         name="meaning",
         ok=installed or None,
         detail="the local models are there" if installed else without,
-        fix="" if installed else "make run downloads it; a built wheel contains it",
+        fix="" if installed else "make run downloads them; a built wheel contains them",
     )
 
 

@@ -89,9 +89,9 @@ def available_schedulers(
 
 
 def service_text(entry: JobEntry) -> str:
-    """The systemd service: it runs once, at low priority, without a terminal; errors go to the journal."""
+    """The systemd service: each start runs the job once, at low priority, without a terminal; errors go to the journal."""
     return (
-        "[Unit]\nDescription=kept: remember what the day was worth\nDocumentation=man:kept(1)\n\n"
+        "[Unit]\nDescription=kept: remember what the day was worth\n\n"
         f"[Service]\nType=oneshot\nExecStart={' '.join(map(_quote_systemd, entry.command))}\n"
         "Nice=19\nIOSchedulingClass=idle\nCPUSchedulingPolicy=idle\nTimeoutStartSec=6h\n"
         "StandardInput=null\nStandardOutput=null\nStandardError=journal\n"

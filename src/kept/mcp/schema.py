@@ -1,6 +1,4 @@
-"""The tools' arguments and results as an agent sees them: each argument with description and bounds, each result with its
-fields.
-"""
+"""The tools' arguments and results as an agent sees them, each with a description and its bounds."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
@@ -63,7 +61,7 @@ MemoryId = Annotated[str, Field(min_length=1, max_length=64, description="Id of 
 Message = Annotated[str, Field(max_length=100_000, description="What the user just said; empty for what always holds")]
 Budget = Annotated[int, Field(ge=0, le=100_000, description="Tokens the answer may take; 0 for the user's setting")]
 Words = Annotated[str, Field(min_length=1, max_length=10_000, description="The user's exact words, one unbroken passage")]
-Replaced = Annotated[str, Field(max_length=10_000, description="Words handed over earlier in this session whose place they take")]
+Replaced = Annotated[str, Field(max_length=10_000, description="Words handed over earlier in this session that these replace")]
 Needed = Annotated[
     list[Annotated[str, Field(max_length=160)]],
     Field(
@@ -104,12 +102,12 @@ class ProposalResult(BaseModel):
 
 
 def make_tool(function: Callable[..., Any], title: str, annotations: ToolAnnotations) -> Tool:
-    """Create a tool that rejects unknown arguments; otherwise a misspelt one would be dropped silently."""
+    """Create a tool that rejects unknown arguments, because a misspelt one would be dropped silently."""
     tool = Tool.from_function(function, title=title, annotations=annotations)
     arguments = tool.fn_metadata.arg_model
     arguments.model_config["extra"] = "forbid"
     arguments.model_rebuild(force=True)
     tool.parameters = arguments.model_json_schema(by_alias=True)
     for field in (tool.parameters, *tool.parameters["properties"].values()):
-        field.pop("title", None)  # the name once more: an agent reads it before each task
+        field.pop("title", None)  # it repeats the name, in tokens that each task pays for
     return tool

@@ -145,7 +145,7 @@ def create_server(open_workspace: OpenWorkspace) -> MCPServer:
 
     @server.resource("kept://day/{date}", name="day", title="One day", mime_type="text/markdown")
     def day(date: str) -> str:
-        """What a day was."""
+        """What happened that day."""
         return read(lambda workspace: tools.get_day_history(workspace, date))
 
     @server.prompt("recall", title="What is known of something")

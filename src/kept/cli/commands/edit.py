@@ -1,4 +1,4 @@
-"""``kept add``, ``suggest``, ``edit``, ``retire``, ``resolve``, ``merge``, ``pin``: changes that no machine overrides."""
+"""``kept add``, ``suggest``, ``edit``, ``retire``, ``resolve``, ``merge``, ``pin``: change a memory by hand."""
 
 import os
 import sys

@@ -191,13 +191,17 @@ def undo(
 
 def redo(context: typer.Context, what: Which = None, *, as_json: AsJson = False) -> int:
     """Bring back what the last undo took back, or a run or pass of your choice."""
-    return _apply_undo_redo(
-        context, redo_passes, lambda workspace: " ".join(what or ()) or _last_undone(workspace), "Redone:", as_json=as_json
-    )
+
+    def choose(workspace: Workspace) -> str:
+        if not what:
+            _refuse_late_redo(workspace)
+        return " ".join(what or ())
+
+    return _apply_undo_redo(context, redo_passes, choose, "Redone:", as_json=as_json)
 
 
-def _last_undone(workspace: Workspace) -> str:
-    """The argument for a bare ``redo``: always empty. Raises UsageError if the person made other changes since the last undo."""
+def _refuse_late_redo(workspace: Workspace) -> None:
+    """Raise UsageError if the person made other changes since the last undo."""
     heads = tuple(workspace.store.log.pass_heads())
     off = find_undone_passes(heads)
     last = next((made for made in reversed(heads) if made.stage == "undo" and not off.isdisjoint(made.undoes)), None)
@@ -207,7 +211,6 @@ def _last_undone(workspace: Workspace) -> str:
         run = next(made.run for made in heads if made.id in chosen)
         text = f"you made other changes after you undid r{run} ({_describe_passes(workspace, chosen)})"
         raise UsageError(text, hint=f"kept redo r{run}")
-    return ""
 
 
 def _apply_undo_redo(

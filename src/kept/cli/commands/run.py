@@ -1,6 +1,7 @@
 """``kept run``: the main job with its progress and report. Without transcripts it runs on the bundled sample.
 
-``kept sleep`` is the nightly consolidation alone; ``kept upgrade`` extracts again with the current rules, after a preview.
+``kept backfill`` reads a large archive, ``kept sleep`` is the nightly consolidation alone, and ``kept upgrade`` extracts again with
+the current rules, after a preview.
 """
 
 import os

@@ -261,8 +261,8 @@ def _account_lines(account: RecordAccount) -> Iterator[Line]:
 
 
 def _unread_tool_lines(workspace: Workspace, surveyed: Survey, *, verbose: bool) -> Iterator[Line]:
-    """The tools whose files are not read, and why, for a reader who has never seen this list."""
-    # The journal is left out, because kept writes it itself. Saved terminal output comes last, because it is the rarest.
+    """The tools and files that are not read, and why."""
+    # kept writes the journal itself, so it is left out. Saved terminal output is the rarest, so it comes last.
     absent = [
         tool_survey for tool_survey in surveyed.tools if not tool_survey.known and tool_survey.places and tool_survey.name != ENTRY
     ]

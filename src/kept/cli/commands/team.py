@@ -41,7 +41,7 @@ def team(
 ) -> None:
     """Show what your teams know and who says so; share a project's memories with a team, or take them back.
 
-    What others share is read on the server. It is in no file of yours and before no agent until you accept it.
+    What others share stays on the server: none of it is in your files or shown to your agents until you accept it.
     """
     with command_workspace(context) as workspace:
         if action:
