@@ -59,7 +59,7 @@ def test_the_timer_makes_up_for_a_missed_night_and_names_its_zone():
 def test_nothing_in_a_path_is_expanded():
     assert 'ExecStart="/opt/my tools/50%% $$HOME\'s kept" schedule run\n' in schedule.service_text(ODD)
     line = schedule.cron_line(ODD)
-    assert line.startswith("30 2 * * * nice -n 19 '/opt/my tools/50\\% $HOME'\\''s kept' schedule run ")
+    assert line.startswith("""30 2 * * * nice -n 19 '/opt/my tools/50\\% $HOME'"'"'s kept' schedule run """)
     with pytest.raises(UsageError):
         schedule.cron_line(JobEntry(command=("a\nb",), at=time(1)))
 
