@@ -20,7 +20,7 @@ from cli_world import kept
 from kept.install import client_checks
 from kept.install.doctor import apply_repairs, run_checks
 from kept.install.setup import install_hooks, plan_hooks
-from kept.local.clients import CLIENTS, GEMINI, has_hooks
+from kept.local.clients import AGENTS, CLIENTS, has_hooks
 from kept.local.queue import enqueue_transcript
 from kept.paths import find_paths
 from kept.pipeline.run import RunOptions, run_pipeline

@@ -157,10 +157,10 @@ def test_a_crontab_that_cannot_be_read_is_left_alone():
 
 
 def test_what_the_system_has_is_found_the_best_first():
-    everything = {"found": lambda name: f"/bin/{name}"}
+    everything = {"find_program": lambda name: f"/bin/{name}"}
     assert schedule.available_schedulers("linux", **everything) == (SchedulerKind.SYSTEMD, SchedulerKind.CRON)
     assert schedule.available_schedulers("darwin", **everything)[0] is SchedulerKind.LAUNCHD
-    assert schedule.available_schedulers("linux", found=lambda _: None) == ()
+    assert schedule.available_schedulers("linux", find_program=lambda _: None) == ()
 
 
 def test_a_configuration_folder_outside_the_home_is_not_used():

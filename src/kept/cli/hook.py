@@ -182,7 +182,7 @@ def _tool_failure(root: str, payload: Mapping[str, Any], _: str) -> str:
         budget=_token_budget(settings),
         core=False,
         days=False,
-        told=shown,
+        already_shown=shown,
         client="none",
     )
     context = assemble_context(_make_environment(root, settings), request, now=utc_now())
@@ -253,7 +253,7 @@ def _find_context(root: str, payload: Mapping[str, Any], client: str, message: s
         core=not message or shown is None,
         whole=not message,
         days=first,
-        told=shown or frozenset(),
+        already_shown=shown or frozenset(),
         client=client,
     )
     nearest, turns = _find_by_meaning(state, settings, message, session)

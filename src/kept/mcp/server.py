@@ -31,7 +31,6 @@ except ImportError as error:
 
 from kept import __version__
 from kept.core.fence import NOTICE, escape_tags
-from kept.llm.available import LOOPBACK
 from kept.mcp import schema
 from kept.pipeline import tools
 from kept.workspace import Workspace
@@ -39,6 +38,7 @@ from kept.workspace import Workspace
 T = TypeVar("T")
 OpenWorkspace = Callable[[], AbstractContextManager[Workspace]]
 
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 MEMORY = "kept://memory"
 SECONDS = 1.0  # polling interval; nothing is polled without a listener
 
