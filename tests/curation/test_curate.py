@@ -44,8 +44,8 @@ from kept.core.operation import (
     Supersede,
 )
 from kept.core.statement import parse_statement
-from kept.curation.curate import OFTEN
 from kept.curation.curate import curate as plainly_curate
+from kept.curation.curate.plans import OFTEN
 from kept.curation.curate.texts import find_value_pairs
 from kept.curation.curate.values import parse_value_statement
 from kept.curation.guard import find_protected_changes

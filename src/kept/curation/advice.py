@@ -1,9 +1,8 @@
-"""Advice: builds the requests in which a model proposes changes to a category's memories, and checks the changes.
+"""Builds the requests in which a model proposes changes to a category's memories, and checks the proposed changes.
 
-The model sees memories under short numbers and replies with changes only; it writes no memory text. Every change is checked: it is
-of one of five kinds, there is at most one per number, merged memories agree in numbers, names and negation, and a superseded memory
-is older than its successor. A person's memories are never changed. The guard decides whether all changes together remove too much.
-This module makes no request itself.
+The model sees memories under short numbers and replies with changes only; it writes no memory text. A change must be of one of
+five kinds and the only one for its number; merged memories must agree in numbers, names and negation; a superseded memory must not
+be newer than its successor. A person's memories are never changed. The guard decides whether all changes together remove too much.
 """
 
 import re
@@ -30,7 +29,7 @@ RELATED = 1 / 6  #: two entries are related if they share at least this share of
 _FEW = 4  # shorter entries count as this long: a single shared word means little for them
 _JOINTS = re.compile(r"[-_./]+")
 _REASON_CHARS = 120
-_NAMES = 4  # the remaining entry of a merge must contain the other one's artifacts, of which this many are checked
+_NAMES = 4  # the entry that remains after a merge must contain the first artifacts of the other one, at most this many
 _SHAPES = {
     Shape.FACT: "Each entry is one fact.",
     Shape.DOSSIER: "Entries on one person or thing make a dossier: each says one thing about them, the latest where it changed.",
@@ -138,10 +137,10 @@ def rank_related(memory: Memory, others: Iterable[Memory], matter: Mapping[str, 
     """Those of ``others`` that are related to a memory, nearest first; ``matter`` has the words of each memory, by id."""
     scores = {}
     for other in others:
-        is_one = bool(memory.subject) and memory.subject.casefold() == other.subject.casefold()
-        scores[other.id] = 1.0 if is_one else measure_likeness(matter[memory.id], matter[other.id])
-    found = [other for other in others if other is not memory and scores[other.id] >= RELATED]
-    return sorted(found, key=lambda other: (-scores[other.id], other.id))
+        is_one_subject = bool(memory.subject) and memory.subject.casefold() == other.subject.casefold()
+        scores[other.id] = 1.0 if is_one_subject else measure_likeness(matter[memory.id], matter[other.id])
+    related = [other for other in others if other is not memory and scores[other.id] >= RELATED]
+    return sorted(related, key=lambda other: (-scores[other.id], other.id))
 
 
 def _is_related(left: Memory, right: Memory) -> bool:
@@ -293,12 +292,10 @@ def _format_reason(reason: str) -> str:
 
 def _is_restatement(memory: Memory, winner: Memory) -> bool:
     """True if ``winner`` can replace ``memory``: they are related, and it has the other's numbers, names and negation."""
-    statement, says, text = parse_statement(memory.content), parse_statement(winner.content), winner.content.casefold()
+    mine, others, text = parse_statement(memory.content), parse_statement(winner.content), winner.content.casefold()
     named = all(one_line(name).casefold() in text for name in memory.artifacts[:_NAMES])
-    reversed_ = bool(statement.denials) != bool(says.denials) or has_opposites(
-        statement.words - says.words, says.words - statement.words
-    )
-    return _is_related(memory, winner) and statement.numbers <= says.numbers and named and not reversed_
+    is_reversed = bool(mine.denials) != bool(others.denials) or has_opposites(mine.words - others.words, others.words - mine.words)
+    return _is_related(memory, winner) and mine.numbers <= others.numbers and named and not is_reversed
 
 
 def select_applicable(operations: Iterable[Operation], memories: Sequence[Memory]) -> tuple[Operation, ...]:
@@ -315,5 +312,4 @@ def select_applicable(operations: Iterable[Operation], memories: Sequence[Memory
             changed |= mine
             ended |= ends
             found.append(operation)
-    pointed = {getattr(item, "by", "") for item in found} & ended
-    return tuple(item for item in found if getattr(item, "by", "") not in pointed or not getattr(item, "by", ""))
+    return tuple(operation for operation in found if getattr(operation, "by", "") not in ended)

@@ -38,12 +38,11 @@ class GuardStop:
 def find_overreach(
     memories: Iterable[Memory],
     operations: Sequence[Operation],
-    actor: Actor = Actor.MACHINE,
     *,
     corrected: frozenset[str] = frozenset(),
     active: Mapping[str, int] | None = None,
 ) -> tuple[GuardStop, ...]:
-    """The categories in which the operations would deactivate too many memories.
+    """The categories in which kept's operations would deactivate too many memories.
 
     Too many are more than half of the active memories in one pass, or more than half over 30 days of event time, together with what
     kept deactivated before; a category with fewer than ``LEAST_MEMORIES`` memories is never stopped. In one pass, every end of an
@@ -55,18 +54,19 @@ def find_overreach(
     by category if ``memories`` are not all of them. A pass with any stop must not be applied at all.
     """
     before = {memory.id: memory for memory in memories}
-    after = _apply_operations(before, operations, actor)
-    stood, stand = _active_ids(before.values()) - corrected, _active_ids(after.values())
-    all_active = Counter(before[item].category for item in stood)
+    after = _apply_operations(before, operations)
+    active_before = _active_ids(before.values())
+    counting = active_before - corrected
+    all_active = Counter(before[item].category for item in counting)
     if active is not None:
-        all_active = Counter(active) - Counter(before[item].category for item in _active_ids(before.values()) & corrected)
-    ended = stood - stand
+        all_active = Counter(active) - Counter(before[item].category for item in active_before & corrected)
+    ended = counting - _active_ids(after.values())
     lost = Counter(before[item].category for item in ended)
     counted = Counter(
         _loss_budget(before[item].category, after[item]) for item in ended if not _has_active_successor(after[item], after)
     )
     spent = _count_recent_losses(
-        before, stood | corrected, max((operation.at for operation in operations if operation.at is not None), default=None)
+        before, counting | corrected, max((operation.at for operation in operations if operation.at is not None), default=None)
     )
     return tuple(
         GuardStop(category=category, active=all_active[category], lost=count, spent=before_it)
@@ -83,7 +83,7 @@ def find_overreach(
 def find_ended(memories: Iterable[Memory], operations: Sequence[Operation]) -> tuple[Memory, ...]:
     """The active memories that kept's operations would end or empty."""
     before = {memory.id: memory for memory in memories}
-    ended = _active_ids(before.values()) - _active_ids(_apply_operations(before, operations, Actor.MACHINE).values())
+    ended = _active_ids(before.values()) - _active_ids(_apply_operations(before, operations).values())
     return tuple(before[item] for item in sorted(ended))
 
 
@@ -124,11 +124,11 @@ def find_protected_changes(memories: Iterable[Memory], operations: Sequence[Oper
     Not among them are person-owned memories that give way to words the person typed since, or come back after that. A pass with any
     such change must not be applied at all, whoever allows it.
     """
-    theirs = {memory.id: memory for memory in memories}
-    after = _apply_operations(theirs, operations, Actor.MACHINE)
+    before = {memory.id: memory for memory in memories}
+    after = _apply_operations(before, operations)
     return tuple(
         memory.id
-        for memory in theirs.values()
+        for memory in before.values()
         if (memory.owned or memory.pinned)
         and not _is_change_by_person(memory, after)
         and (memory.content, memory.category, memory.status, memory.pinned)
@@ -148,10 +148,10 @@ def _is_change_by_person(memory: Memory, after: Mapping[str, Memory]) -> bool:
     return now.status is Status.SUPERSEDED and now.reason.startswith(GAVE_WAY) and typed
 
 
-def _apply_operations(before: Mapping[str, Memory], operations: Sequence[Operation], actor: Actor) -> dict[str, Memory]:
+def _apply_operations(before: Mapping[str, Memory], operations: Sequence[Operation]) -> dict[str, Memory]:
     after = dict(before)
     for operation in operations:
-        after.update(apply_operation(after, operation, actor))
+        after.update(apply_operation(after, operation, Actor.MACHINE))
     return after
 
 

@@ -88,10 +88,15 @@ def fading_share(memory: Memory, category: Category | None, presence: NameActivi
     untouchable = memory.settled or memory.status is not Status.ACTIVE
     if category is None or not category.fades or untouchable or not memory.artifacts or presence.sessions < SESSIONS:
         return 0.0
-    last = max((moment for moment in (memory.last_seen, presence.named) if moment is not None), default=None)
+    last = _last_sign(memory, presence)
     if last is None or presence.newest is None:
         return 0.0
     return max(0.0, min(1.0, (presence.newest - last) / timedelta(days=category.fades)))
+
+
+def _last_sign(memory: Memory, presence: NameActivity) -> datetime | None:
+    """When a memory was last said, or one of its names last occurred."""
+    return max((moment for moment in (memory.last_seen, presence.named) if moment is not None), default=None)
 
 
 def retire_faded(memories: Sequence[tuple[Memory, Category | None, NameActivity]]) -> tuple[Retire, ...]:
@@ -99,17 +104,13 @@ def retire_faded(memories: Sequence[tuple[Memory, Category | None, NameActivity]
     return tuple(
         Retire(
             memory=memory.id,
-            at=_due_time(memory, category, presence),
+            at=last + timedelta(days=category.fades),
             reason=f"{FADED} {presence.sessions} sessions of its project",
         )
         for memory, category, presence in memories
         if category is not None and fading_share(memory, category, presence) >= 1
+        if (last := _last_sign(memory, presence)) is not None
     )
-
-
-def _due_time(memory: Memory, category: Category, presence: NameActivity) -> datetime | None:
-    last = max((moment for moment in (memory.last_seen, presence.named) if moment is not None), default=None)
-    return last + timedelta(days=category.fades) if last is not None else None
 
 
 def is_lingering(memory: Memory, newest: datetime | None, uses: int) -> bool:

@@ -1,4 +1,4 @@
-"""Curation by a model: requests about what changed in each category; the replies become guarded operations.
+"""Curation by a model: it is asked about the memories that changed in each category, and its replies become guarded operations.
 
 The rules curate first; the model then proposes changes to the result. Each change is checked. All changes of a group form one pass,
 which a guard can stop and a person can undo. Without a usable reply nothing changes, and the next run asks again. The prompt's text
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from kept.core.fingerprint import is_known_statement
 from kept.core.fold import find_undone_passes
 from kept.core.memory import Actor, Memory
-from kept.core.operation import Add, Approve, Merge, Operation, Promote, Revise
+from kept.core.operation import Add, Approve, Merge, Operation, Promote, Revise, operation_kind
 from kept.curation.advice import (
     MemoryTable,
     build_curation_ask,
@@ -55,7 +55,7 @@ def curate_with_llm(
     """Ask a model about every category with new memories since it was last asked. Raises StoreError, ConfigError.
 
     ``by`` names the model. ``run`` returns the number of the run, and is called only if something is committed. ``allow`` lets
-    passes through that a guard would stop.
+    passes through that would deactivate too many memories.
     """
     result, curated = LlmCurationReport(), CurationReport()
     text, version = question_text("curation")
@@ -64,26 +64,20 @@ def curate_with_llm(
         if profile is None:
             continue
         memories = workspace.store.log.memories(group=group)
-        asked = list(_tables_to_ask(profile, memories, fresh))
-        asks = [
-            build_curation_ask(memory_table, system=fill_curation_prompt(text, memory_table.category), version=version)
-            for memory_table in asked
-        ]
+        tables = list(_tables_to_ask(profile, memories, fresh))
+        asks = [build_curation_ask(table, system=fill_curation_prompt(text, table.category), version=version) for table in tables]
         replies = asking(asks) if asks else ()
-        found: list[Operation] = []
-        complete = True
-        for table, reply in zip(asked, replies, strict=True):
+        proposed: list[Operation] = []
+        for table, reply in zip(tables, replies, strict=True):
             if isinstance(reply, CompleteReply):
-                made = read_curation_reply(reply.body, table)
+                advice = read_curation_reply(reply.body, table)
                 result.asked += 1
-                result.refused.update(made.refused)
-                found += made.operations
-            else:
-                complete = False
-        if not complete:
+                result.refused.update(advice.refused)
+                proposed += advice.operations
+        if not all(isinstance(reply, CompleteReply) for reply in replies):
             result.left += 1  # the next run asks all of it again; replies that were received are cached
             continue
-        operations = select_applicable((item for item in found if not _has_forgotten_words(workspace, item)), memories)
+        operations = select_applicable((item for item in proposed if not _has_forgotten_words(workspace, item)), memories)
         with workspace.store.transaction():
             _commit_group(workspace, run, group, operations, result, note=f"{by}, prompt {version}", allow=allow)
             if operations:  # update counts and dates
@@ -96,19 +90,18 @@ def _memories_since_last_ask(workspace: Workspace) -> dict[Group, frozenset[str]
     missing.
     """
     heads = tuple(workspace.store.log.pass_heads())
-    off, since = find_undone_passes(heads), dict[str, list[int]]()
+    undone, since = find_undone_passes(heads), dict[str, list[int]]()
     for head in heads:
         if head.stage == ADVISE:  # even if undone: advice that a person took back is not requested again
             since[head.subject] = []
-        elif head.id not in off and head.stage == CURATE:
+        elif head.id not in undone and head.stage == CURATE:
             since.setdefault(head.subject, []).append(head.id)
-    waiting = {item: subject for subject, ids in since.items() for item in ids}
-    found: dict[Group, set[str]] = {}
-    for pass_ in workspace.store.log.passes(only=list(waiting)) if waiting else ():
-        profile, _, scope = waiting[pass_.id].partition(" · ")
+    fresh: dict[Group, set[str]] = {}
+    for pass_ in workspace.store.log.passes(only=[number for numbers in since.values() for number in numbers]):
+        profile, _, scope = pass_.subject.partition(" · ")
         ids = {operation.memory for operation in pass_.operations if isinstance(operation, _SPEAKING)}
-        found.setdefault((profile, scope), set()).update(ids)
-    return {group: frozenset(ids) for group, ids in sorted(found.items()) if ids}
+        fresh.setdefault((profile, scope), set()).update(ids)
+    return {group: frozenset(ids) for group, ids in sorted(fresh.items()) if ids}
 
 
 def _tables_to_ask(profile: Profile, memories: tuple[Memory, ...], fresh: frozenset[str]) -> Iterator[MemoryTable]:
@@ -135,9 +128,9 @@ def _commit_group(
     note: str,
     allow: bool,
 ) -> None:
-    """Commit the advised operations for a group in one pass, without operations if a guard stops them.
+    """Commit the advised operations on a group in one pass; a guard may stop all of them.
 
-    Either way the pass records that the group was asked about.
+    The pass is committed in any case, because it records that the group was asked about.
     """
     memories, subject = workspace.store.log.memories(group=group), f"{group[0]} · {group[1]}"
     stops = [str(guard_stop) for guard_stop in find_overreach(memories, operations)] if not allow else []
@@ -158,4 +151,4 @@ def _commit_group(
         result.stopped.append(f"{workspace.name(group[1])}: {warnings}")
         draft = replace(draft, operations=(), note=f"{note}; stopped by the guard: {warnings}")
     workspace.store.log.commit(draft)
-    result.operations.update(type(operation).__name__.lower() for operation in draft.operations)
+    result.operations.update(map(operation_kind, draft.operations))

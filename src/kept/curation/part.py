@@ -30,8 +30,19 @@ from kept.curation.curate.clusters import (
 from kept.curation.curate.plans import time_order
 from kept.curation.curate.texts import Compared, Text, can_relate, choices_of, compare_all, list_texts
 from kept.curation.curate.values import COMPARED, CROWD, Meaning
-from kept.curation.filing import QUESTION, SUGGESTION, TAKEN, THEME, WHY, WISH, Filing, collect_decided_forms, takes_back, text_of
 from kept.curation.lifecycle import NAMED_ANSWER, NAMED_GROUND, is_answer_to_question, is_same_theme
+from kept.curation.text_index import (
+    QUESTION,
+    SUGGESTION,
+    TAKEN,
+    THEME,
+    WHY,
+    WISH,
+    TextIndex,
+    collect_decided_forms,
+    takes_back,
+    text_of,
+)
 from kept.extraction.questions.answer import apply_overrulings
 
 LARGE = 1_000  # a group with at least this many candidates is curated in parts
@@ -63,21 +74,21 @@ class Part:
     elsewhere: tuple[Memory, ...] = ()
 
 
-def read_group(filing: Filing) -> Part:
+def read_group(index: TextIndex) -> Part:
     """The whole group as a part.
 
     Candidates are blocked if a person migrated their memory to another profile, or decided there on a memory with the same words:
     that memory stays the only one, whatever its status.
     """
-    judged = tuple(proposal.judged for proposal in filing.log.proposals(*filing.group))
-    memories = filing.log.memories(group=filing.group)
-    elsewhere = tuple(memory for other in sorted(filing.others) for memory in filing.log.memories(group=other))
+    judged = tuple(proposal.judged for proposal in index.log.proposals(*index.group))
+    memories = index.log.memories(group=index.group)
+    elsewhere = tuple(memory for other in sorted(index.others) for memory in index.log.memories(group=other))
     decided = collect_decided_forms(elsewhere)
     blocked = {candidate for memory in elsewhere for candidate in memory.candidates}
     if decided:
         blocked |= {each.candidate.id for each in judged if normal_form(each.candidate.content) in decided}
-    filing.blocked |= blocked
-    eligible = [each for each in filing.eligible(apply_overrulings(judged)) if not takes_back(each)]
+    index.blocked |= blocked
+    eligible = [each for each in index.eligible(apply_overrulings(judged)) if not takes_back(each)]
     texts = list_texts(sorted(eligible, key=time_order), memories)
     return Part(
         judged=judged,
@@ -94,46 +105,46 @@ def is_large(part: Part) -> bool:
     return len(part.judged) >= LARGE
 
 
-def settle_group(filing: Filing, part: Part, operations: Iterable[Operation], rules: str) -> None:
+def settle_group(index: TextIndex, part: Part, operations: Iterable[Operation], rules: str) -> None:
     """Index the texts of what was curated, and mark the group as settled under ``rules`` (empty: read it as a whole next time)."""
     if part.texts is None:
-        filing.file_memories({item for operation in operations for item in affected_memory_ids(operation)})
+        index.index_memories({item for operation in operations for item in affected_memory_ids(operation)})
     elif rules:
-        memories = filing.log.memories(group=filing.group)
-        filing.file_group(part.judged, memories, elsewhere=part.elsewhere, texts=part.texts)
-    filing.texts.settle(rules)
+        memories = index.log.memories(group=index.group)
+        index.index_group(part.judged, memories, elsewhere=part.elsewhere, texts=part.texts)
+    index.texts.settle(rules)
 
 
-def find_part(filing: Filing, meaning: Meaning | None) -> Part:
+def find_part(index: TextIndex, meaning: Meaning | None) -> Part:
     """The part of the group that changed since it was settled, with everything related. Raises WholeGroupError."""
-    most = filing.texts.count_candidates() // SHARE
-    part = _Search(filing=filing, meaning=meaning, most=most)
-    candidates, memories = filing.texts.changed_items()
-    before = filing.texts.places_of(candidates, memories)
-    live = apply_overrulings(each.judged for each in filing.log.proposals_with(*filing.group, candidates))
-    decided = filing.find_decided(each.candidate.content for each in live)
-    filing.blocked |= {each.candidate.id for each in live if each.candidate.content in decided}
+    most = index.texts.count_candidates() // SHARE
+    part = _PartSearch(index=index, meaning=meaning, most=most)
+    candidates, memories = index.texts.changed_items()
+    before = index.texts.places_of(candidates, memories)
+    live = apply_overrulings(each.judged for each in index.log.proposals_with(*index.group, candidates))
+    decided = index.find_decided(each.candidate.content for each in live)
+    index.blocked |= {each.candidate.id for each in live if each.candidate.content in decided}
     verdicts: dict[str, list[CandidateVerdict]] = {}
-    for each in filing.eligible(live):
+    for each in index.eligible(live):
         verdicts.setdefault(each.candidate.content, []).append(each)
-    fresh = {filing.file(content, says, ()) for content, says in verdicts.items()}
-    said_no_more = set(candidates) - {each.candidate.id for says in verdicts.values() for each in says}
-    if any(filing.token(TAKEN) in text.tokens for text in filing.texts.at(filing.texts.places_of(said_no_more)).values()):
+    fresh = {index.index_text(content, says, ()) for content, says in verdicts.items()}
+    ended = set(candidates) - {each.candidate.id for says in verdicts.values() for each in says}
+    if any(index.token(TAKEN) in text.tokens for text in index.texts.at(index.texts.places_of(ended)).values()):
         raise WholeGroupError  # a withdrawal disappeared: the memory it took back may return, and no candidate names it any more
-    filing.texts.untell(said_no_more)
-    if any((memory.profile, memory.scope) != filing.group for memory in filing.log.some(memories)):
+    index.texts.untell(ended)
+    if any((memory.profile, memory.scope) != index.group for memory in index.log.some(memories)):
         raise WholeGroupError
-    filing.file_memories(memories)
-    after = filing.texts.places_of(memories=memories)
-    part.gone = frozenset(place for place in before if not any(filing.texts.tellers([place])))
+    index.index_memories(memories)
+    after = index.texts.places_of(memories=memories)
+    part.gone = frozenset(place for place in before if not any(index.texts.tellers([place])))
     part.new = part.gone | (after - before) | {place for place, is_new in fresh if is_new}
     part.reach(before | after | {place for place, _ in fresh})
     part.include(candidates, memories)
     part.close()
-    for stored in filing.texts.at(part.gone).values():
-        filing.texts.drop(stored)
-    judged = tuple(each.judged for each in filing.log.proposals_with(*filing.group, part.candidates))
-    decided = filing.find_decided(each.candidate.content for each in judged)
+    for stored in index.texts.at(part.gone).values():
+        index.texts.drop(stored)
+    judged = tuple(each.judged for each in index.log.proposals_with(*index.group, part.candidates))
+    decided = index.find_decided(each.candidate.content for each in judged)
     blocked = part.blocked | {each.candidate.id for each in judged if each.candidate.content in decided}
     ids = {digest(each.candidate.id, size=5) for each in judged}
     return Part(
@@ -145,7 +156,7 @@ def find_part(filing: Filing, meaning: Meaning | None) -> Part:
             values=lambda: part.values,
             meanings=lambda: part.meanings,
         ),
-        taken=frozenset(memory.id for memory in filing.log.some(sorted(ids))),
+        taken=frozenset(memory.id for memory in index.log.some(sorted(ids))),
     )
 
 
@@ -153,12 +164,12 @@ Tied = Callable[[Text, Text], bool]
 
 
 @dataclass(kw_only=True)
-class _Search:
+class _PartSearch:
     """The state of the search for a part. ``new`` are the places of texts that were added or removed since the group was settled,
     ``gone`` those that were removed.
     """
 
-    filing: Filing
+    index: TextIndex
     meaning: Meaning | None
     most: int
     new: frozenset[int] = frozenset()
@@ -182,7 +193,7 @@ class _Search:
 
     def close(self) -> None:
         """Process all waiting texts, and the texts that are related to them, until none are left."""
-        texts = self.filing.texts
+        texts = self.index.texts
         while self.waiting:
             place = self.waiting.pop()
             if self.load([place]):
@@ -191,13 +202,13 @@ class _Search:
 
     def include(self, candidates: Iterable[str], memories: Iterable[str]) -> None:
         """Add candidates and memories to the part, with everything they rest on, and add their texts to the search."""
-        others = self.filing.others
-        texts, waiting = self.filing.texts, (set(candidates) - self.candidates, set(memories) - self.memories.keys())
+        others = self.index.others
+        texts, waiting = self.index.texts, (set(candidates) - self.candidates, set(memories) - self.memories.keys())
         while any(waiting):
             more, found = waiting
             self.candidates |= more
-            loaded = self.filing.log.some(sorted({*found, *texts.resting_on(more)} - self.memories.keys()))
-            mine = [memory for memory in loaded if (memory.profile, memory.scope) == self.filing.group]
+            loaded = self.index.log.some(sorted({*found, *texts.resting_on(more)} - self.memories.keys()))
+            mine = [memory for memory in loaded if (memory.profile, memory.scope) == self.index.group]
             self.memories |= {memory.id: memory for memory in mine}
             self.reach(texts.places_of(more, (memory.id for memory in loaded)))
             self.blocked |= {item for memory in loaded if (memory.profile, memory.scope) in others for item in memory.candidates}
@@ -210,7 +221,7 @@ class _Search:
     def load(self, places: Iterable[int]) -> list[tuple[int, Text, frozenset[str]]]:
         """The texts at these places, with their tokens."""
         places = set(places)
-        for place, stored in self.filing.texts.at(places - self.known.keys()).items():
+        for place, stored in self.index.texts.at(places - self.known.keys()).items():
             self.known[place] = (text_of(stored.body, place, proposed=True), frozenset(stored.tokens.split()))
         return [(place, *self.known[place]) for place in sorted(places) if place in self.known]
 
@@ -218,20 +229,25 @@ class _Search:
         """The places of the texts that are related to a text."""
         text, tokens = self.known[place]
         candidates = self._candidates_at(place)
-        found = self._by_candidates(candidates, text)
-        if self.filing.token("size", len(text.says.content)) in tokens:
-            found |= self._by_values(text) | self._by_meaning(text, tokens) | self._same(text, tokens) | self._by_kind(text, tokens)
+        found = self._find_by_candidates(candidates, text)
+        if self.index.token("size", len(text.says.content)) in tokens:
+            found |= (
+                self._find_by_values(text)
+                | self._find_by_meaning(text, tokens)
+                | self._find_same(text, tokens)
+                | self._find_by_kind(text, tokens)
+            )
         return found - {place}
 
-    def _checked(self, places: Iterable[int], check: Callable[[Text], bool]) -> set[int]:
+    def _filter_places(self, places: Iterable[int], check: Callable[[Text], bool]) -> set[int]:
         return {place for place, text, _ in self.load(places) if check(text)}
 
-    def _sharing(self, says: Statement, share: float, *beside: str, least: int = 0, sized: bool = True) -> Sequence[int]:
+    def _find_sharing(self, says: Statement, share: float, *beside: str, least: int = 0, sized: bool = True) -> Sequence[int]:
         """The places of texts that may have a Jaccard similarity of at least ``share``, or with ``least`` share so many words.
 
         They must also have the tokens ``beside``; ``sized`` restricts them to possible numbers of words.
         """
-        token, texts = self.filing.token, self.filing.texts
+        token, texts = self.index.token, self.index.texts
         words = {word: token("word", word[:STEM]) for word in says.content}
         common = {each: texts.count_texts(each, _COMMON) for each in {*words.values()}}
         rare = sorted(words, key=lambda word: (common[words[word]], word))
@@ -248,27 +264,27 @@ class _Search:
         clauses = [*beside, "(" + " OR ".join(f"({each})" for each in sorted(choices)) + ")"]
         return texts.find(clauses, [token("size", size) for size in sizes])
 
-    def _same(self, text: Text, tokens: AbstractSet[str]) -> set[int]:
-        says, texts = text.says, self.filing.texts
+    def _find_same(self, text: Text, tokens: AbstractSet[str]) -> set[int]:
+        says, texts = text.says, self.index.texts
         words = says.form.split()
         begun = [" ".join(words[:end]) for end in range(1, len(words) + 1)]
         places = {each.place for each in texts.of_forms(begun)} | set(texts.going_on(says.form))
         for what, share in find_likenesses(says).items():
-            places.update(self._sharing(says, share, *([self.filing.beside_token(what)] if what else [])))
+            places.update(self._find_sharing(says, share, *([self.index.beside_token(what)] if what else [])))
         if says.fingerprint and says.remedy:
-            places.update(texts.find([self.filing.beside_token(says.fingerprint)]))
-        found = self._checked(places, lambda other: is_same_statement(says, other.says))
-        if self.filing.token(WISH) in tokens:
-            wishes = self._sharing(says, WISH_LIKE, self.filing.token(WISH))
-            found |= self._checked(wishes, lambda other: is_same_wish(says, other.says))
+            places.update(texts.find([self.index.beside_token(says.fingerprint)]))
+        found = self._filter_places(places, lambda other: is_same_statement(says, other.says))
+        if self.index.token(WISH) in tokens:
+            wishes = self._find_sharing(says, WISH_LIKE, self.index.token(WISH))
+            found |= self._filter_places(wishes, lambda other: is_same_wish(says, other.says))
         return found
 
-    def _nearest(self, tokens: Iterable[str], text: Text, most: int, tied: Tied, compared: set[tuple[str, str]]) -> set[int]:
+    def _find_nearest(self, tokens: Iterable[str], text: Text, most: int, tied: Tied, compared: set[tuple[str, str]]) -> set[int]:
         """The nearest texts in time that have all tokens, before and after a text.
 
         If the text was added or removed, pairs of others that it pushed out of, or let into, each other's range are checked too.
         """
-        find, tokens, more = self.filing.texts.find, tuple(tokens), self._count_moved(text)
+        find, tokens, more = self.index.texts.find, tuple(tokens), self._count_moved(text)
         before = find(tokens, before=text.place, most=most + more)
         after = find(tokens, after=text.place, most=most + more)
         if more:
@@ -277,9 +293,9 @@ class _Search:
                 (old[k], later[span - k])
                 for span in range(most - more, most)
                 for k in range(span + 1)
-                if _has(old, later, k, span - k)
+                if k < len(old) and span - k < len(later)
             )
-            self._look_at(cut, text, later, tied, compared)
+            self._check_pairs(cut, text, later, tied, compared)
         return {*before[:most], *after[:most]}
 
     def _count_moved(self, text: Text) -> int:
@@ -289,7 +305,7 @@ class _Search:
     def _without_new(self, places: Sequence[int]) -> Sequence[int]:
         return [place for place in places if place not in self.new]
 
-    def _look_at(
+    def _check_pairs(
         self, cut: Iterable[tuple[int, int]], text: Text, later: Sequence[int], tied: Tied, compared: set[tuple[str, str]]
     ) -> None:
         """Check pairs of texts between which this text was added or removed, and add them to the part if they are ``tied``.
@@ -306,17 +322,17 @@ class _Search:
                 self.reach((one, other))
                 compared |= {_pair(left, right)} if text.place in self.gone else set()
 
-    def _by_values(self, text: Text) -> set[int]:
-        saying, token, find = text.saying, self.filing.token, self.filing.texts.find
+    def _find_by_values(self, text: Text) -> set[int]:
+        saying, token, find = text.saying, self.index.token, self.index.texts.find
         places: set[int] = set()
         key = {each: token("key", each) for each in saying.filed_keys}
         for one, other in combinations(sorted(key), 2):
-            places |= self._nearest((key[one], key[other]), text, COMPARED, _can_relate, self.values)
+            places |= self._find_nearest((key[one], key[other]), text, COMPARED, _can_relate, self.values)
         for name in choices_of(saying):
-            places |= self._nearest((token("choice", name),), text, COMPARED, _can_relate, self.values)
+            places |= self._find_nearest((token("choice", name),), text, COMPARED, _can_relate, self.values)
         for each in key:
             if find([token("opening", each)], most=1):
-                places |= self._opened(each, text)
+                places |= self._find_by_opening(each, text)
         found = set()
         for place, earlier_or_later, _ in self.load(places - {text.place}):
             self.values.add(_pair(text, earlier_or_later))
@@ -324,10 +340,10 @@ class _Search:
                 found.add(place)
         return found
 
-    def _opened(self, key: str, text: Text) -> set[int]:
+    def _find_by_opening(self, key: str, text: Text) -> set[int]:
         """The texts that a single key relates to a text: it opens the earlier one, and both are near among texts with the key."""
-        find, more, opens = self.filing.texts.find, self._count_moved(text), key in text.saying.opening_keys
-        marks = (([self.filing.token("key", key)], CROWD + more), ([self.filing.token("opening", key)], COMPARED + more))
+        find, more, opens = self.index.texts.find, self._count_moved(text), key in text.saying.opening_keys
+        marks = (([self.index.token("key", key)], CROWD + more), ([self.index.token("opening", key)], COMPARED + more))
         crowd, begun = (find(mark, before=text.place, most=most) for mark, most in marks)
         later, going = (find(mark, after=text.place, most=most) for mark, most in marks)
         if more:
@@ -340,19 +356,19 @@ class _Search:
                 if CROWD - more <= rank.get(i, CROWD) + crowded < CROWD
                 or (opens and COMPARED - more <= opened + sum(place < j for place in old[3]) < COMPARED)
             )
-            self._look_at(cut, text, old[2], _can_relate, self.values)
+            self._check_pairs(cut, text, old[2], _can_relate, self.values)
         near = set(crowd[:CROWD]).intersection(begun[:COMPARED])
         reach = going[COMPARED - 1] if len(going) >= COMPARED else maxsize
         return near | ({place for place in later[:CROWD] if place <= reach} if opens else set())
 
-    def _by_meaning(self, text: Text, tokens: AbstractSet[str]) -> set[int]:
+    def _find_by_meaning(self, text: Text, tokens: AbstractSet[str]) -> set[int]:
         says = text.says
-        mark = self.filing.meaning_token(says)
+        mark = self.index.meaning_token(says)
         if self.meaning is None or mark not in tokens:
             return set()
         counts: dict[int, int] = {}
         for word in beginnings_of(says):
-            for place in self._nearest((mark, self.filing.token("word", word)), text, CROWD, _can_mean_same, self.meanings):
+            for place in self._find_nearest((mark, self.index.token("word", word)), text, CROWD, _can_mean_same, self.meanings):
                 counts[place] = counts.get(place, 0) + 1
         asked = []
         for place, other, _ in self.load(place for place, count in counts.items() if count >= SHARED):
@@ -362,41 +378,41 @@ class _Search:
         scores = self.meaning([pair for _, pair in asked]) if asked else ()
         return {place for (place, _), score in zip(asked, scores or (), strict=False) if score is not None and score >= ONE_MEANING}
 
-    def _by_kind(self, text: Text, tokens: AbstractSet[str]) -> set[int]:
+    def _find_by_kind(self, text: Text, tokens: AbstractSet[str]) -> set[int]:
         """Themes on the same subject, answers and their questions, and agents' notes that are part of a longer sentence."""
-        says, token, find = text.says, self.filing.token, self.filing.texts.find
+        says, token, find = text.says, self.index.token, self.index.texts.find
         found: set[int] = set()
         if token(THEME) in tokens:
-            found |= self._checked(
-                self._sharing(says, NAMED_GROUND, token(THEME), sized=False), lambda other: is_same_theme(says, other.says)
+            found |= self._filter_places(
+                self._find_sharing(says, NAMED_GROUND, token(THEME), sized=False), lambda other: is_same_theme(says, other.says)
             )
         if token(QUESTION) in tokens:
             least = ceil(NAMED_ANSWER * len(says.content))
-            found |= self._checked(
-                self._sharing(says, 1.0, least=least, sized=False), lambda other: is_answer_to_question(other.says, says)
+            found |= self._filter_places(
+                self._find_sharing(says, 1.0, least=least, sized=False), lambda other: is_answer_to_question(other.says, says)
             )
         if find([token(QUESTION)], most=1):
-            asked = self._sharing(says, 1.0, token(QUESTION), least=_ANSWERED_WORDS, sized=False)
-            found |= self._checked(asked, lambda other: is_answer_to_question(says, other.says))
+            asked = self._find_sharing(says, 1.0, token(QUESTION), least=_ANSWERED_WORDS, sized=False)
+            found |= self._filter_places(asked, lambda other: is_answer_to_question(says, other.says))
         whole = f" {says.form} "
         if token(WHY) in tokens:
-            found |= self._checked(find([token(SUGGESTION)]), lambda other: f" {other.says.form} " in whole)
+            found |= self._filter_places(find([token(SUGGESTION)]), lambda other: f" {other.says.form} " in whole)
         if token(SUGGESTION) in tokens:
-            found |= self._checked(
+            found |= self._filter_places(
                 find([token(WHY), *(token("word", word) for word in beginnings_of(says))]),
                 lambda other: whole in f" {other.says.form} ",
             )
         return found
 
-    def _by_candidates(self, candidates: Sequence[Candidate], text: Text) -> set[int]:
+    def _find_by_candidates(self, candidates: Sequence[Candidate], text: Text) -> set[int]:
         """Texts of candidates with the same subject, texts that replace, reword or withdraw this one, and the reverse."""
-        token, texts = self.filing.token, self.filing.texts
+        token, texts = self.index.token, self.index.texts
         found: set[int] = set()
         marks = []
         for candidate in candidates:
             marks.append(token("rewords", candidate.id))
             if candidate.trigger == WITHDRAWAL:
-                found |= self._named_by(candidate)
+                found |= self._find_named_by(candidate)
                 continue
             marks += [token("replaces", candidate.content, item.session) for item in candidate.evidence]
             marks += [token("subject", candidate.subject.casefold())] if candidate.subject else []
@@ -406,23 +422,23 @@ class _Search:
             found.update(texts.find((), sorted(set(marks))))
         roots = roots_of(text.says.content)
         for place in texts.find([token(TAKEN)]):
-            if any(_named(each) <= roots for each in self._candidates_at(place) if each.trigger == WITHDRAWAL):
+            if any(_named_roots(each) <= roots for each in self._candidates_at(place) if each.trigger == WITHDRAWAL):
                 found.add(place)
         return found
 
     def _candidates_at(self, place: int) -> list[Candidate]:
-        ids = self.filing.texts.tellers([place])[0]
-        return [each.judged.candidate for each in self.filing.log.proposals_with(*self.filing.group, ids)]
+        ids = self.index.texts.tellers([place])[0]
+        return [each.judged.candidate for each in self.index.log.proposals_with(*self.index.group, ids)]
 
-    def _named_by(self, withdrawal: Candidate) -> set[int]:
-        named = _named(withdrawal)
+    def _find_named_by(self, withdrawal: Candidate) -> set[int]:
+        named = _named_roots(withdrawal)
         if not named:
             raise WholeGroupError
-        places = self.filing.texts.find([self.filing.token("word", word) for word in {word[:STEM] for word in named}])
-        return self._checked(places, lambda other: named <= roots_of(other.says.content))
+        places = self.index.texts.find([self.index.token("word", word) for word in {word[:STEM] for word in named}])
+        return self._filter_places(places, lambda other: named <= roots_of(other.says.content))
 
 
-def _named(withdrawal: Candidate) -> frozenset[str]:
+def _named_roots(withdrawal: Candidate) -> frozenset[str]:
     return roots_of(find_content(withdrawal.replaces))
 
 
@@ -432,10 +448,6 @@ def _can_relate(left: Text, right: Text) -> bool:
 
 def _can_mean_same(left: Text, right: Text) -> bool:
     return can_mean_same(left.says, right.says)
-
-
-def _has(old: Sequence[int], later: Sequence[int], before: int, after: int) -> bool:
-    return before < len(old) and after < len(later)
 
 
 def _pair(text: Text, other: Text) -> tuple[str, str]:

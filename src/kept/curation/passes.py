@@ -1,4 +1,4 @@
-"""Curate groups whose candidates changed: validate, guard and apply operations, one transaction per group."""
+"""Curates the groups whose candidates changed: computes operations, lets the guard check them and commits them."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -15,10 +15,10 @@ from kept.core.text import normal_form
 from kept.curation.curate import curate
 from kept.curation.curate.plans import DAWN
 from kept.curation.curate.values import Meaning
-from kept.curation.filing import Filing
 from kept.curation.guard import WINDOW, GuardStop, find_ended, find_overreach, find_protected_changes
 from kept.curation.lifecycle import CurationRules, rules_of
 from kept.curation.part import Part, WholeGroupError, find_part, is_large, read_group, settle_group
+from kept.curation.text_index import TextIndex
 from kept.extraction.questions.answer import apply_overrulings, overruled_candidate_ids
 from kept.local.progress import Progress, ignore_progress
 from kept.store.log import Log
@@ -26,7 +26,7 @@ from kept.store.values import Draft
 from kept.workspace import Workspace
 
 _BEFORE = 40  # search at most this many events before a prompt for the previous prompt
-_ENOUGH = 3  # a prompt with at least this many content words besides the wish is enough context for it
+_ENOUGH = 3  # if a prompt has at least this many content words besides a wish, its previous prompt is not read
 CURATE, GUARD = "curate", "guard"
 
 
@@ -39,37 +39,37 @@ class CurationReport:
     stopped: list[str] = field(default_factory=list)
 
 
-class _UnaskedError(Exception):
+class _UnknownSimilarityError(Exception):
     """The similarity of some texts is not known yet."""
 
 
-class _Asked:
-    """The similarity of texts, requested between transactions: embedding may take long, and other processes wait to write.
+class _DeferredMeaning:
+    """The similarity of texts, computed between transactions: it may take long, and other processes wait to write.
 
-    When called inside a transaction with unknown pairs it raises _UnaskedError; the caller then calls :meth:`ask_open` outside the
-    transaction and tries again.
+    A call inside a transaction raises _UnknownSimilarityError if it lacks pairs. The caller then calls :meth:`compute_missing`
+    outside the transaction and tries again.
     """
 
     def __init__(self, meaning: Meaning) -> None:
         self._meaning = meaning
         self._known: dict[tuple[str, str], float | None] = {}
-        self._open: tuple[tuple[str, str], ...] = ()
-        self.silent = False
+        self._missing: tuple[tuple[str, str], ...] = ()
+        self.failed = False
 
     def __call__(self, pairs: Sequence[tuple[str, str]]) -> Sequence[float | None] | None:
-        self._open = tuple(pair for pair in pairs if pair not in self._known)
-        if self.silent:
+        self._missing = tuple(pair for pair in pairs if pair not in self._known)
+        if self.failed:
             return None
-        if self._open:
-            raise _UnaskedError
+        if self._missing:
+            raise _UnknownSimilarityError
         return [self._known[pair] for pair in pairs]
 
-    def ask_open(self) -> None:
-        """Request the pairs that the last call lacked; after a request without an answer no more are made."""
-        scores = self._meaning(self._open) if self._open and not self.silent else ()
-        self.silent = self.silent or scores is None
-        self._known |= dict(zip(self._open, scores or (), strict=False))
-        self._open = ()
+    def compute_missing(self) -> None:
+        """Compute the pairs that the last call lacked; once that failed, it is not tried again."""
+        scores = self._meaning(self._missing) if self._missing and not self.failed else ()
+        self.failed = self.failed or scores is None
+        self._known |= dict(zip(self._missing, scores or (), strict=False))
+        self._missing = ()
 
 
 def curate_changed_groups(
@@ -83,28 +83,28 @@ def curate_changed_groups(
 ) -> CurationReport:
     """Curate every group whose live candidates changed. Raises StoreError.
 
-    ``run`` returns the number of the run, and is called only if something is committed. ``allow`` lets all passes through that a
-    guard would stop, ``freed`` those of scopes that a person changed on purpose. ``meaning`` returns the similarity of texts. A
-    group that a guard stopped keeps its candidates and stays queued; the stop is recorded once.
+    ``run`` returns the number of the run, and is called only if something is committed. ``allow`` lets passes through that would
+    deactivate too many memories, ``freed`` those of scopes that a person changed on purpose. ``meaning`` returns the similarity of
+    texts. A group that a guard stopped keeps its candidates and stays queued; the stop is recorded once.
     """
     result = CurationReport()
     groups = workspace.store.log.groups_to_curate()
     blocked = workspace.store.log.blocked_candidates()
-    asked = _Asked(meaning) if meaning else None
+    deferred = _DeferredMeaning(meaning) if meaning else None
     for number, (profile, scope) in enumerate(groups):
         progress("curating", number, len(groups))
         done = False
         while not done:
-            with suppress(_UnaskedError), workspace.store.transaction():
+            with suppress(_UnknownSimilarityError), workspace.store.transaction():
                 allowed = allow or scope in freed
-                settles = partial(_describe_rules, workspace, profile, scope, meaning)
+                version = partial(_describe_rules, workspace, profile, scope, meaning)
                 if curate_group(
-                    workspace, run, (profile, scope), result, blocked=blocked, allow=allowed, meaning=asked, settles=settles
+                    workspace, run, (profile, scope), result, blocked=blocked, allow=allowed, meaning=deferred, version=version
                 ):
                     workspace.store.log.mark_group_curated(profile, scope)
                 done = True
-            if asked:
-                asked.ask_open()
+            if deferred:
+                deferred.compute_missing()
     progress("curating", len(groups), len(groups))
     return result
 
@@ -118,17 +118,16 @@ def curate_group(
     blocked: frozenset[str],
     allow: bool,
     meaning: Meaning | None = None,
-    settles: Callable[[], str] | None = None,
+    version: Callable[[], str] | None = None,
 ) -> bool:
     """Curate one group; returns False if a guard stopped the pass. Raises StoreError.
 
-    ``settles`` returns the version of the rules under which a large group is settled afterwards (None: it is not settled). As long
+    ``version`` returns the version of the rules under which a large group is settled afterwards (None: it is not settled). As long
     as this version stays the same, later passes read only what changed and what is related to it.
     """
     log, (profile, scope) = workspace.store.log, group
-    way = next((item for item in workspace.profiles if item.id == profile), None)
-    rules = rules_of(way) if way else CurationRules()
-    filing = Filing(log, group, rules, blocked=blocked, others=_other_groups(workspace, profile, scope))
+    rules = _rules_for(workspace, profile)
+    index = TextIndex(log, group, rules, blocked=blocked, others=_other_groups(workspace, profile, scope))
 
     def find_operations(part: Part) -> tuple[Operation, ...]:
         return curate(
@@ -142,17 +141,22 @@ def curate_group(
             taken=part.taken,
         )
 
-    part = _read_part(filing, settles, meaning)
+    part = _read_part(index, version, meaning)
     operations = find_operations(part) if part is not None else ()
     if part is None or (operations and not allow and _find_overreach(log, group, part, operations, _find_corrected(part))):
-        part = read_group(filing)
+        part = read_group(index)
         operations = find_operations(part)
     if operations and not _commit_operations(workspace, run, group, part, operations=operations, result=result, allow=allow):
         return False
-    if settles is not None:
-        lasting = not (isinstance(meaning, _Asked) and meaning.silent)
-        settle_group(filing, part, operations, settles() if lasting and (part.texts is None or is_large(part)) else "")
+    if version is not None:
+        is_complete = not (isinstance(meaning, _DeferredMeaning) and meaning.failed)
+        settle_group(index, part, operations, version() if is_complete and (part.texts is None or is_large(part)) else "")
     return True
+
+
+def _rules_for(workspace: Workspace, profile: str) -> CurationRules:
+    """The curation rules of an active profile; the rules without exceptions for any other."""
+    return next((rules_of(item) for item in workspace.profiles if item.id == profile), CurationRules())
 
 
 def _commit_operations(
@@ -170,7 +174,7 @@ def _commit_operations(
     subject = f"{profile} · {scope}"
     corrected = _find_corrected(part)
     overreach = () if allow else _find_overreach(log, group, part, operations, corrected)
-    if overreach and part.texts is not None:  # a memory that another profile remembers from now on is not lost
+    if overreach and part.texts is not None:  # a memory is not lost if another profile remembers it from now on
         corrected |= _memories_proposed_elsewhere(workspace, memories, group)
         overreach = find_overreach(memories, operations, corrected=corrected)
     stops = [str(guard_stop) for guard_stop in overreach]
@@ -204,8 +208,7 @@ def _describe_rules(workspace: Workspace, profile: str, scope: str, meaning: Mea
     """Everything that the curation of a group depends on besides its content: kept's version, the rules, the other profiles, and
     whether an embedding model is available.
     """
-    way = next((item for item in workspace.profiles if item.id == profile), None)
-    rules = rules_of(way) if way else CurationRules()
+    rules = _rules_for(workspace, profile)
     kinds = (rules.lasting, rules.gathered, rules.themes, rules.questions)
     others = sorted(_other_groups(workspace, profile, scope))
     return to_canonical_json(
@@ -245,13 +248,13 @@ def _memories_proposed_elsewhere(workspace: Workspace, memories: Iterable[Memory
     return frozenset(memory.id for memory in memories if normal_form(memory.content) in proposed)
 
 
-def _read_part(filing: Filing, settles: Callable[[], str] | None, meaning: Meaning | None) -> Part | None:
+def _read_part(index: TextIndex, version: Callable[[], str] | None, meaning: Meaning | None) -> Part | None:
     """The part of a group that changed since it was settled, with everything related; None if the whole group must be read."""
-    known = filing.texts.rules if settles else None
-    if not (settles and known and known == settles()):
+    settled_under = index.texts.rules if version else None
+    if not (version and settled_under and settled_under == version()):
         return None
     try:
-        return find_part(filing, meaning)
+        return find_part(index, meaning)
     except WholeGroupError:
         return None
 
@@ -267,13 +270,11 @@ def _find_overreach(
     if not lost:
         return ()
     until = max((operation.at for operation in operations if operation.at is not None), default=None)
-    waiting = set[str]()
     for memory in log.ended_memories(group, lost, until - WINDOW if until else DAWN):
         memories.setdefault(memory.id, memory)
-    while (
-        waiting := {by for memory in memories.values() for by in (memory.superseded_by, memory.resolved_by) if by} - memories.keys()
-    ):
-        found = {memory.id: memory for memory in log.some(sorted(waiting))}
+    while True:
+        successors = {by for memory in memories.values() for by in (memory.superseded_by, memory.resolved_by) if by}
+        found = {memory.id: memory for memory in log.some(sorted(successors - memories.keys()))}
         if not found:
             break
         memories |= found

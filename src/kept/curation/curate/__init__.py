@@ -9,7 +9,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from kept.core.memory import APPROVED, DOUBTED, SAID_ONCE, WITHDRAWAL, CandidateVerdict, Held, Memory, Refused, Status, Verdict
+from kept.core.memory import (
+    APPROVED,
+    DOUBTED,
+    SAID_ONCE,
+    WITHDRAWAL,
+    Candidate,
+    CandidateVerdict,
+    Held,
+    Memory,
+    Refused,
+    Status,
+    Verdict,
+)
 from kept.core.operation import (
     ANSWERED,
     BOTH_HOLD,
@@ -42,7 +54,6 @@ from kept.curation.curate.clusters import (
 )
 from kept.curation.curate.conflicts import find_answers, find_conflicts, find_withdrawn
 from kept.curation.curate.plans import (
-    OFTEN,
     Plan,
     assign_memories,
     build_memory,
@@ -61,9 +72,7 @@ from kept.curation.curate.texts import Compared, compare_all, is_standing, list_
 from kept.curation.curate.values import Meaning
 from kept.curation.lifecycle import CurationRules
 
-__all__ = ["OFTEN", "PLAIN", "curate"]
-
-PLAIN = CurationRules()
+_NO_RULES = CurationRules()
 
 
 def curate(
@@ -71,7 +80,7 @@ def curate(
     memories: Sequence[Memory],
     *,
     blocked: frozenset[str] = frozenset(),
-    rules: CurationRules = PLAIN,
+    rules: CurationRules = _NO_RULES,
     surroundings: Surroundings = session_words,
     meaning: Meaning | None = None,
     compared: Compared | None = None,
@@ -88,26 +97,19 @@ def curate(
     model). For a closed part of a group, ``compared`` are the pairs of texts to compare, and ``taken`` the ids of memories outside
     the part.
     """
-    live = {
-        candidate_verdict.candidate.id: candidate_verdict
-        for candidate_verdict in judged
-        if is_eligible(candidate_verdict.verdict) and candidate_verdict.candidate.id not in blocked
-    }
+    live = {each.candidate.id: each for each in judged if is_eligible(each.verdict) and each.candidate.id not in blocked}
     ordered = sorted(live.values(), key=time_order)
     proposals = [each for each in ordered if each.candidate.trigger != WITHDRAWAL]
     withdrawals = [each for each in ordered if each.candidate.trigger == WITHDRAWAL]
     standing = list(filter(is_standing, memories))
     compared = compared or compare_all(list_texts(proposals, memories))
-    statements = [
-        parse_statement(proposal.candidate.content, proposal.candidate.artifacts, proposal.candidate.fingerprint)
-        for proposal in proposals
-    ]
-    statements += [parse_statement(memory.content, memory.artifacts, memory.fingerprint) for memory in standing]
+    sources: list[Candidate | Memory] = [*(proposal.candidate for proposal in proposals), *standing]
+    statements = [parse_statement(source.content, source.artifacts, source.fingerprint) for source in sources]
     linked = [*pair_with_memories(proposals, standing), *pair_rewordings(proposals)]
     linked += pair_llm_merged(proposals, memories)
     linked += find_similar_wishes(proposals, statements)
-    meant = _pair_by_meaning(proposals, statements, memories, rules, meaning=meaning, compared=compared)
-    linked += meant
+    same_meaning = _pair_by_meaning(proposals, statements, memories, rules, meaning=meaning, compared=compared)
+    linked += same_meaning
     gone = frozenset(memory.id for memory in memories if memory.status in (Status.RETIRED, Status.REJECTED))
     groups = tuple(
         group
@@ -117,26 +119,24 @@ def curate(
     owners = assign_memories(groups, proposals, standing, memories)
     known_ids = {*taken, *(memory.id for memory in memories)}
     plans = []
-    nearness: dict[int, float] = {}
-    told: dict[int, float] = {}  # lowest similarity of a text to another of its cluster, by place
-    for (place, _), score in meant.items():
+    lowest: dict[int, float] = {}  # by proposal, its lowest similarity to another one that it was joined with by meaning
+    for (place, _), score in same_meaning.items():
         if score:
-            told[place] = min(score, told.get(place, score))
-    for number, group in enumerate(groups):
-        nearness[number] = min((told[place] for place in group if place in told), default=0.0)
+            lowest[place] = min(score, lowest.get(place, score))
+    nearness: list[float] = []  # by plan, the lowest similarity in its cluster (0: there is none)
+    for group in groups:
+        nearness.append(min((lowest[i] for i in group if i in lowest), default=0.0))
         members = [proposals[i] for i in group if i < len(proposals)]
-        known = {
-            (candidate_verdict.candidate.content, candidate_verdict.candidate.artifacts): statements[i]
-            for i, candidate_verdict in zip(group, members, strict=False)
-        }
+        known = {(each.candidate.content, each.candidate.artifacts): statements[i] for i, each in zip(group, members, strict=False)}
         plans.append(build_plan(hold_template(members, surroundings), owners.get(group[0], ()), known_ids, rules, known, gone=gone))
     conflicts = find_conflicts(plans, rules, compared, meaning)
     plans = [replace(plan, status=Status.ACTIVE) if place in conflicts.confirmed else plan for place, plan in enumerate(plans)]
     withdrawn, unclear = find_withdrawn(plans, conflicts.replaced, withdrawals)
     replaced = {place: by for place, by in conflicts.replaced.items() if place not in withdrawn}
     for each in unclear:
-        nearness[len(plans)] = 0.0
-        plans.append(build_plan([each], _resting_on(memories, each), known_ids, rules, {}, gone=gone))
+        resting = tuple(memory for memory in memories if each.candidate.id in memory.candidates)
+        nearness.append(0.0)
+        plans.append(build_plan([each], resting, known_ids, rules, {}, gone=gone))
     operations = [
         operation
         for place, plan in enumerate(plans)
@@ -168,10 +168,6 @@ def curate(
     return tuple(operations)
 
 
-def _resting_on(memories: Sequence[Memory], judged: CandidateVerdict) -> tuple[Memory, ...]:
-    return tuple(memory for memory in memories if judged.candidate.id in memory.candidates)
-
-
 def _is_taken_back(plan: Plan) -> bool:
     """True if a withdrawal retired the plan's memory."""
     return plan.winner is not None and plan.winner.status is Status.RETIRED and plan.winner.reason.startswith(TAKEN_BACK)
@@ -188,27 +184,27 @@ def _pair_by_meaning(
 ) -> dict[tuple[int, int], float]:
     """The pairs of proposals that mean the same, with their similarity.
 
-    Proposals whose similarity is unknown stay together, with a similarity of 0, if they belong to one memory already.
+    If the similarity of proposals is unknown, those of one memory stay together: their similarity counts as 0.
     """
     mine = statements[: len(proposals)]
     texts = [proposal.candidate.content for proposal in proposals]
-    # In these categories the latest memory is active, or several are at once; wordings are not joined.
+    # In these categories only the latest memory is active, or several are; wordings are not joined.
     apart = {
         place
-        for place, candidate_verdict in enumerate(proposals)
-        if candidate_verdict.candidate.category in rules.lasting | rules.gathered | rules.themes
+        for place, proposal in enumerate(proposals)
+        if proposal.candidate.category in rules.lasting | rules.gathered | rules.themes
     }
     first = {text: number for number, text in reversed([*enumerate(texts)])}
     places = ((first.get(one), first.get(other)) for one, other in compared.meanings())
     pairs = ((min(one, other), max(one, other)) for one, other in places if one is not None and other is not None)
     found = find_pairs_by_meaning(texts, mine, frozenset(apart), meaning, pairs) if meaning else None
     known_scores = {pair: score for pair, score in (found or {}).items() if score is not None}
-    untold = {item for pair in found if found[pair] is None for item in pair} if found is not None else set(range(len(mine)))
-    if not untold:
+    unknown = {item for pair in found if found[pair] is None for item in pair} if found is not None else set(range(len(mine)))
+    if not unknown:
         return known_scores
-    place = {candidate_verdict.candidate.id: number for number, candidate_verdict in enumerate(proposals)}
-    known = ([place[candidate] for candidate in memory.candidates if place.get(candidate) in untold] for memory in memories)
-    return {(first, other): 0.0 for first, *others in filter(None, known) for other in others} | known_scores
+    place = {proposal.candidate.id: number for number, proposal in enumerate(proposals)}
+    together = ([place[candidate] for candidate in memory.candidates if place.get(candidate) in unknown] for memory in memories)
+    return {(first, other): 0.0 for first, *others in filter(None, together) for other in others} | known_scores
 
 
 # The reason for reactivating a person's own memory, without candidates, when the memory that superseded it is gone.
@@ -238,7 +234,7 @@ def _plan_operations(plan: Plan, *, replaced: bool, doubtful: bool, beside: str,
     reason = MAY_CONTRADICT if beside else f"{reason}; alike in meaning ({nearness:.2f})" if nearness else reason
     living = (
         winner is not None
-        and (plan.fixed or winner.status in (Status.ACTIVE, Status.HELD))
+        and (plan.is_person_owned or winner.status in (Status.ACTIVE, Status.HELD))
         and not (_is_doubted(plan) or (doubtful and plan.is_made_active))
         and not (winner.reason == NEWER_VALUE and status is Status.HELD)
         and not (beside and (winner.status, winner.superseded_by) != (Status.HELD, beside))
@@ -257,7 +253,7 @@ def _plan_operations(plan: Plan, *, replaced: bool, doubtful: bool, beside: str,
         yield Add(memory=plan.number, at=facts.first_seen, reason=reason, value=value)
         yield from _promote_operations(plan, facts.category)
         return
-    promoted = not plan.fixed and winner.category == facts.category != plan.category
+    promoted = not plan.is_person_owned and winner.category == facts.category != plan.category
     after = select_new_facts(winner, facts if promoted else replace(facts, category=plan.category))
     if winner.reason.startswith((APPROVED, BOTH_HOLD)):
         reason = winner.reason

@@ -1,8 +1,8 @@
 """Finds clusters of statements that say the same, without comparing every pair.
 
-Statements in different words are joined if an embedding says that they are similar and their words agree: the same names and
-numbers, the same negation, and enough common words. Wishes of several sessions are joined by their words alone, and count only if
-they were said often enough. Knows no memories and no model.
+Statements in different words are joined if their embeddings are similar and their words agree: the same names and numbers, the
+same negation, and enough common words. Wishes of several sessions are joined by their words alone, and count only if they were said
+often enough.
 """
 
 from collections import Counter, defaultdict, deque
@@ -23,7 +23,8 @@ Surroundings = Callable[[Candidate], frozenset[str]]
 
 ONE_MEANING = 0.85  # two statements mean the same if their semantic similarity is at least this
 _LIKE = 0.37  # and the Jaccard similarity of their content words is at least this
-SHARED, _MOST_WORDS = 2, 12  # they share at least 2 content words, and each has at most 12: longer ones say more than one thing
+SHARED = 2  # and they share at least this many content words
+_MOST_WORDS = 12  # and each has at most this many: a longer one says more than one thing
 _WISH_SHARED = 3  # two wishes that say the same in other words share at least this many content words
 WISH_LIKE = 0.6  # and the Jaccard similarity of their content words is at least this
 _TRIED_AGAIN = 0.4  # two wishes are one repeated request if the Jaccard similarity of the words around them is at least this
@@ -139,8 +140,8 @@ def find_pairs_by_meaning(
 
 def _is_about_change(text: str, says: Statement) -> bool:
     """True if a text says how something was at first, or that it changed: then it is not another wording of a statement."""
-    value_statement = parse_value_statement(text, says)
-    return value_statement.once or value_statement.tells_change
+    parsed = parse_value_statement(text, says)
+    return parsed.once or parsed.tells_change
 
 
 def pair_by_words(statements: Iterable[Statement]) -> Iterator[tuple[int, int]]:
@@ -183,14 +184,14 @@ def can_mean_same(left: Statement, right: Statement) -> bool:
     own, others = left.words - right.words, right.words - left.words
     if len(mine) == len(theirs) == 1 or has_opposites(own, others):
         return False  # a single replaced word is as likely another value as a synonym
-    for each in ("weekdays", "months", "languages"):
-        if not (word_list("change", each).isdisjoint(own) or word_list("change", each).isdisjoint(others)):
+    for name in ("weekdays", "months", "languages"):
+        if not (word_list("change", name).isdisjoint(own) or word_list("change", name).isdisjoint(others)):
             return False
     return 1 - len(mine | theirs) / len(left.content | right.content) >= _LIKE
 
 
 def session_words(candidate: Candidate) -> frozenset[str]:
-    """The sessions of a candidate, which replace the words around a wish if no conversation is available."""
+    """The sessions of a candidate, used in place of the words around a wish if there is no conversation to read."""
     return frozenset(evidence.session for evidence in candidate.evidence)
 
 
@@ -272,10 +273,8 @@ def is_same_wish(left: Statement, right: Statement) -> bool:
     """True if two wishes ask for the same in other words."""
     if len(left.content & right.content) < _WISH_SHARED or left.numbers != right.numbers or left.asks or right.asks:
         return False
-    if left.denials % 2 != right.denials % 2:
+    if left.denials % 2 != right.denials % 2 or has_opposites(left.words - right.words, right.words - left.words):
         return False
-    if has_opposites(left.words - right.words, right.words - left.words) or left.artifacts.isdisjoint(right.artifacts) != (
-        not left.artifacts and not right.artifacts
-    ):
+    if (left.artifacts or right.artifacts) and left.artifacts.isdisjoint(right.artifacts):
         return False
     return jaccard_similarity(left.content, right.content) >= WISH_LIKE

@@ -1,5 +1,5 @@
-"""Finds conflicts between plans: which is replaced by which and when, which contradict a person's memories, which pairs a person
-must decide; also which plans answer open questions or were withdrawn.
+"""Finds conflicts between plans: the plans that later ones replace, those that contradict a person's memories, and the pairs that a
+person must decide. Also finds the plans that a person withdrew, and those that answer open questions.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from kept.curation.curate.texts import Compared, find_value_pairs
 from kept.curation.curate.values import Meaning, parse_value_statement
 from kept.curation.lifecycle import CurationRules, is_answer_to_question, is_same_theme
 
-_APART = timedelta(hours=12)
+_PARALLEL = timedelta(hours=12)  # themes nearer in time are parallel parts of the work
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,7 +34,7 @@ class Conflicts:
     confirmed: set[int] = field(default_factory=set)
 
 
-def find_conflicts(plans: Sequence[Plan], rules: CurationRules, compared: Compared, meaning: Meaning | None = None) -> Conflicts:
+def find_conflicts(plans: Sequence[Plan], rules: CurationRules, compared: Compared, meaning: Meaning | None) -> Conflicts:
     """The conflicts between plans; only ``compared`` pairs of texts are examined. ``meaning`` returns the similarity of texts.
 
     A plan is replaced by the first later plan that contradicts it, if that one is active and at least as trusted.
@@ -44,30 +44,26 @@ def find_conflicts(plans: Sequence[Plan], rules: CurationRules, compared: Compar
     doubtful: set[int] = set()
     dated.sort()
     texts = [compared.find_saying(plans[place].content, plans[place].says) for _, place in dated]
-    together = _find_places(compared.values(), [plans[place].content for _, place in dated])
-    pairs = sorted(find_value_pairs(texts, meaning, together), key=lambda pair: (pair[1], pair[0]))
+    compared_places = _find_places(compared.values(), [plans[place].content for _, place in dated])
+    pairs = sorted(find_value_pairs(texts, meaning, compared_places), key=lambda pair: (pair[1], pair[0]))
     for last, later, earlier in ((*dated[later], dated[earlier][1]) for earlier, later, is_sure in pairs if is_sure):
         plan, before = plans[later], plans[earlier].last
         if earlier in replaced or before is None or before >= last or plan.is_unsure:
             continue
         if not _can_replace(plan, plans[earlier]):
-            if not plan.fixed and plans[earlier].stands:
+            if not plan.is_person_owned and plans[earlier].is_active:
                 doubtful.add(later)
-        elif plan.held and _trust_rank(plan) <= _trust_rank(plans[earlier]):
+        elif plan.was_active and _trust_rank(plan) <= _trust_rank(plans[earlier]):
             since = [member.candidate.at for member in plan.members if member.candidate.at and member.candidate.at > before]
             replaced[earlier] = (later, min(since, default=last))
-    replaced |= _find_newer_values(
-        [(last, place) for last, place in dated if plans[place].category not in rules.gathered], plans, replaced
-    )
-    replaced |= _find_newer_themes(
-        [(last, place) for last, place in dated if plans[place].category in rules.themes], plans, replaced
-    )
+    replaced |= _find_newer_values([item for item in dated if plans[item[1]].category not in rules.gathered], plans, replaced)
+    replaced |= _find_newer_themes([item for item in dated if plans[item[1]].category in rules.themes], plans, replaced)
     replaced |= _find_handovers(plans, replaced)
     replaced = {each: by for each, by in replaced.items() if by[0] not in doubtful}
     conflicts = Conflicts(replaced=replaced, doubtful=doubtful)
     several = rules.gathered | rules.themes  # categories in which several memories on one subject can be active
     for earlier, later, is_sure in pairs:
-        if not (is_sure and plans[dated[later][1]].stands) and plans[dated[earlier][1]].category not in several:
+        if not (is_sure and plans[dated[later][1]].is_active) and plans[dated[earlier][1]].category not in several:
             _add_doubtful_pair(plans, dated[earlier][1], dated[later][1], conflicts)
     return conflicts
 
@@ -81,24 +77,26 @@ def _find_places(compared: Iterable[tuple[str, str]], contents: Sequence[str]) -
         yield from ((min(i, j), max(i, j)) for i in places.get(left, ()) for j in places.get(right, ()))
 
 
-def _add_doubtful_pair(plans: Sequence[Plan], earlier: int, later: int, found: Conflicts) -> None:
+def _add_doubtful_pair(plans: Sequence[Plan], earlier: int, later: int, conflicts: Conflicts) -> None:
     """Record two plans that may contradict each other: the less trusted one is held, or else the earlier.
 
     An earlier plan that a person decided on, or that a person or model approved, is not held. A later plan that may not be meant as
-    a rule is confirmed if the earlier is held, because the earlier one was told as a rule.
+    a rule is confirmed, unless it is held itself: the earlier one was told as a rule.
     """
     before, plan = plans[earlier], plans[later]
-    ended = any(place in item for place in (earlier, later) for item in (found.replaced, found.doubtful, found.paired))
-    if ended or not before.stands or not (plan.stands or plan.is_unsure) or before.last == plan.last:
+    taken = (conflicts.replaced, conflicts.doubtful, conflicts.paired)
+    if any(place in places for place in (earlier, later) for places in taken):
         return
-    seen = before.fixed or (before.winner is not None and before.winner.reason.startswith((APPROVED, BOTH_HOLD)))
-    known = plan.winner is not None and plan.winner.status is Status.ACTIVE
-    if not seen and (_is_typed(plan) or not _is_typed(before)):
-        found.paired[earlier] = later
-    elif not plan.fixed and (not known or (plan.is_made_active and not seen)):
-        found.doubtful.add(later)
-    if plan.is_unsure and later not in found.doubtful:
-        found.confirmed.add(later)
+    if not before.is_active or not (plan.is_active or plan.is_unsure) or before.last == plan.last:
+        return
+    decided = before.is_person_owned or (before.winner is not None and before.winner.reason.startswith((APPROVED, BOTH_HOLD)))
+    was_active = plan.winner is not None and plan.winner.status is Status.ACTIVE
+    if not decided and (_is_typed(plan) or not _is_typed(before)):
+        conflicts.paired[earlier] = later
+    elif not plan.is_person_owned and (not was_active or (plan.is_made_active and not decided)):
+        conflicts.doubtful.add(later)
+    if plan.is_unsure and later not in conflicts.doubtful:
+        conflicts.confirmed.add(later)
 
 
 def _can_replace(plan: Plan, earlier: Plan) -> bool:
@@ -107,8 +105,8 @@ def _can_replace(plan: Plan, earlier: Plan) -> bool:
     Only typed words may replace typed words. Only typed words that say that something changed may replace what a person wrote,
     edited or approved. Nothing replaces a pinned memory.
     """
-    typed = plan.fixed or _is_typed(plan)
-    if earlier.fixed or (earlier.winner is not None and earlier.winner.reason == APPROVED):
+    typed = plan.is_person_owned or _is_typed(plan)
+    if earlier.is_person_owned or (earlier.winner is not None and earlier.winner.reason == APPROVED):
         return typed and not earlier.pinned and parse_value_statement(plan.content, plan.says).tells_change
     return typed or not _is_typed(earlier)
 
@@ -119,7 +117,7 @@ def _is_typed(plan: Plan) -> bool:
 
 def _find_handovers(plans: Sequence[Plan], replaced: Mapping[int, tuple[int, datetime]]) -> dict[int, tuple[int, datetime]]:
     """The plans that a later suggestion of the same session says it replaces, each with its successor and the time."""
-    filed: dict[tuple[str, str], int] = {
+    places: dict[tuple[str, str], int] = {
         (member.candidate.content, evidence.session): place
         for place, plan in enumerate(plans)
         for member in plan.members
@@ -128,9 +126,15 @@ def _find_handovers(plans: Sequence[Plan], replaced: Mapping[int, tuple[int, dat
     found: dict[int, tuple[int, datetime]] = {}
     for later, plan in enumerate(plans):
         for candidate in (member.candidate for member in plan.members if member.candidate.replaces):
-            earlier = filed.get((candidate.replaces, candidate.evidence[0].session), later)
+            earlier = places.get((candidate.replaces, candidate.evidence[0].session), later)
             taken = earlier in replaced or later in replaced or later in found
-            if earlier != later and not taken and plan.stands and not plans[earlier].fixed and candidate.at is not None:
+            if (
+                earlier != later
+                and not taken
+                and plan.is_active
+                and not plans[earlier].is_person_owned
+                and candidate.at is not None
+            ):
                 found[earlier] = (later, candidate.at)
     return found
 
@@ -150,10 +154,10 @@ def find_withdrawn(
         meant = [
             place
             for place, plan in enumerate(plans)
-            if at and plan.stands and plan.last and plan.last < at and named <= roots_of(plan.says.content)
+            if at and plan.is_active and plan.last and plan.last < at and named <= roots_of(plan.says.content)
             if place not in found and (place not in replaced or replaced[place][1] > at)
         ]
-        clear = len(meant) == 1 and not plans[meant[0]].fixed and withdrawal.candidate.doubt == TAKES_BACK
+        clear = len(meant) == 1 and not plans[meant[0]].is_person_owned and withdrawal.candidate.doubt == TAKES_BACK
         if at and clear:
             found[meant[0]] = at
         elif meant:
@@ -170,10 +174,10 @@ def _find_newer_values(
     for last, later in dated:
         plan = plans[later]
         thing = (plan.category, plan.facts.subject.casefold() if plan.facts else "")
-        if not thing[1] or not plan.held or later in replaced:
+        if not thing[1] or not plan.was_active or later in replaced:
             continue
         earlier = latest.get(thing)
-        if earlier is not None and not plans[earlier].fixed:
+        if earlier is not None and not plans[earlier].is_person_owned:
             found[earlier] = (later, last)
         latest[thing] = later
     return found
@@ -197,9 +201,14 @@ def _find_newer_themes(
         ):
             other = plans[earlier]
             content, before = plan.says.content, other.says.content
-            if other.last is None or (last - other.last < _APART and not (content <= before or before <= content)):
+            if other.last is None or (last - other.last < _PARALLEL and not (content <= before or before <= content)):
                 continue
-            if plan.held and not other.fixed and other.category == plan.category and is_same_theme(plan.says, other.says):
+            if (
+                plan.was_active
+                and not other.is_person_owned
+                and other.category == plan.category
+                and is_same_theme(plan.says, other.says)
+            ):
                 found[earlier] = (later, last)
         for word in plan.says.content:
             filed.setdefault(word, []).append(later)
@@ -207,7 +216,7 @@ def _find_newer_themes(
 
 
 def _trust_rank(plan: Plan) -> int:
-    return Origin.USER.rank if plan.fixed or plan.facts is None else plan.facts.origin.rank
+    return Origin.USER.rank if plan.is_person_owned or plan.facts is None else plan.facts.origin.rank
 
 
 def find_answers(plans: Sequence[Plan], rules: CurationRules, replaced: Mapping[int, object]) -> dict[int, int]:
@@ -218,7 +227,11 @@ def find_answers(plans: Sequence[Plan], rules: CurationRules, replaced: Mapping[
     asked = {
         place: plan
         for place, plan in enumerate(plans)
-        if plan.category in rules.questions and plan.stands and not plan.fixed and plan.last is not None and place not in replaced
+        if plan.category in rules.questions
+        and plan.is_active
+        and not plan.is_person_owned
+        and plan.last is not None
+        and place not in replaced
     }
     filed: dict[str, list[int]] = {}
     for place, plan in asked.items():
@@ -228,7 +241,7 @@ def find_answers(plans: Sequence[Plan], rules: CurationRules, replaced: Mapping[
     later = sorted(
         (plan.last, place)
         for place, plan in enumerate(plans)
-        if plan.last is not None and plan.category not in rules.questions and place not in replaced and plan.stands
+        if plan.last is not None and plan.category not in rules.questions and place not in replaced and plan.is_active
     )
     for last, place in later if asked else ():
         shared = Counter(item for word in plans[place].says.content for item in filed.get(word, ()))

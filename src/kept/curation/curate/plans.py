@@ -161,8 +161,8 @@ def select_new_facts(memory: Memory, facts: Facts) -> Facts:
 
 def has_new_facts(memory: Memory, facts: Facts) -> bool:
     """True if facts would change anything in the memory besides its words and category."""
-    says = any(getattr(memory, name) != getattr(facts, name) for name in FACT_NAMES if name not in ("content", "category"))
-    return says or bool(facts.added or facts.dropped)
+    changes = any(getattr(memory, name) != getattr(facts, name) for name in FACT_NAMES if name not in ("content", "category"))
+    return changes or bool(facts.added or facts.dropped)
 
 
 def is_agent_suggestion(memory: Memory) -> bool:
@@ -200,9 +200,8 @@ def build_memory(number: str, candidate: Candidate, facts: Facts, status: Status
 def format_evidence_reason(members: Sequence[CandidateVerdict], facts: Facts, status: Status) -> str:
     """The reason for a memory's status, from its evidence alone, so that it does not depend on the order of reading."""
     if status is Status.HELD:
-        return (
-            f"held: {next((member.verdict.reason for member in reversed(members) if not isinstance(member.verdict, Accepted)), '')}"
-        )
+        reasons = (member.verdict.reason for member in reversed(members) if not isinstance(member.verdict, Accepted))
+        return f"held: {next(reasons, '')}"
     if facts.observations < OFTEN and all(isinstance(member.verdict, Held) for member in members):
         return NEWER_VALUE
     return f"seen in {format_session_count(facts.observations)}" if facts.observations > 1 else "accepted"
@@ -239,7 +238,7 @@ class Plan:
     category: str
 
     @property
-    def fixed(self) -> bool:
+    def is_person_owned(self) -> bool:
         """True if a person owns or pinned the memory."""
         return self.winner is not None and is_person_owned(self.winner)
 
@@ -252,43 +251,43 @@ class Plan:
     def gave_way(self) -> bool:
         """True if a person's own memory gave way to something they said later."""
         gone = self.winner is not None and self.winner.status is Status.SUPERSEDED
-        return self.fixed and gone and self.winner is not None and self.winner.reason.startswith(GAVE_WAY)
+        return self.is_person_owned and gone and self.winner is not None and self.winner.reason.startswith(GAVE_WAY)
 
     @property
     def content(self) -> str:
         """The words: a person's own if there are any, else those of the facts."""
-        source = self.winner if self.winner is not None and (self.fixed or self.facts is None) else self.facts
+        source = self.winner if self.winner is not None and (self.is_person_owned or self.facts is None) else self.facts
         return source.content if source is not None else ""
 
     @property
     def last(self) -> datetime | None:
-        """The time when it was last said."""
-        times = [item.last_seen for item in (self.facts, self.winner if self.fixed else None) if item and item.last_seen]
+        """When it was last said."""
+        times = [item.last_seen for item in (self.facts, self.winner if self.is_person_owned else None) if item and item.last_seen]
         return max(times, default=None)
 
     @property
-    def stands(self) -> bool:
-        """True if it is active, by its evidence or by a person's decision, so that it can replace another plan."""
+    def is_active(self) -> bool:
+        """True if it is active by its evidence or by a person's decision, so that it can replace another plan."""
         own = self.winner is not None and (self.winner.status is Status.ACTIVE or self.gave_way)
-        return (own if self.fixed else self.status is Status.ACTIVE) and not self.ended
+        return (own if self.is_person_owned else self.status is Status.ACTIVE) and not self.ended
 
     @property
     def is_made_active(self) -> bool:
         """True if its memory is active because kept made it so, and not a person."""
         active = self.winner is not None and self.winner.status is Status.ACTIVE
-        return active and not self.fixed and self.winner is not None and self.winner.reason.startswith(_MADE_ACTIVE)
+        return active and not self.is_person_owned and self.winner is not None and self.winner.reason.startswith(_MADE_ACTIVE)
 
     @property
     def is_unsure(self) -> bool:
         """True if it is held only because it may not be meant as a rule; it may still give an earlier rule a new value."""
         waits = all(isinstance(member.verdict, Held) and member.verdict.reason == UNSURE for member in self.members)
-        return bool(self.members) and waits and self.status is Status.HELD and not (self.fixed or self.ended)
+        return bool(self.members) and waits and self.status is Status.HELD and not (self.is_person_owned or self.ended)
 
     @property
-    def held(self) -> bool:
-        """True if it can have replaced an earlier plan: it is active, or was active until it was retired."""
+    def was_active(self) -> bool:
+        """True if it is active, or was active until it was retired: then it can have replaced an earlier plan."""
         retired = self.winner is not None and self.winner.status is Status.RETIRED
-        return self.stands or (retired and (self.ended or self.fixed) and self.status is Status.ACTIVE)
+        return self.is_active or (retired and (self.ended or self.is_person_owned) and self.status is Status.ACTIVE)
 
 
 def build_plan(
@@ -298,16 +297,16 @@ def build_plan(
     rules: CurationRules,
     known: Mapping[tuple[str, tuple[str, ...]], Statement],
     *,
-    gone: frozenset[str] = frozenset(),
+    gone: frozenset[str],
 ) -> Plan:
     """The plan for a cluster: ``members`` are its candidates, ``found`` its existing memories.
 
-    ``taken`` are memory ids in use; ``known`` has parsed statements by content and artifacts. ``gone`` are ids of retired and
-    rejected memories, which no longer supersede or resolve others.
+    ``taken`` are memory ids in use; a new id is added. ``known`` has parsed statements by content and artifacts. ``gone`` are ids
+    of retired and rejected memories, which no longer supersede or resolve others.
     """
     facts, status = facts_of(members) if members else (None, Status.ACTIVE)
     ids = {memory.id for memory in found}
-    apart = [memory for memory in found if memory.superseded_by not in ids]  # without those that were merged into another one
+    apart = [memory for memory in found if memory.superseded_by not in ids]  # without those merged into another of them
     living = [memory for memory in apart if is_person_owned(memory) or memory.status in (Status.ACTIVE, Status.HELD)]
     ended = not living and any(
         (memory.status in _ENDED or _has_given_way(memory, ids | gone)) and not _is_returning(memory, facts, gone)

@@ -29,7 +29,7 @@ from kept.curation.curate.values import (
     parse_value_statement,
 )
 
-_SECONDS, _TELLING_APART = 33, 30  # bits of a place: the second when a text was first said, and a hash that makes it unique
+_SECOND_BITS, _HASH_BITS = 33, 30  # the bits of a place: the second when a text was first said, and a hash that makes it unique
 
 Pairs = Callable[[], Iterable[tuple[str, str]]]
 
@@ -64,7 +64,7 @@ class Compared:
 
 
 def is_standing(memory: Memory) -> bool:
-    """True if a memory's own words count besides those of candidates: a person's own, or an agent's suggestion."""
+    """True if the words of a memory count besides those of candidates: a person owns it, or an agent suggested it."""
     return bool((is_person_owned(memory) or is_agent_suggestion(memory)) and memory.content)
 
 
@@ -76,7 +76,7 @@ def has_own_words(memory: Memory) -> bool:
 def find_place(group: tuple[str, str], content: str, at: datetime | None) -> int:
     """The place of a text of a (profile, scope) that was first said at ``at``."""
     seconds = max(0, int(at.timestamp())) if at is not None and at.year > 1 else 0
-    place: int = seconds % 2**_SECONDS << _TELLING_APART | int(digest(*group, content, size=4), 16) % 2**_TELLING_APART
+    place: int = seconds % 2**_SECOND_BITS << _HASH_BITS | int(digest(*group, content, size=4), 16) % 2**_HASH_BITS
     return place
 
 

@@ -33,7 +33,7 @@ from kept.core.value import dataclass
 from kept.profiles.lexicons import common_words, join_alternatives, load_telling_patterns, number_words, word_list
 
 Meaning = Callable[[Sequence[tuple[str, str]]], Sequence[float | None] | None]
-"""How near the texts of each pair are in meaning, 1 at most; None where nothing can tell, of a pair or of any."""
+"""Returns the semantic similarity of each pair of texts, at most 1 (None: unknown); None if no similarity can be computed."""
 
 _TEXT_CHARS = 600  # read at most this many characters of a text
 _VALUE = 3  # a value has at most this many words
@@ -44,14 +44,15 @@ _DATE = re.compile(r"^\d{4}-\d\d-\d\d$")
 _NAMED = re.compile(r"\w[\d_.@-]+\w|\d")  # a word that is a name in any case
 _ELISION = Pattern(r"^\pL{1,2}['’]")
 _CLITIC = 2  # at most this many letters remain of "we've" after the elision is removed
-_BOTH_MONTH_AND_WORD = frozenset(("may", "march", "mars", "mai", "marzo"))
+_BOTH_MONTH_AND_WORD = frozenset({"may", "march", "mars", "mai", "marzo"})
 _EDGE = re.compile(r"[,;()\[\]\n。，；、（）]|(?<!\b[DMS][rst])(?<!\bMrs)(?<!\bProf)[.!?](?:\s|$)|\s[—–-]\s")
 _CONTRAST = re.compile(r"(?i),\s*(?:and |und |et |y |e )?(?:not|nicht|non|no|não|не)\b")  # the old value follows
 _ATTRIBUTE = re.compile(rf"(?i)\b(?:{'|'.join(sorted(ATTRIBUTES - {'port'}))}) v?\d\S*\s*$")
 _HIRAGANA = re.compile(r"[\u3040-\u309f]")
 _COUNTING = frozenset("一二三四五六七八九十")  # numbers of a script without spaces
 _HOME = "<home>"
-_HALF, _THIRD = 0.45, 0.3  # least shares of its words that a statement shares with one about the same thing: usually; with a change
+# A statement shares at least this share of its words with one about the same thing: usually, and if it tells a change.
+_HALF, _THIRD = 0.45, 0.3
 _HOME_ONLY = 2  # a clause with at most this many words says only where somebody lives
 _COMPOUND = ({"name", "number"}, {"month", "number"})  # kinds of words that together form one value
 NEAR_ENOUGH = 0.5  # least semantic similarity, where the form of the statements alone does not decide
@@ -76,7 +77,7 @@ def _words(*names: str) -> frozenset[str]:
 
 @cache
 def _dull_words() -> frozenset[str]:
-    """Words without content."""
+    """The words without content of all languages."""
     return _words("states", "narrow", "toward", "between", "empty", "called", "ours") | EMPTY | common_words()
 
 
@@ -228,16 +229,16 @@ def _read_words(text: str, chosen: frozenset[str], at: int) -> tuple[list[Word],
     narrow: set[str] = set()
     governed: set[str] = set()
     raw = _TOKEN.findall(text)
-    said = [item.casefold() for item in raw]
+    folded = [item.casefold() for item in raw]
     marks, binding = word_list("change", "marks", spaced=False), _words("narrow", "toward")
-    for place, (item, word) in enumerate(zip(raw, said, strict=True)):
+    for place, (item, word) in enumerate(zip(raw, folded, strict=True)):
         kind = _value_kind(item, place + at)
         if is_cjk(item):
             signs = [sign for sign in item if sign not in marks and not _HIRAGANA.match(sign)]
             found += [Word(sign, "name") for sign in signs if sign not in _COUNTING]
             values += [Word(sign, "number") for sign in signs if sign in _COUNTING]
         elif kind not in ("", "name"):
-            is_behind = kind == "number" and (values or _is_measure(said[place + 1 :]))
+            is_behind = kind == "number" and (values or _is_measure(folded[place + 1 :]))
             (values if is_behind else found).append(Word(word, kind))
         elif (
             (bare := _ELISION.sub("", word)) not in _dull_words()
@@ -246,15 +247,16 @@ def _read_words(text: str, chosen: frozenset[str], at: int) -> tuple[list[Word],
         ):
             stem = stem_word(bare)
             (values if word in chosen else found).append(Word(stem, "name" if word in chosen else kind))
-            if not _words("narrow").isdisjoint(said[max(0, place - 2) : place]):
+            before = folded[max(0, place - 2) : place]
+            if not _words("narrow").isdisjoint(before):
                 narrow.add(stem)
-            if not binding.isdisjoint(said[max(0, place - 2) : place]) and not binding.isdisjoint(said[place + 1 : place + 2]):
+            if not binding.isdisjoint(before) and not binding.isdisjoint(folded[place + 1 : place + 2]):
                 governed.add(stem)
     return found + values, frozenset(narrow), frozenset(governed)
 
 
 def _is_measure(behind: Sequence[str]) -> bool:
-    """True if a number is a quantity of what follows, rather than the number of one of several things."""
+    """True if a number counts what follows ("3 replicas"), rather than naming one of several things ("part 3")."""
     unit = behind[0] if behind else ""
     return bool(unit) and unit not in _words("states") | COPULAS and (unit not in _dull_words() or len(behind) <= _VALUE - 1)
 
@@ -275,8 +277,8 @@ def _value_kind(raw: str, place: int) -> str:
 
 
 class Relation(Enum):
-    """The relation of a later statement to an earlier one: compatible, replaces it, replaces it if they are similar in meaning, or
-    may replace it then, which a person decides.
+    """The relation of a later statement to an earlier one: it is compatible with it, replaces it, replaces it if both are similar
+    in meaning, or may replace it if they are, which a person decides.
     """
 
     APART = "apart"
@@ -360,7 +362,7 @@ def find_relation(earlier: ValueStatement, later: ValueStatement) -> Relation:
     if earlier.open_ended:
         return Relation.APART
     if not frame.opens or frame.crossed:
-        return _relate_things(earlier, later, frame)
+        return _relate_different_things(earlier, later, frame)
     if earlier.home and later.home:
         return _relate_homes(earlier, later, frame)
     tells = later.tells_loudly
@@ -373,7 +375,7 @@ def find_relation(earlier: ValueStatement, later: ValueStatement) -> Relation:
     return _relate_told_change(earlier, later, frame) if tells else _relate_silent(earlier, later, frame)
 
 
-def _relate_things(earlier: ValueStatement, later: ValueStatement, frame: _Frame) -> Relation:
+def _relate_different_things(earlier: ValueStatement, later: ValueStatement, frame: _Frame) -> Relation:
     """The relation of statements that name different things: somebody else alone does something, or a word is now its opposite."""
     after, before = later.says.words, earlier.says.words
     if len(frame.old) == 1 == len(frame.new):
@@ -401,9 +403,9 @@ def _is_another_value(earlier: ValueStatement, later: ValueStatement, frame: _Fr
         return False
     if earlier.is_attribute and later.is_attribute and len(frame.old_value) == 1 == len(frame.new_value):
         return True
-    has_one = earlier.is_state and later.is_state and "name" not in kinds | others
-    is_value = all(len(each) == 1 or each in _COMPOUND for each in (kinds, others)) and "" not in kinds | others
-    return is_value and bool(kinds & others) and (later.tells_change or has_one)
+    has_one_value = earlier.is_state and later.is_state and "name" not in kinds | others
+    are_values = all(len(each) == 1 or each in _COMPOUND for each in (kinds, others)) and "" not in kinds | others
+    return are_values and bool(kinds & others) and (later.tells_change or has_one_value)
 
 
 def _relate_told_change(earlier: ValueStatement, later: ValueStatement, frame: _Frame) -> Relation:

@@ -1,4 +1,4 @@
-"""Indexes the texts of a large group's candidates and memories by hashed tokens: of their words, and of other relations."""
+"""Indexes the texts of a large group's candidates and memories by hashed tokens, which stand for words and other features."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,8 +24,11 @@ QUESTION, THEME, WISH, TAKEN, WHY, SUGGESTION = "question", "theme", "wish", "wi
 DECIDED = "decided elsewhere"
 
 
-class Filing:
-    """The index of the texts of one group, by which the part that is related to a change is found."""
+class TextIndex:
+    """The index of the texts of one group, by which the part that is related to a change is found.
+
+    ``others`` are groups of other profiles, in which a person may have decided on the same texts or own their memories.
+    """
 
     def __init__(
         self,
@@ -34,26 +37,18 @@ class Filing:
         rules: CurationRules,
         *,
         blocked: frozenset[str],
-        others: frozenset[tuple[str, str]] = frozenset(),
+        others: frozenset[tuple[str, str]],
     ) -> None:
-        """``others`` are groups of other profiles, in which a person may have decided on the same texts or own their memories."""
         self.log, self.group, self.others = log, group, others
         self.texts: GroupTexts = log.texts(*group)
         self._rules, self.blocked = rules, blocked
         self._tokens: dict[tuple[object, ...], str] = {}
 
-    # Writing
-
-    def file_group(
-        self,
-        judged: Iterable[CandidateVerdict],
-        memories: Iterable[Memory],
-        *,
-        elsewhere: Iterable[Memory] = (),
-        texts: Iterable[Text] = (),
+    def index_group(
+        self, judged: Iterable[CandidateVerdict], memories: Iterable[Memory], *, elsewhere: Iterable[Memory], texts: Iterable[Text]
     ) -> None:
-        """Index a whole group. ``elsewhere`` are memories of other groups that may rest on its candidates; ``texts`` are parsed
-        already.
+        """Index a whole group. ``elsewhere`` are memories of other groups, which may rest on its candidates. ``texts`` are the
+        group's texts as far as they are parsed already.
         """
         verdicts: dict[str, list[CandidateVerdict]] = {}
         for each in self.eligible(apply_overrulings(judged)):
@@ -62,23 +57,23 @@ class Filing:
         for memory in filter(has_own_words, memories):
             own.setdefault(memory.content, []).append(memory)
         known = {text.content: text for text in texts}
-        old = {_body_of(stored)[0]: stored for stored in self.texts.every()}
+        old = {_parse_body(stored.body)[0]: stored for stored in self.texts.every()}
         for content in sorted(verdicts.keys() | own.keys()):
-            self._file_text(content, verdicts.get(content, ()), own.get(content, ()), old.pop(content, None), known.get(content))
+            self._index_text(content, verdicts.get(content, ()), own.get(content, ()), old.pop(content, None), known.get(content))
         for content in sorted(collect_decided_forms(elsewhere) - verdicts.keys() - own.keys()):
-            form, stored = content, StoredText(find_place(self.group, content, None), to_canonical_json([content, [], ""]), "")
-            self.texts.put(stored._replace(tokens=self.token(DECIDED)), form, old.pop(content, None))
+            place, body = find_place(self.group, content, None), to_canonical_json([content, [], ""])
+            self.texts.put(StoredText(place, body, self.token(DECIDED)), content, old.pop(content, None))
         for stored in old.values():
             self.texts.drop(stored)
         for memory in (*memories, *elsewhere):
             self.texts.rest(memory.id, memory.candidates)
 
-    def file_memories(self, ids: Iterable[str]) -> None:
+    def index_memories(self, ids: Iterable[str]) -> None:
         """Update the index for these memories: their texts, and the candidates they rest on."""
         for memory in self.log.some(list(ids)):
             self.texts.rest(memory.id, memory.candidates)
             if (memory.profile, memory.scope) == self.group and has_own_words(memory):
-                self.file(memory.content, (), [memory])
+                self.index_text(memory.content, (), [memory])
             else:
                 self.texts.untell(memories=[memory.id])
 
@@ -89,16 +84,17 @@ class Filing:
     def find_decided(self, contents: Iterable[str]) -> frozenset[str]:
         """Those of the contents that a person decided on in another profile."""
         forms = {content: normal_form(content) for content in contents}
-        filed = [text for text in self.texts.of_forms(forms.values()) if text.tokens == self.token(DECIDED)]
-        decided = {_body_of(text)[0] for text in filed}
+        stored = self.texts.of_forms(forms.values())
+        decided = {_parse_body(text.body)[0] for text in stored if text.tokens == self.token(DECIDED)}
         return frozenset(content for content, form in forms.items() if form in decided)
 
-    def file(self, content: str, verdicts: Sequence[CandidateVerdict], memories: Sequence[Memory]) -> tuple[int, bool]:
+    def index_text(self, content: str, verdicts: Sequence[CandidateVerdict], memories: Sequence[Memory]) -> tuple[int, bool]:
         """Index a text with the candidates and memories that have it; returns its place, and True if it was not there before."""
         alike = self.texts.of_forms([normal_form(content)])
-        return self._file_text(content, verdicts, memories, next((each for each in alike if _body_of(each)[0] == content), None))
+        old = next((stored for stored in alike if _parse_body(stored.body)[0] == content), None)
+        return self._index_text(content, verdicts, memories, old)
 
-    def _file_text(
+    def _index_text(
         self,
         content: str,
         verdicts: Sequence[CandidateVerdict],
@@ -112,8 +108,9 @@ class Filing:
         source = verdicts[0].candidate if verdicts else memories[0]
         body = old.body if old else to_canonical_json([content, list(source.artifacts), source.fingerprint])
         tokens = set(old.tokens.split()) if old else set()
-        if any(not takes_back(each) for each in verdicts) or memories:
-            tokens.update(self._words_tokens(text or text_of(body, place, proposed=any(not takes_back(each) for each in verdicts))))
+        proposed = not all(map(takes_back, verdicts))
+        if proposed or memories:
+            tokens.update(self._words_tokens(text or text_of(body, place, proposed=proposed)))
         for each in verdicts:
             tokens.update(self._candidate_tokens(each))
         for memory in memories:
@@ -139,15 +136,12 @@ class Filing:
         says, saying = text.says, text.saying
         yield from (self.token("word", word) for word in beginnings_of(says))
         yield self.token("size", len(says.content))
-        yield from self._beside_tokens(says)
+        yield from (self.beside_token(what) for what in (says.artifacts, says.fingerprint) if what)
         if text.proposed and is_brief(says):
             yield self.meaning_token(says)
         yield from (self.token("key", key) for key in saying.filed_keys)
         yield from (self.token("opening", key) for key in saying.opening_keys)
         yield from (self.token("choice", name) for name in choices_of(saying))
-
-    def _beside_tokens(self, says: Statement) -> Iterator[str]:
-        return (self.beside_token(what) for what in (says.artifacts, says.fingerprint) if what)
 
     def beside_token(self, what: object) -> str:
         """The token of what two texts may share besides words: the set of their artifacts, or the error fingerprint."""
@@ -200,15 +194,16 @@ def takes_back(judged: CandidateVerdict) -> bool:
     return judged.candidate.trigger == WITHDRAWAL
 
 
-def _body_of(stored: StoredText) -> tuple[str, Sequence[str], str]:
-    content, artifacts, fingerprint = json.loads(stored.body)
-    return content, artifacts, fingerprint
-
-
 def text_of(body: str, place: int, *, proposed: bool) -> Text:
     """The text in an indexed body. Raises DamagedError."""
+    content, artifacts, fingerprint = _parse_body(body)
+    return Text(content=content, place=place, says=parse_statement(content, artifacts, fingerprint), proposed=proposed)
+
+
+def _parse_body(body: str) -> tuple[str, Sequence[str], str]:
+    """Content, artifacts and fingerprint in an indexed body. Raises DamagedError."""
     try:
         content, artifacts, fingerprint = json.loads(body)
     except ValueError as error:
-        raise DamagedError("a text that curation has filed cannot be read", hint="`kept rebuild` has it filed anew") from error
-    return Text(content=content, place=place, says=parse_statement(content, artifacts, fingerprint), proposed=proposed)
+        raise DamagedError("the index of curated texts is damaged", hint="`kept rebuild` makes it again") from error
+    return content, artifacts, fingerprint
