@@ -143,7 +143,7 @@ def test_as_of_now_what_was_true_is_what_is_remembered_undated_memories_included
     assert {each.id: each for each in memories_at(workspace, workspace.clock())} == {
         each.id: each for each in workspace.store.log.memories()
     }
-    changed = diff_moments(workspace, MAR, MAY).changed
+    changed = diff_moments(workspace, MAR, MAY)
     assert set(changed) == {"m1", "m3"}
 
 

@@ -540,7 +540,7 @@ def test_a_memory_tells_which_model_proposed_it_and_by_which_prompt(desk_at, hom
     with desk_at(home) as workspace:
         run_pipeline(with_model(workspace, Obedient()), [], RunOptions())
         (memory,) = [each for each in workspace.store.log.memories() if each.status is Status.ACTIVE]
-        ((model, reasoning),) = browse.trace_memory(workspace, memory).models
+        ((model, reasoning),) = browse.trace_memory(workspace, memory, context=1).models
         assert model == f"small-one, prompt {workspace.extraction_prompt(workspace.profile).version}"
         assert "the user's words" in reasoning
 

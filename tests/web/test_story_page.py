@@ -200,7 +200,7 @@ def test_a_sentence_of_the_assistant_beside_what_the_person_pasted_is_said_to_be
     assert (source, format_author(source)) == (answer, "the assistant")
     assert [format_author(each) for each in (pasted, confirmed)] == ["pasted by you", "you"]
     with served.workspace() as workspace:
-        assert trace_memory(workspace, memory).evidence[0][0] == answer
+        assert trace_memory(workspace, memory, context=1).evidence[0][0] == answer
 
 
 def test_a_moved_memory_leads_to_where_it_went_and_is_seen_as_that(served, home):

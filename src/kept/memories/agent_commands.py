@@ -17,6 +17,7 @@ from kept.core.pattern import Pattern
 from kept.core.text import normal_form
 from kept.core.value import dataclass, replace
 from kept.extraction.rules.commands import find_output, parse_steps, unquote_word
+from kept.memories.person import UNSURE
 from kept.store.values import Draft, Thread
 from kept.workspace import Workspace
 
@@ -40,8 +41,8 @@ _NOTE = "an agent ran it in its shell, as its transcript shows"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Call:
-    """A tool call that ran programs: its time, command line and output, the commands of kept that it ran (``verbs``), and whether
-    their arguments come from elsewhere (``open``).
+    """A tool call that ran programs: its time, command line and output, and the commands of kept that it ran (``verbs``). ``open``
+    means that their arguments come from elsewhere.
     """
 
     start: datetime
@@ -72,35 +73,35 @@ def undo_agent_decisions(workspace: Workspace, grown: Mapping[int, int]) -> int:
     if workspace.settings.trust_agents:
         return 0
     heads = tuple(workspace.store.log.pass_heads())
-    switched = {number for pass_ in heads for number in (*pass_.undoes, *pass_.redoes)}
-    switched |= {int(pass_.subject) for pass_ in heads if pass_.note == _NOTE and pass_.subject.isdigit()}  # undone before
+    switched = {number for head in heads for number in (*head.undoes, *head.redoes)}
+    switched |= {int(head.subject) for head in heads if head.note == _NOTE and head.subject.isdigit()}  # undone before
     decided = {
-        pass_.id: pass_.recorded_at
-        for pass_ in heads
-        if pass_.actor is Actor.PERSON and pass_.stage in _STAGES and pass_.id not in switched
+        head.id: head.recorded_at
+        for head in heads
+        if head.actor is Actor.PERSON and head.stage in _STAGES and head.id not in switched
     }
     moments = sorted(decided.values())
-    known = workspace.store.archive.threads_by_id(grown) if moments else ()
+    threads = workspace.store.archive.threads_by_id(grown) if moments else ()
     calls = [
         call
-        for thread in known
+        for thread in threads
         # An agent can only have decided something while its thread lasted, so most threads need not be read.
         if thread.first_at and thread.last_at and _has_moment(moments, thread.first_at - _SLACK, thread.last_at + _UNENDED + _SLACK)
         for call in _find_calls(workspace, thread, grown[thread.id], moments)
     ]
     near = [number for number, at in decided.items() if any(call.start <= at <= call.end for call in calls)]
-    found = [made for made in workspace.store.log.passes(near) if any(call.has_made(made) for call in calls)] if near else []
-    numbers = frozenset(pass_.id for pass_ in found)
-    alone = [pass_ for pass_ in found if not _is_decided_since(workspace, pass_, heads, numbers)]
-    for made in alone:
+    of_agents = [made for made in workspace.store.log.passes(near) if any(call.has_made(made) for call in calls)]
+    numbers = frozenset(made.id for made in of_agents)
+    unconfirmed = [made for made in of_agents if not _is_decided_since(workspace, made, heads, numbers)]
+    for made in unconfirmed:
         _undo_agent_pass(workspace, made)
-    return len(alone)
+    return len(unconfirmed)
 
 
 def _is_decided_since(workspace: Workspace, made: Pass, heads: Sequence[Pass], agents: frozenset[int]) -> bool:
-    """True if the person later decided something about the memories or passes that a pass affects."""
-    about = {*made.undoes, *made.redoes}
-    later = [pass_ for pass_ in heads if about.intersection((*pass_.undoes, *pass_.redoes))]
+    """True if the person later decided something about the memories or passes of ``made``; ``agents`` are agents' passes."""
+    switched = {*made.undoes, *made.redoes}
+    later = [head for head in heads if switched.intersection((*head.undoes, *head.redoes))]
     later += [pass_ for operation in made.operations for pass_, _ in workspace.store.log.operations_on(operation.memory)]
     return any(pass_.id > made.id and pass_.actor is Actor.PERSON and pass_.id not in agents for pass_ in later)
 
@@ -113,7 +114,7 @@ def _find_calls(workspace: Workspace, thread: Thread, start: int, moments: Seque
         if event.at is None or event.kind is not EventKind.TOOL_CALL or not event.tool:
             continue
         written = event.tool.target.replace("\\\n", " ")
-        command = _WILD.sub(_spell_out, unquote_word(written))
+        command = _WILD.sub(_expand_pattern, unquote_word(written))
         names.update(name for found in _ALIAS.findall(command) for name in found if name)
         output = find_output(events, number)
         begin, end = event.at - _SLACK, ((output.at if output else None) or event.at + _UNENDED) + _SLACK
@@ -138,7 +139,7 @@ def _has_moment(moments: Sequence[datetime], start: datetime, end: datetime) -> 
     return bisect_left(moments, start) < bisect_right(moments, end)
 
 
-def _spell_out(pattern: re.Match[str]) -> str:
+def _expand_pattern(pattern: re.Match[str]) -> str:
     """``kept`` for a shell pattern that may expand to it, else the pattern."""
     name = pattern[0].rsplit("/", 1)[-1]
     return "kept" if fnmatch("kept", name) and not set("kept").isdisjoint(name) else pattern[0]
@@ -146,24 +147,24 @@ def _spell_out(pattern: re.Match[str]) -> str:
 
 def _undo_agent_pass(workspace: Workspace, made: Pass) -> None:
     log, now = workspace.store.log, workspace.clock()
-    waiting = tuple(
+    held = tuple(
         replace(operation, reason="held: an agent ran `kept` in its shell", value=_to_agent_memory(operation))
         for operation in made.operations
         if isinstance(operation, Add)
     )
     with workspace.store.transaction():
         run = log.start_run("undo", now)
-        back = Draft(run=run, stage="undo", subject=str(made.id), actor=Actor.AGENT, recorded_at=now, note=_NOTE)
+        draft = Draft(run=run, stage="undo", subject=str(made.id), actor=Actor.AGENT, recorded_at=now, note=_NOTE)
         if made.undoes or made.redoes:
-            log.commit(replace(back, stage="redo" if made.undoes else "undo", undoes=made.redoes, redoes=made.undoes))
+            log.commit(replace(draft, stage="redo" if made.undoes else "undo", undoes=made.redoes, redoes=made.undoes))
         else:
-            log.commit(replace(back, undoes=(made.id,)))
-        if waiting:
-            log.commit(replace(back, stage="person", subject=waiting[0].memory, operations=waiting))
+            log.commit(replace(draft, undoes=(made.id,)))
+        if held:
+            log.commit(replace(draft, stage="person", subject=held[0].memory, operations=held))
         log.end_run(run, now, {})
 
 
 def _to_agent_memory(added: Add) -> Memory:
     return replace(
-        added.value, status=Status.HELD, owned=False, pinned=False, origin=Origin.ASSISTANT, confidence=0.6, trigger=SUGGESTED
+        added.value, status=Status.HELD, owned=False, pinned=False, origin=Origin.ASSISTANT, confidence=UNSURE, trigger=SUGGESTED
     )

@@ -1,13 +1,11 @@
-"""Backups: verified copies of the store, made by hand or automatically.
-
-An intact backup is never deleted in favour of a damaged one, and nothing is ever overwritten.
-"""
+"""Backups: verified copies of the store, made by hand or automatically. A damaged backup never displaces an intact one."""
 
 import os
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from kept.core.errors import StoreError, UsageError
+from kept.core.times import format_day
 from kept.core.value import replace
 from kept.local.files.walking import MACHINERY
 from kept.paths import Paths
@@ -46,30 +44,26 @@ def make_daily_backup(workspace: Workspace) -> Path | None:
 
     A store without memories needs none. Raises StoreError if the backup fails.
     """
-    today = workspace.clock().astimezone(workspace.zone).date().isoformat()
-    place = workspace.paths.backups
-    if any(backup.name.startswith(f"kept-{today}.") for backup in list_backups(place)) or not workspace.store.log.memory_ids():
+    folder = workspace.paths.backups
+    if _has_backup_of_today(workspace, folder) or not workspace.store.log.memory_ids():
         return None
-    made = add_backup(workspace.store, place, today)
-    rotate(place, KEEP)
-    return made
+    return _add_backup(workspace, folder)
 
 
 def back_up_elsewhere(workspace: Workspace) -> str:
-    """Make the backup of the day in the folder that the settings name, if it has none; prune old ones. Returns what was done.
+    """Make today's backup in the folder that the settings name, unless there is one; delete old ones. Returns what was done.
 
     Raises StoreError if the folder is not there or the copy cannot be made.
     """
-    folder, today = find_backup_folder(workspace), workspace.clock().astimezone(workspace.zone).date().isoformat()
+    folder = find_backup_folder(workspace)
     if folder is None or not workspace.store.log.memory_ids():
         return ""
     if not folder.is_dir():
         raise StoreError(
             "the folder for backups is not there", where=str(folder), hint="connect its disk; kept config get backup.folder"
         )
-    if not any(backup.name.startswith(f"kept-{today}.") for backup in list_backups(folder)):
-        add_backup(workspace.store, folder, today)
-        rotate(folder, KEEP)
+    if not _has_backup_of_today(workspace, folder):
+        _add_backup(workspace, folder)
     return f"; also in {folder}"
 
 
@@ -80,9 +74,18 @@ def find_backup_folder(workspace: Workspace) -> Path | None:
 
 
 def back_up_now(workspace: Workspace) -> Path:
-    """Make a further backup of today in the folder of automatic ones; delete old ones. Raises StoreError if it fails."""
-    backup = add_backup(workspace.store, workspace.paths.backups, workspace.clock().astimezone(workspace.zone).date().isoformat())
-    rotate(workspace.paths.backups, KEEP)
+    """Make another backup of today in the folder of automatic ones; delete old ones. Raises StoreError if it fails."""
+    return _add_backup(workspace, workspace.paths.backups)
+
+
+def _has_backup_of_today(workspace: Workspace, folder: Path) -> bool:
+    today = format_day(workspace.clock(), workspace.zone)
+    return any(backup.name.startswith(f"kept-{today}.") for backup in list_backups(folder))
+
+
+def _add_backup(workspace: Workspace, folder: Path) -> Path:
+    backup = add_backup(workspace.store, folder, format_day(workspace.clock(), workspace.zone))
+    rotate(folder, KEEP)
     return backup
 
 
@@ -94,10 +97,10 @@ def find_backups(workspace: Workspace) -> tuple[Path, ...]:
     home, recorded = workspace.paths, recorded_backups(workspace.store.log)
     own = {*home.backups.glob("*.db"), *(home.state / "aside").glob("*.db*")}
     own |= {*elsewhere.glob("kept-*.db")} if (elsewhere := find_backup_folder(workspace)) else set()
-    noted = {path for path in recorded if find_other_home(home, path) is None}
+    of_this_home = {path for path in recorded if find_other_home(home, path) is None}
     names = {path.name for path in recorded - own}
     moved = {path for path in _find_stores(home.root, names) if is_copy(path, workspace.store)}
-    return tuple(sorted(path for path in own | noted | moved if path.is_file()))
+    return tuple(sorted(path for path in own | of_this_home | moved if path.is_file()))
 
 
 def _find_stores(root: Path, names: Collection[str]) -> Iterator[Path]:
@@ -118,9 +121,10 @@ def list_unreachable_backups(workspace: Workspace) -> Iterator[str]:
     folder = find_backup_folder(workspace)
     if folder is not None and not folder.is_dir():
         yield f"{folder} is not there now: the backups of nights lie there, and may still say it"
-    found = {path.name for path in find_backups(workspace) if path not in recorded_backups(workspace.store.log)}
-    for path in sorted(recorded_backups(workspace.store.log)):
+    recorded = recorded_backups(workspace.store.log)
+    names = {path.name for path in find_backups(workspace) if path not in recorded}
+    for path in sorted(recorded):
         if other := find_other_home(workspace.paths, path):
             yield f"{path} is a backup in another home of kept's, and stays as it is: forget it there, with --home {other}"
-        elif path.is_absolute() and path.name not in found and not (path.exists() or path.is_relative_to(workspace.paths.state)):
+        elif path.is_absolute() and path.name not in names and not (path.exists() or path.is_relative_to(workspace.paths.state)):
             yield f"{path} is not there now: a backup was made there, and may still say it wherever it lies"

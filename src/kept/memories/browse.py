@@ -1,4 +1,4 @@
-"""Read-only queries: lists of memories, their origin and timeline, archived conversations, status, and lookup of names."""
+"""Read-only queries about memories and conversations: lists, origin and timeline, status, and lookup by name."""
 
 import os
 from collections import Counter
@@ -34,10 +34,10 @@ WHOSE = {
 """Whose words they are, for the person who is "you"."""
 
 
-def find_main_evidence(said: Memory | Candidate) -> Evidence | None:
-    """The piece of evidence whose quote has the most of a memory's words: whose sentence it is. None if it has no evidence."""
-    words = tokenize(said.content)
-    return max(said.evidence, key=lambda each: jaccard_similarity(tokenize(each.quote), words), default=None)
+def find_main_evidence(source: Memory | Candidate) -> Evidence | None:
+    """The evidence that a memory's sentence comes from: its quote is the most similar one. None if there is no evidence."""
+    words = tokenize(source.content)
+    return max(source.evidence, key=lambda item: jaccard_similarity(tokenize(item.quote), words), default=None)
 
 
 def format_author(evidence: Evidence) -> str:
@@ -60,7 +60,8 @@ def memory_revision(memory: Memory) -> str:
     return digest(memory.id, *seen, memory.superseded_by, memory.resolved_by, size=6)
 
 
-_LEAST_NAME = 8  # least number of characters of a prefix that names a session, or a name that names a file
+_LOADED = 200  # load this many memories of a list at a time
+_LEAST_NAME = 8  # a prefix that names a session, or a name that names a file, has at least this many characters
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,7 +83,7 @@ class MemoryFilter:
     pinned: bool = False
 
 
-_Known = TypeVar("_Known")
+Value = TypeVar("Value")
 Listed = TypeVar("Listed", bound=Memory | Outline)
 
 
@@ -122,17 +123,17 @@ def _seen_text(item: Memory | Outline) -> str:
     return item.last_seen if isinstance(item, Outline) else format_optional_instant(item.last_seen) or ""
 
 
-def list_active(workspace: Workspace, which: MemoryFilter, moment: datetime, *, most: int = 200) -> Iterator[Memory]:
+def list_active(workspace: Workspace, which: MemoryFilter, moment: datetime) -> Iterator[Memory]:
     """The memories that are active at ``moment`` and pass a filter by fields, in list order.
 
-    They are filtered project by project and loaded lazily, ``most`` at a time, so a caller that needs only the first ones does not
-    wait for the rest.
+    They are filtered project by project and loaded lazily, ``_LOADED`` at a time, so a caller that needs only the first ones does
+    not wait for the rest.
     """
     log, chosen = workspace.store.log, find_scopes(workspace, which.project)
     for scope in sorted(log.scopes() & chosen if which.project else log.scopes(), key=lambda scope: (scope != USER_SCOPE, scope)):
         found = filter_memories(workspace, log.outlines(moment, scope), replace(which, project=""), moment)
-        for start in range(0, len(found), most):
-            yield from log.some([item.id for item in found[start : start + most]])
+        for start in range(0, len(found), _LOADED):
+            yield from log.some([item.id for item in found[start : start + _LOADED]])
 
 
 def find_project(workspace: Workspace, project: str) -> str:
@@ -194,24 +195,17 @@ class MemoryTrace:
     models: tuple[tuple[str, str], ...] = ()
 
 
-def trace_memory(workspace: Workspace, memory: Memory, *, context: int = 1) -> MemoryTrace:
+def trace_memory(workspace: Workspace, memory: Memory, *, context: int) -> MemoryTrace:
     """The trace of a memory, with ``context`` events before and after each piece of evidence; that of its own sentence is first."""
     source = find_main_evidence(memory)
     ordered = sorted(memory.evidence, key=lambda item: item is not source)
     evidence = tuple((item, workspace.store.archive.events_around(item.event, context, context)) for item in ordered)
-    rests = set(memory.candidates)
     proposed = [
         proposal
-        for proposal in workspace.store.log.proposals(memory.profile, memory.scope)
-        if proposal.judged.candidate.trigger == UNDERSTOOD
-        and proposal.judged.candidate.id in rests
-        and not isinstance(proposal.judged.verdict, Refused)
+        for proposal in workspace.store.log.proposals_with(memory.profile, memory.scope, memory.candidates)
+        if proposal.judged.candidate.trigger == UNDERSTOOD and not isinstance(proposal.judged.verdict, Refused)
     ]
-    notes = (
-        {pass_.id: pass_.note for pass_ in workspace.store.log.passes(only=[proposal.pass_id for proposal in proposed])}
-        if proposed
-        else {}
-    )
+    notes = {pass_.id: pass_.note for pass_ in workspace.store.log.passes(only=[proposal.pass_id for proposal in proposed])}
     models = dict.fromkeys((notes[proposal.pass_id], proposal.judged.candidate.reasoning) for proposal in proposed)
     return MemoryTrace(memory=memory, evidence=evidence, history=workspace.store.log.operations_on(memory.id), models=tuple(models))
 
@@ -237,17 +231,19 @@ class StoreStatus:
 
 
 def load_status(workspace: Workspace) -> StoreStatus:
-    """How things stand: memories by status and category, what was read, the last runs, what is written where."""
+    """The status of this home: memories by status and category, what was read, the last runs, the files written."""
     statuses, categories, of_inactive_profiles = Counter[str](), Counter[str](), Counter[str]()
-    at_work = {profile.id for profile in workspace.profiles}
+    active_profiles = {profile.id for profile in workspace.profiles}
     for (status, profile, category), count in workspace.store.log.count_memories(workspace.clock()).items():
         statuses[status] += count
-        categories[category] += count if status is Status.ACTIVE else 0
-        of_inactive_profiles[profile] += count if status is Status.ACTIVE and profile not in at_work else 0
+        if status is Status.ACTIVE:
+            categories[category] += count
+            if profile not in active_profiles:
+                of_inactive_profiles[profile] += count
     return StoreStatus(
         statuses=statuses,
-        categories=+categories,
-        of_inactive_profiles=+of_inactive_profiles,
+        categories=categories,
+        of_inactive_profiles=of_inactive_profiles,
         files=sum(1 for _ in workspace.store.archive.files()),
         undated=workspace.store.archive.count_undated_events(),
         last_runs=workspace.store.log.runs(5),
@@ -298,13 +294,17 @@ def to_json_value(value: object) -> Any:
     return dump(value)
 
 
-def find_by_prefix(known: Mapping[str, _Known], number: str, missing: str, hint: str) -> _Known:
-    """The value with this id or unambiguous prefix. Raises MissingError, which lists the candidates."""
-    found = [number] if number in known else [key for key in sorted(known) if number and key.startswith(number)]
-    if len({id(known[key]) for key in found}) != 1:
-        could = ", ".join(found[:3]) + (", …" if len(found) > 3 else "")
-        raise MissingError(f"several ids begin with {number!r}" if found else missing, hint=could or hint)
-    return known[found[0]]
+def find_by_prefix(values: Mapping[str, Value], number: str, missing: str, hint: str) -> Value:
+    """The value with this id or unambiguous prefix. Raises MissingError, which lists the ids that begin so."""
+    ids = [number] if number in values else [key for key in sorted(values) if number and key.startswith(number)]
+    if len({id(values[key]) for key in ids}) != 1:
+        raise MissingError(f"several ids begin with {number!r}" if ids else missing, hint=_join_first(ids) or hint)
+    return values[ids[0]]
+
+
+def _join_first(names: Sequence[str]) -> str:
+    """The first three names, with dots if there are more."""
+    return ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
 
 
 def find_session(workspace: Workspace, session: str, *, private: bool = False) -> str:
@@ -374,7 +374,7 @@ class Timeline:
         return self.trace.memory
 
 
-def build_timeline(workspace: Workspace, memory: Memory, *, context: int = 2) -> Timeline:
+def build_timeline(workspace: Workspace, memory: Memory, *, context: int) -> Timeline:
     """The timeline of a memory, with ``context`` events before and after each piece of evidence. Raises StoreError."""
     memory_trace = trace_memory(workspace, memory, context=context)
     log = workspace.store.log
@@ -383,24 +383,25 @@ def build_timeline(workspace: Workspace, memory: Memory, *, context: int = 2) ->
     return Timeline(trace=memory_trace, chapters=tuple(_timeline_entries(workspace, memory_trace)), before=before, now=now)
 
 
-def _timeline_entries(workspace: Workspace, found: MemoryTrace) -> Iterator[TimelineEntry]:
-    off, words = find_undone_passes(workspace.store.log.undo_redo_passes()), ""
-    for made, operation in found.history:
-        facts = getattr(operation, "facts", None) if operation.memory == found.memory.id else None
+def _timeline_entries(workspace: Workspace, trace: MemoryTrace) -> Iterator[TimelineEntry]:
+    undone, words = find_undone_passes(workspace.store.log.undo_redo_passes()), ""
+    for made, operation in trace.history:
+        facts = getattr(operation, "facts", None) if operation.memory == trace.memory.id else None
         content = operation.value.content if isinstance(operation, Add) else facts.content if facts is not None else words
-        other = _related_memory_id(operation, found.memory.id)
+        other = _related_memory_id(operation, trace.memory.id)
         yield TimelineEntry(
             made=made,
             operation=operation,
-            off=made.id in off,
+            off=made.id in undone,
             before=words,
             after=content,
             other=workspace.store.log.memory(other) if other else None,
         )
-        words = words if made.id in off else content
+        words = words if made.id in undone else content
 
 
 def _related_memory_id(operation: Operation, number: str) -> str:
+    """The id of the other memory that an operation on memory ``number`` involves; empty if there is none."""
     match operation:
         case Merge(memory=winner) if winner != number:
             return winner
@@ -442,8 +443,7 @@ def find_source(workspace: Workspace, source: str) -> str:
     found = {session for session, _ in places if session.startswith(source)}
     found |= {path for _, path in places if path.endswith(f"/{source}")}
     if len(found) > 1:
-        could = ", ".join(sorted(found)[:3]) + (", …" if len(found) > 3 else "")
-        raise MissingError(f"several sessions or files fit {source!r}", hint=could)
+        raise MissingError(f"several sessions or files fit {source!r}", hint=_join_first(sorted(found)))
     return next(iter(found), source)
 
 

@@ -1,8 +1,7 @@
-"""Client memory: imports what coding agents remember in their own files, on every run, if the settings say so.
+"""Imports the notes that coding agents keep in their own files, on every run, if the settings say so.
 
 Such a note counts as the agent's words: it is held, and becomes active once the person's own words say the same. A note that the
-client shows in its sessions anyway is not written again for that client. A client's own memory is only read, never changed or
-switched off.
+client shows in its sessions anyway is not written again for that client. A client's own files are only read.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -41,14 +40,15 @@ def load_scoped_notes(workspace: Workspace, tools: Sequence[str]) -> Iterator[Sc
     return assign_scopes(workspace, read_tool_notes(workspace.paths.root, folders, tools))
 
 
-def assign_scopes(workspace: Workspace, found: Iterable[ForeignNote]) -> Iterator[ScopedNote]:
+def assign_scopes(workspace: Workspace, notes: Iterable[ForeignNote]) -> Iterator[ScopedNote]:
     """The notes, each with category and scope."""
     beside = dict(reversed(_transcript_folders(workspace)))
-    for note in found:
+    for note in notes:
         yield ScopedNote(note=note, category=_category_of_kind(workspace, note.kind), scope=_scope_of_note(workspace, note, beside))
 
 
 def _transcript_folders(workspace: Workspace) -> list[tuple[str, str]]:
+    """The folder of each thread's transcript, with the thread's working directory."""
     return [(str(Path(thread.path).parent), thread.project) for thread in workspace.store.archive.threads() if thread.project]
 
 
@@ -56,17 +56,19 @@ def import_client_notes(workspace: Workspace, run: Callable[[], int]) -> int:
     """Hold the new notes of the tools in the settings, in one pass. Returns their number. Raises StoreError."""
     if not workspace.settings.client_memory:
         return 0
-    known = workspace.store.log.memories()
-    taken = {memory.id for memory in known} | {(memory.scope, normal_form(memory.content)) for memory in known if memory.content}
+    memories = workspace.store.log.memories()
+    taken = {memory.id for memory in memories}
+    taken_words = {(memory.scope, normal_form(memory.content)) for memory in memories if memory.content}
     forgotten, key = workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget")
     additions: list[Add] = []
-    for note in load_scoped_notes(workspace, workspace.settings.client_memory):
-        memory = _memory_of_note(workspace, note)
-        if memory is None or taken & {memory.id, (memory.scope, normal_form(memory.content))}:
+    for scoped in load_scoped_notes(workspace, workspace.settings.client_memory):
+        memory, note = _build_memory(workspace, scoped), scoped.note
+        if memory is None or memory.id in taken or (words := (memory.scope, normal_form(memory.content))) in taken_words:
             continue
         if not (forgotten and is_known_statement(memory.content, forgotten, key)):
-            taken |= {memory.id, (memory.scope, normal_form(memory.content))}
-            additions.append(Add(memory=memory.id, at=note.note.at, reason=f"held: remembered by {note.note.tool}", value=memory))
+            taken.add(memory.id)
+            taken_words.add(words)
+            additions.append(Add(memory=memory.id, at=note.at, reason=f"held: remembered by {note.tool}", value=memory))
     if additions:
         draft = Draft(
             run=run(),
@@ -85,15 +87,16 @@ def notes_shown_by_clients(workspace: Workspace) -> Mapping[str, frozenset[tuple
 
     Claude Code's notes about the person are left out: they are in the memory of one project, so other projects still need them.
     """
-    found: dict[str, set[tuple[str, str]]] = {}
-    for note in load_scoped_notes(workspace, workspace.settings.client_memory) if workspace.settings.client_memory else ():
-        if note.scope != USER_SCOPE or note.note.tool != "claude":
-            found.setdefault(note.note.tool, set()).add((note.scope, normal_form(note.note.text)))
-    return {tool: frozenset(forms) for tool, forms in found.items()}
+    shown: dict[str, set[tuple[str, str]]] = {}
+    for scoped in load_scoped_notes(workspace, workspace.settings.client_memory) if workspace.settings.client_memory else ():
+        if scoped.scope != USER_SCOPE or scoped.note.tool != "claude":
+            shown.setdefault(scoped.note.tool, set()).add((scoped.scope, normal_form(scoped.note.text)))
+    return {tool: frozenset(forms) for tool, forms in shown.items()}
 
 
-def _memory_of_note(workspace: Workspace, placed_note: ScopedNote) -> Memory | None:
-    note = placed_note.note
+def _build_memory(workspace: Workspace, scoped: ScopedNote) -> Memory | None:
+    """The held memory with the words of a note; None if no memory can have them."""
+    note, scope, category, profile = scoped.note, scoped.scope, scoped.category, workspace.profile.id
     try:
         content = clean_memory_text(workspace, note.text)
     except UsageError:
@@ -101,11 +104,8 @@ def _memory_of_note(workspace: Workspace, placed_note: ScopedNote) -> Memory | N
     evidence = Evidence(
         quote=content, event="", session="", path=str(note.path), at=note.at, author=note.tool, origin=Origin.ASSISTANT
     )
-    scope, category = placed_note.scope, placed_note.category
-    profile = workspace.profile.id
-    number = digest(profile, scope, category, content, size=5)
     return make_memory(
-        number,
+        digest(profile, scope, category, content, size=5),
         content,
         note.at,
         profile=profile,
@@ -130,6 +130,3 @@ def _scope_of_note(workspace: Workspace, note: ForeignNote, beside: Mapping[str,
     if note.beside:
         return workspace.scope(beside.get(note.beside, ""), str(note.path.parent))
     return USER_SCOPE
-
-
-__all__ = ["ScopedNote", "assign_scopes", "import_client_notes", "load_scoped_notes", "notes_shown_by_clients"]

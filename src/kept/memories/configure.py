@@ -5,8 +5,9 @@ preserved. ``remote`` means that the page or an agent makes the change: settings
 to trust, raise TerminalOnlyError then.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from kept import profiles
@@ -52,7 +53,7 @@ def show_settings(home: Paths) -> dict[str, Any]:
 
 def describe_settings(home: Paths) -> tuple[Setting, ...]:
     """All settings, group by group. Raises ConfigError."""
-    values, usual = show_settings(home), settings.flatten_settings(settings.Settings())
+    values, defaults = show_settings(home), settings.flatten_settings(settings.Settings())
     given = settings.configured_names(home.settings)
     return tuple(
         Setting(
@@ -60,8 +61,8 @@ def describe_settings(home: Paths) -> tuple[Setting, ...]:
             group=title,
             title=called,
             meaning=meaning,
-            kind=_setting_kind(name, usual[name]),
-            default=_to_json_value(usual[name]),
+            kind=_setting_kind(name, defaults[name]),
+            default=_to_json_value(defaults[name]),
             value=values[name],
             choices=settings.CHOICES.get(name, ()),
             given=name in given,
@@ -80,10 +81,10 @@ def setting_groups() -> tuple[tuple[str, str], ...]:
 
 def setting_kind(name: str) -> str:
     """The kind of a setting, without reading the settings file. Raises ConfigError for an unknown one."""
-    usual = settings.flatten_settings(settings.Settings())
-    if name not in usual:
-        raise settings.unknown_setting_error(name, usual)
-    return _setting_kind(name, usual[name])
+    defaults = settings.flatten_settings(settings.Settings())
+    if name not in defaults:
+        raise settings.unknown_setting_error(name, defaults)
+    return _setting_kind(name, defaults[name])
 
 
 def load_setting(home: Paths, name: str) -> Any:
@@ -105,13 +106,7 @@ def change_setting(home: Paths, name: str, value: str | Sequence[str], *, if_mat
 
     Raises ConfigError, ChangedError, and StaleError if the revision of the setting is not ``if_match`` (empty: any).
     """
-    if remote:
-        _refuse_terminal_only(name)
-    before = files.read_file(home.settings)
-    if if_match:
-        _check_revision(if_match, _setting_revision(name, load_setting(home, name)), name)
-    _write_settings(home, writing.edit_setting_text(home.settings, name, value), before, remote=remote)
-    return load_setting(home, name)
+    return _change(home, name, partial(writing.edit_setting_text, home.settings, name, value), if_match=if_match, remote=remote)
 
 
 def include_item(home: Paths, name: str, item: str, *, included: bool, remote: bool = False) -> tuple[str, ...]:
@@ -134,29 +129,31 @@ def save_table_item(
 
     Raises ConfigError, ChangedError, StaleError.
     """
-    if remote:
-        _refuse_terminal_only(table)
-    before = files.read_file(home.settings)
-    if if_match:
-        _check_revision(if_match, _setting_revision(table, load_setting(home, table)), table)
-    _write_settings(
+    given = {name: value for name, value in item.items() if value}
+    return _change(
         home,
-        writing.edit_item_text(home.settings, table, {name: value for name, value in item.items() if value}, number=number),
-        before,
+        table,
+        partial(writing.edit_item_text, home.settings, table, given, number=number),
+        if_match=if_match,
         remote=remote,
     )
-    return load_setting(home, table)
 
 
 def remove_table_item(home: Paths, table: str, number: int, *, if_match: str = "", remote: bool = False) -> Any:
     """Remove item ``number`` (from 0) from a list of tables; returns the rest. Raises ConfigError, ChangedError, StaleError."""
+    edit = partial(writing.edit_item_text, home.settings, table, None, number=number)
+    return _change(home, table, edit, if_match=if_match, remote=remote)
+
+
+def _change(home: Paths, name: str, edit: Callable[[], str], *, if_match: str, remote: bool) -> Any:
+    """Write the text that ``edit`` returns, which changes one setting or table; returns its new value."""
     if remote:
-        _refuse_terminal_only(table)
+        _refuse_terminal_only(name)
     before = files.read_file(home.settings)
     if if_match:
-        _check_revision(if_match, _setting_revision(table, load_setting(home, table)), table)
-    _write_settings(home, writing.edit_item_text(home.settings, table, None, number=number), before, remote=remote)
-    return load_setting(home, table)
+        _check_revision(if_match, _setting_revision(name, load_setting(home, name)), name)
+    _write_settings(home, edit(), before, remote=remote)
+    return load_setting(home, name)
 
 
 def map_projects(home: Paths, changes: Mapping[str, str]) -> None:
@@ -179,7 +176,7 @@ def rewrite_settings(home: Paths, new: str, *, if_match: str = "", remote: bool 
 
 
 def _write_settings(home: Paths, new: str, before: files.FileContent, *, remote: bool) -> None:
-    """Write the file after checks; every newly named profile must exist, because with a missing one no home could be opened."""
+    """Write the file after checks. Each newly named profile must exist: without it, the home could not be opened any more."""
     data, where = new.encode("utf-8", "replace"), str(home.settings)
     hint = "name the environment variable that holds it (llm.key_env); nothing was changed"
     refuse_secrets(new, before=before.data.decode("utf-8", "replace"), where=where, hint=hint)
@@ -224,8 +221,8 @@ def _file_revision(data: bytes) -> str:
     return digest(data.hex(), size=6)
 
 
-def _setting_kind(name: str, usual: Any) -> str:
-    return "table" if name in ("projects", *settings.LISTS) else _KINDS[type(usual)]
+def _setting_kind(name: str, defaults: Any) -> str:
+    return "table" if name in ("projects", *settings.LISTS) else _KINDS[type(defaults)]
 
 
 def _to_json_value(value: Any) -> Any:

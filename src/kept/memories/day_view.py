@@ -21,15 +21,16 @@ from kept.store.values import SessionActivity
 from kept.workspace import Workspace
 
 LASTING = (Status.ACTIVE, Status.RESOLVED, Status.SUPERSEDED, Status.RETIRED)
-"""What a memory can be that counts on the day it was first said, whatever became of it since."""
+"""The statuses of memories that count on the day when they were first said."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DayView:
-    """What a day was, or the days from ``day`` to ``last``: sessions with events on it, what was worked on, the memories learnt or
-    confirmed on it, those learnt on it that hold no longer (``ended``), the proposals of it that are held
-    for a decision, and what all of them cover of its topics. ``reworded`` has those that were known before and got other words:
-    when, and the words before.
+    """A day, or the days from ``day`` to ``last``: the sessions with events on it, what was worked on, the memories ``learnt`` or
+    ``confirmed`` on it, those learnt on it that are no longer active (``ended``), and the proposals of it that are ``held``.
+
+    ``covered`` says which of the day's topics these memories cover. ``reworded`` are memories that were known before and got other
+    words, by id: when, and the words before.
     """
 
     day: date
@@ -47,12 +48,11 @@ class DayView:
 def list_said(
     workspace: Workspace, start: datetime, stop: datetime, scopes: frozenset[str] = frozenset()
 ) -> Iterator[tuple[datetime, Memory, str]]:
-    """The memories first said or said in other words from ``start`` to ``stop``: when, and the words before (empty: first said).
+    """The memories first said or reworded in [start, stop): when, the memory, and the words before (empty: it was first said).
 
-    This decides what counts on a day, in a month and in its lists: whatever became of the memory since. Moved and split ones do not
-    count, since their successors carry the same dates.
+    A memory counts whatever became of it since, unless it was moved or split: its successors have the same dates.
     """
-    off = find_undone_passes(workspace.store.log.undo_redo_passes())
+    undone = find_undone_passes(workspace.store.log.undo_redo_passes())
     for memory in workspace.store.log.memories_between(start, stop):
         counts = memory.content and memory.status in LASTING and memory.outcome not in ("moved", "split")
         if not counts or (scopes and memory.scope not in scopes):
@@ -60,7 +60,7 @@ def list_said(
         if memory.first_seen is not None and start <= memory.first_seen < stop:
             yield memory.first_seen, memory, ""
         if memory.first_seen != memory.last_seen:
-            wordings = list(_list_wordings(workspace, memory, off))
+            wordings = list(_list_wordings(workspace, memory, undone))
             for (_, before), (at, words) in pairwise(wordings):
                 if words != before and start <= at < stop:
                     yield at, memory, before
@@ -70,19 +70,19 @@ def load_day_view(workspace: Workspace, which: date, last: date | None = None, *
     """The view of a local day, or of the days from it to ``last``, by the events' own times; restricted to ``scopes`` if given."""
     last = last or which
     start, stop = workspace.day_bounds(which)[0], workspace.day_bounds(last)[1]
-    said = list(list_said(workspace, start, stop, scopes))
-    every = {memory.id: memory for _, memory, _ in said}
-    learnt = tuple(memory for memory in every.values() if memory.status is Status.ACTIVE)
+    wordings = list(list_said(workspace, start, stop, scopes))
+    said = {memory.id: memory for _, memory, _ in wordings}
+    learnt = tuple(memory for memory in said.values() if memory.status is Status.ACTIVE)
     confirmed = tuple(
         memory
         for memory in workspace.store.log.memories_between(start, stop)
         if memory.content
         and memory.status is Status.ACTIVE
-        and memory.id not in every
+        and memory.id not in said
         and (not scopes or memory.scope in scopes)
         and any(item.at is not None and start <= item.at < stop for item in memory.evidence)
     )
-    ended = tuple(memory for memory in every.values() if memory.status is not Status.ACTIVE)
+    ended = tuple(memory for memory in said.values() if memory.status is not Status.ACTIVE)
     sessions = tuple(
         activity
         for activity in workspace.store.archive.session_activity(start, stop)
@@ -107,7 +107,7 @@ def load_day_view(workspace: Workspace, which: date, last: date | None = None, *
         if sessions
         else (),
         covered=covered,
-        reworded={memory.id: (at, before) for at, memory, before in said if before},
+        reworded={memory.id: (at, before) for at, memory, before in wordings if before},
     )
 
 
@@ -121,8 +121,7 @@ def reword_lines(workspace: Workspace, day: date, edits: Edits) -> Iterator[Rewo
     own = {
         passage.id: passage.text for passage in workspace.store.days.passages_of_days(day, day) if passage.form is PassageForm.OWN
     }
-    made = {**edits.revised, **dict.fromkeys(edits.removed, "")}
-    for key, words in made.items():
+    for key, words in {**edits.revised, **dict.fromkeys(edits.removed, "")}.items():
         line = _find_line(workspace, day, key.removeprefix(DAY_LINE)) if key.startswith(DAY_LINE) else None
         if line is not None:
             if line.form is PassageForm.OWN and workspace.store.log.operations_on(line.id):
@@ -156,21 +155,21 @@ def _find_line(workspace: Workspace, day: date, key: str) -> Passage | None:
 
 def find_wordings_at(workspace: Workspace, memories: Iterable[Memory], moment: datetime) -> dict[str, str]:
     """The words of memories at a past moment (by event time), by id, for those whose words differ now."""
-    off = find_undone_passes(workspace.store.log.undo_redo_passes())
-    found = {}
+    undone = find_undone_passes(workspace.store.log.undo_redo_passes())
+    earlier = {}
     for memory in memories:
         words = ""
-        for at, content in _list_wordings(workspace, memory, off):
+        for at, content in _list_wordings(workspace, memory, undone):
             if not words or at < moment:
                 words = content
         if words and words != memory.content:
-            found[memory.id] = words
-    return found
+            earlier[memory.id] = words
+    return earlier
 
 
-def _list_wordings(workspace: Workspace, memory: Memory, off: Collection[int]) -> Iterator[tuple[datetime, str]]:
-    """The words of a memory, each with when it got them, without undone changes."""
+def _list_wordings(workspace: Workspace, memory: Memory, undone: Collection[int]) -> Iterator[tuple[datetime, str]]:
+    """The words of a memory, each with the time since when it had them; undone changes are left out."""
     for made, operation in workspace.store.log.operations_on(memory.id):
         facts = operation.value if isinstance(operation, Add) else getattr(operation, "facts", None)
-        if facts is not None and operation.memory == memory.id and made.id not in off:
+        if facts is not None and operation.memory == memory.id and made.id not in undone:
             yield operation.at or made.recorded_at, facts.content

@@ -1,4 +1,4 @@
-"""A person's decisions on pending proposals: held memories, and wishes said once, of which the store has only the candidate."""
+"""A person's decisions on pending proposals: held memories, and wishes said once, which the store has only as candidates."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -15,8 +15,8 @@ _FOUND = 200  # consider at most this many memories with any of the words
 
 
 def hold_conflict(number: str, memory: Memory, content: str, at: datetime, *, path: str, by: str = "") -> Add:
-    """The operation that holds different words for a memory beside it: a person's own at ``path``, if the memory was changed
-    elsewhere meanwhile, or those of somebody else (``by``).
+    """The operation that holds other words for a memory beside it. They are a person's own, written at ``path`` while the memory
+    was changed elsewhere, or those of somebody else (``by``).
     """
     origin = Origin.ASSISTANT if by else Origin.USER
     evidence = Evidence(quote=content, event="", session="", path=path, at=at, author=by or "file", origin=origin)
@@ -52,17 +52,17 @@ def find_explainable(workspace: Workspace, asked: str) -> tuple[Memory, ...]:
     """The result of :func:`find_decidable` for an id; else all memories, proposals and refused candidates (with the reason) whose
     id begins with ``asked`` or that contain all of its words. Raises MissingError.
     """
-    refused = [_explain_refused(judged) for judged in browse.refused_candidates(workspace)]
     try:
         return (find_decidable(workspace, asked),)
     except MissingError:
         words, ids = tokenize(asked), workspace.store.log.memory_ids_with_prefix(asked) if asked.isalnum() else ()
-        waits = [item.memory for item in waiting.list_pending_proposals(workspace) if not item.stored]
-        stored = (*workspace.store.log.some(ids), *(memory for memory, _ in workspace.store.log.search(sorted(words), _FOUND)))
-        taken = {number for memory in (*stored, *waits) for number in (memory.id, *memory.candidates)}
+        wishes = [memory for memory, stored in waiting.collect_pending(workspace) if not stored]
+        memories = (*workspace.store.log.some(ids), *(memory for memory, _ in workspace.store.log.search(sorted(words), _FOUND)))
+        taken = {number for memory in (*memories, *wishes) for number in (memory.id, *memory.candidates)}
+        refused = map(_explain_refused, browse.refused_candidates(workspace))
         found = {
             memory.id: memory
-            for memory in (*stored, *waits, *(memory for memory in refused if memory.id not in taken))
+            for memory in (*memories, *wishes, *(memory for memory in refused if memory.id not in taken))
             if memory.id.startswith(asked) or (words and words <= tokenize(memory.content))
         }
         if not found:

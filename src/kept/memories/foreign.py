@@ -1,4 +1,4 @@
-"""Finds and reads the notes that other tools keep in their own files. Read-only, without any judgement.
+"""Finds and reads the notes that other tools keep in their own files. Read-only.
 
 Claude Code has a memory per project (``projects/*/memory``), Codex a single one (``memories``), Gemini CLI a list in its
 instructions; further tools write blocks between two comments or tags into the user's instructions. None of these are the user's own
@@ -17,8 +17,8 @@ TOOLS = ("claude", "codex", "gemini", "blocks")
 INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md", "GEMINI.md")
 _HOMES = (".claude/CLAUDE.md", ".codex/AGENTS.md", ".gemini/GEMINI.md")
 _BYTES = 200_000  # a larger file is not a list of notes
-_FILES = 500
-_NOTES = 1_000
+_FILES = 500  # at most this many files of a tool
+_NOTES = 1_000  # at most this many notes of a tool
 _LEAST_NOTE_CHARS = 15  # shorter notes say nothing by themselves
 _ADDED = "## gemini added memories"
 _COMMENT = Pattern(
@@ -51,24 +51,19 @@ class ForeignNote:
 
 def read_tool_notes(home: Path, projects: Sequence[Path], tools: Sequence[str] = TOOLS) -> Iterator[ForeignNote]:
     """The notes of these tools below a home and in the instructions of these projects; unreadable files are skipped."""
-    found = {
-        "claude": _claude_notes(home),
-        "codex": _codex_notes(home),
+    notes = {
+        "claude": _folder_notes("claude", home / ".claude" / "projects", "*/memory/*.md"),
+        "codex": _folder_notes("codex", home / ".codex" / "memories", "*.md"),
         "gemini": _gemini_notes(home),
         "blocks": _block_notes(home, projects),
     }
     for tool in tools:
-        yield from islice(found[tool], _NOTES)
+        yield from islice(notes[tool], _NOTES)
 
 
-def _claude_notes(home: Path) -> Iterator[ForeignNote]:
-    for path in islice(sorted((home / ".claude" / "projects").glob("*/memory/*.md")), _FILES):
-        yield from markdown_notes("claude", path, beside=str(path.parents[1]))
-
-
-def _codex_notes(home: Path) -> Iterator[ForeignNote]:
-    for path in islice(sorted((home / ".codex" / "memories").glob("*.md")), _FILES):
-        yield from markdown_notes("codex", path)
+def _folder_notes(tool: str, folder: Path, pattern: str) -> Iterator[ForeignNote]:
+    for path in islice(sorted(folder.glob(pattern)), _FILES):
+        yield from markdown_notes(tool, path, beside=str(path.parents[1]) if tool == "claude" else "")
 
 
 def _gemini_notes(home: Path) -> Iterator[ForeignNote]:
@@ -97,10 +92,9 @@ def _block_notes(home: Path, projects: Sequence[Path]) -> Iterator[ForeignNote]:
 
 
 def _parse_block_owner(line: str) -> str:
-    found = _COMMENT.match(line) or _TAG.match(line)
-    if not found:
-        return ""
-    groups = found.groupdict()
+    """The tool that a line names as the owner of the block that it opens; empty if it opens none."""
+    opening = _COMMENT.match(line) or _TAG.match(line)
+    groups = opening.groupdict() if opening else {}
     return str(groups.get("name") or groups.get("other") or "")
 
 

@@ -1,4 +1,4 @@
-"""Reads the notes of other tools from a file or folder that a person names. Read-only, without any judgement.
+"""Reads the notes of other tools from a file or folder that a person names. Read-only.
 
 Known are exports of mem0 and ChatGPT, claude-mem's database, notes of Basic Memory, rules of Cursor and Copilot, and instructions
 of agents.
@@ -19,8 +19,8 @@ from kept.local.files.walking import find_files
 from kept.memories.foreign import INSTRUCTIONS, ForeignNote, markdown_notes
 from kept.sources.databases import MAGIC, open_copy, table_names
 
-_FILES = 2_000
-_NOTES = 50_000
+_FILES = 2_000  # read at most this many files of a folder
+_NOTES = 50_000  # read at most this many notes
 _BYTES = 64 * 2**20  # largest JSON file
 _LINE = 2**20  # read at most this many bytes of a line
 _TEXTS = (".md", ".mdc", ".txt", ".mdx")
@@ -40,14 +40,13 @@ class ForeignNotes:
 
 def read_stored_notes(path: Path) -> ForeignNotes:
     """The notes in a file, or in all files of a folder. Raises UsageError if it cannot be read or holds none."""
-    foreign_notes = _notes_below(path) if path.is_dir() else ForeignNotes(notes=_notes_in(path))
-    if not foreign_notes.notes:
+    found = _notes_below(path) if path.is_dir() else ForeignNotes(notes=_notes_in(path))
+    if not found.notes:
         hint = "give an export of mem0 or ChatGPT, claude-mem's database, or files of notes or rules in Markdown"
-        hint = (
-            f"{len(foreign_notes.unread)} files cannot be read, {foreign_notes.unread[0]} first" if foreign_notes.unread else hint
-        )
-        raise UsageError("nothing that another tool remembers is known in it", where=str(path), hint=hint)
-    return foreign_notes
+        if found.unread:
+            hint = f"{len(found.unread)} files cannot be read, {found.unread[0]} first"
+        raise UsageError("it holds no note of another tool in a known format", where=str(path), hint=hint)
+    return found
 
 
 def is_export_by_rows(path: Path) -> bool:
@@ -86,12 +85,12 @@ def _notes_in(path: Path, *, named: bool = True) -> tuple[ForeignNote, ...]:
         with path.open("rb") as file:
             head = file.read(len(MAGIC))
         if head == MAGIC:
-            foreign_notes = _database_notes(path)
+            notes = _database_notes(path)
         elif path.suffix.lower() in (".json", ".jsonl"):
-            foreign_notes = _export_notes(path, named=named)
+            notes = _export_notes(path, named=named)
         else:
-            foreign_notes = markdown_notes(_tool_of(path), path)
-        return tuple(islice(foreign_notes, _NOTES))
+            notes = markdown_notes(_tool_of(path), path)
+        return tuple(islice(notes, _NOTES))
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"the file cannot be read: {error}", where=str(path)) from error
 

@@ -1,4 +1,4 @@
-"""History: the runs and what they changed, word by word; undo and redo. An undo is a pass, so the log loses nothing."""
+"""The runs and what they changed, word by word; undo and redo. An undo is a pass of its own, so the log loses nothing."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -21,7 +21,7 @@ from kept.workspace import Workspace
 _SWITCHES = frozenset({"undo", "redo"})
 
 Changes = Mapping[str, tuple[Memory | None, Memory | None]]
-"""Memories by id, as they were and as they are; None where there is none."""
+"""Changed memories by id, each before and after; None if there was or is no such memory."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,7 +44,9 @@ class UndoResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HistoryEntry:
-    """A run: its passes, each with whether it is undone. ``night``: part of the nightly job, or its account, without passes."""
+    """A run and its passes, each with True if it is undone. ``night`` means that it was a part of the nightly job, or that it is
+    the job's account, which has no passes.
+    """
 
     run: Run
     passes: tuple[tuple[Pass, bool], ...]
@@ -77,23 +79,16 @@ def find_run(workspace: Workspace, name: str) -> HistoryEntry:
 def _history_entries(
     workspace: Workspace, runs: Sequence[Run], heads: Sequence[Pass], every: Sequence[Run]
 ) -> tuple[HistoryEntry, ...]:
-    off, wanted = find_undone_passes(heads), {run.id for run in runs}
+    undone, wanted = find_undone_passes(heads), {run.id for run in runs}
     by_run: dict[int, list[tuple[Pass, bool]]] = {}
     for pass_ in workspace.store.log.passes(only=[head.id for head in heads if head.run in wanted]):
-        by_run.setdefault(pass_.run, []).append((pass_, pass_.id in off))
-    return tuple(
-        HistoryEntry(
-            run=item,
-            passes=tuple(by_run.get(item.id, ())),
-            night=was_at_night(item, every),
-        )
-        for item in runs
-    )
+        by_run.setdefault(pass_.run, []).append((pass_, pass_.id in undone))
+    return tuple(HistoryEntry(run=run, passes=tuple(by_run.get(run.id, ())), night=was_at_night(run, every)) for run in runs)
 
 
 def was_at_night(run: Run, every: Sequence[Run]) -> bool:
-    """True if a run took place during a nightly job among the runs ``every``."""
-    nights = ((each.started_at, each.ended_at) for each in every if each.command == NIGHT and each.ended_at)
+    """True if a run began during a nightly job among the runs ``every``."""
+    nights = ((night.started_at, night.ended_at) for night in every if night.command == NIGHT and night.ended_at)
     return any(begun <= run.started_at <= ended for begun, ended in nights)
 
 
@@ -103,7 +98,7 @@ def run_changes(workspace: Workspace, passes: Sequence[Pass]) -> Changes:
         return {}
     first, last = min(pass_.id for pass_ in passes), max(pass_.id for pass_ in passes)
     concerned = {number for pass_ in passes for number in (pass_.id, *pass_.undoes, *pass_.redoes)}
-    related, switches = workspace.store.log.related_passes(concerned), tuple(workspace.store.log.undo_redo_passes())
+    related, switches = workspace.store.log.related_passes(concerned), workspace.store.log.undo_redo_passes()
     before, after = (
         fold(
             _effective_passes(
@@ -122,27 +117,27 @@ def undo(workspace: Workspace, what: str = "") -> UndoResult:
     Raises UsageError if there is nothing to undo, or if it includes a forget, which cannot be undone.
     """
     heads = tuple(workspace.store.log.pass_heads())
-    off = find_undone_passes(heads)
-    return _undo_passes(workspace, _select_passes(heads, what, off, undoing=True), off)
+    undone = find_undone_passes(heads)
+    return _undo_passes(workspace, _select_passes(heads, what, undone, undoing=True), undone)
 
 
 def undo_model(workspace: Workspace, model: str) -> UndoResult:
     """Undo every run in which a model proposed something, with all that the run brought. Raises UsageError."""
     heads = tuple(workspace.store.log.pass_heads())
-    runs = {made.run for made in heads if made.note.startswith(f"{model}, ")}
-    named = [made for made in heads if made.run in runs and made.stage not in _SWITCHES]
-    return _undo_passes(workspace, named, find_undone_passes(heads))
+    runs = {head.run for head in heads if head.note.startswith(f"{model}, ")}
+    wanted = [head for head in heads if head.run in runs and head.stage not in _SWITCHES]
+    return _undo_passes(workspace, wanted, find_undone_passes(heads))
 
 
 def undo_in_scopes(workspace: Workspace, scopes: Collection[str]) -> UndoResult:
     """Undo the passes that affect only memories of these scopes, in the last run that has any. Raises UsageError."""
     heads = tuple(workspace.store.log.pass_heads())
-    off = find_undone_passes(heads)
-    return _undo_passes(workspace, _last_passes_in_scopes(workspace, heads, off, scopes), off)
+    undone = find_undone_passes(heads)
+    return _undo_passes(workspace, _last_passes_in_scopes(workspace, heads, undone, scopes), undone)
 
 
-def _undo_passes(workspace: Workspace, named: Sequence[Pass], off: frozenset[int]) -> UndoResult:
-    chosen = [pass_.id for pass_ in named if pass_.id not in off]
+def _undo_passes(workspace: Workspace, wanted: Sequence[Pass], undone: frozenset[int]) -> UndoResult:
+    chosen = [pass_.id for pass_ in wanted if pass_.id not in undone]
     if any(isinstance(operation, Forget) for pass_ in workspace.store.log.passes(only=chosen) for operation in pass_.operations):
         raise UsageError("a forget cannot be undone: the words are gone")
     if not chosen:
@@ -151,58 +146,60 @@ def _undo_passes(workspace: Workspace, named: Sequence[Pass], off: frozenset[int
 
 
 def _last_passes_in_scopes(
-    workspace: Workspace, heads: tuple[Pass, ...], off: frozenset[int], scopes: Collection[str]
+    workspace: Workspace, heads: tuple[Pass, ...], undone: frozenset[int], scopes: Collection[str]
 ) -> tuple[Pass, ...]:
     """The passes that affect only memories of these scopes, in the last run with such passes that are not undone."""
     log = workspace.store.log
-    real = (pass_ for pass_ in reversed(heads) if pass_.stage not in _SWITCHES and pass_.id not in off)
-    for _, made in groupby(real, key=lambda each: each.run):
-        found = []
-        for each in log.passes(only=[pass_.id for pass_ in made]):
-            touched = [log.memory(number) for operation in each.operations for number in affected_memory_ids(operation)]
-            if touched and all(memory is not None and memory.scope in scopes for memory in touched):
-                found.append(each)
-        if found:
-            return tuple(found)
+    effective = (head for head in reversed(heads) if head.stage not in _SWITCHES and head.id not in undone)
+    for _, run in groupby(effective, key=lambda head: head.run):
+        passes = []
+        for pass_ in log.passes(only=[head.id for head in run]):
+            affected = [log.memory(number) for operation in pass_.operations for number in affected_memory_ids(operation)]
+            if affected and all(memory is not None and memory.scope in scopes for memory in affected):
+                passes.append(pass_)
+        if passes:
+            return tuple(passes)
     return ()
 
 
 def last_undoable_run(workspace: Workspace) -> str:
     """The run that ``undo`` without an argument would undo, as ``r<number>``; empty if there is none."""
     heads = tuple(workspace.store.log.pass_heads())
-    last = _last_effective(tuple(pass_ for pass_ in heads if pass_.stage not in _SWITCHES), find_undone_passes(heads))
+    last = _last_effective_run(heads, find_undone_passes(heads))
     return f"r{last}" if last is not None else ""
 
 
-def _last_effective(real: tuple[Pass, ...], off: frozenset[int]) -> int | None:
-    return next((pass_.run for pass_ in reversed(real) if pass_.id not in off), None)
+def _last_effective_run(heads: Sequence[Pass], undone: frozenset[int]) -> int | None:
+    """The last run with a pass that is not undone and no undo or redo itself."""
+    return next((head.run for head in reversed(heads) if head.stage not in _SWITCHES and head.id not in undone), None)
 
 
 def redo(workspace: Workspace, what: str = "") -> UndoResult:
     """Redo an undone pass or run or, if nothing is named, everything that the last undo undid. Raises UsageError."""
     heads = tuple(workspace.store.log.pass_heads())
-    off = find_undone_passes(heads)
+    undone = find_undone_passes(heads)
     if what:
-        chosen = tuple(pass_.id for pass_ in _select_passes(heads, what, off, undoing=False) if pass_.id in off)
+        chosen = tuple(pass_.id for pass_ in _select_passes(heads, what, undone, undoing=False) if pass_.id in undone)
     else:
-        last = next((pass_ for pass_ in reversed(heads) if pass_.stage == "undo" and set(pass_.undoes) & off), None)
-        chosen = tuple(sorted(set(last.undoes) & off)) if last else ()
+        last = next((head for head in reversed(heads) if head.stage == "undo" and not undone.isdisjoint(head.undoes)), None)
+        chosen = tuple(sorted(undone.intersection(last.undoes))) if last else ()
     if not chosen:
         raise UsageError("there is nothing to redo", hint="see `kept log`")
     return _commit_undo_redo(workspace, undoes=(), redoes=chosen)
 
 
-def _select_passes(heads: tuple[Pass, ...], what: str, off: frozenset[int], *, undoing: bool) -> tuple[Pass, ...]:
-    real = tuple(pass_ for pass_ in heads if pass_.stage not in _SWITCHES)
+def _select_passes(heads: tuple[Pass, ...], what: str, undone: frozenset[int], *, undoing: bool) -> tuple[Pass, ...]:
+    """The passes that a person names, without undos and redos; those of the last effective run if nothing is named."""
+    undoable = tuple(head for head in heads if head.stage not in _SWITCHES)
     text = what.strip().lower()
     if not text:
-        last = _last_effective(real, off)
-        return tuple(pass_ for pass_ in real if pass_.run == last)
+        last = _last_effective_run(heads, undone)
+        return tuple(head for head in undoable if head.run == last)
     number = text.removeprefix("run").strip().removeprefix("r")
     if not (number.isascii() and number.isdigit() and len(number) < 19):
         raise UsageError(f"{what!r} names no pass or run", hint="give a pass number, or r3 for run 3; see `kept log`")
     wanted = int(number)
-    passes = tuple(pass_ for pass_ in real if (pass_.id if text.isdigit() else pass_.run) == wanted)
+    passes = tuple(head for head in undoable if (head.id if text.isdigit() else head.run) == wanted)
     if not passes:
         raise UsageError(f"there is no {'pass' if text.isdigit() else 'run'} {wanted} to {'undo' if undoing else 'redo'}")
     return passes
@@ -219,12 +216,12 @@ def _commit_undo_redo(workspace: Workspace, *, undoes: tuple[int, ...], redoes: 
         subject = ", ".join(map(str, switched))
         log.commit(Draft(run=run, stage=name, subject=subject, actor=Actor.PERSON, recorded_at=now, undoes=undoes, redoes=redoes))
         log.end_run(run, now, {})
-        made = [operation for pass_ in related if pass_.id in switched for operation in pass_.operations]
+        operations = [operation for pass_ in related if pass_.id in switched for operation in pass_.operations]
         from kept.days.day_notes import restore_lines  # noqa: PLC0415 - lists need none of it
 
-        restore_lines(workspace, dict.fromkeys(operation.memory for operation in made if isinstance(operation, Reword)))
+        restore_lines(workspace, dict.fromkeys(operation.memory for operation in operations if isinstance(operation, Reword)))
         after = _effective_passes(related, find_undone_passes(log.undo_redo_passes()))
-    for operation in made:
+    for operation in operations:
         if isinstance(operation, Retire) and (memory := log.memory(operation.memory)):
             record_judgement(workspace, memory, operation.reason if redoes else "", again=True)
     return UndoResult(
@@ -232,8 +229,8 @@ def _commit_undo_redo(workspace: Workspace, *, undoes: tuple[int, ...], redoes: 
     )
 
 
-def _effective_passes(passes: tuple[Pass, ...], off: frozenset[int]) -> tuple[Pass, ...]:
-    return tuple(pass_ for pass_ in passes if pass_.id not in off)
+def _effective_passes(passes: tuple[Pass, ...], undone: frozenset[int]) -> tuple[Pass, ...]:
+    return tuple(pass_ for pass_ in passes if pass_.id not in undone)
 
 
 def _later_operations(after: tuple[Pass, ...], related: tuple[Pass, ...], switched: tuple[int, ...]) -> tuple[LaterOperation, ...]:
@@ -270,10 +267,10 @@ def memories_at(workspace: Workspace, moment: datetime, *, recorded: bool = Fals
     passes = tuple(workspace.store.log.passes())
     if recorded:
         return tuple(memory for memory in fold(made for made in passes if made.recorded_at <= moment).values() if memory.content)
-    off = find_undone_passes(passes)
-    counting = tuple(replace(pass_, undoes=(), redoes=()) for pass_ in passes if pass_.id not in off)
-    earliest = _first_seen(counting)
-    memories = fold(_cut_pass_at(pass_, moment, earliest) for pass_ in counting)
+    undone = find_undone_passes(passes)
+    effective = tuple(replace(pass_, undoes=(), redoes=()) for pass_ in passes if pass_.id not in undone)
+    earliest = _first_seen(effective)
+    memories = fold(_cut_pass_at(pass_, moment, earliest) for pass_ in effective)
     return tuple(_memory_at(memory, moment, earliest) for memory in memories.values() if memory.content)
 
 
@@ -306,11 +303,11 @@ def _memory_at(memory: Memory, moment: datetime, earliest: Mapping[str, datetime
     return replace(memory, evidence=evidence, first_seen=first, last_seen=last)
 
 
-def diff_moments(workspace: Workspace, earlier: datetime, later: datetime, *, recorded: bool = False) -> UndoResult:
-    """What changed between two moments: the memories before and after (None: not there)."""
+def diff_moments(workspace: Workspace, earlier: datetime, later: datetime, *, recorded: bool = False) -> Changes:
+    """What changed between two moments."""
     before = {memory.id: memory for memory in memories_at(workspace, earlier, recorded=recorded)}
     after = {memory.id: memory for memory in memories_at(workspace, later, recorded=recorded)}
-    return UndoResult(passes=(), changed=_diff_memories(before, after))
+    return _diff_memories(before, after)
 
 
 class DifferenceKind(StrEnum):
@@ -373,7 +370,7 @@ class MemoryDifference:
         return "" if reason == "accepted" else reason
 
 
-def list_differences(changed: Mapping[str, tuple[Memory | None, Memory | None]]) -> tuple[MemoryDifference, ...]:
+def list_differences(changed: Changes) -> tuple[MemoryDifference, ...]:
     """The differences of all memories, most important first."""
     moved = {
         memory.superseded_by: number

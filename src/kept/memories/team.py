@@ -1,8 +1,8 @@
 """Teams: people share memories of a common project through the server of their stores.
 
-A memory is shared according to its owner's settings, and withdrawn as soon as it is no longer active. Lines of others are read from
-the server and not stored here, written to files or shown to agents, until a person accepts one; it is their own memory then. Only
-lines that may contradict a memory here are held for review.
+A memory is shared according to its owner's settings, and withdrawn as soon as it is no longer active. Lines of others stay on the
+server: they are not written to files or shown to agents. A line that a person accepts becomes their own memory; a line that may
+contradict a memory here is held for review.
 """
 
 from collections.abc import Iterator, Sequence
@@ -61,7 +61,8 @@ def share_project(workspace: Workspace, project: str, team: str, *, what: str, q
         raise UsageError(f"{team} is the team of another project", hint="a project has a team, and a role, of its own")
     with _connect(workspace) as server:
         server.share(team, _lines_to_share(workspace, share))
-    number = next((at for at, each in enumerate(_list_shares(workspace)) if _same(each, share)), None)
+    known = [(each.project, each.team) for each in _list_shares(workspace)]
+    number = known.index((share.project, team)) if (share.project, team) in known else None
     save_table_item(workspace.paths, "share", asdict(share), number=number)
     return share
 
@@ -82,11 +83,10 @@ def leave_team(workspace: Workspace, project: str) -> tuple[ShareSettings, ...]:
 
 
 def update_teams(workspace: Workspace, run: RunNumber) -> tuple[str, ...]:
-    """Update what is shared with each team, and hold lines of others that may contradict memories here, as long as they share them.
-
-    Returns the problems.
+    """Update what is shared with each team. Hold the lines of others that may contradict memories here, and forget those that they
+    share no more. Returns the problems.
     """
-    problems, standing, unread = [], set[str](), set[str]()
+    problems, still_shared, unread = [], set[str](), set[str]()
     for share in _list_shares(workspace):
         try:
             with _connect(workspace) as server:
@@ -96,13 +96,13 @@ def update_teams(workspace: Workspace, run: RunNumber) -> tuple[str, ...]:
             problems.append(f"the team {share.team} is not up to date: {error}")
             unread.add(_place(share))
         else:
-            standing.update(_hold_contradictions(workspace, run, share, [line for line in lines if line.owner != owner]))
+            still_shared.update(_hold_contradictions(workspace, run, share, [line for line in lines if line.owner != owner]))
     log = workspace.store.log
     for memory in log.held():
-        if memory.trigger == TEAM and memory.id not in standing and memory.evidence[0].path not in unread:
-            gone = Forget(memory=memory.id, at=workspace.clock(), reason="shared no more", fingerprints=())
+        if memory.trigger == TEAM and memory.id not in still_shared and memory.evidence[0].path not in unread:
+            forget = Forget(memory=memory.id, at=workspace.clock(), reason="shared no more", fingerprints=())
             with workspace.store.transaction():
-                log.erase_memory(memory.id, frozenset(), (), _commit(workspace, run, gone))
+                log.erase_memory(memory.id, frozenset(), (), _commit(workspace, run, forget))
     return tuple(problems)
 
 
@@ -208,10 +208,6 @@ def _connect(workspace: Workspace) -> "closing[PostgresServer]":
     if not workspace.settings.store.url:
         raise ConfigError("sharing needs the server of store.url", hint="kept migrate --to URL (docs/team.md)")
     return closing(connect_server(workspace.settings.store.url))
-
-
-def _same(one: ShareSettings, other: ShareSettings) -> bool:
-    return (one.project, one.team) == (other.project, other.team)
 
 
 def _lines_to_share(workspace: Workspace, share: ShareSettings) -> Sequence[SharedLine]:

@@ -1,7 +1,8 @@
-"""The review queue: held memories and wishes that were said once, ranked by a score on demand.
+"""The review queue: held memories and wishes that were said once, ranked by a score.
 
-The ranking is not stored; only the counts are cached (``COUNTS``). A wish that was said once is no memory. If a person approves it,
-it becomes one with its evidence (:func:`kept.memories.person.accept_refused`); if they reject it, it is not shown again.
+The ranking is computed each time; only the counts are cached (``COUNTS``). A wish that was said once is no memory. If a person
+approves it, it becomes one with its evidence (:func:`kept.memories.person.accept_refused`); if they reject it, it is not shown
+again.
 """
 
 import json
@@ -64,14 +65,14 @@ def list_pending_proposals(workspace: Workspace) -> tuple[PendingProposal, ...]:
     ranked = sorted(
         (sorted(members, key=_review_order) for members in pool.values()), key=lambda members: _review_order(members[0])
     )
-    today = _count_decided_today(workspace)
-    every = tuple(
-        PendingProposal(memory=memory, stored=stored, rank=rank, of=len(members), score=value, decided=today[memory.scope])
+    decided = _count_decided_today(workspace)
+    proposals = tuple(
+        PendingProposal(memory=memory, stored=stored, rank=rank, of=len(members), score=value, decided=decided[memory.scope])
         for members in ranked
         for rank, (memory, stored, value) in enumerate(members, 1)
     )
-    _note_counts(workspace, every)
-    return every
+    _save_counts(workspace, proposals)
+    return proposals
 
 
 def list_refused(workspace: Workspace) -> tuple[CandidateVerdict, ...]:
@@ -79,14 +80,16 @@ def list_refused(workspace: Workspace) -> tuple[CandidateVerdict, ...]:
     return tuple(each.judged for each in workspace.store.log.refused() if each.judged.candidate.content and not _is_wish(each))
 
 
-def best_of_each_scope(every: Sequence[PendingProposal]) -> tuple[PendingProposal, ...]:
-    """The best proposals of each scope, ten a day, without those that are more often wrong than right, so that the queue ends."""
-    return tuple(item for item in every if item.rank + item.decided <= BEST and _is_likely(item.memory, item.score))
+def best_of_each_scope(proposals: Sequence[PendingProposal]) -> tuple[PendingProposal, ...]:
+    """The best proposals of each scope: at most ``BEST`` a day, decided ones included, and none that is more likely wrong than
+    right.
+    """
+    return tuple(item for item in proposals if item.rank + item.decided <= BEST and _is_likely(item.memory, item.score))
 
 
-def best_of_all(every: Sequence[PendingProposal], most: int) -> tuple[PendingProposal, ...]:
+def best_of_all(proposals: Sequence[PendingProposal], most: int) -> tuple[PendingProposal, ...]:
     """The ``most`` best proposals of all scopes together."""
-    return tuple(sorted(every, key=lambda item: _review_order((item.memory, item.stored, item.score)))[:most])
+    return tuple(sorted(proposals, key=lambda item: _review_order((item.memory, item.stored, item.score)))[:most])
 
 
 def _count_decided_today(workspace: Workspace) -> Counter[str]:
@@ -122,13 +125,13 @@ def _stamp_store(workspace: Workspace) -> list[int | str]:
     return []
 
 
-def _note_counts(workspace: Workspace, every: Sequence[PendingProposal]) -> None:
-    place, stamp = workspace.paths.state / COUNTS, _stamp_store(workspace)
-    before = files.read_file(place)
-    data = json.dumps([stamp, len(every), len(best_of_each_scope(every))]).encode()
+def _save_counts(workspace: Workspace, proposals: Sequence[PendingProposal]) -> None:
+    path, stamp = workspace.paths.state / COUNTS, _stamp_store(workspace)
+    before = files.read_file(path)
+    data = json.dumps([stamp, len(proposals), len(best_of_each_scope(proposals))]).encode()
     if stamp and data != before.data:
         with suppress(KeptError):  # without the cache, the next call counts again
-            files.write_if_unchanged(place, data, expect=before.stamp, root=workspace.paths.root)
+            files.write_if_unchanged(path, data, expect=before.stamp, root=workspace.paths.root)
 
 
 def _is_likely(memory: Memory, value: "Score") -> bool:
@@ -143,7 +146,9 @@ def _is_likely(memory: Memory, value: "Score") -> bool:
 
 
 def describe_set_aside(reasons: Mapping[str, int], most: int | None = 3) -> str:
-    """A text about what a run set aside: wishes said once, which are pending, and refused candidates. Empty if there is nothing."""
+    """A text with the number of wishes said once, which are pending, and of refused candidates, with their ``most``
+    frequent reasons (None: all). Empty if there are none.
+    """
     refused = Counter({reason: count for reason, count in reasons.items() if count and reason != SAID_ONCE})
     why = ", ".join(f"{count:,} {reason}" for reason, count in refused.most_common(most))
     wishes = reasons.get(SAID_ONCE, 0)
@@ -154,8 +159,8 @@ def describe_set_aside(reasons: Mapping[str, int], most: int | None = 3) -> str:
 def find_pending_wish(workspace: Workspace, number: str) -> Memory:
     """The wish said once that has this id, or a beginning of it, as the memory it would become. Raises MissingError."""
     wishes = [memory for memory, stored in collect_pending(workspace) if not stored]
-    known = {number: memory for memory in wishes for number in (memory.id, *memory.candidates)}
-    return find_by_prefix(known, number, f"nothing that is held has the id {number!r}", "see `kept review --all` for ids")
+    by_id = {item: memory for memory in wishes for item in (memory.id, *memory.candidates)}
+    return find_by_prefix(by_id, number, f"nothing that is held has the id {number!r}", "see `kept review --all` for ids")
 
 
 def accepted_memory_id(candidate: str) -> str:
@@ -165,9 +170,9 @@ def accepted_memory_id(candidate: str) -> str:
 
 def find_refused(workspace: Workspace, number: str) -> CandidateVerdict:
     """The candidate that was refused and has this id, or a beginning of it. Raises MissingError."""
-    every = {proposal.judged.candidate.id: proposal.judged for proposal in workspace.store.log.refused()}
-    refused = every | {accepted_memory_id(candidate): judged for candidate, judged in every.items()}
-    return find_by_prefix(refused, number, f"nothing that was refused has the id {number!r}", "see `kept list --refused`")
+    refused = {proposal.judged.candidate.id: proposal.judged for proposal in workspace.store.log.refused()}
+    by_id = refused | {accepted_memory_id(candidate): judged for candidate, judged in refused.items()}
+    return find_by_prefix(by_id, number, f"nothing that was refused has the id {number!r}", "see `kept list --refused`")
 
 
 def _review_order(member: "tuple[Memory, bool, Score]") -> tuple[bool, bool, float, str]:
@@ -213,8 +218,10 @@ def _group_of(memory: Memory) -> tuple[str, str]:
 
 
 def collect_pending(workspace: Workspace) -> list[tuple[Memory, bool]]:
-    """Held memories, and wishes said once that no memory rests on or says, with whether the store has it; each wording of a scope
-    once. Raises StoreError.
+    """The held memories, and the wishes said once that no memory rests on or repeats; each with True if the store has it as
+    a memory.
+
+    Each wording of a scope appears once. Raises StoreError.
     """
     now = workspace.clock()
     pool = [(memory, True) for memory in workspace.store.log.held() if memory.content and memory.status_at(now) is Status.HELD]
@@ -234,8 +241,8 @@ def collect_pending(workspace: Workspace) -> list[tuple[Memory, bool]]:
     return pool
 
 
-def _form(said: Memory | Candidate) -> tuple[str, str, str]:
-    return (said.profile, said.scope, normal_form(said.content))
+def _form(source: Memory | Candidate) -> tuple[str, str, str]:
+    return (source.profile, source.scope, normal_form(source.content))
 
 
 def _proposal_order(proposal: Proposal) -> tuple[str, str]:
@@ -283,8 +290,8 @@ def to_held_memory(candidate: Candidate) -> Memory:
 def record_judgement(workspace: Workspace, memory: Memory, reason: str, *, again: bool = False) -> None:
     """Record why a person calls a memory wrong, with the terms of its score; an empty ``reason`` means that they no longer do.
 
-    With ``again``, only if it was recorded before. The file stays on this machine, for ``benchmarks/train_score.py`` to learn from.
-    Raises KeptError.
+    With ``again``, it is recorded only if there was a reason before. The file stays on this machine; ``benchmarks/train_score.py``
+    learns from it. Raises KeptError.
     """
     from kept.core.invisible import strip_invisible  # noqa: PLC0415 - counting what is held needs none of it
     from kept.core.redact import redact  # noqa: PLC0415 - as above

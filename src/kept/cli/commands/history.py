@@ -274,10 +274,8 @@ def diff(
 ) -> None:
     """Show what changed between two dates."""
     with command_workspace(context) as workspace:
-        undo_result = diff_moments(
-            workspace, *sorted((workspace.parse_moment(earlier), workspace.parse_moment(later))), recorded=recorded
-        )
-        changed = _changes_in(undo_result.changed, find_scopes(workspace, project))
+        moments = sorted((workspace.parse_moment(earlier), workspace.parse_moment(later)))
+        changed = _changes_in(diff_moments(workspace, *moments, recorded=recorded), find_scopes(workspace, project))
         if as_json:
             write_json({"changed": _changes_body(workspace, changed)})
         else:

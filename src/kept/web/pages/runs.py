@@ -163,7 +163,7 @@ def compare_dates(
         names = workspace.scope_names()
         memory_differences = [
             difference
-            for difference in list_differences(diff_moments(workspace, first, last).changed)
+            for difference in list_differences(diff_moments(workspace, first, last))
             if not project
             or project == names.get(next(memory.scope for memory in (difference.after, difference.before) if memory is not None))
         ]
