@@ -80,7 +80,7 @@ def remember(workspace: Workspace, run: int, number: int, projects: int) -> None
         precision=Precision.MESSAGE,
     )
     account = RecordAccount(records=1, kept=1, events=1)
-    workspace.store.archive.add("claude-code", "f", [event], account, Cursor(offset=1), anew=True)
+    workspace.store.archive.add_slice("claude-code", "f", [event], account, Cursor(offset=1), anew=True)
     lessons = list_lessons(number, projects)
     while some := [each for _, each in zip(range(AT_ONCE), lessons, strict=False)]:
         hear(workspace, run, *some)

@@ -121,7 +121,7 @@ def filled(workspace: Workspace, size: int, talk: Talk) -> None:
             for session, group in groupby(events, key=lambda each: each.session):
                 said = list(group)
                 account = RecordAccount(records=len(said), kept=len(said), events=len(said))
-                workspace.store.archive.add("eval", session, said, account, Cursor(), anew=False)
+                workspace.store.archive.add_slice("eval", session, said, account, Cursor(), anew=False)
         mine = [(start + place + 1, each.text) for place, each in enumerate(events) if each.author is Author.HUMAN]
         vectors = model.embed([text for _, text in mine])
         entries = [

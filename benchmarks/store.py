@@ -128,7 +128,7 @@ def fill(store: SqliteStore, size: int) -> None:
         made = [memory(number, each) for number, each in zip(numbers, events, strict=True)]
         with store.transaction():
             path = f"f{first}"
-            store.archive.add(
+            store.archive.add_slice(
                 "benchmark",
                 path,
                 events,
@@ -210,7 +210,7 @@ def transcript(path: Path, megabytes: int) -> None:
                 text = " ".join(chance.choice(WORDS) for _ in range(chance.randrange(5, 150)))
                 events.append(event(number, text))
                 size, number = size + len(text), number + 1
-            store.archive.add(
+            store.archive.add_slice(
                 "benchmark", "f", events, RecordAccount(records=BATCH, kept=BATCH, events=BATCH), Cursor(), anew=False
             )
         passed = time.perf_counter() - started

@@ -85,7 +85,7 @@ def replica(path: Path, url: str):
 
 
 def archive(store: SqliteStore, *events: Event, path: str = "f", offset: int = 10, anew: bool = True) -> int:
-    return store.archive.add(
+    return store.archive.add_slice(
         "claude-code",
         path,
         events,

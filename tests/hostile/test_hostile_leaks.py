@@ -97,14 +97,14 @@ def test_the_search_for_leaks_finds_what_is_packed_wherever_it_lies(tmp_path):
 
 def test_the_journal_of_a_run_under_way_holds_no_secret_either(tmp_path, monkeypatch):
     home, folder, seen = tmp_path / "home", tmp_path / "in", []
-    archive = Archive.add
+    archive = Archive.add_slice
 
     def watched(self, *given, **named):
         added = archive(self, *given, **named)
         seen.extend(path.read_bytes() for path in home.rglob("*-journal"))
         return added
 
-    monkeypatch.setattr(Archive, "add", watched)
+    monkeypatch.setattr(Archive, "add_slice", watched)
     for turn in range(2):
         for number, text in enumerate(TEXTS):
             write(folder, everywhere(text) * (turn + 1), f"{number}.jsonl")

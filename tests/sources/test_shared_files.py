@@ -42,8 +42,8 @@ def test_every_record_of_every_file_is_kept_or_set_aside_by_a_reason_and_reading
             events, _, cursor = read(source, path)  # asserts that the account adds up
             assert all(each.at is not None or each.precision == "none" for each in events), path
             formats.add(source.name)
-            store.archive.add(source.name, str(path), events, RecordAccount(), cursor, anew=True)
-            assert store.archive.add(source.name, str(path), events, RecordAccount(), cursor, anew=True) == 0, path
+            store.archive.add_slice(source.name, str(path), events, RecordAccount(), cursor, anew=True)
+            assert store.archive.add_slice(source.name, str(path), events, RecordAccount(), cursor, anew=True) == 0, path
             assert not [each for part in source.read(path, cursor) for each in part.events], path
     assert len(formats) >= 12
 
@@ -122,7 +122,7 @@ def test_reading_everything_twice_adds_nothing_and_an_untouched_file_gives_no_sl
             for source, path in claimed(shared):
                 fresh = 0
                 for part in source.read(path, Cursor()):
-                    fresh += store.archive.add(source.name, str(path), part.events, RecordAccount(), part.cursor, anew=True)
+                    fresh += store.archive.add_slice(source.name, str(path), part.events, RecordAccount(), part.cursor, anew=True)
                     cursors[path] = part.cursor
                 assert turn == 0 or fresh == 0, path
         for source, path in claimed(shared):

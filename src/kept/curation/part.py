@@ -117,8 +117,7 @@ def settle_group(index: TextIndex, part: Part, operations: Iterable[Operation], 
 
 def find_part(index: TextIndex, meaning: Meaning | None) -> Part:
     """The part of the group that changed since it was settled, with everything related. Raises WholeGroupError."""
-    most = index.texts.count_candidates() // SHARE
-    part = _PartSearch(index=index, meaning=meaning, most=most)
+    part = _PartSearch(index=index, meaning=meaning, most=index.texts.count_candidates() // SHARE)
     candidates, memories = index.texts.changed_items()
     before = index.texts.places_of(candidates, memories)
     live = apply_overrulings(each.judged for each in index.log.proposals_with(*index.group, candidates))

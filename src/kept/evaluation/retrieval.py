@@ -242,7 +242,7 @@ def archive_items(workspace: Workspace, items: Sequence[Mapping[str, Any]]) -> d
             if has_threads:
                 continue
             account = RecordAccount(records=len(events), kept=len(events), events=len(events))
-            workspace.store.archive.add("eval", f"eval/{session}", events, account, Cursor(), anew=False)
+            workspace.store.archive.add_slice("eval", f"eval/{session}", events, account, Cursor(), anew=False)
     return names
 
 

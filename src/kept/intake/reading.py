@@ -197,7 +197,7 @@ def _archive_file(workspace: Workspace, file: UnreadFile, slices: Iterator[Clean
         with workspace.store.transaction():
             readable = [_without_forgotten(workspace, done.event, forgotten) for done in usable]
             events = list(make_keys_unique(archive, readable, rewritten=rewritten))
-            result.fresh += archive.add(source, path, events, account, piece.cursor, anew=piece.restarted)
+            result.fresh += archive.add_slice(source, path, events, account, piece.cursor, anew=piece.restarted)
             count_remotes(result.remotes, events)
             collect_branches(result.branches, events)
         if piece.restarted:

@@ -61,10 +61,12 @@ class Archive:
         return {row["path"]: (row["source"], row["stamp"]) for row in rows}
 
     def save_stat_cache_entry(self, source: str, path: str, stamp: str) -> None:
-        """Record the stamp of a file that was read to its end; :meth:`add` drops it. Local to this machine, not part of backups."""
+        """Record the stamp of a file that was read to its end; :meth:`add_slice` drops it. Local to this machine, in no backup."""
         self._database.run("put_stat_cache_entry", source=source, path=self._database.safe(path), stamp=stamp)
 
-    def add(self, source: str, path: str, events: Sequence[Event], account: RecordAccount, cursor: Cursor, *, anew: bool) -> int:
+    def add_slice(
+        self, source: str, path: str, events: Sequence[Event], account: RecordAccount, cursor: Cursor, *, anew: bool
+    ) -> int:
         """Archive a slice of a file and move its cursor, in one transaction. Returns the number of new events.
 
         An event is known if an archived one has the same key or twin, or if another file has the same words in the same second of
