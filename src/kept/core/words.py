@@ -22,23 +22,23 @@ whose words a text is; the modules that read the other keys describe them.
 """
 
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cache, partial
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
-from kept.core.pattern import Pattern
+from kept.core.pattern import Pattern, compile_late
+from kept.core.tables import load_table
 
 _UNSPACED = frozenset({"zh", "ja", "ko"})  # languages that write no spaces between words
 # A word boundary: no letter or digit of a script that separates words. Ranges instead of classes keep the automata small.
 _EDGE = r"[^\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{24F}\x{370}-\x{1FFF}]"
-_NAMED = re.compile(r"‹(\w+)(?::([\w.]+))?›")
+_NAMED = compile_late(r"‹(\w+)(?::([\w.]+))?›")
 
 
 @cache
 def _load_tables(name: str = "words") -> Mapping[str, Any]:
-    return tomllib.loads(resources.files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+    return load_table(Path(__file__).with_name(f"{name}.toml"))
 
 
 def language_tables(name: str) -> list[Mapping[str, str]]:

@@ -3,7 +3,6 @@
 Does not know the vendor's bill. An estimate ignores the vendor's cache, so it is an upper bound. Reads only the table.
 """
 
-import tomllib
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kept.core.codec import json_fields
+from kept.core.tables import load_table
 from kept.core.value import dataclass, field, replace
 from kept.llm.ask import Ask, CompleteReply, PendingReply, Reply, UnaffordableReply, UnreachableReply, UnreadableReply, Usage
 
@@ -65,7 +65,7 @@ def _parse_price(row: Mapping[str, Any]) -> Price:
 
 @cache
 def _load_price_table() -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_name("prices.toml").read_text(encoding="utf-8"))
+    return load_table(Path(__file__).with_name("prices.toml"))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

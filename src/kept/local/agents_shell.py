@@ -4,11 +4,12 @@ A person's script without a terminal has none of these variables. An agent that 
 """
 
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-_SHELL: Mapping[str, list[str]] = tomllib.loads(Path(__file__).with_name("clients.toml").read_text(encoding="utf-8"))["shell"]
+from kept.core.tables import load_table
+
+_SHELL: Mapping[str, list[str]] = load_table(Path(__file__).with_name("clients.toml"))["shell"]
 VARIABLES = tuple(_SHELL["variables"])
 _NAMED = "AGENT"  # other programs set it too, so its value must name an agent
 

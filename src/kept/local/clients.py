@@ -15,9 +15,11 @@ from typing import Any
 
 from kept.core.errors import ConfigError
 from kept.core.handover import FORMER, TOOL
+from kept.core.pattern import compile_late
+from kept.core.tables import load_table
 from kept.core.value import dataclass
 
-_TABLES = tomllib.loads(Path(__file__).with_name("clients.toml").read_text(encoding="utf-8"))
+_TABLES = load_table(Path(__file__).with_name("clients.toml"))
 EVENTS: Mapping[str, tuple[str, int]] = {event: (name, seconds) for event, (name, seconds) in _TABLES["events"].items()}
 FAILURE = ("tool-failure", 10)
 TRANSCRIPTS = ("projects", "sessions")  # folders with a client's transcripts
@@ -26,8 +28,8 @@ SHELL = "Bash"  # the tool that runs commands, in both clients with hooks; kept 
 SUGGEST, PLUGIN_SUGGEST = f"mcp__kept__{TOOL}", f"mcp__plugin_kept_kept__{TOOL}"
 _PERMITTED = (SUGGEST, PLUGIN_SUGGEST, f"mcp__kept__{FORMER}", f"mcp__plugin_kept_kept__{FORMER}")
 IGNORE_FAILURE = " 2>/dev/null || true"  # so that a missing or broken kept prints nothing and blocks nothing, as exit code 2 would
-_WORD_ENDS = re.compile(rb"[\s'\"!]+")
-_OURS = re.compile(
+_WORD_ENDS = compile_late(rb"[\s'\"!]+")
+_OURS = compile_late(
     r"(?:^|[/\\ '\"])kept['\"]?(?: --home (?:'[^']*'|\S+))? hook (?:session-start|user-prompt|stop|pre-compact"
     r"|session-end|subagent-start|tool-failure)\b|-m kept (?:--home (?:'[^']*'|\S+) )?hook "
 )
@@ -262,7 +264,7 @@ decision = "allow"
 priority = 100
 """
 _NOTE = "# kept setup: Codex may call this one tool of kept's without asking."
-_BLOCK = re.compile(rf'\n{re.escape(_NOTE)}\n\[[^\n]+\.tools\.(?:{TOOL}|{FORMER})\]\napproval_mode = "approve"\n')
+_BLOCK = compile_late(rf'\n{re.escape(_NOTE)}\n\[[^\n]+\.tools\.(?:{TOOL}|{FORMER})\]\napproval_mode = "approve"\n')
 
 
 def with_codex_permission(text: str) -> str:

@@ -6,13 +6,13 @@ does in four of five. Passages that it misses are reported but do not cost it tr
 has not passed, and is asked that question again.
 """
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from kept.core.errors import UsageError
+from kept.core.tables import load_table
 from kept.core.text import normal_form
 from kept.core.value import dataclass, replace
 from kept.extraction.questions.answer import TASK
@@ -115,7 +115,7 @@ def load_score(workspace: Workspace) -> TrialScore:
 
 def load_questions() -> list[Mapping[str, Any]]:
     """The ten parts: what is said in each, and which passages are worth keeping."""
-    found: list[Mapping[str, Any]] = tomllib.loads((files("kept.pipeline") / "trial.toml").read_text(encoding="utf-8"))["question"]
+    found: list[Mapping[str, Any]] = load_table(Path(__file__).with_name("trial.toml"))["question"]
     return found
 
 

@@ -4,11 +4,12 @@ Knows the form of a profile, not how the stages use it.
 """
 
 import tomllib
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from kept.core.codec import load
 from kept.core.errors import ConfigError
+from kept.core.tables import load_table
 from kept.profiles.checking import Mistake, find_mistakes
 from kept.profiles.profile import Profile
 
@@ -31,18 +32,34 @@ def load_profile(name: str = DEFAULT, folder: Path | None = None) -> Profile:
 
     Raises ConfigError with the file and the setting if it is missing or invalid.
     """
-    text, where = read_profile_text(name, folder)
-    return parse_profile(text, where)
+    if own := _find_own_profile(name, folder):
+        return parse_profile(_read_profile_file(own), str(own))
+    return _load_built_in_profile(_find_built_in_profile(name, folder))
+
+
+@cache
+def _load_built_in_profile(path: Path) -> Profile:
+    """Load a profile of the program, which needs no check."""
+    made: Profile = load(Profile, load_table(path))
+    return made
 
 
 def read_profile_text(name: str, folder: Path | None = None) -> tuple[str, str]:
     """The text of a profile, and its path. Raises ConfigError if there is none or it cannot be read."""
-    own = folder / f"{name}.toml" if folder and name.replace("-", "").replace("_", "").isalnum() else None
-    if own is not None and own.is_file():
+    if own := _find_own_profile(name, folder):
         return _read_profile_file(own), str(own)
+    return _find_built_in_profile(name, folder).read_text(encoding="utf-8"), f"{name}.toml"
+
+
+def _find_own_profile(name: str, folder: Path | None) -> Path | None:
+    own = folder / f"{name}.toml" if folder and name.replace("-", "").replace("_", "").isalnum() else None
+    return own if own is not None and own.is_file() else None
+
+
+def _find_built_in_profile(name: str, folder: Path | None) -> Path:
     if name not in list_built_in_profiles():
         raise ConfigError(f"there is no profile {name!r}", hint=f"profiles: {', '.join(list_profiles(folder))}")
-    return Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml"
+    return Path(__file__).with_name(f"{name}.toml")
 
 
 def _read_profile_file(path: Path) -> str:

@@ -15,12 +15,13 @@ from unicodedata import normalize
 
 from kept.core.errors import ConfigError
 from kept.core.pattern import compile_late
+from kept.core.tables import load_table
 from kept.core.text import word_set
 from kept.core.value import dataclass
 
 _FOLDER = Path(__file__).with_name("lexicon")
 # The languages that have a lexicon, English first: a new file adds a language.
-LANGUAGES = ("en", *sorted(language for file in _FOLDER.iterdir() if (language := file.name.removesuffix(".toml")) != "en"))
+LANGUAGES = ("en", *sorted(path.stem for path in _FOLDER.glob("*.toml") if path.stem != "en"))
 
 # The files use ’ for either apostrophe; \x27 is the straight one, which a TOML literal cannot contain.
 _APOSTROPHE = r"[\x27’]"
@@ -220,7 +221,7 @@ def list_fragments(table: str, name: str, *, spaced: bool) -> tuple[str, ...]:
 @cache
 def word_list(table: str, name: str, *, spaced: bool = True) -> frozenset[str]:
     """The plain words of a list, of all languages with (or without) spaces."""
-    bodies = (body for language in LANGUAGES if bool((body := _read_lexicon(language, table))["spaced"]) is spaced)
+    bodies = (body for body in map(_read_lexicon, LANGUAGES) if bool(body["spaced"]) is spaced)
     return frozenset(word for body in bodies for word in body[table].get(name, "").split())
 
 
@@ -239,23 +240,30 @@ def calendar_words(name: str) -> dict[str, int]:
 
 
 @cache
-def _read_lexicon(language: str, table: str = "") -> Mapping[str, Any]:
-    """A lexicon; with ``table`` only that table and ``spaced``, since the whole takes three times as long."""
+def _read_lexicon(language: str) -> Mapping[str, Any]:
     place = _FOLDER / f"{language}.toml"
     if not language.isalnum() or not place.is_file():
         raise ConfigError(f"no lexicon for the language {language[:40]!r}")
-    text = place.read_text("utf-8").replace("’", _APOSTROPHE)
-    if table:
-        spacing = next((line for line in text.splitlines() if line.startswith("spaced")), "")
-        text = "\n".join((spacing, f"[{table}]", text.partition(f"\n[{table}]")[2].partition("\n[")[0]))
     try:
-        body = tomllib.loads(text)
+        body = load_table(place)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{place.name}: {error}") from None
-    for key in ("spaced", table or "telling"):
+    for key in ("spaced", "telling"):
         if key not in body:
             raise ConfigError(f"{place.name} has no `{key}`: every lexicon says whether words stand apart and how people tell")
-    return body
+    return {name: _accept_apostrophes(value) for name, value in body.items()}
+
+
+def _accept_apostrophes(value: Any) -> Any:
+    """Fragments that match either apostrophe; the numbers, words and tables among them as they are."""
+    match value:
+        case str():
+            return value.replace("’", _APOSTROPHE)
+        case list():
+            return [_accept_apostrophes(item) for item in value]
+        case dict():
+            return {name: _accept_apostrophes(item) for name, item in value.items()}
+    return value
 
 
 def _join_patterns(name: str, bodies: list[Mapping[str, Any]]) -> str:
@@ -266,5 +274,5 @@ def _join_patterns(name: str, bodies: list[Mapping[str, Any]]) -> str:
 @cache
 def load_machinery_pattern() -> str:
     """An RE2 pattern of words for the memory system itself."""
-    body = tomllib.loads(Path(__file__).with_name("machinery").joinpath("words.toml").read_text(encoding="utf-8"))
+    body = load_table(Path(__file__).with_name("machinery").joinpath("words.toml"))
     return rf"(?i)\b(?:{'|'.join(body['words'])})\b"

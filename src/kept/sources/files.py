@@ -2,7 +2,6 @@
 
 import os
 import stat
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from kept.core.errors import SourceError
+from kept.core.tables import load_table
 from kept.core.value import dataclass
 from kept.local.files.walking import MACHINERY
 from kept.sources.base import FolderSource, Source
@@ -24,7 +24,7 @@ _TEXT = "plain text without speakers' names (lines such as `User:` and `Assistan
 
 @cache
 def _load_kinds() -> Mapping[str, Mapping[str, str]]:
-    return tomllib.loads(Path(__file__).with_name("file_kinds.toml").read_text(encoding="utf-8"))
+    return load_table(Path(__file__).with_name("file_kinds.toml"))
 
 
 def describe_file(path: Path, head: bytes) -> str:

@@ -2,7 +2,6 @@
 
 import base64
 import re
-import tomllib
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from pathlib import Path
@@ -12,6 +11,7 @@ from kept.core.pattern import latin1_options, load_engine
 from kept.core.redact.lookalikes import LOOKALIKES, SPLIT
 from kept.core.redact.shape import compile_re2
 from kept.core.redact.values import Setting
+from kept.core.tables import load_table
 from kept.core.value import dataclass
 
 
@@ -75,7 +75,7 @@ _DISGUISES = {LOOKALIKES: {Finder.LOOKALIKES}, SPLIT: {Finder.SPLIT}}
 @cache
 def load_rule_book() -> RuleBook:
     """The rules from ``secrets.toml``, most specific first; loaded once."""
-    data = tomllib.loads(Path(__file__).with_name("secrets.toml").read_text(encoding="utf-8"))
+    data = load_table(Path(__file__).with_name("secrets.toml"))
     words = {f"{{{name}}}": _spell(said) for name, said in data["words"].items()}
     rules = [_parse_rule(kind, fields, Setting.SHAPE, words) for kind, fields in data["providers"].items()]
     rules += [_parse_rule(kind, fields, Setting(fields["setting"]), words) for kind, fields in data["carriers"].items()]

@@ -4,22 +4,21 @@ All functions take UTF-8 bytes and look at no more than the first 128. For so fe
 and less than starting RE2 would.
 """
 
-import re
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
-from kept.core.pattern import Pattern
+from kept.core.pattern import Pattern, compile_late
+from kept.core.tables import load_table
 
 _LOOKED_AT = 128
 
 
 @cache
 def _load_words() -> Mapping[str, Any]:
-    return tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+    return load_table(Path(__file__).with_name("words.toml"))
 
 
 def list_words(name: str) -> frozenset[bytes]:
@@ -34,18 +33,18 @@ def compile_re2(source: bytes) -> Pattern:
     return Pattern(source, latin1=True)
 
 
-_RUNS = re.compile(rb"[A-Z]+[a-z]*|[a-z]+|[0-9]+")
+_RUNS = compile_late(rb"[A-Z]+[a-z]*|[a-z]+|[0-9]+")
 _CAPITALS = ascii_uppercase.encode()
-_SEGMENTS = re.compile(rb"[A-Za-z0-9]+")
-_STAND_IN = re.compile(
+_SEGMENTS = compile_late(rb"[A-Za-z0-9]+")
+_STAND_IN = compile_late(
     rb"(?i)^(?:[$#@%]?\{.*|\$[a-z_]\w*|\$\(.*|%\w{1,40}%|%\(\w{1,40}\)[sd]?|%[sdvq]|<.*|\[.*|\(.*|@\w+@|__\w+__|-+|\.{2,}.*"
     rb"|.*\.\.\.|.*\xe2\x80\xa6|"
     rb"(?:none|null|nil|undefined|true|false|yes|no|on|off|n/a|todo|tbd|unset|empty|\d{1,3})[.!]?)$"
 )
-_REPEATED = re.compile(
+_REPEATED = compile_late(
     rb"[xX]{5,}|\*{3,}|\.{4,}|-{6,}|_{6,}|#{4,}|\?{3,}|0{8,}|1{7,}|9{7,}|(?:\xe2\x80\xa2){3,}|(?:\xe2\x97\x8f){3,}|\xe2\x80\xa6"
 )
-_SPELLED = re.compile(
+_SPELLED = compile_late(
     rb"(?i)example|redacted|placeholder|change[-_]?(?:me|this)|replace[-_]?(?:me|with|this)|dummy|insert[-_]|your[-_]"
     rb"|[-_]here\b|<your|not[-_]?a[-_]?real|"
     rb"123456789|0123456789|abcdefgh|deadbeef|qwerty|foobar|IkpvaG4gRG9l"

@@ -6,19 +6,18 @@ steps and failures: program patterns must match a whole name; failure patterns a
 characters. Runs nothing and knows nothing of fixes.
 """
 
-import re
-import tomllib
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from kept.core.error_fingerprint import find_error_lines, score_error_line
 from kept.core.event import Author, Event, EventKind, ToolUse
-from kept.core.pattern import Pattern
+from kept.core.pattern import Pattern, compile_late
+from kept.core.tables import load_table
 from kept.core.value import dataclass
 from kept.profiles.lexicons import join_alternatives
 
-_WORDS = tomllib.loads(Path(__file__).with_name("toolwords.toml").read_text(encoding="utf-8"))
+_WORDS = load_table(Path(__file__).with_name("toolwords.toml"))
 
 
 def _exact(name: str) -> Pattern:
@@ -53,11 +52,11 @@ COMMAND_CHARS = 2_000  # of a command line that are read
 STEPS_KEPT = 24
 WORDS_KEPT = 60
 
-_PLAIN = re.compile(r"[^\\'\"`()<|&;\n#]+")  # characters that are neither quotes nor operators
-_GROUPS = re.compile(r"['\"`()]")
-_PLAIN_WORD = re.compile(r"(?:[^\W_]|[-_:])+")
+_PLAIN = compile_late(r"[^\\'\"`()<|&;\n#]+")  # characters that are neither quotes nor operators
+_GROUPS = compile_late(r"['\"`()]")
+_PLAIN_WORD = compile_late(r"(?:[^\W_]|[-_:])+")
 # What makes a read-only program write or run something: a redirection (except to /dev/null), a substitution, an option.
-_MAY_WRITE = re.compile(
+_MAY_WRITE = compile_late(
     r"(?:(?<![0-9&-])|(?<=1))>(?!\s*/dev/null|&)|[$`]\(|`|<<|\s-{1,2}(?:i|exec|delete|ok)|\bxargs\b|\benv\b|\bsource\b|(?:^|\s)\.\s"
     r"|\b(?:sort|tree)\b[^|;&\n]*\s-(?:-output|\w*o)"
 )

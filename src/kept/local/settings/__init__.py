@@ -4,13 +4,14 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from importlib.resources import files
 from math import isfinite
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from kept.core.errors import ConfigError
+from kept.core.pattern import compile_late
+from kept.core.tables import load_table
 from kept.core.value import dataclass, field, fields, replace
 from kept.local.recall_settings import RecallSettings
 from kept.local.settings.tables import FeedSettings, ShareSettings, SourceRoot, check_feed, check_root, check_share
@@ -39,8 +40,8 @@ TERMINAL_ONLY = frozenset(
 #: The name of each kind of value, for messages.
 KINDS = {bool: "switch (true or false)", int: "whole number", float: "number", str: "text", tuple: "list of texts"}
 _MOST_TOKENS = 3_000  # clients truncate the output of a hook at 10,000 characters
-_PASSWORD = re.compile(r"^\w+://[^/?@]*:[^/?@]+@|[?&]password=", re.IGNORECASE)
-_SPAN = re.compile(r"([1-9]\d{0,3}) ?([dwmy])")
+_PASSWORD = compile_late(r"^\w+://[^/?@]*:[^/?@]+@|[?&]password=", re.IGNORECASE)
+_SPAN = compile_late(r"([1-9]\d{0,3}) ?([dwmy])")
 _DAYS = {"d": 1, "w": 7, "m": 31, "y": 366}  # the longest length of each unit: in doubt, events are kept longer
 _MOST_BYTES = 1_000_000  # a larger settings file is a mistake
 
@@ -409,5 +410,5 @@ def configured_names(path: Path) -> frozenset[str]:
 @cache
 def load_meanings() -> tuple[tuple[str, str, Mapping[str, tuple[str, str]]], ...]:
     """The groups of settings: id, title, and the title and meaning of each setting by name."""
-    body = tomllib.loads(files(__package__).joinpath("meanings.toml").read_text(encoding="utf-8"))
+    body = load_table(Path(__file__).with_name("meanings.toml"))
     return tuple((item["id"], item["title"], item["settings"]) for item in body["groups"])
