@@ -1,8 +1,9 @@
-"""Frozen values: what they share with those of the standard library."""
+"""Values: what they share with those of the standard library."""
 
 import copy
 import pickle
 from dataclasses import FrozenInstanceError, asdict
+from functools import cached_property
 
 import pytest
 
@@ -46,3 +47,36 @@ def test_a_twin_that_was_left_open_is_that_of_the_text_as_it_was():
     event = replace(talk(user("Use tabs."))[0], twin="")
     twin = make_twin(event)
     assert replace(leave_twin_open(event), text="Use [forgotten].").twin == event.twin == twin
+
+
+@dataclass(kw_only=True, slots=True)
+class Count:
+    of: str
+    seen: list[int] = field(default_factory=list, repr=False)
+
+
+def test_a_value_that_may_change_is_equal_by_its_fields_and_has_no_hash():
+    count = Count(of="a")
+    count.seen.append(1)
+    count.of = "b"
+    assert [count, copy.copy(count), pickle.loads(pickle.dumps(count))] == [Count(of="b", seen=[1])] * 3
+    assert (repr(count), Count(of="b") == count) == ("Count(of='b')", False)
+    with pytest.raises(TypeError):
+        hash(count)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Words:
+    text: str
+
+    @cached_property
+    def split(self) -> list[str]:
+        return self.text.split()
+
+
+def test_a_frozen_value_without_slots_remembers_what_it_computed():
+    words = Words(text="a b")
+    assert words.split is words.split
+    assert {words, Words(text="a b")} == {words}
+    with pytest.raises(FrozenInstanceError):
+        words.text = "c"

@@ -21,7 +21,7 @@ from kept.core.pattern import Pattern, compile_late
 from kept.core.redact.lookalikes import PLAIN
 from kept.core.redact.values import decode_base64
 from kept.core.text import is_cjk, jaccard_similarity, normal_form, one_line, tokenize
-from kept.core.value import dataclass, field, replace
+from kept.core.value import dataclass, replace
 
 RUN = 6  # this many consecutive words of a forgotten sentence may not remain together
 NEAR = 0.5  # a sentence is a near copy if the Jaccard similarity of its words to those of a forgotten sentence is at least this
@@ -99,7 +99,6 @@ class ErasureWords:
     sessions: frozenset[str] = frozenset()
     about: frozenset[str] = frozenset()
     lasting: bool = True
-    _answers: dict[bytes, bool] = field(init=False, default_factory=dict, compare=False, repr=False)
 
     def __bool__(self) -> bool:
         """True if there is anything to look for."""
@@ -129,6 +128,10 @@ class ErasureWords:
         for event, quote in sorted(self.cited, key=lambda pair: -len(pair[1])):
             by_event.setdefault(event, []).append(quote)
         return {event: tuple(quotes) for event, quotes in by_event.items()}
+
+    @cached_property
+    def _answers(self) -> dict[bytes, bool]:
+        return {}
 
     @cached_property
     def _vocabularies(self) -> tuple[frozenset[str], ...]:

@@ -1,6 +1,6 @@
-"""Frozen dataclasses that are fast to define and to create: kept has some four hundred of them, and creates millions of events.
+"""Dataclasses that are fast to define and to create: kept has some four hundred of them, and creates millions of events.
 
-The standard library generates and compiles six methods for each frozen class, which took a quarter of a run that finds nothing new,
+The standard library generates and compiles up to six methods for each class, which took a quarter of a run that finds nothing new,
 and its ``__init__`` sets every field of a frozen value by a function call. A type checker sees ``dataclasses.dataclass``.
 """
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 else:
 
     def dataclass(*, frozen: bool = False, **options: Any) -> Any:
-        """Decorate a class; anything but a frozen class with ``kw_only``, ``slots`` and no base goes to the standard library."""
+        """Decorate a class; one with positional fields, other options or a base goes to the standard library."""
 
         def define(cls: type) -> type:
-            plain = frozen and options == {"kw_only": True, "slots": True} and cls.__bases__ == (object,)
-            return _define_frozen(cls) if plain else dataclasses.dataclass(frozen=frozen, **options)(cls)
+            plain = options in ({"kw_only": True, "slots": True}, {"kw_only": True}) and cls.__bases__ == (object,)
+            return _define(cls, frozen=frozen, **options) if plain else dataclasses.dataclass(frozen=frozen, **options)(cls)
 
         return define
 
 
-def _define_frozen(cls: type) -> type:
+def _define(cls: type, *, frozen: bool, **options: Any) -> type:
     cls.__doc__ = cls.__doc__ or cls.__name__  # otherwise dataclasses would compute the signature as the docstring
-    for name, method in _METHODS.items():
+    for name, method in (_FROZEN_METHODS if frozen else _METHODS).items():
         if name not in cls.__dict__:
             setattr(cls, name, method)
-    made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=True, slots=True)(cls)
-    made.__dataclass_params__.frozen = True
+    made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, **options)(cls)
+    made.__dataclass_params__.frozen = frozen
 
     def make_first(self: Any, **values: Any) -> None:
         """Compile ``__init__`` when the first value is created: most classes that a command loads are never used."""
@@ -42,9 +42,9 @@ def _define_frozen(cls: type) -> type:
 
 
 def _make_init(cls: Any) -> Any:
-    """An ``__init__`` that fills the object as an unfrozen class with the same slots, where setting a field is cheap."""
+    """An ``__init__`` that fills the object as an unfrozen class of the same layout, where setting a field is cheap."""
     parameters, lines, names = [], ["become(self, draft)"], {"become": _become, "cls": cls}
-    names["draft"] = type(cls.__name__, (), {"__slots__": cls.__slots__})
+    names["draft"] = type(cls.__name__, (), {name: cls.__slots__ for name in ("__slots__",) if name in cls.__dict__})
     for name, item in cls.__dataclass_fields__.items():
         by_factory = item.default_factory is not dataclasses.MISSING
         names[f"default_{name}"] = default = item.default_factory if by_factory else item.default
@@ -87,7 +87,8 @@ def _reduce(self: Any) -> tuple[Any, ...]:
     return _rebuild, (type(self), *(getattr(self, name) for name in self.__dataclass_fields__))
 
 
-_METHODS: dict[str, Any] = {
+_METHODS: dict[str, Any] = {"__repr__": _represent, "__eq__": _is_equal, "__hash__": None}
+_FROZEN_METHODS: dict[str, Any] = {
     "__repr__": _represent,
     "__eq__": _is_equal,
     "__hash__": _hash,

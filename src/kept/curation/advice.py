@@ -5,7 +5,6 @@ five kinds and the only one for its number; merged memories must agree in number
 be newer than its successor. A person's memories are never changed. The guard decides whether all changes together remove too much.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
@@ -14,6 +13,7 @@ from typing import Any
 from kept.core.event import Origin, least_trusted
 from kept.core.memory import Memory, Status
 from kept.core.operation import ADVISED, BOTH_HOLD, MAY_CONTRADICT, Approve, Merge, Operation, Resolve, Retire, Supersede, to_facts
+from kept.core.pattern import compile_late
 from kept.core.statement import find_content, has_opposites, parse_statement, roots_of
 from kept.core.text import one_line
 from kept.core.value import dataclass, field, replace
@@ -27,7 +27,7 @@ MOST_ENTRIES = 40  # at most this many entries per request, which a small model 
 FRESH = 14  #: at most this many of them are new
 RELATED = 1 / 6  #: two entries are related if they share at least this share of the shorter one's words
 _FEW = 4  # shorter entries count as this long: a single shared word means little for them
-_JOINTS = re.compile(r"[-_./]+")
+_JOINTS = compile_late(r"[-_./]+")
 _REASON_CHARS = 120
 _NAMES = 4  # the entry that remains after a merge must contain the first artifacts of the other one, at most this many
 _SHAPES = {

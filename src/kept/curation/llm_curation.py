@@ -7,12 +7,12 @@ is not in this module.
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 
 from kept.core.fingerprint import is_known_statement
 from kept.core.fold import find_undone_passes
 from kept.core.memory import Actor, Memory
 from kept.core.operation import Add, Approve, Merge, Operation, Promote, Revise, operation_kind
+from kept.core.value import dataclass, field, replace
 from kept.curation.advice import (
     MemoryTable,
     build_curation_ask,

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import cache, partial
 
 from kept.core.codec import to_canonical_json
@@ -12,6 +11,7 @@ from kept.core.operation import TAKEN_BACK, Operation, Retire, operation_kind
 from kept.core.spans import typed_text
 from kept.core.statement import find_content
 from kept.core.text import normal_form
+from kept.core.value import dataclass, field
 from kept.curation.curate import curate
 from kept.curation.curate.plans import DAWN
 from kept.curation.curate.values import Meaning

@@ -8,7 +8,6 @@ changed.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
 from math import log2
@@ -22,6 +21,7 @@ from kept.core.digest import digest
 from kept.core.event import Author, Cursor, Pointer, RecordAccount
 from kept.core.text import tokenize
 from kept.core.times import parse_instant
+from kept.core.value import dataclass, field, replace
 from kept.curation.passes import curate_changed_groups
 from kept.evaluation.turns import plain_event, read_rows
 from kept.extraction.extract_threads import extract_pending

@@ -6,7 +6,6 @@ wait for the next run, which finds every paid reply in the cache. Knows no model
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import islice
 from typing import Any
@@ -20,6 +19,7 @@ from kept.core.redact import redact
 from kept.core.redact.scanner import load_scanner
 from kept.core.summary import Passage, PassageForm
 from kept.core.text import normal_form
+from kept.core.value import dataclass, field, replace
 from kept.extraction.expiry import add_end
 from kept.extraction.extract_threads import Within
 from kept.extraction.gate import judge

@@ -6,12 +6,13 @@ This record can be lost at any time; everything is then read and composed once m
 import json
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 
 from kept.core.codec import to_json
 from kept.core.digest import digest, hash_bytes
 from kept.core.errors import KeptError, RefusedPathError
+from kept.core.value import dataclass, field
 from kept.local import files
 from kept.local.clients import AGENTS
 from kept.memories.client_memory import notes_shown_by_clients

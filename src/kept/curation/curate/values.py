@@ -13,7 +13,7 @@ from enum import Enum
 from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
-from kept.core.pattern import Pattern
+from kept.core.pattern import Pattern, compile_late
 from kept.core.statement import (
     ATTRIBUTES,
     COPULAS,
@@ -38,17 +38,17 @@ Meaning = Callable[[Sequence[tuple[str, str]]], Sequence[float | None] | None]
 _TEXT_CHARS = 600  # read at most this many characters of a text
 _VALUE = 3  # a value has at most this many words
 SHORT = 9  # a statement with at most this many content words says one thing
-_TOKEN = re.compile(r"[$€£]?[^\W_]+(?:[.,:'’/_@-]+[^\W_]+)*%?", re.UNICODE)
-_NUMBER = re.compile(r"^[$€£]?\d+(?:[.,:]\d+)*(?:%|[a-zA-Z]{1,3})?$")
-_DATE = re.compile(r"^\d{4}-\d\d-\d\d$")
-_NAMED = re.compile(r"\w[\d_.@-]+\w|\d")  # a word that is a name in any case
+_TOKEN = compile_late(r"[$€£]?[^\W_]+(?:[.,:'’/_@-]+[^\W_]+)*%?", re.UNICODE)
+_NUMBER = compile_late(r"^[$€£]?\d+(?:[.,:]\d+)*(?:%|[a-zA-Z]{1,3})?$")
+_DATE = compile_late(r"^\d{4}-\d\d-\d\d$")
+_NAMED = compile_late(r"\w[\d_.@-]+\w|\d")  # a word that is a name in any case
 _ELISION = Pattern(r"^\pL{1,2}['’]")
 _CLITIC = 2  # at most this many letters remain of "we've" after the elision is removed
 _BOTH_MONTH_AND_WORD = frozenset({"may", "march", "mars", "mai", "marzo"})
-_EDGE = re.compile(r"[,;()\[\]\n。，；、（）]|(?<!\b[DMS][rst])(?<!\bMrs)(?<!\bProf)[.!?](?:\s|$)|\s[—–-]\s")
-_CONTRAST = re.compile(r"(?i),\s*(?:and |und |et |y |e )?(?:not|nicht|non|no|não|не)\b")  # the old value follows
-_ATTRIBUTE = re.compile(rf"(?i)\b(?:{'|'.join(sorted(ATTRIBUTES - {'port'}))}) v?\d\S*\s*$")
-_HIRAGANA = re.compile(r"[\u3040-\u309f]")
+_EDGE = compile_late(r"[,;()\[\]\n。，；、（）]|(?<!\b[DMS][rst])(?<!\bMrs)(?<!\bProf)[.!?](?:\s|$)|\s[—–-]\s")
+_CONTRAST = compile_late(r"(?i),\s*(?:and |und |et |y |e )?(?:not|nicht|non|no|não|не)\b")  # the old value follows
+_ATTRIBUTE = compile_late(rf"(?i)\b(?:{'|'.join(sorted(ATTRIBUTES - {'port'}))}) v?\d\S*\s*$")
+_HIRAGANA = compile_late(r"[\u3040-\u309f]")
 _COUNTING = frozenset("一二三四五六七八九十")  # numbers of a script without spaces
 _HOME = "<home>"
 # A statement shares at least this share of its words with one about the same thing: usually, and if it tells a change.

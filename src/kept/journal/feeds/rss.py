@@ -6,11 +6,11 @@ The feeds in a list are fetched, because the user configured the list.
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from xml.parsers import expat
 
 from kept.core.errors import SourceError
 from kept.core.times import parse_instant
+from kept.core.value import dataclass, field, replace
 from kept.journal.entry import FeedItem
 from kept.journal.feeds.base import (
     MOST_ITEMS,

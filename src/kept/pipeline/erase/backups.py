@@ -2,11 +2,11 @@
 
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from kept.core.erasure import ErasureMatch, ErasureWords
 from kept.core.errors import KeptError, StoreError
+from kept.core.value import dataclass
 from kept.memories.backups import find_backups
 from kept.pipeline.erase.store import StoreHolder, erase_from_outputs
 from kept.store.backups import has_turns, make_working_copy, replace_with_copy

@@ -2,10 +2,10 @@
 
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from kept.core.erasure import ErasureMatch, ErasureWords
+from kept.core.value import dataclass
 from kept.local import files
 from kept.store.erasing import erase_from_json
 from kept.store.traces import is_database, traces

@@ -5,9 +5,9 @@ look for until then. An interrupted call can simply be repeated.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kept.core.erasure import ErasureMatch, ErasureWords, Holder
+from kept.core.value import dataclass
 from kept.journal.feed_reading import erase_items, find_items
 from kept.memories.synced_folder import SyncFolder
 from kept.memories.team import SharedLines

@@ -1,12 +1,12 @@
 """Holder for journal entries. In an entry that a person edited, only the words themselves are erased."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from kept.core.erasure import ErasureMatch, ErasureWords
 from kept.core.event import FORGOTTEN_MARK
+from kept.core.value import dataclass
 from kept.journal.entry_page import OUTSIDE, OUTSIDE_END, clean_line, is_entry_edited, parse_entry_head, update_digest
 from kept.local import files
 from kept.workspace import Workspace

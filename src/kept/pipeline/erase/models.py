@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 from kept.core.erasure import ErasureMatch, ErasureWords
+from kept.core.value import dataclass
 from kept.llm.adapters.recorded import remove_recorded_replies
 from kept.llm.replies import ReplyCache
 from kept.local import files

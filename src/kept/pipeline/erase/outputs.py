@@ -1,10 +1,10 @@
 """Holder for the files that kept writes: its own files, and its sections and blocks in files of a person or an agent."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from kept.core.erasure import ErasureMatch, ErasureWords
+from kept.core.value import dataclass
 from kept.local import files
 from kept.outputs.targets import list_editable_targets, section_bytes
 from kept.outputs.view_file import is_as_written, list_views

@@ -2,11 +2,11 @@
 that still contain the words.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from kept.core.erasure import RUN, ErasureWords
+from kept.core.pattern import compile_late
 from kept.local.git import find_checkout
 from kept.memories.backups import find_backups, list_unreachable_backups
 from kept.pipeline.erase.journal import Span, entries_between, list_foreign_notes
@@ -15,7 +15,7 @@ from kept.pipeline.erase.outputs import OutputFiles
 from kept.store.traces import traces
 from kept.workspace import Workspace
 
-_WORD = re.compile(r"[^\W_]+")
+_WORD = compile_late(r"[^\W_]+")
 
 
 def find_remaining_words(workspace: Workspace, words: ErasureWords) -> tuple[str, ...]:

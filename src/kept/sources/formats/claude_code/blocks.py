@@ -6,11 +6,11 @@ Knows the fields that the client and its hooks write, the client's tools and how
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kept.core.digest import hash_texts
 from kept.core.event import CHOICE, Author, ToolUse
+from kept.core.value import dataclass, field, replace
 from kept.core.words import list_shapes
 from kept.sources.documents import PRINTED, is_program, is_unattended
 from kept.sources.drafts import (

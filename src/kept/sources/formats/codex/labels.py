@@ -4,12 +4,12 @@ the reader's state.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from kept.core.digest import hash_texts
 from kept.core.event import ToolUse
 from kept.core.text import one_line
+from kept.core.value import dataclass, field
 from kept.core.words import match_opening
 from kept.sources.drafts import (
     EventDraft,
