@@ -59,6 +59,26 @@ def test_the_help_of_hook_names_every_event(capsys, home):
     assert ", ".join(EVENTS) in out
 
 
+_LOADED_BY_A_RUN = """
+import re, sys
+compiled, compile_now = set(), re._compile
+def noted(source, flags):
+    caller = sys._getframe(2)
+    if caller.f_code.co_name == "<module>" and "/kept/" in caller.f_code.co_filename:
+        compiled.add(f"{caller.f_code.co_filename}:{caller.f_lineno}")
+    return compile_now(source, flags)
+re._compile = noted
+import kept.cli.commands.run
+rare = {"email", "importlib.metadata", "logging.handlers", "plistlib", "kept.pipeline.nightly"}
+print(*rare.intersection(sys.modules), *compiled)
+"""
+
+
+def test_a_run_loads_no_module_and_compiles_no_pattern_before_it_needs_them():
+    done = subprocess.run([sys.executable, "-c", _LOADED_BY_A_RUN], check=True, capture_output=True, text=True)
+    assert done.stdout.split() == []
+
+
 def test_help_loads_no_store_and_no_model(home):
     asked = "import sys; from kept.cli.dispatch import main\ntry: main(['status', '--help'])\nexcept SystemExit: pass\n"
     done = subprocess.run(

@@ -1,6 +1,7 @@
 """What no tool's reader knows: JSON Lines and text under the usual names; formats of third parties; the order of all readers."""
 
 import json
+import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -13,7 +14,7 @@ from kept.core.event import Author, EventKind, Precision
 from kept.core.times import format_instant
 from kept.sources.files import identify_file
 from kept.sources.formats.generic import Generic
-from kept.sources.registry import SOURCES, load_plugins, with_zone
+from kept.sources.registry import SOURCES, find_plugins, load_plugins, with_zone
 from reading import at_once, human, lines, read, read_bytes, read_in_pieces, said
 
 READER = Generic(zone=ZoneInfo("Europe/Berlin"))
@@ -190,6 +191,16 @@ def test_the_example_names_its_entry_point():
     text = (PLUGIN / "pyproject.toml").read_text()
     assert '[project.entry-points."kept.sources"]\ntapelog = "kept_tapelog:TapeLog"' in text
     assert (PLUGIN / "src" / "kept_tapelog" / "__init__.py").is_file()
+
+
+def test_a_plugin_is_found_where_a_package_names_it(tmp_path, monkeypatch):
+    package = tmp_path / "tapes-1.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Name: tapes\n", encoding="utf-8")
+    (package / "entry_points.txt").write_text("[kept.sources]\ntapelog = kept_tapelog:TapeLog\n", encoding="utf-8")
+    assert find_plugins([str(tmp_path / "missing"), str(PLUGIN)]) == ()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert [point.value for point in find_plugins(sys.path)] == ["kept_tapelog:TapeLog"]
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,12 @@ Files and paths, code identifiers, flags, variables, versions, error codes, quot
 shape; there are no lists of names. Only the first 4,000 characters of a text are read.
 """
 
-import re
+from kept.core.pattern import compile_late
 
 _READ_CHARS = 4_000
 # Every alternative starts with a distinct class and has no nested repetition, so the time is linear in the bounded text. Only a
 # URL can begin inside a word; checking for the start of a word first halves the time.
-_SHAPES = re.compile(
+_SHAPES = compile_late(
     r"(?:(?<!\w)(?=\S)|(?=[`\"“#]|https?://))(?:"
     r"`(?P<code>[^`\n]{2,120})`"
     r"|(?P<url>https?://[^\s)>\]\"']{4,200})"
@@ -25,7 +25,7 @@ _SHAPES = re.compile(
     r"|\b(?P<caps>[A-Z][A-Z0-9]{1,15}[0-9])\b"
     r"|\b(?P<hyphen>[a-z0-9]{2,30}(?:-[a-z0-9]{1,30}){1,5})\b)"
 )
-_PLAIN_HYPHEN = re.compile(
+_PLAIN_HYPHEN = compile_late(
     r"^(?:\d+-[a-z]+|[a-z]+-(?:in|up|off|out|on|to|ups?|by|time|term|level|based|like|free|related|specific|side|case"
     r"|style|line|end|ed|ing))$"
 )

@@ -7,6 +7,7 @@ import re
 from functools import lru_cache
 
 from kept.core.digest import digest
+from kept.core.pattern import compile_late
 from kept.core.text import one_line
 from kept.core.words import fill_pattern, list_shapes
 
@@ -16,46 +17,48 @@ _LEAST_CHARS = 8
 _READ_CHARS = 12_000
 
 # Every pattern below runs on one line of at most LINE_CHARS characters, in linear time: none backtracks over the same text again.
-_POSITION = re.compile(r"[:(]\d")
-_BRACKETS = re.compile(r"^\s*+(?:\[[\w:. -]{1,40}\]\s*+)++")
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-_TYPED = re.compile(
+_POSITION = compile_late(r"[:(]\d")
+_BRACKETS = compile_late(r"^\s*+(?:\[[\w:. -]{1,40}\]\s*+)++")
+_ANSI = compile_late(r"\x1b\[[0-9;?]*[A-Za-z]")
+_TYPED = compile_late(
     r"(?:^|[\s(\[.:])[A-Z]\w*?(?:Error|Exception|Failure|Panic)\b\)?(?: \[\w+\])?: +\S|\((?:\w+::|\w+\.)*[A-Z]\w*(?:Error"
     r"|Exception)\)$"
 )
-_TAGGED = re.compile(
+_TAGGED = compile_late(
     r"^[^\w]{0,4}(?:\S{1,24} )??(?:error|fatal|panic|err!|fehler|erreur|erro)(?:\[[\w-]+\]"
     r"| [A-Z]{1,4}\d{2,5})?(?: response from \w+)?(?:[:!]|(?<=!)) *\S",
     re.IGNORECASE,
 )
-_PLACED = re.compile(r"^\s*+(?:[A-Za-z]:)?(?:[\w.@~+ -]*+[\\/])*+[\w.@~+-]+\.\w{1,8}[:(]\d+(?:[:,]\d+)?\)?:? +\S")
-_RULED = re.compile(r"\(([a-z][\w-]*(?:/[\w-]+)*)\)$|^(?:error: +|warning: +)?([A-Z]{1,5}\d{3,5}):? ")
-_COLUMNS = re.compile(r"^\s*\d+:\d+\s+(?:error|warning)\s+\S.*?\s{2,}([@\w/-]+)$")
-_SHELL = re.compile(r"^\s*(?:\(eval\):|[\w.+~/-]{1,80}: )")
-_STATUS = re.compile(
+_PLACED = compile_late(r"^\s*+(?:[A-Za-z]:)?(?:[\w.@~+ -]*+[\\/])*+[\w.@~+-]+\.\w{1,8}[:(]\d+(?:[:,]\d+)?\)?:? +\S")
+_RULED = compile_late(r"\(([a-z][\w-]*(?:/[\w-]+)*)\)$|^(?:error: +|warning: +)?([A-Z]{1,5}\d{3,5}):? ")
+_COLUMNS = compile_late(r"^\s*\d+:\d+\s+(?:error|warning)\s+\S.*?\s{2,}([@\w/-]+)$")
+_SHELL = compile_late(r"^\s*(?:\(eval\):|[\w.+~/-]{1,80}: )")
+_STATUS = compile_late(
     r"(?:\bHTTP(?:/[\d.]+)?|\bstatus(?: code)?:?|\breturned error:|\berror:?|\bresponse:?)[ :=]+\(?([45]\d\d)\b"
     rf"|\b[45]\d\d (?:{'|'.join(list_shapes('errors', 'statuses'))})",
     re.IGNORECASE,
 )
-_PLAINT = re.compile("|".join(list_shapes("errors", "complaints")), re.IGNORECASE)
+_PLAINT = compile_late("|".join(list_shapes("errors", "complaints")), re.IGNORECASE)
 _SIGN = fill_pattern(r"(?i)‹shapes:errors.signs›")
-_FRAME = re.compile(r'^\s*(?:at \S|={3}|-{3}|(?:FAIL|PASS|ok)\b|File "|from \S+:\d|\^+~*$|[+-]{1,3}(?: |$|\t)|@@|>{1,3} |\||#\d+ )')
-_CODE = re.compile(
+_FRAME = compile_late(
+    r'^\s*(?:at \S|={3}|-{3}|(?:FAIL|PASS|ok)\b|File "|from \S+:\d|\^+~*$|[+-]{1,3}(?: |$|\t)|@@|>{1,3} |\||#\d+ )'
+)
+_CODE = compile_late(
     r"(?:\b(?:return|throw|raise|catch|func|def|const|let|var|console\.\w+|slog\.\w+|fmt\.\w+)\b.*[({])|[{;]\s*$"
     r"|^\s*\d+[→:]\s|^\s*(?://|/\*|\*)"
 )
-_LEAD = re.compile(
+_LEAD = compile_late(
     r"^(?:\s|E (?=[\w.]*(?:Error|Exception|assert))|\[[\w:. -]{1,40}\]\s*|\d{4}[-/]\d\d[-/]\d\d[T ]?[\d:.,]*(?:Z"
     r"|[+-]\d\d:?\d\d)?\s+|(?:Uncaught(?: \(in promise\))?|##\[error\]|[⨯✗✘×❌•>])\s*"
     r"|\(eval\):(?:\w+:)?\d+:\s*|(?:/(?:usr/)?bin/)?(?:ba|z|da|k)?sh: (?:line \d+: |\d+: )?"
     r"|(?:[A-Za-z]:)?(?:[\w.@~+-]*[\\/])*[\w.@~+-]+\.\w{1,8}(?:: line \d+:|:\d+(?::\d+)?|\(\d+(?:,\d+)?\)):?\s+)"
 )
 _GENERIC = frozenset(list_shapes("errors", "generic"))
-_UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
-_HEX = re.compile(r"\b(?:0x[0-9a-f]+|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64})\b")
-_PATH = re.compile(r"(?:[a-z]{1,10}://|[a-z]:|(?<![\w.@+~-]))(?:[\w.@+~-]*+[\\/])+")
-_DIGITS = re.compile(r"\b[a-z]{1,5}\d{3,5}\b|\d+")  # a code such as TS2345 is kept, not treated as a number
-_WORD = re.compile(r"[^\W_]+(?:[.'_-][^\W_]+)*")
+_UUID = compile_late(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
+_HEX = compile_late(r"\b(?:0x[0-9a-f]+|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64})\b")
+_PATH = compile_late(r"(?:[a-z]{1,10}://|[a-z]:|(?<![\w.@+~-]))(?:[\w.@+~-]*+[\\/])+")
+_DIGITS = compile_late(r"\b[a-z]{1,5}\d{3,5}\b|\d+")  # a code such as TS2345 is kept, not treated as a number
+_WORD = compile_late(r"[^\W_]+(?:[.'_-][^\W_]+)*")
 
 
 def _head_and_tail(text: str) -> str:

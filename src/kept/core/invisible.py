@@ -5,22 +5,23 @@ selectors, control characters other than newline and tab, terminal escape sequen
 where a script or an emoji needs them, and an emoji presentation selector stays after its base character.
 """
 
-import re
 import unicodedata
 from functools import cache
 
-_ESCAPES = re.compile(
+from kept.core.pattern import compile_late
+
+_ESCAPES = compile_late(
     r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]?|\x9b[0-9;]{1,64}[A-Za-z]"  # CSI: colours, cursor movement
     r"|\x1b[\]PX^_](?:[^\x07\x1b\x9c\n]{0,4096}(?:\x07|\x1b\\|\x9c))?"  # OSC and other strings: titles, links
     r"|\x1b[ -/]{0,4}[0-~]?"
 )
 # Text between the SGR codes for "conceal" (8) and "reveal" (28 or 0); an 8 inside a colour code (38;…) does not count.
 _CODE = r"(?:(?!38;|48;|58;)[0-9]{0,3};){0,16}"
-_CONCEALED = re.compile(
+_CONCEALED = compile_late(
     rf"(?s)(?:\x1b\[|\x9b){_CODE}0?8(?:;[0-9;]{{0,64}})?m.*?(?:(?:\x1b\[|\x9b){_CODE}(?:0{{0,2}}|28)(?:;[0-9;]{{0,64}})?m|\Z)"
 )
-_NEWLINES = re.compile(r"\r\n?|\x85")
-_SUSPECT = re.compile(
+_NEWLINES = compile_late(r"\r\n?|\x85")
+_SUSPECT = compile_late(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
     "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"

@@ -14,6 +14,7 @@ from urllib.parse import quote, unquote
 
 from kept.core.digest import digest
 from kept.core.document import Layout, Line
+from kept.core.pattern import compile_late
 
 LONGEST = 500
 NOTE = 160  # at most this many characters of an ``about`` or ``was`` note
@@ -29,14 +30,14 @@ _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _FILLER_RANGES = (("\u180b", "\u180f"), ("\ufe00", "\ufe0f"), ("\U000e0000", "\U000e0fff"))
 _HIDDEN = frozenset({"Cc", "Cf", "Cs"})
 
-_DAY = re.compile(r"(?:^| )\((\d{4}-\d\d-\d\d|undated)\)$")
-_BULLET = re.compile(r"(?:[-*+•]|\d{1,9}[.)])(?:\s+|$)")
+_DAY = compile_late(r"(?:^| )\((\d{4}-\d\d-\d\d|undated)\)$")
+_BULLET = compile_late(r"(?:[-*+•]|\d{1,9}[.)])(?:\s+|$)")
 # Marks that open a block at the start of a line; group 2 holds the backslashes before the mark.
-_BLOCK = re.compile(r"^()(\\*)(?:#{1,6}(?:\s|$)|>|[-+*](?:\s|$)|~~~|\[[ xX]\](?:\s|$)|\[[^\]]*\]:|[-*_ ]+$)")
-_ORDERED = re.compile(r"(\d{1,9})(\\*)[.)](?:\s|$)")
-_CLOSING = re.compile(r"^(|.* )(\\*)#+$")
-_IMAGE = re.compile(r"!(\\*)\[")
-_LINE_END = re.compile(r"(\r\n|\n|\r)")
+_BLOCK = compile_late(r"^()(\\*)(?:#{1,6}(?:\s|$)|>|[-+*](?:\s|$)|~~~|\[[ xX]\](?:\s|$)|\[[^\]]*\]:|[-*_ ]+$)")
+_ORDERED = compile_late(r"(\d{1,9})(\\*)[.)](?:\s|$)")
+_CLOSING = compile_late(r"^(|.* )(\\*)#+$")
+_IMAGE = compile_late(r"!(\\*)\[")
+_LINE_END = compile_late(r"(\r\n|\n|\r)")
 _SLASH = "\\"
 _AFTER_IMPORT = ".,;:!?)]}'\"*_"
 

@@ -4,7 +4,6 @@ Memories have the scope of the user or of a project. The raw working directory i
 belongs to is recorded separately, and a person can correct it.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
@@ -12,25 +11,26 @@ from itertools import count, groupby
 from pathlib import PurePosixPath, PureWindowsPath
 
 from kept.core.digest import digest
+from kept.core.pattern import compile_late
 from kept.core.text import flag_mixed_scripts, project_label
 from kept.core.value import dataclass
 
 _SEP = r"[/\\]"
 _NAME = r"[^/\\]+"
 # Worktrees inside or beside a repository: those of git, of agents and of editors.
-_WORKTREE = re.compile(
+_WORKTREE = compile_late(
     rf"^(?P<root>.+?)(?:{_SEP}(?:\.git{_SEP}|\.{_NAME}{_SEP})?\.?worktrees|{_SEP}\.conductor|[.-]worktrees){_SEP}{_NAME}"
 )
 # Workspace managers that keep the worktrees of all repositories in one folder, named by repository, or by task and then repository.
-_BY_REPOSITORY = re.compile(
+_BY_REPOSITORY = compile_late(
     rf"^(?P<root>.*{_SEP}(?:conductor{_SEP}workspaces|\.conductor{_SEP}workspaces|(?:\.cursor|\.superset|superpowers"
     rf"|home{_SEP}{_NAME}|Users{_SEP}{_NAME}|root){_SEP}worktrees){_SEP}"
     rf"(?P<repository>{_NAME})){_SEP}{_NAME}"
 )
-_BY_TASK = re.compile(rf"^(?P<root>.*{_SEP}(?:\.codex|vibe-kanban){_SEP}worktrees){_SEP}{_NAME}{_SEP}(?P<repository>{_NAME})")
+_BY_TASK = compile_late(rf"^(?P<root>.*{_SEP}(?:\.codex|vibe-kanban){_SEP}worktrees){_SEP}{_NAME}{_SEP}(?P<repository>{_NAME})")
 # Managers whose folder names do not contain the repository: only the worktree's own ``.git`` identifies it.
-_NAMELESS = re.compile(rf"{_SEP}\.claude-squad{_SEP}worktrees{_SEP}")
-_SLUG = re.compile(r"[^a-z0-9]+")
+_NAMELESS = compile_late(rf"{_SEP}\.claude-squad{_SEP}worktrees{_SEP}")
+_SLUG = compile_late(r"[^a-z0-9]+")
 _MOST_PARENTS = 3
 PROJECT = "project:"
 REMOTE, FOLDER = "git:", "dir:"  # prefixes of an identity: the URL of a repository's origin, or a folder

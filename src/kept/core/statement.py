@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+from kept.core.pattern import compile_late
 from kept.core.text import NEGATIONS, jaccard_similarity, normal_form, number_tokens, split_tokens
 from kept.core.value import dataclass
 from kept.core.words import list_phrases, plain_words
@@ -28,8 +29,8 @@ _OPPOSED = plain_words("opposed")
 _CHOOSING, _LEAVING, _REFUSING, _SKIPPED = map(plain_words, ("choosing", "leaving", "refusing", "skipped"))
 ATTRIBUTES = plain_words("attributes")  # attributes that have one value at a time
 VERSIONED = plain_words("versioned")  # a statement about one version does not replace one about another version
-_JOINTS = re.compile(r"[|&;]+")
-_ACTION = re.compile(r"\b(?:use|run|write|set|add) `([^`]{1,200})`", re.IGNORECASE)
+_JOINTS = compile_late(r"[|&;]+")
+_ACTION = compile_late(r"\b(?:use|run|write|set|add) `([^`]{1,200})`", re.IGNORECASE)
 # Openings that say who says it and where it applies. They do not change what the statement says.
 _OPENINGS = tuple(tuple(phrase.split()) for phrase in list_phrases("openings"))
 _OPENING = frozenset(item[0] for item in _OPENINGS)

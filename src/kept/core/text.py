@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import groupby
 
+from kept.core.pattern import compile_late
+
 # Scripts written without spaces between words; their text is compared by pairs of characters.
 # These are ranges because compiling a pattern for them would take a tenth of the time that a hook has.
 _CJK = (
@@ -17,7 +19,7 @@ _CJK = (
     ("\U00020000", "\U0002fa1f"),
 )
 
-_WORD = re.compile(r"[^\W_]+(?:[.'’/_-][^\W_]+)*", re.UNICODE)
+_WORD = compile_late(r"[^\W_]+(?:[.'’/_-][^\W_]+)*", re.UNICODE)
 
 
 def word_set(words: str) -> frozenset[str]:
@@ -75,8 +77,8 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-_PIECE = re.compile(r"[^\W\d_]+|\d+", re.UNICODE)
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_PIECE = compile_late(r"[^\W\d_]+|\d+", re.UNICODE)
+_HUMP = compile_late(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def index_words(text: str) -> str:
@@ -105,7 +107,7 @@ def phrase_words(name: str) -> str:
     return " ".join(words[1:] if len(words) > 1 and len(name.split()) == 1 else words)
 
 
-_SEPARATOR = re.compile(r"[.'’/_-]")
+_SEPARATOR = compile_late(r"[.'’/_-]")
 
 
 def query_words(text: str, most: int = 40) -> tuple[str, ...]:
@@ -115,7 +117,7 @@ def query_words(text: str, most: int = 40) -> tuple[str, ...]:
 
 # Display of the names of projects and tools: as short identifiers, with a warning if they mix lookalike alphabets.
 _LOOKALIKE = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU"})
-_LABEL = re.compile(r"(?:[^_.-]+[_.-]*){1,4}")
+_LABEL = compile_late(r"(?:[^_.-]+[_.-]*){1,4}")
 _LONGEST_LABEL = 32  # characters; half as many if any is double-width
 
 

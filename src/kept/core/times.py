@@ -1,15 +1,16 @@
 """Instants and days. Every instant is an aware UTC datetime; a day is a local calendar date in a named zone."""
 
-import re
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
+
+from kept.core.pattern import compile_late
 
 # A number outside these bounds is not a time stamp of a coding agent.
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
 LATEST = datetime(2100, 1, 1, tzinfo=UTC)
 
-_ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(Z|z|[+-]\d\d:?[0-5]\d)?")
+_ISO = compile_late(r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(Z|z|[+-]\d\d:?[0-5]\d)?")
 _LEAST_WRONG_OFFSET = timedelta(hours=15)
 _EPOCH, _MILLISECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(milliseconds=1)
 ALWAYS = (datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC))  # a range that holds every day in any time zone

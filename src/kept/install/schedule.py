@@ -5,7 +5,6 @@ reads whatever is new.
 """
 
 import os
-import plistlib
 import re
 import shlex
 import shutil
@@ -119,6 +118,8 @@ def _quote_systemd(word: str) -> str:
 
 def launchd_text(entry: JobEntry) -> str:
     """The launchd agent: in the machine's own time, at low priority; if the machine was asleep, it runs on waking."""
+    import plistlib  # noqa: PLC0415 - only macOS needs it
+
     body = {
         "Label": LABEL,
         "ProgramArguments": list(entry.command),

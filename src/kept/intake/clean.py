@@ -208,8 +208,8 @@ def _purge(text: str, redact: Callable[[str], Redaction]) -> tuple[str, str, str
 
 
 # A digit and at least two of lower case, upper case and signs, but no sign that occurs in paths, names and addresses.
-_LONE_PASSWORD = re.compile(r"[A-Za-z0-9!#$%&*+?^~=]{8,64}")
-_KINDS_OF_CHARACTERS = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[^A-Za-z0-9]")))
+_LONE_PASSWORD = compile_late(r"[A-Za-z0-9!#$%&*+?^~=]{8,64}")
+_KINDS_OF_CHARACTERS = tuple(map(compile_late, ("[a-z]", "[A-Z]", "[^A-Za-z0-9]")))
 _LEAST_KINDS = 2
 _ANSWER = compile_late(
     rf"((?:(?i:{join_alternatives('assertion', 'answers', spaced=True)}) )?)"

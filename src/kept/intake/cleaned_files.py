@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -11,7 +10,7 @@ from pathlib import Path
 from kept.core.errors import SourceError, isolate_errors
 from kept.core.event import Author, Cursor, Event, EventKind, RecordAccount, Slice
 from kept.core.handover import OPT_OUT
-from kept.core.pattern import Pattern
+from kept.core.pattern import Pattern, compile_late
 from kept.core.project import matches_path
 from kept.core.redact import RedactionResult, redact
 from kept.core.redact.scanner import load_scanner
@@ -26,7 +25,7 @@ Redact = Callable[[str], RedactionResult]
 LIMITS = Limits()
 _LEAST_BYTES = 4096  # the weight of an empty file, so that a batch has at most two thousand files
 _PROSE = 4  # a byte of prose costs as much as this many bytes of records, which are mostly names and tool output that is dropped
-_LINE = re.compile(r"\S[^\n]*")
+_LINE = compile_late(r"\S[^\n]*")
 _OFF_COMMAND = Pattern(r"<command-name>\s*/?kept:off\s*</command-name>")  # as Claude Code writes a command without arguments
 
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from kept.core.event import Event, EventKind
+from kept.core.pattern import compile_late
 from kept.core.project import FOLDER, REMOTE, Project, directory_name, managed_repository, project_root
 from kept.local import files
 from kept.local.git import first_commit, remote_name
@@ -27,12 +28,12 @@ _COMMITS = "first_commits.json"
 _BRANCHES = "branches.json"
 _BRANCHES_KEPT = 200  # branches per directory
 _SHARED_BRANCHES = 2  # branches that two projects, and no third one, must share to suggest that they are one
-_WORDS = re.compile(r"[^\W_]+")
+_WORDS = compile_late(r"[^\W_]+")
 _OUTPUT_CHARS = 20_000  # characters of an output that are examined
 _REMOTE_SHARE = 0.8  # of the repositories that git named in a project's directories, this share must be the same one
 # Lines of `git push`, `git fetch`, `git remote -v`.
-_REMOTE_LINE = re.compile(r"^(?:To|From|origin[ \t]+)[ \t]*(\S{5,300}?)(?:[ \t]+\((?:fetch|push)\))?[ \t]*$", re.MULTILINE)
-_GIT = re.compile(r"\bgit\b[^|;&]*\b(?:push|pull|fetch|remote)\b")
+_REMOTE_LINE = compile_late(r"^(?:To|From|origin[ \t]+)[ \t]*(\S{5,300}?)(?:[ \t]+\((?:fetch|push)\))?[ \t]*$", re.MULTILINE)
+_GIT = compile_late(r"\bgit\b[^|;&]*\b(?:push|pull|fetch|remote)\b")
 
 
 def count_remotes(remotes: Remotes, events: Iterable[Event]) -> None:

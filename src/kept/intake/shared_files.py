@@ -8,7 +8,6 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.resources import files
 from itertools import takewhile
 from pathlib import Path
 
@@ -34,7 +33,7 @@ def list_own_places(roots: Sequence[SourceRoot], places: Sequence[tuple[Source, 
     """
     named = (root.resolve(user) for root in roots)
     kept = (place for _, place in places if not _may_be_shipped(place, user))
-    return tuple(Path(os.path.realpath(place)) for place in (*kept, *named, Path(str(files("kept"))) / "sample"))
+    return tuple(Path(os.path.realpath(place)) for place in (*kept, *named, Path(__file__).parents[1] / "sample"))
 
 
 def _may_be_shipped(place: Path, home: Path) -> bool:

@@ -20,6 +20,7 @@ from math import isfinite
 from typing import Any, TypeVar, Union, get_args, get_origin
 
 from kept.core import codec
+from kept.core.pattern import compile_late
 from kept.core.value import dataclass, fields
 from kept.llm.ask import Fault
 
@@ -28,7 +29,7 @@ T = TypeVar("T")
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", types.NoneType: "null"}
 _TYPE_NAMES = {**_PLAIN, dict: "object", list: "array"}
 _EMPTY: dict[str, Any] = {"array": [], "string": "", "integer": 0, "number": 0, "boolean": False, "null": None}
-_WHOLE = re.compile(r"-?\d{1,9}")
+_WHOLE = compile_late(r"-?\d{1,9}")
 
 
 def schema_of(kind: Any, **choices: Sequence[str]) -> dict[str, Any]:
@@ -223,12 +224,12 @@ _THINKING = ("think", "thinking", "reasoning")
 _OVER = {"rate_limit_error": Fault.RATE_LIMIT, "overloaded_error": Fault.OVERLOADED, "rate_limit_exceeded": Fault.RATE_LIMIT}
 # Where an object or list of objects may begin. If the group `loose` matches (a comment, or a key without JSON's quotation marks),
 # it may also be a brace in prose.
-_OBJECT = re.compile(r"""(?:\[\s*)?\{\s*(?:["}]|(?P<loose>['“]|//|/\*|[A-Za-z_]+\s*:))""")
+_OBJECT = compile_late(r"""(?:\[\s*)?\{\s*(?:["}]|(?P<loose>['“]|//|/\*|[A-Za-z_]+\s*:))""")
 # What follows the end of a string; a quotation mark with anything else after it is inside the string.
-_AFTER_STRING = re.compile(r"""\s{0,200}(?:[:\]}]|,\s*(?:["'“{\[\d}\]/-]|[A-Za-z_]+\s*[,:\]}])|\Z)""")
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_TRAILING = re.compile(r",(?=\s*[}\]])")
-_BARE = re.compile(r"(?<![\w.+-])[A-Za-z_]\w*")
+_AFTER_STRING = compile_late(r"""\s{0,200}(?:[:\]}]|,\s*(?:["'“{\[\d}\]/-]|[A-Za-z_]+\s*[,:\]}])|\Z)""")
+_COMMENT = compile_late(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_TRAILING = compile_late(r",(?=\s*[}\]])")
+_BARE = compile_late(r"(?<![\w.+-])[A-Za-z_]\w*")
 _BARE_VALUES = {"None": "null", "True": "true", "False": "false", "null": "null", "true": "true", "false": "false"}
 _CLOSING = {"“": "”"}
 _REFUSING = ("i can't", "i can’t", "i cannot", "i'm unable", "i am unable", "i won't", "i'm sorry", "i am sorry", "i must decline")

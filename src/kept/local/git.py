@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from kept.core.pattern import compile_late
 from kept.core.value import dataclass
 
 _FILE_BYTES = 256 * 1024
 _PARENT_FOLDERS = 12  # search at most this many parent folders
-_URL = re.compile(r"^(?:[a-z+]+://)?(?:[^@/\s]+@)?(?P<host>[^:/\s]+)(?::\d+/|[:/])(?P<path>[^\s]+?)(?:\.git)?/?$", re.IGNORECASE)
+_URL = compile_late(r"^(?:[a-z+]+://)?(?:[^@/\s]+@)?(?P<host>[^:/\s]+)(?::\d+/|[:/])(?P<path>[^\s]+?)(?:\.git)?/?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,8 +94,8 @@ def _read_start(path: Path) -> str:
 _COMMITS = 20_000  # give up on a longer history
 _OBJECT_BYTES = 2**20
 _DELTA_DEPTH = 60  # give up on a longer chain of deltas
-_SHA = re.compile(r"^[0-9a-f]{40}$")
-_PARENT = re.compile(rb"^parent ([0-9a-f]{40})$", re.MULTILINE)
+_SHA = compile_late(r"^[0-9a-f]{40}$")
+_PARENT = compile_late(rb"^parent ([0-9a-f]{40})$", re.MULTILINE)
 _INDEX_MAGIC = b"\xfftOc\0\0\0\2"
 _FANOUT, _NAMES = 8, 8 + 256 * 4
 _COMMIT, _OFFSET_DELTA, _REF_DELTA = 1, 6, 7

@@ -13,7 +13,7 @@ from fnmatch import fnmatch
 from kept.core.event import EventKind, Origin
 from kept.core.memory import SUGGESTED, Actor, Memory, Status
 from kept.core.operation import Add, Pass
-from kept.core.pattern import Pattern
+from kept.core.pattern import Pattern, compile_late
 from kept.core.text import normal_form
 from kept.core.value import dataclass, replace
 from kept.extraction.rules.commands import find_output, parse_steps, unquote_word
@@ -23,16 +23,16 @@ from kept.workspace import Workspace
 
 _VERBS = "add|edit|review|merge|resolve|retire|pin|undo|redo|import|suggest"
 # Programs that only show or search text and run no other program. Any other program in a command may run kept.
-_READS = re.compile(
+_READS = compile_late(
     r"(?:e?grep|rg|ag|ack|git|gh|cat|bat|head|tail|less|sed|awk|wc|sort|uniq|cut|ls|find|fd|echo|printf|cd|man|diff|jq|tee|mkdir)"
 )
 _ALIAS = Pattern(
     r"(?:\b(?:ln|cp|install)\b[^\n;|&]*\bkept\b[^\n;|&]*?\s(?:[^\s;|&'\"]*/)?([\w.-]+)\s*(?:$|[\n;|&])|\b(\w+)=[^\s;|&]*\bkept\b)"
 )
-_OPEN = re.compile(r"[$`]|<<|\b(?:xargs|read|parallel)\b")  # such a command gets its arguments from elsewhere
-_ID = re.compile(r"\b[0-9a-f]{4,10}\b")
-_WILD = re.compile(r"(?<![^\s;|&()<>])[^\s;|&()<>]*[?*\]][^\s;|&()<>]*")  # a word that the shell may expand
-_IMPORT, _API = re.compile(r"\b(?:import|from)\s+kept\b"), re.compile(r"\.(?:add|update|delete|undo)\(")
+_OPEN = compile_late(r"[$`]|<<|\b(?:xargs|read|parallel)\b")  # such a command gets its arguments from elsewhere
+_ID = compile_late(r"\b[0-9a-f]{4,10}\b")
+_WILD = compile_late(r"(?<![^\s;|&()<>])[^\s;|&()<>]*[?*\]][^\s;|&()<>]*")  # a word that the shell may expand
+_IMPORT, _API = compile_late(r"\b(?:import|from)\s+kept\b"), compile_late(r"\.(?:add|update|delete|undo)\(")
 _STAGES = frozenset({"person", "undo", "redo", "import"})
 _SLACK = timedelta(seconds=2)
 _UNENDED = timedelta(seconds=30)  # assumed duration of a call without an output in the transcript

@@ -20,6 +20,7 @@ from kept.core.fingerprint import is_known_statement
 from kept.core.fold import FORGOTTEN, erase_content
 from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import Add, Merge, Operation, Pass, Retire, to_facts
+from kept.core.pattern import compile_late
 from kept.core.text import normal_form
 from kept.core.value import dataclass, replace
 from kept.local import files
@@ -44,8 +45,8 @@ from kept.workspace import Workspace
 
 _NOTE = SYNC  # name of the store's note with the key and the places read so far
 _AWAY = "away"  # machine name in lines of changes that were made here while the server could not be reached
-_FILE = re.compile(r"([a-z0-9-]{1,80})\.(\d{1,6})\b")  # the program that syncs the folder may append to the names of copies
-_OTHER = re.compile(r"[^a-z0-9]+")
+_FILE = compile_late(r"([a-z0-9-]{1,80})\.(\d{1,6})\b")  # the program that syncs the folder may append to the names of copies
+_OTHER = compile_late(r"[^a-z0-9]+")
 
 
 @dataclass(kw_only=True, slots=True)

@@ -2,7 +2,6 @@
 user's own data.
 """
 
-from importlib.resources import files
 from pathlib import Path
 
 from kept.local.progress import Progress, ignore_progress
@@ -13,7 +12,7 @@ from kept.workspace import Workspace
 
 def sample_files() -> list[Path]:
     """The transcripts of the sample; empty if kept was built without them."""
-    return sorted((Path(str(files("kept"))) / "sample").rglob("*.jsonl"))
+    return sorted((Path(__file__).parents[1] / "sample").rglob("*.jsonl"))
 
 
 def run_sample(workspace: Workspace, options: RunOptions, *, progress: Progress = ignore_progress) -> RunReport:

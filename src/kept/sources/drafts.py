@@ -1,7 +1,6 @@
 """Drafts of events, the events made of them, and helpers for fields of uncertain type. Shared by all readers."""
 
 import json
-import re
 import shlex
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -9,13 +8,14 @@ from typing import Any, TypeVar
 
 from kept.core.digest import hash_texts, twin_of
 from kept.core.event import Author, Event, EventKind, Pointer, Precision, ToolUse
+from kept.core.pattern import compile_late
 from kept.core.times import format_instant
 from kept.core.value import dataclass, replace
 from kept.sources.message_parts import split_text
 from kept.sources.records import Record, SourceLine, parse_line
 
 T = TypeVar("T")
-_SAFE_WORD = re.compile(r"[-_.]*[A-Za-z][-_.A-Za-z]*")
+_SAFE_WORD = compile_late(r"[-_.]*[A-Za-z][-_.A-Za-z]*")
 PATH_LIMIT = 4096
 TEXT_LIMIT = 200_000
 NAME_LIMIT = 128

@@ -20,6 +20,7 @@ from typing import IO, Any, BinaryIO, NamedTuple, Protocol
 
 from kept.core.errors import SourceError
 from kept.core.event import Cursor, Slice
+from kept.core.pattern import compile_late
 from kept.core.value import dataclass, field
 from kept.sources.documents import SourceDocument, to_outcomes
 from kept.sources.formats import chatgpt, claude_ai
@@ -42,8 +43,8 @@ from kept.sources.records import (
 )
 
 # Matches a string that ends in the same chunk as a whole; possessive, so there is no backtracking.
-_OUTSIDE = re.compile(rb'(?s)"[^"\\]*+(?:\\.[^"\\]*+)*+"|["\[\]{}]')
-_INSIDE = re.compile(rb'["\\]')
+_OUTSIDE = compile_late(rb'(?s)"[^"\\]*+(?:\\.[^"\\]*+)*+"|["\[\]{}]')
+_INSIDE = compile_late(rb'["\\]')
 _BETWEEN = b" \t\r\n,\xef\xbb\xbf"
 
 
@@ -121,7 +122,7 @@ class _ElementBuffer:
 
 # What the library raises for an archive that is damaged, encrypted or compressed in an unknown way.
 _ZIP_FAULTS = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError, OverflowError, struct.error)
-_MEMBER = re.compile(r"conversations(?:[-_]?\d{1,6})?\.json")
+_MEMBER = compile_late(r"conversations(?:[-_]?\d{1,6})?\.json")
 # The directory of a ZIP is read at once: 16 MB of it hold about 200,000 members.
 _DIRECTORY_LIMIT = 16 * 2**20
 _UNPACKED_LIMIT = 4 * 2**30
@@ -155,8 +156,8 @@ class Export:
         return _read_export(path, cursor, self.translate)
 
 
-CHATGPT = Export(name="chatgpt", opening=re.compile(rb'"mapping"\s*+:\s*+\{'), translate=chatgpt.translate_chatgpt)
-CLAUDE_AI = Export(name="claude-ai", opening=re.compile(rb'"chat_messages"\s*+:\s*+\['), translate=claude_ai.translate_claude_ai)
+CHATGPT = Export(name="chatgpt", opening=compile_late(rb'"mapping"\s*+:\s*+\{'), translate=chatgpt.translate_chatgpt)
+CLAUDE_AI = Export(name="claude-ai", opening=compile_late(rb'"chat_messages"\s*+:\s*+\['), translate=claude_ai.translate_claude_ai)
 
 
 def _opens_with(path: Path, head: bytes, pattern: re.Pattern[bytes]) -> bool:

@@ -4,13 +4,12 @@ Front matter values get no types (``no`` stays a word, ``1:20`` is not a number)
 refused as a whole: its file is then read without it.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from kept.core.handover import IGNORE
-from kept.core.pattern import Pattern
+from kept.core.pattern import Pattern, compile_late
 from kept.core.value import dataclass, field
 from kept.sources.documents import Row
 
@@ -18,7 +17,7 @@ _FENCE = Pattern(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^`]*)$")
 _HEADING = Pattern(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _HEADING_CHARACTERS = 300
 _COMMENTS = {"<!--": "-->", "%%": "%%"}  # of HTML and of Obsidian: start and end
-_SPEAKER = re.compile(r"^(?:\*\*|__)[^*_]{1,60}(?:\*\*|__):?[ \t]*")
+_SPEAKER = compile_late(r"^(?:\*\*|__)[^*_]{1,60}(?:\*\*|__):?[ \t]*")
 # Beginnings of lines that need no full stop: lists, headings, tables, code.
 _STRUCTURE = Pattern(r"[`~<|#>+]|[*-][ \t]|\d+[.)]")
 
@@ -128,7 +127,7 @@ def _is_edge(text: str) -> bool:
     return not text or (len(text) >= 3 and text[0] in "-*_" and not text.strip(text[0]))
 
 
-_MARK = re.compile(r"`+|~~~+|<|%%")
+_MARK = compile_late(r"`+|~~~+|<|%%")
 _ELEMENT = Pattern(r"^<([A-Za-z][A-Za-z0-9]{0,20})\b[^<>]*?(?:\bhidden\b|display\s*:\s*none)[^<>]*>")
 _ELEMENT_CHARACTERS = 400
 _NESTED = 50
@@ -245,7 +244,7 @@ def read_front_matter(rows: Sequence[Row]) -> FrontMatter:
     return _parse_unclosed(rows)
 
 
-_FIELD = re.compile(r"[A-Za-z][\w-]{0,40}:(?:[ \t]|$)")
+_FIELD = compile_late(r"[A-Za-z][\w-]{0,40}:(?:[ \t]|$)")
 
 
 def _parse_unclosed(rows: Sequence[Row]) -> FrontMatter:

@@ -3,7 +3,6 @@
 import json
 import math
 import os
-import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from kept.core.errors import SourceError
 from kept.core.event import Pointer
+from kept.core.pattern import compile_late
 
 HEAD_BYTES = 64 * 1024
 # The longest line that is parsed. One code point above U+FFFF makes Python use four bytes for every character of the line, twice
@@ -240,8 +240,8 @@ def _decode_text(data: bytes) -> tuple[str, RecordFault | None]:
 
 # A byte order mark may start the file; a crashed file system may leave zero bytes before the next record.
 _BLANKS = " \t\r\n\ufeff\0"
-_VALUES = re.compile(r"[\[{,]")
-_BLANK_RUN = re.compile(f"[{_BLANKS}]*")
+_VALUES = compile_late(r"[\[{,]")
+_BLANK_RUN = compile_late(f"[{_BLANKS}]*")
 
 
 def _skip_blanks(text: str, position: int) -> int:

@@ -5,10 +5,12 @@ Third parties add a format as an entry point of the group ``kept.sources``: a So
 returns one. A plugin that cannot be loaded is left out, and :data:`LEFT_OUT` says why.
 """
 
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, NamedTuple, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from zoneinfo import ZoneInfo
 
 from kept.sources.base import Source
@@ -28,6 +30,9 @@ from kept.sources.formats.pi.reader import Pi
 from kept.sources.formats.specstory.reader import SpecStory
 from kept.sources.formats.vault import Vault
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 GROUP = "kept.sources"
 
 
@@ -38,7 +43,7 @@ class LoadedPlugins(NamedTuple):
     left_out: tuple[tuple[str, str], ...]
 
 
-def load_plugins(points: Iterable[EntryPoint]) -> LoadedPlugins:
+def load_plugins(points: "Iterable[EntryPoint]") -> LoadedPlugins:
     """Load the formats of these entry points, sorted by name."""
     sources: list[Source] = []
     left_out: list[tuple[str, str]] = []
@@ -58,11 +63,32 @@ def load_plugins(points: Iterable[EntryPoint]) -> LoadedPlugins:
     return LoadedPlugins(tuple(sources), tuple(left_out))
 
 
+def find_plugins(folders: Iterable[str]) -> "tuple[EntryPoint, ...]":
+    """The entry points of the group in the packages that are installed in these folders.
+
+    ``importlib.metadata`` parses e-mail headers and takes a tenth of a run that finds nothing new, so it is imported only if a file
+    names the group.
+    """
+    if not any(f"[{GROUP}]".encode() in text for folder in folders for text in _read_entry_points(Path(folder))):
+        return ()
+    from importlib.metadata import entry_points  # noqa: PLC0415 - as above
+
+    return tuple(entry_points(group=GROUP))
+
+
+def _read_entry_points(folder: Path) -> Iterator[bytes]:
+    with suppress(OSError):
+        for package in folder.iterdir():
+            if package.suffix in (".dist-info", ".egg-info"):
+                with suppress(OSError):
+                    yield (package / "entry_points.txt").read_bytes()
+
+
 _TOOLS: tuple[Source, ...] = (
     *(ClaudeCode(), Codex(), Gemini(), Pi(), SpecStory(), CopilotCli(), CopilotChat(), CursorAgent(), CursorEditor(), OpenCode()),
     *(CHATGPT, CLAUDE_AI, Aider()),
 )
-_PLUGINS, LEFT_OUT = load_plugins(entry_points(group=GROUP))
+_PLUGINS, LEFT_OUT = load_plugins(find_plugins(sys.path))
 PLUGINS = frozenset(source.name for source in _PLUGINS)
 # Console comes before the tools: a screen may show a record of a transcript, but stays a screen.
 SOURCES: tuple[Source, ...] = (KeptEntries(), Console(), *_TOOLS, *_PLUGINS, Vault(), Journal(), Generic())

@@ -5,10 +5,10 @@ import stat
 from contextlib import suppress
 from functools import cache
 from hashlib import blake2b
-from importlib.metadata import version
 from pathlib import Path
 from time import time_ns
 
+from kept import __version__
 from kept.sources.databases import BESIDE
 from kept.sources.registry import PLUGINS, SOURCES
 
@@ -23,7 +23,7 @@ _SETTLED = 2_000_000_000  # nanoseconds; on the coarsest clocks a file may chang
 @cache
 def readers_version() -> str:
     """A hash of kept's version and the set of formats: with another one, a file may be read differently."""
-    return blake2b("\0".join((version("kept"), *(source.name for source in SOURCES))).encode(), digest_size=6).hexdigest()
+    return blake2b("\0".join((__version__, *(source.name for source in SOURCES))).encode(), digest_size=6).hexdigest()
 
 
 def make_stat_entry(path: Path | str, source: str, author: str = "") -> str:
@@ -32,7 +32,7 @@ def make_stat_entry(path: Path | str, source: str, author: str = "") -> str:
     ``author`` is :data:`FOLLOWED` and the author of unsigned notes that the person set, if the file is below a folder they named.
     """
     plain = os.fspath(path)
-    suffix = os.path.splitext(plain)[1].lower()  # noqa: PTH122 - called for every file of a run, where Path takes as long as lstat
+    suffix = plain[plain.rfind(".") :].lower()  # called for every file of a run, where Path takes as long as lstat
     try:
         info = os.lstat(plain)
         size, mtime, ctime = info.st_size, info.st_mtime_ns, info.st_ctime_ns
@@ -58,5 +58,8 @@ def is_unchanged(before: str, now: str) -> bool:
     """
     if not before or not now:
         return False
-    *state, moment = before.split(" ")
-    return state == now.split(" ")[:-1] and int(moment) - max(int(state[3]), int(state[4])) > _SETTLED
+    state, _, moment = before.rpartition(" ")
+    if state != now.rpartition(" ")[0]:
+        return False
+    _, mtime, ctime = state.rsplit(" ", 2)
+    return int(moment) - max(int(mtime), int(ctime)) > _SETTLED

@@ -5,7 +5,6 @@ pages.
 """
 
 import gzip
-import re
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,12 +14,13 @@ from typing import IO
 
 from kept.core.erasure import ErasureWords
 from kept.core.errors import StoreError
+from kept.core.pattern import compile_late
 from kept.core.value import dataclass
 from kept.store.packing import unpack_text
 
 _SQLITE = b"SQLite format 3\x00"
 _GZIP = b"\x1f\x8b"
-_INDEXED = re.compile(r"[\x00-\x1f]0(\w+)")  # a term in the bytes of SQLite's full-text index, which puts a 0 before it
+_INDEXED = compile_late(r"[\x00-\x1f]0(\w+)")  # a term in the bytes of SQLite's full-text index, which puts a 0 before it
 _ROWS = 1_000  # rows of a table whose texts are searched together
 _CHUNK, _OVERLAP = 4 * 2**20, 64 * 2**10  # bytes per chunk, and bytes shared with the next so that no match is split
 

@@ -38,7 +38,6 @@ from kept.memories.waiting import best_of_each_scope, count_pending_proposals, l
 from kept.paths import Paths, sample_home
 from kept.pipeline.backfill import backfill as backfill_archive
 from kept.pipeline.follow_roots import add_root, find_unfollowed
-from kept.pipeline.nightly import record_failures
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.run_report import RunReport
 from kept.pipeline.sample_run import sample_files
@@ -154,6 +153,8 @@ def _note_outcome(home: Paths, occasion: str) -> Iterator[None]:
         raise
     finally:
         if occasion == Occasion.SESSION_END and home.state.is_dir():
+            from kept.pipeline.nightly import record_failures  # noqa: PLC0415 - other runs do not load the nightly job
+
             record_failures(home, SESSION, wrong, utc_now())
 
 

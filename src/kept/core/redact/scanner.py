@@ -3,15 +3,16 @@
 It only adds findings to those of kept's own rules. Its functions to test or revoke credentials are never called.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from kept.core.pattern import compile_late
+
 _LEAST = 8  # bytes: shorter findings are names, not secrets
 _SECONDS = 5.0
-_SLUG = re.compile(r"[^a-z0-9]+")
+_SLUG = compile_late(r"[^a-z0-9]+")
 
 
 def load_scanner() -> Callable[[bytes], Iterator[tuple[int, int, str]]] | None:

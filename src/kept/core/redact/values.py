@@ -2,11 +2,11 @@
 
 import base64
 import binascii
-import re
 from collections.abc import Iterator
 from enum import StrEnum
 from functools import lru_cache
 
+from kept.core.pattern import compile_late
 from kept.core.redact.shape import count_word_letters, list_words, looks_path, looks_placeholder, looks_random, split_runs
 
 
@@ -39,15 +39,15 @@ _PASSWORDS, _PASS_OWNERS, _KEY_KINDS, _TOKEN_KINDS = map(list_words, ("passwords
 _SECRETS, _TOKENS, _PAIRS = map(list_words, ("secrets", "tokens", "pairs"))
 _LOOKED_AT = 128
 _SIGNS = frozenset(b"!@#$%^&*+=?~")
-_CODE_NAME = re.compile(rb"^[A-Za-z_$][\w$]*(?:(?:\.|::|->|-)[A-Za-z_$][\w$]*)*$")
-_DOTTED = re.compile(rb"^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+[!?]?$")
-_CALL = re.compile(rb"^(?:[A-Za-z_$][\w.:>$-]*[(\[]|[!*&]\w+$)")
+_CODE_NAME = compile_late(rb"^[A-Za-z_$][\w$]*(?:(?:\.|::|->|-)[A-Za-z_$][\w$]*)*$")
+_DOTTED = compile_late(rb"^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+[!?]?$")
+_CALL = compile_late(rb"^(?:[A-Za-z_$][\w.:>$-]*[(\[]|[!*&]\w+$)")
 _TOLD_SIGNS = frozenset(b"!@#$%^&*+?~-_")
-_CHOSEN = re.compile(rb"^(?=(?:.*[A-Za-z]){3})(?=(?:.*\d){2})[A-Za-z0-9]+(?:[!#$%^*&][A-Za-z0-9]*){1,3}$")
-_NOT_CHOSEN = re.compile(rb"^[\w-]+#(?:\d+|[a-z]+\d{0,2})$|%[0-9A-Fa-f]{2}")  # an issue number, a URL fragment, a URL escape
-_KNOWN = re.compile(rb"(?i)^(?:pbkdf2|argon2|bcrypt|scrypt|sha\d|md5|hmac|base64|utf-?8|oauth|http|https|[a-z]+_[a-z_]+\d*$)")
-_NAMED = re.compile(rb"^-{0,2}[A-Za-z_][A-Za-z_-]{2,}[=:]")
-_WORD_AND_NUMBER = re.compile(rb"^(?:[a-z]{4,}[0-9]+|[A-Z][a-z]{3,}[0-9]{4,})$")
+_CHOSEN = compile_late(rb"^(?=(?:.*[A-Za-z]){3})(?=(?:.*\d){2})[A-Za-z0-9]+(?:[!#$%^*&][A-Za-z0-9]*){1,3}$")
+_NOT_CHOSEN = compile_late(rb"^[\w-]+#(?:\d+|[a-z]+\d{0,2})$|%[0-9A-Fa-f]{2}")  # an issue number, a URL fragment, a URL escape
+_KNOWN = compile_late(rb"(?i)^(?:pbkdf2|argon2|bcrypt|scrypt|sha\d|md5|hmac|base64|utf-?8|oauth|http|https|[a-z]+_[a-z_]+\d*$)")
+_NAMED = compile_late(rb"^-{0,2}[A-Za-z_][A-Za-z_-]{2,}[=:]")
+_WORD_AND_NUMBER = compile_late(rb"^(?:[a-z]{4,}[0-9]+|[A-Z][a-z]{3,}[0-9]{4,})$")
 
 
 def rank_name(name: bytes) -> int:

@@ -1,8 +1,8 @@
 """The kinds of spans, and marks that assign a kind to each character of a text. The first mark of a character is final."""
 
-import re
 from enum import StrEnum
 
+from kept.core.pattern import compile_late
 from kept.core.value import dataclass
 
 
@@ -36,8 +36,8 @@ class Span:
 
 _KINDS = tuple(SpanKind)
 _CODES = {kind: code for code, kind in enumerate(_KINDS)}
-_UNMARKED = re.compile(rb"\0+")
-_EQUAL = re.compile(rb"(?s)(.)\1*")
+_UNMARKED = compile_late(rb"\0+")
+_EQUAL = compile_late(rb"(?s)(.)\1*")
 
 
 class SpanMarks:

@@ -1,10 +1,9 @@
 """Recognises lines that programs print and people do not type, by shape: logs, stack traces, diffs, tables, code, shell prompts."""
 
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from kept.core.pattern import Pattern
+from kept.core.pattern import Pattern, compile_late
 from kept.core.words import fill_pattern, has_word
 
 # Beginnings of lines of program output, code, diffs and tables.
@@ -28,13 +27,13 @@ _CONFIDED = Pattern(r"^\p{Ll}+: (?:I|i|ich|je|yo|eu)(?:'\pL+)? \pL")
 _INDENTED = Pattern(r"^(?: {4,}|\t)\S")
 # A description of data in words: after the equals sign, outside strings, come four or more words, none of them a keyword.
 _ASSIGNED = Pattern(r"^[\w.]+\s?=\s")
-_STRING = re.compile(r"\"[^\"]*\"|'[^']*'")
+_STRING = compile_late(r"\"[^\"]*\"|'[^']*'")
 _WORDS = Pattern(r"\b(?:\p{Ll}+ ){3}\p{Ll}+")
 _CODE_WORDS = frozenset(
     {"for", "in", "if", "is", "not", "and", "or", "else", "as", "from", "import", "await", "new", "where", "do", "end", "then"}
 )
 # Characters that do not occur in prose.
-_MARKS = re.compile(r"[^\w\s.,:;!?'\"’“”()\-/`#@&%~…*、。，！？：；（）「」<>=¿¡«»]")
+_MARKS = compile_late(r"[^\w\s.,:;!?'\"’“”()\-/`#@&%~…*、。，！？：；（）「」<>=¿¡«»]")
 _BULLET = Pattern(r"^\s*(?:[-*•]|\d{1,2}[.)]|[a-zA-Z][.)])\s")
 # Marks of an agent's screen; indented and wrapped lines after them belong to the same output.
 _SCREEN = Pattern(r"(?m)^[ \t]*[⏺●⎿✻]\s*\S|^[ \t]*⎿")

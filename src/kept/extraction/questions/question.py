@@ -5,12 +5,11 @@ Small conversations share a question. Their events are numbered consecutively, a
 Categories and verdicts in a reply are plain text: an unknown one invalidates only its item.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kept.core.memory import Candidate
-from kept.core.pattern import Pattern
+from kept.core.pattern import Pattern, compile_late
 from kept.core.value import dataclass
 from kept.extraction.questions.turns import Chunk, estimate_tokens_high
 from kept.llm.ask import Ask
@@ -102,7 +101,7 @@ _HINTS = (
     '"confirm", "content": "", "reason": ""}: confirm (true, lasting, well put), reword (true and lasting; content is the better '
     "sentence) or refuse (it does not last, or nobody said so; reason says why). Memories are what the hints do not have."
 )
-_NAME = re.compile(r"^\[e(\d+)\]")
+_NAME = compile_late(r"^\[e(\d+)\]")
 _NUMBER = Pattern(r"(?i)\W*(?:e|event\W*e?)?([0-9]{1,9})\b")
 
 

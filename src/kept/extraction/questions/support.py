@@ -238,16 +238,16 @@ _WRAPS = frozenset("`*_\"'“”„‟‘’‚‹›«»「」『』")
 _ENDS = ".!?。！？…"
 _BRACKETS = {")": "(", "]": "[", "}": "{", "）": "（"}
 # A name in Latin letters with its joining characters: half of it is another name.
-_NAME = re.compile(r"(?:--|-(?=\d)|\.{0,2}/|[@$~.])?[A-Za-z0-9_]+(?:(?:[-/@\\'’]+|\.(?=[a-z0-9_]))[A-Za-z0-9_]+)*(?:[+#]+|%)?")
+_NAME = compile_late(r"(?:--|-(?=\d)|\.{0,2}/|[@$~.])?[A-Za-z0-9_]+(?:(?:[-/@\\'’]+|\.(?=[a-z0-9_]))[A-Za-z0-9_]+)*(?:[+#]+|%)?")
 _NAME_CHARS = 80
 # What a model adds around a quote: the event's head, tags.
-_HEAD = re.compile(r"(?i)^\W*(?:e\d+\W+)?(?:person|user|assistant|note|output)\s*:\s*")
-_TAG = re.compile(r"</?[a-z]+>")
-_LISTED = re.compile(r"(?m)^[ \t]*([-+•]|\d{1,3}[.)])(?=\s)")
-_LINKED = re.compile(r"(?<=\])(\([^()\s]*\))")
+_HEAD = compile_late(r"(?i)^\W*(?:e\d+\W+)?(?:person|user|assistant|note|output)\s*:\s*")
+_TAG = compile_late(r"</?[a-z]+>")
+_LISTED = compile_late(r"(?m)^[ \t]*([-+•]|\d{1,3}[.)])(?=\s)")
+_LINKED = compile_late(r"(?<=\])(\([^()\s]*\))")
 _AROUND = 2_000
-_ANSWER = re.compile(r"(?i)^\W*(?:no|nope|nein|non|não|yes|ok|okay|ja|sí|oui|sim)[.!]\s+")
-_LEFT_OUT = re.compile(r"[\[(]?(?:…|\.{3,})[\])]?")
+_ANSWER = compile_late(r"(?i)^\W*(?:no|nope|nein|non|não|yes|ok|okay|ja|sí|oui|sim)[.!]\s+")
+_LEFT_OUT = compile_late(r"[\[(]?(?:…|\.{3,})[\])]?")
 
 
 def find_verbatim(quote: str, event: Event) -> str:

@@ -4,7 +4,6 @@ A claim is judged by the events it cites and those around them; neither the mode
 command or change made in the session, or one that the person names.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 
@@ -12,7 +11,7 @@ from kept.core.artifact import find_artifacts
 from kept.core.error_fingerprint import error_message, find_error_lines
 from kept.core.event import Author, Event, EventKind, Origin, least_trusted
 from kept.core.memory import Evidence
-from kept.core.pattern import Pattern
+from kept.core.pattern import Pattern, compile_late
 from kept.core.spans import quote_origin, typed_text
 from kept.core.statement import find_content
 from kept.core.text import is_cjk, one_line
@@ -143,9 +142,9 @@ _CARRIED = 0.5  # share of a claim's content words from which the person's quote
 _WHOLE = 0.9  # the same, from which further quotes by others add nothing
 _NEIGHBOURS = 8
 _OPENING = 160  # characters of a prompt in which agreement is searched
-_SENTENCE = re.compile(r"[.!;\n。！；]")
-_WORD = re.compile(r"\w+")
-_OPTION = re.compile(r"(?:^|[\s(*#])([1-9])(?:[.):]|\*\*)")
+_SENTENCE = compile_late(r"[.!;\n。！；]")
+_WORD = compile_late(r"\w+")
+_OPTION = compile_late(r"(?:^|[\s(*#])([1-9])(?:[.):]|\*\*)")
 _NAME = Pattern(r"[^\s|;&$<>]+")
 
 

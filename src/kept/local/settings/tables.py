@@ -48,6 +48,8 @@ def check_root(root: SourceRoot, where: str) -> SourceRoot:
 
 def find_root_above(roots: Sequence[SourceRoot], path: Path | str, user: Path) -> SourceRoot | None:
     """The nearest root that is or contains a path; None if there is none."""
+    if not roots:  # asked twice for every file of a run
+        return None
     above = [root for root in roots if Path(path).is_relative_to(root.resolve(user))]
     return max(above, key=lambda root: len(root.resolve(user).parts), default=None)
 

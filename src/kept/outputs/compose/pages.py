@@ -5,7 +5,6 @@ A page holds everything active about its subject, earlier values, and links to r
 on another page; nothing is left out. A day note is a log: a decision stays in the note of its day even if it changes later.
 """
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
@@ -15,6 +14,7 @@ from kept.core.digest import digest
 from kept.core.document import Document, Fact, Line, Section
 from kept.core.markup import escape, fact_line, size_in_bytes, to_fact_text
 from kept.core.memory import USER_SCOPE, Memory, Status, outcome_clause
+from kept.core.pattern import compile_late
 from kept.core.times import to_local_day
 from kept.core.value import dataclass, replace
 from kept.outputs.compose.sheet import NAME, compose_sheet, is_shown, rank_memories, recency_of, to_sections, unique_scope_names
@@ -25,8 +25,8 @@ OWNER = f"{ENTITIES}/you"
 NAMED_BY = 3  # memories that must name a resource for it to get a page
 MOST_RESOURCES = 40
 _EARLIER = 30
-_NAMED = re.compile(r"[\w.@/-]+")
-_SLUG = re.compile(r"[^\w]+")
+_NAMED = compile_late(r"[\w.@/-]+")
+_SLUG = compile_late(r"[^\w]+")
 _FRAME = 6_000  # bytes reserved for title, earlier values and links
 
 

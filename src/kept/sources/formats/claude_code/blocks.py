@@ -4,12 +4,12 @@ Knows the fields that the client and its hooks write, the client's tools and how
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kept.core.digest import hash_texts
 from kept.core.event import CHOICE, Author, ToolUse
+from kept.core.pattern import compile_late
 from kept.core.value import dataclass, field, replace
 from kept.core.words import list_shapes
 from kept.sources.documents import PRINTED, is_program, is_unattended
@@ -106,7 +106,7 @@ def _call_success(is_error: Any, result: Any) -> bool | None:
             return None
 
 
-_EXIT_CODE = re.compile(r"Exit code ([0-9]{1,3})(?![0-9])")
+_EXIT_CODE = compile_late(r"Exit code ([0-9]{1,3})(?![0-9])")
 
 
 def _stated_exit_code(text: str, result: Any) -> int | None:

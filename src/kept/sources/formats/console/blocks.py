@@ -5,10 +5,10 @@ before a prompt, ``•`` before an answer or a call, ``└`` before a result. Fo
 follow without a blank line. Boxes, rules, status lines and the input line are furniture: nobody said them.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
+from kept.core.pattern import compile_late
 from kept.core.value import dataclass, replace
 from kept.sources.documents import Row
 
@@ -58,29 +58,31 @@ class ScreenBlock:
     doubtful: bool = False
 
 
-_SPINNER = re.compile(r"^[✻✽✶✳✢✺✹✸✷·*∗⚒] ?\S.*(?:…|\.\.\.|\bfor \d+(?:s|m|h)\b|esc to interrupt|compacted)")
-_THINKING = re.compile(r"^(?:[✻∴] Thinking|∴ )")
-_RULE = re.compile(r"^ ?[─━═╌](?:[─━═╌ ]{2,}|.{0,200}[─━═╌]{2,}) *$")
-_BANNER = re.compile(r"Claude Code v?\d|Welcome to (?:the )?Claude Code|OpenAI Codex \(|^[│ ]*▐▛")
-_LOGO = re.compile(r"^ {0,3}[▐▝▘][▛▜▝▘█▌▐ ]")
-_FOOTER = re.compile(
+_SPINNER = compile_late(r"^[✻✽✶✳✢✺✹✸✷·*∗⚒] ?\S.*(?:…|\.\.\.|\bfor \d+(?:s|m|h)\b|esc to interrupt|compacted)")
+_THINKING = compile_late(r"^(?:[✻∴] Thinking|∴ )")
+_RULE = compile_late(r"^ ?[─━═╌](?:[─━═╌ ]{2,}|.{0,200}[─━═╌]{2,}) *$")
+_BANNER = compile_late(r"Claude Code v?\d|Welcome to (?:the )?Claude Code|OpenAI Codex \(|^[│ ]*▐▛")
+_LOGO = compile_late(r"^ {0,3}[▐▝▘][▛▜▝▘█▌▐ ]")
+_FOOTER = compile_late(
     r"^ {1,4}(?:\? for shortcuts|⏵⏵|⏸ |(?:gpt|o\d|codex)[\w.-]*(?: [\w-]+){0,3} ·|\d{1,3}% context left|Context left until"
     r"|ctrl\+[a-z] to "
     r"|esc to interrupt|⏎ send|Tip: |new task\?|Press (?:Ctrl|ctrl|esc|up)|\S.{0,80}\(shift\+tab to cycle\))"
 )
-_KEYS = re.compile(r"(?i)\b(?:enter to (?:select|confirm)|esc to (?:cancel|exit|go back)|tab to amend|↑/↓ to navigate)")
-_CHOICE = re.compile(r"^. \d\. ")
-_HEADING = re.compile(r"^#{1,6} \S")
-_COLLAPSED = re.compile(r"^ {1,4}\S.*\(ctrl ?\+ ?[a-z] to (?:expand|view transcript|see all)\) *$")
-_CALL = re.compile(r"^[A-Za-z][\w:.-]{0,100}(?: [\w:.-]{1,60}){0,6}(?: \(MCP\))?\(")
-_CALL_END = re.compile(r"(?:\)|…)(?: (?:timeout: [\w. ]{1,40}|\(ctrl\+. to [^)\n]{0,40}\)|\(.{1,60}\)))?$")
-_CODEX_CALL = re.compile(
+_KEYS = compile_late(r"(?i)\b(?:enter to (?:select|confirm)|esc to (?:cancel|exit|go back)|tab to amend|↑/↓ to navigate)")
+_CHOICE = compile_late(r"^. \d\. ")
+_HEADING = compile_late(r"^#{1,6} \S")
+_COLLAPSED = compile_late(r"^ {1,4}\S.*\(ctrl ?\+ ?[a-z] to (?:expand|view transcript|see all)\) *$")
+_CALL = compile_late(r"^[A-Za-z][\w:.-]{0,100}(?: [\w:.-]{1,60}){0,6}(?: \(MCP\))?\(")
+_CALL_END = compile_late(r"(?:\)|…)(?: (?:timeout: [\w. ]{1,40}|\(ctrl\+. to [^)\n]{0,40}\)|\(.{1,60}\)))?$")
+_CODEX_CALL = compile_late(
     r"^(?:Ran|Running|You ran|Called|Calling|Explored|Exploring|Edited|Added|Deleted|Updated Plan|Proposed|Searched"
     r"|Searching|Viewed"
     r"|Waited|Interacted|Generated|Proposed Change)\b"
 )
-_CODEX_CHANGE = re.compile(r"^(?:Edited|Added|Deleted|Proposed Change)\b.*\(\+\d+ -\d+\)$")
-_CODEX_STATUS = re.compile(r"^(?:Working|Thinking|Running|Exploring|Calling|Searching|Queued|Model changed|Permissions updated)\b")
+_CODEX_CHANGE = compile_late(r"^(?:Edited|Added|Deleted|Proposed Change)\b.*\(\+\d+ -\d+\)$")
+_CODEX_STATUS = compile_late(
+    r"^(?:Working|Thinking|Running|Exploring|Calling|Searching|Queued|Model changed|Permissions updated)\b"
+)
 _CODEX_DONE = ("Ran ", "You ran ")
 _NOTICE = "■⚠✔✗※✘⚡↓"
 _SPACES = (" ", "\u00a0")

@@ -3,7 +3,6 @@
 A prompt that may be a quotation, and text without a glyph, never count as the person's; both are noted as doubts.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -11,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from kept.core.digest import hash_texts
 from kept.core.event import ToolUse
+from kept.core.pattern import compile_late
 from kept.core.text import one_line
 from kept.core.value import dataclass, field, replace
 from kept.sources.documents import DocumentEntry, Row, rows_place, split_prompt
@@ -26,7 +26,7 @@ _UNINDENTED = 0.5
 _WORDS = 1_000
 _NEAR = 200  # blocks of look-ahead; a prompt follows a banner, and an answer a prompt, much sooner
 # A call as it is drawn: ``Name(arguments)``, ``server - tool (MCP)(arguments)``.
-_CALL = re.compile(r"(?s)^([A-Za-z][^()\n]{0,120}?)(?: \(MCP\))?\((.*?)\)?(?: (?:timeout: [\w. ]{1,40}|\(ctrl[^)\n]{0,40}\)))?$")
+_CALL = compile_late(r"(?s)^([A-Za-z][^()\n]{0,120}?)(?: \(MCP\))?\((.*?)\)?(?: (?:timeout: [\w. ]{1,40}|\(ctrl[^)\n]{0,40}\)))?$")
 # The names of these tools in the clients' transcripts.
 _TOOLS = {"Update": "Edit", "Create": "Write", "Search": "Grep", "Fetch": "WebFetch", "List": "LS", "Web Search": "WebSearch"}
 _CODEX_TOOLS = {
@@ -34,11 +34,11 @@ _CODEX_TOOLS = {
     **dict.fromkeys(("Edited ", "Added ", "Deleted ", "Proposed Change "), "apply_patch"),
     "Updated Plan": "update_plan",
 }
-_CHANGED = re.compile(r" \(\+\d+ -\d+\)$")
-_FAILED = re.compile(r"^(?:Error\b|API Error)")
-_EXIT = re.compile(r"^(?:Error: )?Exit code (\d{1,4})\b")
-_SLASH = re.compile(r"^/[a-z][\w:-]{0,60}(?:\s|$)")
-_DIRECTORY = re.compile(r"(?m)(?:cwd: |directory: +|[▘▝] +|^│ +)(~?/[^│\n]{1,300}?) *(?:│|$)")
+_CHANGED = compile_late(r" \(\+\d+ -\d+\)$")
+_FAILED = compile_late(r"^(?:Error\b|API Error)")
+_EXIT = compile_late(r"^(?:Error: )?Exit code (\d{1,4})\b")
+_SLASH = compile_late(r"^/[a-z][\w:-]{0,60}(?:\s|$)")
+_DIRECTORY = compile_late(r"(?m)(?:cwd: |directory: +|[▘▝] +|^│ +)(~?/[^│\n]{1,300}?) *(?:│|$)")
 _ANSWERED = "User answered Claude's question"
 
 

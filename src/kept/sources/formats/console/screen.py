@@ -5,21 +5,21 @@ A recording (``script``, ``tmux pipe-pane``), in which a program redrew parts of
 
 import codecs
 import os
-import re
 from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO
 
 from kept.core.errors import SourceError
+from kept.core.pattern import compile_late
 from kept.sources.documents import Row, Snapshot
 from kept.sources.records import STRIDE, refuse_wide_text, wide_encoding
 
 # Sequences with which a program redraws rows above the cursor: the final screen is then not what the bytes contain.
-_REDRAWS = re.compile(rb"\x1b\[[0-9;]{0,20}[AFHLMSTdf]")
+_REDRAWS = compile_late(rb"\x1b\[[0-9;]{0,20}[AFHLMSTdf]")
 ROW_BYTES = 2**18  # a longer line is split into several rows
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_ESCAPE = re.compile(
+_CONTROL = compile_late(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_ESCAPE = compile_late(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?|\x9b[0-?]*[ -/]*[@-~]"
     r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
 )

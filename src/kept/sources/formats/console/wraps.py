@@ -4,12 +4,13 @@ A row was wrapped if the first word of the next row would not have fitted after 
 rows limits it to a range of columns, so the column on which most pairs agree is taken as the edge.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 from unicodedata import category, east_asian_width
+
+from kept.core.pattern import compile_late
 
 COLUMNS = 1_000  # wider screens do not exist; longer rows were not wrapped
 _NARROW = 20
@@ -18,10 +19,10 @@ _LEAST_PAIRS = 3
 _LEAST_SHARE = 0.3
 _FALLBACK = 50  # columns; without any evidence, shorter rows are not joined
 _TOLERANCE = 4  # prompts, answers and results may end this many columns before the screen does
-_BREAK = re.compile(r"[^\s/-][/-](?=[^\s/-])")
-_ITEM = re.compile(r"^ *(?:[-*+•]|\d{1,3}[.)]) ")
+_BREAK = compile_late(r"[^\s/-][/-](?=[^\s/-])")
+_ITEM = compile_late(r"^ *(?:[-*+•]|\d{1,3}[.)]) ")
 _CLOSING = ",;:!?)]}\"'"
-_ENDS_IN_BREAK = re.compile(r"[^\s/-][/-]$")
+_ENDS_IN_BREAK = compile_late(r"[^\s/-][/-]$")
 
 
 class WrappedLine(NamedTuple):
