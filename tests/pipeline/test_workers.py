@@ -15,6 +15,9 @@ import pytest
 
 from kept.core.errors import ConfigError
 from kept.core.value import replace
+from kept.intake import reading
+from kept.intake.cleaned_files import weigh_file
+from kept.intake.discovery import discover
 from kept.llm.adapters.recorded import ScriptedModel
 from kept.llm.client import LlmClient
 from kept.llm.replies import ReplyCache
@@ -35,10 +38,11 @@ class Elsewhere(Executor):
     """Does each piece of work on copies, as another process does; loses those from ``lost`` on."""
 
     def __init__(self, lost: int = 10**9) -> None:
-        self.done, self.lost = 0, lost
+        self.done, self.lost, self.given = 0, lost, []
 
     def submit(self, function, /, *args):
         self.done += 1
+        self.given.append(args)
         future = Future()
         if self.done > self.lost:
             future.set_exception(BrokenExecutor())
@@ -85,6 +89,20 @@ def test_workers_and_workers_that_are_lost_make_no_difference(desk_at, tmp_path,
         assert remembered(workspace) == alone
         assert run_pipeline(workspace, [transcripts], RunOptions()).reading.fresh == 0
         assert not report.partly
+
+
+def test_no_worker_reads_more_than_a_batch_at_once(desk_at, tmp_path, transcripts, home, monkeypatch):
+    say(home, "long", *LONG)
+    monkeypatch.setattr(reading, "_WORKER_BATCH_BYTES", 2_000)
+    monkeypatch.setattr(reading, "BATCH_BYTES", 8_000)
+    elsewhere = Elsewhere()
+    with desk_at(tmp_path / "with") as workspace:
+        found = discover(workspace, [transcripts])
+        report = reading.archive_files(workspace, found, force=False, workers=Workers(executor=elsewhere, ahead=2))
+    assert report.files == len(found.files)
+    sizes = [sum(weigh_file(str(file.path)) for file in files) for (files,) in elsewhere.given]
+    assert sizes
+    assert max(sizes) <= 8_000 < max(map(weigh_file, found.files))
 
 
 def test_no_more_work_is_under_way_than_may_wait():

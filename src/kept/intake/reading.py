@@ -49,7 +49,6 @@ from kept.workspace import Workspace
 
 BATCH_BYTES = 8 * 2**20
 _WORKER_BATCH_BYTES = 2 * 2**20  # small enough to keep all processes busy until the end
-_WORKER_MOST_BYTES = 64 * 2**20  # a larger batch is read here, because another process returns all of it at once
 
 
 @dataclass(kw_only=True, slots=True)
@@ -128,7 +127,9 @@ def archive_files(
 def _prepare_batches(
     workspace: Workspace, found: FilesToRead, key: bytes, most: int, *, force: bool
 ) -> Iterator[tuple[list[UnreadFile], list[UnreadFile] | None]]:
-    """Yield the files in batches, each with what another process is to read: the same batch, or None if that is very large."""
+    """Yield the files in batches, and the same batch for another process, unless it is a file larger than a batch: that is read
+    slice by slice here. Another process returns everything at its end, and holds eight bytes for each byte that it reads.
+    """
     own = list_own_places(workspace.settings.root, list_source_places(workspace), workspace.paths.user)
     for batch in split_batches(found.inputs, lambda item: weigh_file(str(item.path)), most):
         files = [
@@ -146,7 +147,7 @@ def _prepare_batches(
             )
             for item in batch
         ]
-        yield files, None if sum(weigh_file(str(item.path)) for item in batch) > _WORKER_MOST_BYTES else files
+        yield files, None if sum(weigh_file(str(item.path)) for item in batch) > BATCH_BYTES else files
 
 
 def _load_cursor(workspace: Workspace, item: InputFile) -> Cursor:
