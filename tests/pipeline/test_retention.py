@@ -2,6 +2,7 @@
 
 import json
 from contextlib import closing
+from datetime import date
 
 import pytest
 
@@ -11,6 +12,7 @@ from kept.llm.replies import QuestionNote, ReplyCache
 from kept.local.settings import ArchiveSettings, count_days, parse_settings
 from kept.pipeline.erase.forget import find_erasure_places, forget, make_retention_request
 from kept.pipeline.run import RunOptions, run_pipeline
+from kept.pipeline.write_journal import make_entry_options, write_journal_entry
 from talking import OTHER, RULE, say
 
 OLD, YOUNG, NEAR = "how long is the old quay at low tide", "how deep is the young harbour now", "how wide is the sluice of the dam"
@@ -96,6 +98,18 @@ def test_replies_of_models_go_with_the_conversation_they_are_about(desk_at, said
         forget(workspace, make_retention_request(workspace))
         with closing(ReplyCache(workspace.paths.replies)) as replies:
             assert list(replies.find_reply_keys({"old", "young"}, lambda _: False)) == ["young"]
+
+
+def test_a_journal_entry_keeps_what_it_tells_of_turns_that_aged(desk_at, said, set_keep):
+    set_keep(keep="2y")
+    with desk_at(said, also=("journal",)) as workspace:
+        run_pipeline(workspace, [said / ".claude"], RunOptions())
+        entry = write_journal_entry(workspace, make_entry_options(workspace), date(2020, 1, 6)).path
+        before = entry.read_text()
+        assert NEAR in before.casefold()
+        forget(workspace, make_retention_request(workspace))
+        assert NEAR not in kept_texts(workspace)
+        assert entry.read_text() == before
 
 
 def test_nothing_ages_unless_the_settings_say_so(desk_at, said):
